@@ -1,0 +1,158 @@
+"""The contract of a benchmark: from a dataset to samples, episodes, verdicts and a score."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import (
+    BenchmarkScore,
+    Completion,
+    Episode,
+    GenerationRequest,
+    Message,
+    Record,
+    Sample,
+    Verdict,
+)
+
+
+class DatasetSource(Record, frozen=True):
+    """Where cases come from: a folder of `<metric>.jsonl` files or one jsonl file."""
+
+    path: str
+    name: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.path)
+
+
+class Context(Protocol):
+    """What a benchmark may use while it runs one sample; limits, retries, cache live behind it."""
+
+    epoch: int
+    seed: int
+
+    async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
+        """One completion from the target (or from a judge or simulated user, by `role`).
+
+        Raises TargetFailure when no completion can be had.
+        """
+        ...
+
+
+class Benchmark(ABC):
+    """One column of a board.
+
+    A subclass is built with its options already checked against the card; it holds no state
+    between samples. Samples with equal `generation_key` share one generation.
+    """
+
+    card: ClassVar[BenchmarkCard]
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = dict(options)
+
+    @property
+    def key(self) -> str:
+        return self.card.key
+
+    @abstractmethod
+    def load_dataset(self, source: DatasetSource) -> list[Sample]:
+        """All samples of the source; raises DatasetError naming file, line and field."""
+
+    @abstractmethod
+    def build_prompt(self, sample: Sample) -> list[Message]:
+        """The messages a target is asked with."""
+
+    def generation_key(self, sample: Sample) -> str:
+        return sample.key
+
+    async def run_sample(self, sample: Sample, context: Context) -> Episode:
+        """One request, one answer: what a single-turn benchmark needs."""
+        prompt = tuple(self.build_prompt(sample))
+        completion = await context.generate(
+            GenerationRequest(messages=prompt, input=self.request_input(sample))
+        )
+        reply = Message(
+            role="assistant",
+            content=completion.text,
+            reasoning=completion.reasoning,
+            tool_calls=completion.tool_calls,
+        )
+        return Episode(
+            key=self.generation_key(sample),
+            epoch=context.epoch,
+            answer=completion.text,
+            messages=(*prompt, reply),
+            finish_reason=completion.finish_reason,
+        )
+
+    def request_input(self, sample: Sample) -> dict[str, Any]:
+        """The structured input that applications and baselines answer from; never a reference."""
+        return {"benchmark": self.key, "metric": sample.metric, **sample.input}
+
+    @abstractmethod
+    async def evaluate_sample(
+        self, sample: Sample, episode: Episode, context: Context | None = None
+    ) -> Verdict:
+        """The verdict on an episode that ended without a failure of the target.
+
+        `context` is None where no judge can be asked (rescoring, `evalcore score`).
+        """
+
+    @abstractmethod
+    def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
+        """The next turn of a control target: `reference`, `null` or `noop`."""
+
+    def aggregate(
+        self, samples: Sequence[Sample], verdicts: Sequence[Verdict], weights: Mapping[str, float]
+    ) -> BenchmarkScore:
+        """Epochs reduced per sample, then the weighted score; see `evalcore.scoring.benchmark`."""
+        from evalcore.scoring.benchmark import score_benchmark
+
+        return score_benchmark(self.card, samples, verdicts, weights)
+
+
+def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The full set of options of a benchmark: defaults, overridden by `given` and converted.
+
+    `weights.METRIC` and `prompt` are understood by every benchmark and are kept apart by the
+    planner. Raises UsageError naming the known options.
+    """
+    known = {option.name: option for option in card.options}
+    options = {name: option.default for name, option in known.items()}
+    for name, value in given.items():
+        if name not in known:
+            names = ", ".join([*known, "weights.METRIC", "prompt"])
+            raise UsageError(f"option {card.key}.{name} is unknown; known: {names}")
+        options[name] = _convert(f"{card.key}.{name}", known[name].type, value)
+        choices = known[name].choices
+        if choices and options[name] not in choices:
+            raise UsageError(
+                f"option {card.key}.{name}={value!r} is not one of: {', '.join(choices)}"
+            )
+    return options
+
+
+_TRUE, _FALSE = {"true", "yes", "1", "on"}, {"false", "no", "0", "off"}
+
+
+def _convert(name: str, kind: str, value: Any) -> Any:
+    """A value as typed on a command line or in YAML, as the type its option declares."""
+    try:
+        if kind == "bool":
+            text = str(value).lower()
+            if text not in _TRUE | _FALSE:
+                raise ValueError(text)
+            return text in _TRUE
+        if kind == "list":
+            return value.split(",") if isinstance(value, str) else list(value)
+        return {"int": int, "float": float, "str": str}[kind](value)
+    except (TypeError, ValueError):
+        raise UsageError(f"option {name}: {value!r} is not a {kind}") from None

@@ -1,0 +1,1 @@
+"""SQL understanding: predict results, classify statements, read plans, spot syntax errors."""

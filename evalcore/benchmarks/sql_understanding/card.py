@@ -1,0 +1,75 @@
+"""The card of `sql_understanding`: metrics and weights as SCALE, two scoring modes."""
+
+from __future__ import annotations
+
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+
+CARD = BenchmarkCard(
+    key="sql_understanding",
+    suite="sql",
+    implementation="evalcore.benchmarks.sql_understanding.benchmark:SqlUnderstanding",
+    dataset="sql_understanding",
+    prompt_version="1",
+    scorer_version="1",
+    title={"en": "SQL understanding", "zh": "SQL 理解"},
+    about={
+        "en": "Predict results, classify statements, read plans and spot syntax errors, "
+        "without running anything.",
+        "zh": "不执行任何语句：预测结果、识别语句类型、读懂执行计划、发现语法错误。",
+    },
+    metrics=(
+        MetricCard(
+            key="execution_accuracy",
+            weight=4,
+            evidence="executed",
+            title={"en": "Execution accuracy", "zh": "执行准确性"},
+            about={
+                "en": "Say what a statement returns, or what a table holds after it; the expected "
+                "table was produced by a real engine.",
+                "zh": "给出语句的返回结果或执行后的表状态；期望结果由真实引擎产生。",
+            },
+        ),
+        MetricCard(
+            key="sql_identification",
+            weight=3,
+            evidence="parsed",
+            title={"en": "SQL identification", "zh": "SQL 类型识别"},
+            about={
+                "en": "Name the class of a statement (DML, DDL, DCL, TCL) and the statement.",
+                "zh": "识别语句所属类别（DML、DDL、DCL、TCL）与语句类型。",
+            },
+        ),
+        MetricCard(
+            key="explain_detection",
+            weight=2,
+            evidence="executed",
+            title={"en": "Plan reading", "zh": "执行计划判断"},
+            about={
+                "en": "Say how a stated engine will run a query: access path, index, table order.",
+                "zh": "说明指定引擎如何执行查询：访问方式、所用索引、表的访问顺序。",
+            },
+        ),
+        MetricCard(
+            key="syntax_error_detection",
+            weight=1,
+            evidence="parsed",
+            title={"en": "Syntax errors", "zh": "语法错误检测"},
+            about={
+                "en": "Say whether a statement is valid in its dialect; the label was agreed on by "
+                "two parsers.",
+                "zh": "判断语句在其方言中是否有语法错误；标签由两个解析器一致确认。",
+            },
+        ),
+    ),
+    options=(
+        OptionCard(
+            name="mode",
+            default="verified",
+            choices=("verified", "scale"),
+            about={
+                "en": "verified: tables as multisets, tolerant numbers; scale: the published rule",
+                "zh": "verified：按多重集比较并容忍数值误差；scale：按公布的原规则",
+            },
+        ),
+    ),
+)

@@ -1,0 +1,53 @@
+"""The errors that evalcore raises on purpose; each message says what is wrong and what to do.
+
+No message may hold a key: text that came from outside passes `evalcore.secrets.scrub` first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalcore.records import Failure
+
+
+class EvalboardError(Exception):
+    """Base of all errors of this package."""
+
+
+class UsageError(EvalboardError):
+    """A bad argument, option or configuration; the command line exits with status 2."""
+
+
+class DatasetError(UsageError):
+    """A case file that cannot be used: names the file, the line (from 1) and the field."""
+
+    def __init__(self, path: Path | str, line: int | None, field: str, problem: str) -> None:
+        self.path, self.line, self.field, self.problem = str(path), line, field, problem
+        place = (
+            f"{path}" + (f", line {line}" if line else "") + (f", field {field}" if field else "")
+        )
+        super().__init__(f"{place}: {problem}")
+
+
+class MissingDependency(UsageError):
+    """An optional library is not installed."""
+
+
+class RunFolderError(EvalboardError):
+    """A run folder that cannot be read; nothing in it was changed."""
+
+
+class RunBusy(EvalboardError):
+    """A worker holds the lock of this run."""
+
+
+class TargetFailure(EvalboardError):
+    """A request to a target did not yield a completion."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+        super().__init__(failure.message)
+
+
+class EnvironmentFailure(EvalboardError):
+    """Our own side failed (engine, sandbox): never a wrong answer of the model."""

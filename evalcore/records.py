@@ -1,0 +1,403 @@
+"""The value types that everything passes around: frozen, typed and JSON round-trip.
+
+A record is encoded by `to_json` and decoded by `from_json`; fields that hold their default are left
+out of the JSON, and unknown fields are ignored, so that an old reader understands a newer journal.
+Times are ISO 8601 in UTC, durations are seconds, scores are 0 to 1 until `scoring` makes 0 to 100
+of them, token counts are integers and None means "not reported".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+Outcome = Literal[
+    "passed", "failed", "not_executed", "target_error", "judge_error", "environment_error"
+]
+EvidenceKind = Literal["executed", "checked", "parsed", "judged"]
+FailureKind = Literal[
+    "rate_limited",  # the provider asked to slow down
+    "retryable",  # 5xx, reset, timeout: may go away
+    "permanent",  # 4xx: the same request will fail again
+    "malformed",  # a reply that is no completion
+    "model_output",  # the server could not digest what the model wrote, each time the same
+    "timeout",  # the wall-clock limit of the sample
+    "environment",  # our side: sandbox, engine, memory
+]
+RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
+SectionKind = Literal[
+    "text", "code", "json", "table", "table_diff", "chat", "votes", "log", "tree_diff"
+]
+
+#: Outcomes that say something about the target; the others leave the sample unmeasured.
+MEASURED: frozenset[Outcome] = frozenset({"passed", "failed"})
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base of every value type."""
+
+
+R = TypeVar("R", bound=Record)
+
+
+def to_json(value: Any) -> bytes:
+    """One line of UTF-8 JSON for a record or plain data."""
+    return _encoder.encode(value)
+
+
+def from_json(kind: type[R], line: bytes | str) -> R:
+    """Decode one record; raises msgspec.ValidationError naming the JSON path of a wrong field."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    return decoder.decode(line)  # type: ignore[no-any-return]
+
+
+def content_hash(value: Any, length: int = 16) -> str:
+    """Hex digits of the sha256 of canonical JSON (keys sorted): equal content, equal hash."""
+    canonical = msgspec.json.encode(value, order="deterministic")
+    return hashlib.sha256(canonical).hexdigest()[:length]
+
+
+def now() -> str:
+    """The present moment as ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class ToolCall(Record, frozen=True):
+    """A function call as the model wrote it; `arguments` is its unparsed JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Record, frozen=True):
+    """One turn of a conversation. `reasoning` is kept apart and never shown to a scorer."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+class Sampling(Record, frozen=True):
+    """Requested generation parameters; None leaves the choice to the target."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    reasoning_effort: str | None = None
+
+
+class GenerationRequest(Record, frozen=True):
+    """What a target is asked. `input` is the sample's structured input, without the reference."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    sampling: Sampling = Sampling()
+    input: dict[str, Any] = {}
+
+
+class Usage(Record, frozen=True):
+    """Tokens as the provider reported them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class Completion(Record, frozen=True):
+    """The answer to one request.
+
+    `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter, or
+    `unparsable` where a server could not digest what the model wrote. `sent` holds the parameters
+    that really went out, `attempts` how many requests it took, `cached` whether none did.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str = "stop"
+    usage: Usage = Usage()
+    latency: float = 0.0
+    attempts: int = 1
+    cached: bool = False
+    model: str = ""
+    sent: dict[str, Any] = {}
+
+
+class Failure(Record, frozen=True):
+    """Why no completion was had. `message` never holds a key; `status` is the HTTP status."""
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    retry_after: float | None = None
+    attempts: int = 1
+
+
+class Call(Record, frozen=True):
+    """Journal line: one answered request, found again on resume by `key`, `turn` and `request`."""
+
+    key: str
+    epoch: int
+    turn: int
+    role: str
+    request: str
+    completion: Completion
+    at: str
+
+
+class Sample(Record, frozen=True):
+    """One case of a benchmark, identified by (metric, id).
+
+    `input` is what a target may know, `reference` what only the scorer may; `difficulty` is the
+    weight 1 to 3; `meta` holds what neither needs: provenance, counterexamples, source line.
+    """
+
+    metric: str
+    id: str
+    input: dict[str, Any]
+    reference: dict[str, Any] = {}
+    difficulty: int = 1
+    meta: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        return f"{self.metric}/{self.id}"
+
+    @property
+    def content(self) -> str:
+        """Hash of all that decides what is asked and what is right."""
+        return content_hash([self.metric, self.id, self.input, self.reference, self.difficulty])
+
+
+class Episode(Record, frozen=True):
+    """All that happened for one generation key in one epoch.
+
+    `answer` is the final text, `messages` the transcript including the prompt, `failure` why the
+    episode has no answer, `termination` the reason a limit ended it.
+    """
+
+    key: str
+    epoch: int
+    answer: str = ""
+    messages: tuple[Message, ...] = ()
+    completions: int = 0
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+    latency: float = 0.0
+    attempts: int = 0
+    cached: bool = False
+    failure: Failure | None = None
+    termination: str = ""
+    state: dict[str, Any] = {}
+    at: str = ""
+
+
+class Section(Record, frozen=True):
+    """A piece of evidence for people. `title` is a catalogue key `section.<title>`.
+
+    Bodies by kind: text, code, log: str (code: {"language", "text"}); json: any;
+    table: {"columns", "rows"}; table_diff: {"columns", "expected", "actual", "missing", "extra"}
+    (lists of rows); chat: list of messages; votes: list of {"judge", "vote", "reason"};
+    tree_diff: {"expected", "actual", "differences": [{"path", "expected", "actual"}]}.
+    """
+
+    kind: SectionKind
+    title: str
+    body: Any
+
+
+class Verdict(Record, frozen=True):
+    """The outcome of scoring one episode of one sample.
+
+    `score` is 0 to 1, None unless measured; `views` are scores under named second readings (for
+    example `strict`); `details` is a flat mapping of facts for machines.
+    """
+
+    metric: str
+    id: str
+    outcome: Outcome
+    epoch: int = 0
+    score: float | None = None
+    evidence_kind: EvidenceKind = "checked"
+    reason: str = ""
+    note: str = ""
+    views: dict[str, float] = {}
+    details: dict[str, Any] = {}
+    evidence: tuple[Section, ...] = ()
+
+
+class TargetSpec(Record, frozen=True):
+    """Which target, with the options that belong to its identity (sampling, dtype, endpoint)."""
+
+    key: str
+    options: dict[str, Any] = {}
+
+    @property
+    def identity(self) -> str:
+        """The key, followed by a short hash where options set it apart."""
+        return f"{self.key}#{content_hash(self.options, 8)}" if self.options else self.key
+
+
+class BenchmarkSpec(Record, frozen=True):
+    """One benchmark of a run, frozen: what was asked and how it was scored.
+
+    `column` is the column key: runs are comparable exactly where it is equal. `full` is False for
+    a subset (max_samples, chosen metrics), which never enters the full board.
+    """
+
+    key: str
+    suite: str
+    dataset: str
+    dataset_hash: str
+    options: dict[str, Any]
+    weights: dict[str, float]
+    prompt_version: str
+    scorer_version: str
+    column: str
+    samples: int
+    full: bool = True
+    metrics: tuple[str, ...] = ()
+
+
+class RunSpec(Record, frozen=True):
+    """All that is needed to repeat a run; written once to `spec.json` and never changed."""
+
+    run_id: str
+    created_at: str
+    target: TargetSpec
+    benchmarks: tuple[BenchmarkSpec, ...]
+    seed: int = 0
+    epochs: int = 1
+    concurrency: int = 0
+    max_samples: int | None = None
+    judges: tuple[str, ...] = ()
+    sample_timeout: float = 0.0
+    use_cache: bool = True
+    origin: Literal["executed", "imported"] = "executed"
+    versions: dict[str, str] = {}
+    git_commit: str = ""
+    command: str = ""
+    note: str = ""
+
+
+class Interval(Record, frozen=True):
+    """A 95 % interval, on the scale of the score it belongs to."""
+
+    low: float
+    high: float
+
+
+class MetricScore(Record, frozen=True):
+    """Scores are 0 to 100. `weight` None: reported, not scored. `passed`/`samples` is plain."""
+
+    metric: str
+    weight: float | None
+    samples: int
+    measured: int
+    passed: float
+    score: float
+    answered: float | None = None
+    interval: Interval | None = None
+    points: float = 0.0
+    maximum: float = 0.0
+
+
+class BenchmarkScore(Record, frozen=True):
+    """The score triple of one benchmark: `score` (strict), `answered`, `coverage` (0 to 1)."""
+
+    benchmark: str
+    column: str
+    score: float
+    interval: Interval | None
+    answered: float | None
+    coverage: float
+    samples: int
+    complete: bool
+    full: bool
+    metrics: dict[str, MetricScore]
+    outcomes: dict[str, int]
+    views: dict[str, float] = {}
+    label: str = ""
+
+
+class Totals(Record, frozen=True):
+    """What a run cost, summed over its episodes; `cost` in USD, None where any price is unknown."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    latency_p50: float | None = None
+    latency_p95: float | None = None
+    requests: int = 0
+    cached: int = 0
+
+
+class RunSummary(Record, frozen=True):
+    """`summary.json`: the scores of a run under one scoring."""
+
+    run_id: str
+    target: TargetSpec
+    state: RunState
+    scoring: str
+    benchmarks: dict[str, BenchmarkScore]
+    totals: Totals = Totals()
+    errors: dict[str, int] = {}
+    created_at: str = ""
+    finished_at: str = ""
+    wall: float = 0.0
+    origin: str = "executed"
+    epochs: int = 1
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
+
+
+class Progress(Record, frozen=True):
+    """`progress.json`: where a run stands, rewritten twice a second while its worker lives."""
+
+    run_id: str
+    state: RunState
+    phase: str = ""
+    total: int = 0
+    generated: int = 0
+    scored: int = 0
+    outcomes: dict[str, int] = {}
+    errors: dict[str, int] = {}
+    in_flight: int = 0
+    limit: int = 0
+    requests: int = 0
+    refused: int = 0
+    rate: float = 0.0
+    eta: float | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    started_at: str = ""
+    at: str = ""
+    message: str = ""
+
+
+def merge(*mappings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Later mappings win; None counts as empty."""
+    merged: dict[str, Any] = {}
+    for mapping in mappings:
+        merged.update(mapping or {})
+    return merged
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoders: dict[type[Record], msgspec.json.Decoder[Any]] = {}

@@ -1,0 +1,112 @@
+"""Every setting in one place, typed: defaults, then `evalboard.toml`, then `EVALBOARD_*`.
+
+The file is looked for at EVALBOARD_CONFIG, else `evalboard.toml` in the working folder. It may hold
+the fields of `Settings`, `[endpoints.NAME]` and `[prices."MODEL"]` tables. A key never belongs in
+it: an endpoint names the environment variable that holds its key.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Endpoint(Record, frozen=True):
+    """A named OpenAI-compatible server. Limits are the provider's, None where unknown."""
+
+    base_url: str
+    api_key_env: str = ""
+    token_field: str = "max_tokens"
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    extra_body: dict[str, Any] = {}
+    local: bool = False
+    title: str = ""
+
+
+class Price(Record, frozen=True):
+    """USD per million tokens."""
+
+    input: float
+    output: float
+
+
+class Settings(Record, frozen=True):
+    """See the README for the meaning of each; durations in seconds."""
+
+    data: str = str(ROOT / "data")
+    shipped: str = str(ROOT / "data" / "shipped")
+    datasets: str = str(ROOT / "datasets")
+    request_timeout: float = 120.0
+    sample_timeout: float = 1800.0
+    max_attempts: int = 5
+    retry_base: float = 0.5
+    retry_cap: float = 30.0
+    stall_timeout: float = 60.0
+    launch: str = "open"
+    endpoints: dict[str, Endpoint] = {}
+    prices: dict[str, Price] = {}
+
+    @property
+    def data_dir(self) -> Path:
+        return Path(self.data)
+
+    @property
+    def runs_dir(self) -> Path:
+        return self.data_dir / "runs"
+
+    @property
+    def index_path(self) -> Path:
+        return self.data_dir / "evalboard.json"
+
+    @property
+    def run_roots(self) -> tuple[Path, ...]:
+        """Folders of run folders: the writable one first, then the read-only shipped one."""
+        return (self.runs_dir, Path(self.shipped) / "runs")
+
+
+def load(data: str | Path | None = None) -> Settings:
+    """Settings for this process; `data` (a --data flag) wins over everything."""
+    values: dict[str, Any] = dict(_file(os.environ.get("EVALBOARD_CONFIG", "")))
+    for field in msgspec.structs.fields(Settings):
+        given = os.environ.get(f"EVALBOARD_{field.name.upper()}")
+        if given is not None and field.name not in ("endpoints", "prices"):
+            values[field.name] = given
+    if data is not None:
+        values["data"] = str(data)
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"setting not understood: {error}; see evalboard.toml in the README"
+        ) from None
+
+
+@cache
+def _file(path: str) -> dict[str, Any]:
+    place = Path(path) if path else Path("evalboard.toml")
+    if not place.is_file():
+        if path:
+            raise UsageError(f"EVALBOARD_CONFIG names {path}, which is not a file")
+        return {}
+    try:
+        values = tomllib.loads(place.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{place}: {error}") from None
+    known = {field.name for field in msgspec.structs.fields(Settings)}
+    for name in values:
+        if name not in known:
+            raise UsageError(
+                f"{place}: unknown setting {name!r}; known: {', '.join(sorted(known))}"
+            )
+    return values

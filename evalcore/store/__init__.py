@@ -1,0 +1,1 @@
+"""Run folders, which are the truth, and the TinyDB index over them, which can be rebuilt."""

@@ -1,0 +1,90 @@
+"""Append-only journals: one record a line, flushed per record, readable while being written.
+
+A process that is killed can leave one torn line at the end; `repair` cuts it off before a writer
+goes on, and readers stop before it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+from evalcore.errors import RunFolderError
+from evalcore.records import Record, from_json, to_json
+
+R = TypeVar("R", bound=Record)
+
+
+class Journal:
+    """A writer of one file by one process; `append` returns once the line is with the system."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        repair(path)
+        self.path = path
+        self._file: BinaryIO = path.open("ab", buffering=0)
+
+    def append(self, record: Record) -> None:
+        self._file.write(to_json(record) + b"\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def repair(path: Path) -> int:
+    """Cut a torn last line off; returns the number of bytes removed."""
+    if not path.exists():
+        return 0
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        keep = _end_of_last_line(file, size)
+        file.truncate(keep)
+    return size - keep
+
+
+def _end_of_last_line(file: BinaryIO, size: int) -> int:
+    position = size
+    while position > 0:
+        start = max(0, position - 65536)
+        file.seek(start)
+        found = file.read(position - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        position = start
+    return 0
+
+
+def read(path: Path, kind: type[R]) -> Iterator[R]:
+    """The records of one journal; a torn last line is left out, any other bad line is an error."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield from_json(kind, line)
+            except msgspec.MsgspecError as error:
+                raise RunFolderError(f"{path}, line {number}: {error}") from None
+
+
+def read_all(folder: Path, kind: type[R]) -> Iterator[R]:
+    """The records of every journal in a folder, file by file in the order of their names."""
+    for path in sorted(folder.glob("*.jsonl")):
+        yield from read(path, kind)

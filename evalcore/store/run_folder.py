@@ -1,0 +1,210 @@
+"""A run folder: where each of its files lies, and how it is written and read.
+
+spec.json  samples.jsonl  calls/  generations/  verdicts/<scoring>/  events.jsonl
+progress.json  summary.json  samples.parquet (a cache)  worker.lock  cancel  worker.log
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from evalcore.errors import RunFolderError, UsageError
+from evalcore.records import (
+    Call,
+    Episode,
+    Progress,
+    Record,
+    RunSpec,
+    RunState,
+    RunSummary,
+    Sample,
+    Verdict,
+    from_json,
+    to_json,
+)
+from evalcore.store import journal
+
+R = TypeVar("R", bound=Record)
+_RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}|[a-z0-9][a-z0-9_.-]{0,79}")
+
+
+class StoredSample(Record, frozen=True):
+    """Line of samples.jsonl: a sample and the benchmark it belongs to."""
+
+    benchmark: str
+    sample: Sample
+
+
+class StoredVerdict(Record, frozen=True):
+    """Line of a verdict journal."""
+
+    benchmark: str
+    verdict: Verdict
+
+
+class StoredEpisode(Record, frozen=True):
+    """Line of a generation journal."""
+
+    benchmark: str
+    episode: Episode
+
+
+def new_run_id() -> str:
+    """A name that sorts by time of creation and that no two runs share."""
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace a file as a whole: a reader sees the old or the new content, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run; all methods read the disk anew."""
+
+    path: Path
+
+    @property
+    def run_id(self) -> str:
+        return self.path.name
+
+    @property
+    def summary_path(self) -> Path:
+        return self.path / "summary.json"
+
+    @property
+    def lock_path(self) -> Path:
+        return self.path / "worker.lock"
+
+    @property
+    def cancel_path(self) -> Path:
+        return self.path / "cancel"
+
+    @property
+    def events_path(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "worker.log"
+
+    @property
+    def parquet_path(self) -> Path:
+        return self.path / "samples.parquet"
+
+    def create(self, spec: RunSpec, samples: Iterable[tuple[str, Sample]]) -> None:
+        """Write the frozen part; spec.json last, so that a folder with one is whole."""
+        self.path.mkdir(parents=True)
+        lines = (to_json(StoredSample(benchmark=b, sample=s)) + b"\n" for b, s in samples)
+        write_atomic(self.path / "samples.jsonl", b"".join(lines))
+        write_atomic(self.path / "spec.json", to_json(spec))
+
+    def spec(self) -> RunSpec:
+        return self._read("spec.json", RunSpec)
+
+    def summary(self) -> RunSummary | None:
+        return self._read("summary.json", RunSummary) if self.summary_path.exists() else None
+
+    def progress(self) -> Progress | None:
+        exists = (self.path / "progress.json").exists()
+        return self._read("progress.json", Progress) if exists else None
+
+    def write_summary(self, summary: RunSummary) -> None:
+        write_atomic(self.summary_path, to_json(summary))
+
+    def write_progress(self, progress: Progress) -> None:
+        write_atomic(self.path / "progress.json", to_json(progress))
+
+    def samples(self) -> Iterator[StoredSample]:
+        return journal.read(self.path / "samples.jsonl", StoredSample)
+
+    def calls(self) -> Iterator[Call]:
+        return journal.read_all(self.path / "calls", Call)
+
+    def episodes(self) -> Iterator[StoredEpisode]:
+        return journal.read_all(self.path / "generations", StoredEpisode)
+
+    def verdicts(self, scoring: str) -> Iterator[StoredVerdict]:
+        return journal.read_all(self.path / "verdicts" / scoring, StoredVerdict)
+
+    def alive(self) -> bool:
+        """Whether a worker holds the lock: the kernel frees it however the worker ends."""
+        if not self.lock_path.exists():
+            return False
+        lock = FileLock(self.lock_path, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            return True
+        except OSError:  # a read-only root holds finished runs only
+            return False
+        lock.release()
+        return False
+
+    def state(self) -> RunState:
+        """The state as of now: a run whose worker is gone without an ending is interrupted."""
+        try:
+            progress, summary = self.progress(), self.summary()
+        except RunFolderError:
+            return "broken"
+        if self.alive():
+            return "running"
+        if summary is not None and (progress is None or progress.state != "running"):
+            return summary.state
+        return "interrupted" if progress is not None else "planned"
+
+    def signature(self) -> str:
+        """Changes whenever anything a reader shows may have changed."""
+        parts = []
+        for pattern in ("*.json", "*.jsonl", "generations/*.jsonl", "verdicts/*/*.jsonl"):
+            for path in sorted(self.path.glob(pattern)):
+                status = path.stat()
+                parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
+        return "|".join(parts)
+
+    def _read(self, name: str, kind: type[R]) -> R:
+        path = self.path / name
+        try:
+            return from_json(kind, path.read_bytes())
+        except (OSError, msgspec.MsgspecError) as error:
+            raise RunFolderError(f"{path}: {error}") from None
+
+
+def find(run_id: str, roots: Iterable[Path]) -> RunFolder:
+    """The folder of a run, by its id; raises UsageError when no root holds it."""
+    if _RUN_ID.fullmatch(run_id):
+        for root in roots:
+            if (root / run_id / "spec.json").is_file():
+                return RunFolder(root / run_id)
+    raise UsageError(f"no run {run_id!r}; `evalcore list runs` shows the known ones")
+
+
+def folders(roots: Iterable[Path]) -> list[RunFolder]:
+    """Every run folder, newest first; a folder without spec.json is still being written."""
+    seen: dict[str, RunFolder] = {}
+    for root in roots:
+        for spec in root.glob("*/spec.json"):
+            seen.setdefault(spec.parent.name, RunFolder(spec.parent))
+    return [seen[name] for name in sorted(seen, reverse=True)]

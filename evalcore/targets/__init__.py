@@ -1,0 +1,1 @@
+"""The targets: what can be evaluated, one file per kind."""
