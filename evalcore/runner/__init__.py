@@ -1,0 +1,1 @@
+"""Running: plan, schedule, retry, journal, resume. Pages enter by `client` only."""
