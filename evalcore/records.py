@@ -334,7 +334,10 @@ class BenchmarkScore(Record, frozen=True):
 
 
 class Totals(Record, frozen=True):
-    """What a run cost, summed over its episodes; `cost` in USD, None where any price is unknown."""
+    """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown.
+
+    `wall` is the duration of the last worker, in seconds.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -343,6 +346,7 @@ class Totals(Record, frozen=True):
     latency_p95: float | None = None
     requests: int = 0
     cached: int = 0
+    wall: float = 0.0
 
 
 class RunSummary(Record, frozen=True):
@@ -357,7 +361,6 @@ class RunSummary(Record, frozen=True):
     errors: dict[str, int] = {}
     created_at: str = ""
     finished_at: str = ""
-    wall: float = 0.0
     origin: str = "executed"
     epochs: int = 1
 

@@ -22,7 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Endpoint(Record, frozen=True):
-    """A named OpenAI-compatible server. Limits are the provider's, None where unknown."""
+    """A named OpenAI-compatible server. Limits are the provider's, None where unknown.
+
+    `token_field` is how it calls the limit of an answer, `local` that it asks no key and no money,
+    `send_reasoning` that it wants the reasoning of past turns back when tools are used.
+    """
 
     base_url: str
     api_key_env: str = ""
@@ -31,6 +35,7 @@ class Endpoint(Record, frozen=True):
     tokens_per_minute: float | None = None
     extra_body: dict[str, Any] = {}
     local: bool = False
+    send_reasoning: bool = False
     title: str = ""
 
 
@@ -47,6 +52,7 @@ class Settings(Record, frozen=True):
     data: str = str(ROOT / "data")
     shipped: str = str(ROOT / "data" / "shipped")
     datasets: str = str(ROOT / "datasets")
+    concurrency: int = 32
     request_timeout: float = 120.0
     sample_timeout: float = 1800.0
     max_attempts: int = 5

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any, ClassVar, Protocol
+
+import msgspec
 
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
@@ -15,6 +20,7 @@ from evalcore.records import (
     Episode,
     GenerationRequest,
     Message,
+    Outcome,
     Record,
     Sample,
     Verdict,
@@ -22,14 +28,25 @@ from evalcore.records import (
 
 
 class DatasetSource(Record, frozen=True):
-    """Where cases come from: a folder of `<metric>.jsonl` files or one jsonl file."""
+    """Where cases come from: a folder of `<metric>.jsonl` files or one jsonl file.
+
+    `metrics` chooses some of them; empty means all.
+    """
 
     path: str
     name: str = ""
+    metrics: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
         return Path(self.path)
+
+
+class Finding(Record, frozen=True):
+    """Something wrong with a case of a dataset."""
+
+    sample: str
+    problem: str
 
 
 class Context(Protocol):
@@ -57,6 +74,7 @@ class Benchmark(ABC):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = dict(options)
+        self.prompt_template = ""
 
     @property
     def key(self) -> str:
@@ -73,9 +91,18 @@ class Benchmark(ABC):
     def generation_key(self, sample: Sample) -> str:
         return sample.key
 
+    def messages(self, sample: Sample) -> tuple[Message, ...]:
+        """The prompt, its last message put into the user's template (at `$question`), if any."""
+        prompt = self.build_prompt(sample)
+        if self.prompt_template:
+            question = prompt[-1].content
+            content = Template(self.prompt_template).safe_substitute(question=question)
+            prompt[-1] = msgspec.structs.replace(prompt[-1], content=content)
+        return tuple(prompt)
+
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         """One request, one answer: what a single-turn benchmark needs."""
-        prompt = tuple(self.build_prompt(sample))
+        prompt = self.messages(sample)
         completion = await context.generate(
             GenerationRequest(messages=prompt, input=self.request_input(sample))
         )
@@ -110,13 +137,60 @@ class Benchmark(ABC):
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """The next turn of a control target: `reference`, `null` or `noop`."""
 
+    def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        """Problems of a dataset, and the engines (with versions) that confirmed its answers.
+
+        Every benchmark demands that the reference passes and every counterexample fails; one
+        overrides `confirm` to have the reference itself confirmed.
+        """
+        findings = [finding for sample in samples for finding in self._check_sample(sample)]
+        confirmed, engines = self.confirm(samples)
+        return findings + confirmed, engines
+
+    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        """Confirm references by something other than the scorer; nothing to do by default."""
+        return [], {}
+
+    def _check_sample(self, sample: Sample) -> Iterator[Finding]:
+        reference = self.control(sample, "reference", ()).text
+        if self._outcome(sample, reference) != "passed":
+            yield Finding(sample=sample.key, problem="the reference answer does not pass")
+        for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
+            text = wrong if isinstance(wrong, str) else json.dumps(wrong)
+            if self._outcome(sample, text) != "failed":
+                yield Finding(sample=sample.key, problem=f"counterexample {number} does not fail")
+
+    def _outcome(self, sample: Sample, answer: str) -> Outcome:
+        episode = Episode(key=self.generation_key(sample), epoch=0, answer=answer)
+        return asyncio.run(self.evaluate_sample(sample, episode)).outcome
+
     def aggregate(
-        self, samples: Sequence[Sample], verdicts: Sequence[Verdict], weights: Mapping[str, float]
+        self,
+        samples: Sequence[Sample],
+        verdicts: Sequence[Verdict],
+        weights: Mapping[str, float],
+        *,
+        epochs: int = 1,
+        column: str = "",
+        full: bool = True,
+        label: str = "",
     ) -> BenchmarkScore:
-        """Epochs reduced per sample, then the weighted score; see `evalcore.scoring.benchmark`."""
+        """Epochs reduced per sample, then the weighted score; see `evalcore.scoring.benchmark`.
+
+        `column`, `full` and `label` are passed on into the record.
+        """
         from evalcore.scoring.benchmark import score_benchmark
 
-        return score_benchmark(self.card, samples, verdicts, weights)
+        return score_benchmark(
+            self.card,
+            samples,
+            verdicts,
+            weights,
+            epochs=epochs,
+            column=column,
+            full=full,
+            label=label,
+        )
 
 
 def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:

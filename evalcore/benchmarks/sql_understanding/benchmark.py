@@ -1,0 +1,138 @@
+"""The benchmark `sql_understanding`: one question a sample, one JSON answer, an exact verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
+from evalcore.benchmarks.sql_understanding import dataset, prompts, scale_rule, verified
+from evalcore.benchmarks.sql_understanding.card import CARD
+from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract
+from evalcore.records import Completion, Episode, Message, Sample, Section, Verdict
+
+_FORMAT_NOTES = {
+    "empty": "The answer is empty.",
+    "token_limit": "The answer was cut off by the token limit before it was complete.",
+    "content_filter": "The provider withheld the answer.",
+    "format": "No JSON object of the requested form was found in the answer.",
+}
+
+
+class SqlUnderstanding(Benchmark):
+    """Option `mode`: `verified` (default) or `scale`, the published rule."""
+
+    card = CARD
+
+    @property
+    def mode(self) -> str:
+        return str(self.options["mode"])
+
+    def load_dataset(self, source: DatasetSource) -> list[Sample]:
+        return dataset.load(source, self.mode)
+
+    def build_prompt(self, sample: Sample) -> list[Message]:
+        return prompts.build(sample, self.mode)
+
+    def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
+        """`reference` gives the expected answer, `null` nothing, `noop` the statement itself."""
+        texts = {
+            "reference": json.dumps(sample.reference["expected"], ensure_ascii=False),
+            "null": "",
+            "noop": sample.input["sql"],
+        }
+        return Completion(text=texts[kind])
+
+    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        from evalcore.benchmarks.sql_understanding import confirm
+
+        return confirm.confirm(samples)
+
+    async def evaluate_sample(
+        self, sample: Sample, episode: Episode, context: Context | None = None
+    ) -> Verdict:
+        read = self._published if self.mode == "scale" else self._verified
+        return read(sample, episode)
+
+    def _verified(self, sample: Sample, episode: Episode) -> Verdict:
+        found = extract(episode.answer, list(sample.reference["expected"]))
+        if found.value is None:
+            return self._unreadable(sample, episode)
+        reading = verified.read_answer(sample, found.value)
+        return self._verdict(sample, episode, found, reading)
+
+    def _published(self, sample: Sample, episode: Episode) -> Verdict:
+        """The published rule on the answer as the published agent would have parsed it."""
+        answer = scale_rule.parse(episode.answer)
+        kind = "strict" if isinstance(answer, dict) else "none"
+        found = Extraction(kind=kind, value=answer if kind == "strict" else None)
+        try:
+            right = scale_rule.passes(answer, sample.reference["expected"])
+            error, note = ("" if right else "different"), ""
+        except scale_rule.Undefined:
+            right, error = False, "undefined"
+            note = "The published evaluator fails on a boolean here; counted as wrong."
+        if found.value is None and not right:
+            return self._unreadable(sample, episode)
+        section = Section(
+            kind="json", title="compared", body={"expected": _expected(sample), "answer": answer}
+        )
+        reading = verified.Reading(right=right, error=error, note=note, evidence=(section,))
+        return self._verdict(sample, episode, found, reading)
+
+    def _verdict(
+        self, sample: Sample, episode: Episode, found: Extraction, reading: verified.Reading
+    ) -> Verdict:
+        score = float(reading.right)
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            epoch=episode.epoch,
+            outcome="passed" if reading.right else "failed",
+            score=score,
+            evidence_kind=self.card.metric(sample.metric).evidence,
+            reason="" if reading.right else "wrong_answer",
+            note=reading.note,
+            views={"strict": score if found.kind == "strict" else 0.0, "lenient": score},
+            details={
+                "extraction": found.kind,
+                **({"error_type": reading.error} if reading.error else {}),
+                **reading.details,
+            },
+            evidence=(*reading.evidence, *_provenance(sample)),
+        )
+
+    def _unreadable(self, sample: Sample, episode: Episode) -> Verdict:
+        reason = _unreadable_reason(episode)
+        answer = Section(kind="text", title="answer", body=episode.answer)
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            epoch=episode.epoch,
+            outcome="failed",
+            score=0.0,
+            evidence_kind=self.card.metric(sample.metric).evidence,
+            reason=reason,
+            note=_FORMAT_NOTES[reason],
+            views={"strict": 0.0, "lenient": 0.0},
+            details={"extraction": "none", "error_type": reason},
+            evidence=(answer, *_provenance(sample)),
+        )
+
+
+def _unreadable_reason(episode: Episode) -> str:
+    by_finish = {"length": "token_limit", "content_filter": "content_filter"}
+    if episode.finish_reason in by_finish:
+        return by_finish[episode.finish_reason]
+    return "format" if episode.answer.strip() else "empty"
+
+
+def _expected(sample: Sample) -> Any:
+    return sample.reference["expected"]
+
+
+def _provenance(sample: Sample) -> tuple[Section, ...]:
+    """Where the expected answer comes from: the engine and version that produced it."""
+    provenance = sample.meta.get("provenance")
+    return (Section(kind="json", title="provenance", body=provenance),) if provenance else ()

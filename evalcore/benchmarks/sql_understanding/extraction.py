@@ -1,0 +1,112 @@
+"""Finding the JSON answer in what a model really wrote.
+
+`strict` means the whole answer is the JSON object that was asked for; `lenient` means it had to be
+found (code fence, prose around it, reasoning block, single quotes, trailing comma); `none` means
+there is none. A format failure is thereby told apart from a wrong answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from evalcore.records import Record
+
+Kind = Literal["strict", "lenient", "none"]
+
+_LIMIT = 200_000  # characters looked at; longer answers are cut before the search
+_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.S | re.I)
+_REASONING_END = re.compile(r"</(think|thinking|reasoning)>", re.I)
+_FENCE = re.compile(r"```[A-Za-z0-9_+-]*[ \t]*\n?(.*?)```", re.S)
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+
+
+class Extraction(Record, frozen=True):
+    """`value` is the object found, None if `kind` is none."""
+
+    kind: Kind
+    value: dict[str, Any] | None = None
+
+
+def extract(text: str, fields: Sequence[str]) -> Extraction:
+    """The object with most of `fields`; among equals the last, since models correct themselves."""
+    strict = _json(text.strip())
+    if isinstance(strict, dict):
+        return Extraction(kind="strict", value=strict)
+    best: dict[str, Any] | None = None
+    best_count = 0
+    for candidate in _candidates(_without_reasoning(text[:_LIMIT])):
+        value = _object(candidate)
+        count = sum(field in value for field in fields) if value else 0
+        if value and count >= max(best_count, 1):
+            best, best_count = value, count
+    return Extraction(kind="lenient", value=best) if best else Extraction(kind="none")
+
+
+def _without_reasoning(text: str) -> str:
+    text = _REASONING.sub("", text)
+    # An opening tag may be missing: what stands before the last closing one is reasoning.
+    ends = [match.end() for match in _REASONING_END.finditer(text)]
+    return text[ends[-1] :] if ends else text
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Texts that may be the object: spans with balanced braces, then whole code fences."""
+    yield from _balanced(text)
+    for match in _FENCE.finditer(text):
+        yield match.group(1).strip()
+
+
+def _balanced(text: str) -> Iterator[str]:
+    """Outermost `{...}` spans, with braces inside quoted strings not counted."""
+    start, depth, quote, escaped = -1, 0, "", False
+    for position, char in enumerate(text):
+        if quote:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == quote:
+                quote = ""
+        elif char == '"' and depth:
+            quote = char
+        elif char == "{":
+            start, depth = (position, 1) if depth == 0 else (start, depth + 1)
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                yield text[start : position + 1]
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    for reading in (_json, _json_without_trailing_commas, _python_literal):
+        value = reading(text)
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_without_trailing_commas(text: str) -> Any:
+    return _json(_TRAILING_COMMA.sub(r"\1", text))
+
+
+def _python_literal(text: str) -> Any:
+    """Single quotes, None, True: Python's literals are read, nothing is evaluated."""
+    words = re.sub(r"\bnull\b", "None", text)
+    words = re.sub(r"\btrue\b", "True", re.sub(r"\bfalse\b", "False", words))
+    try:
+        value = ast.literal_eval(words)
+        json.dumps(value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return value

@@ -1,0 +1,72 @@
+"""The published verdict of SCALE, kept exactly, quirks included.
+
+Source: actiontech/sql-llm-benchmark, evaluator/utils/comparison.py and agent.py as of 2026-07
+(the rule; the code here is our own). Order and keys must be equal, texts are case-sensitive,
+numbers compare as decimals and a text that reads as a number is one (also "1_000"), there is no
+tolerance. A boolean beside something unequal made the published evaluator drop the case.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+_FENCE_EDGE = re.compile(r"^```(?:json)?\s*|```$", re.IGNORECASE | re.MULTILINE)
+
+
+class Undefined(Exception):
+    """The published evaluator raised on this comparison and dropped the case."""
+
+
+def parse(text: str) -> Any:
+    """An answer as the published agent read it: JSON where it parses, else the bare text."""
+    cleaned = "\n".join(line for line in map(_clean, text.splitlines()) if line is not None)
+    try:
+        return json.loads(_FENCE_EDGE.sub("", cleaned.strip()))
+    except (ValueError, RecursionError):
+        return cleaned
+
+
+def _clean(line: str) -> str | None:
+    """A line that opens or closes a fence goes, unless an object starts on it."""
+    if not line.startswith("```"):
+        return line
+    return line[3:] if line[3:].strip().startswith("{") else None
+
+
+def passes(answer: Any, expected: Any) -> bool:
+    """The published comparison of a parsed answer; raises Undefined where that raised."""
+    return _equal(_bare(answer), _bare(expected))
+
+
+def _bare(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if left == right:
+        return True
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    numbers = _number(left), _number(right)
+    if None in numbers:
+        return False
+    try:
+        return numbers[0] == numbers[1]
+    except InvalidOperation:  # a signalling NaN
+        raise Undefined from None
+
+
+def _number(value: Any) -> Decimal | None:
+    if isinstance(value, bool):
+        raise Undefined
+    if isinstance(value, int | float | str):
+        try:
+            return Decimal(str(value))
+        except InvalidOperation:
+            return None
+    return None

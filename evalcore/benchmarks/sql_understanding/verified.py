@@ -1,0 +1,173 @@
+"""The default verdict: compare what was meant, say exactly what differs.
+
+Tables are multisets unless the statement orders its rows; numbers within a tolerance; dates and
+booleans normalised; column names and `result_type` are reported, not decisive (the rules stand in
+`sqlkit.compare`).
+Plans compare step by step, classes and syntax labels as words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from evalcore.records import Record, Sample, Section
+from evalcore.sqlkit.compare import TableDiff, compare_tables
+from evalcore.sqlkit.table import ResultTable
+
+
+class Reading(Record, frozen=True):
+    """What the comparison of one answer found. `error` is a word for machines, "" if right."""
+
+    right: bool
+    error: str = ""
+    note: str = ""
+    details: dict[str, Any] = {}
+    evidence: tuple[Section, ...] = ()
+
+
+def read_answer(sample: Sample, answer: dict[str, Any]) -> Reading:
+    """Compare a parsed answer with the sample's reference."""
+    return _READERS[sample.metric](sample, answer)
+
+
+def _table(sample: Sample, answer: dict[str, Any]) -> Reading:
+    expected = sample.reference["expected"]
+    rows = _rows(answer)
+    if rows is None:
+        return Reading(right=False, error="shape", note='"columns" or "rows" is no list')
+    want = ResultTable(
+        columns=tuple(map(str, expected["columns"])), rows=tuple(map(tuple, expected["rows"]))
+    )
+    columns = tuple(map(str, answer.get("columns") or ()))
+    width = {len(row) for row in rows}
+    if not columns and len(width) == 1:
+        columns = want.columns if width == {len(want.columns)} else ("?",) * width.pop()
+    got = ResultTable(columns=columns, rows=tuple(map(tuple, rows)))
+    ordered = bool(sample.reference["ordered"])
+    diff = compare_tables(want, got, ordered=ordered, coerce_strings=True)
+    return Reading(
+        right=diff.equal,
+        error=diff.reason,
+        note=_table_note(diff),
+        details={
+            "rows_expected": len(want.rows),
+            "rows_answered": len(got.rows),
+            "ordered": ordered,
+            "columns_named_alike": diff.same_columns,
+            "result_type_right": answer.get("result_type") in (None, expected["result_type"]),
+        },
+        evidence=(_table_section(want, got, diff),),
+    )
+
+
+def _rows(answer: dict[str, Any]) -> list[list[Any]] | None:
+    """The rows as lists; rows given as objects are read in the order of the columns."""
+    rows, columns = answer.get("rows"), answer.get("columns", [])
+    if not isinstance(rows, list) or not isinstance(columns, list):
+        return None
+    if rows and all(isinstance(row, dict) for row in rows):
+        names = columns or list(rows[0])
+        return [[row.get(name) for name in names] for row in rows]
+    if rows and not any(isinstance(row, list) for row in rows) and len(columns) == 1:
+        return [[row] for row in rows]
+    return rows if all(isinstance(row, list) for row in rows) else None
+
+
+_TABLE_NOTES = {
+    "": "The tables agree.",
+    "columns_count": "The number of columns differs.",
+    "row_count": "The number of rows differs.",
+    "rows": "Some rows differ.",
+    "order": "The rows are right, their order is not.",
+}
+
+
+def _table_note(diff: TableDiff) -> str:
+    return _TABLE_NOTES[diff.reason]
+
+
+def _table_section(want: ResultTable, got: ResultTable, diff: TableDiff) -> Section:
+    body = {
+        "columns": list(want.columns),
+        "answer_columns": list(got.columns),
+        "expected": [list(row) for row in want.rows],
+        "actual": [list(row) for row in got.rows],
+        "missing": [list(row) for row in diff.missing],
+        "extra": [list(row) for row in diff.extra],
+    }
+    return Section(kind="table_diff", title="difference", body=body)
+
+
+def _plan(sample: Sample, answer: dict[str, Any]) -> Reading:
+    expected = sample.reference["expected"]
+    want = [_step(step) for step in expected["steps"]]
+    given = answer.get("steps")
+    if not isinstance(given, list):
+        return Reading(right=False, error="shape", note='"steps" is no list')
+    got = [_step(step) for step in given]
+    sort = _word(answer.get("temp_sort")) == _word(expected["temp_sort"])
+    wrong = {
+        field: sum(a[field] != b[field] for a, b in zip(want, got, strict=False))
+        for field in _STEP_FIELDS
+    }
+    errors = [field for field in _STEP_FIELDS if wrong[field]] + ([] if sort else ["temp_sort"])
+    if len(want) != len(got):
+        errors.insert(0, "steps")
+    return Reading(
+        right=not errors,
+        error=errors[0] if errors else "",
+        note=f"Wrong: {', '.join(errors)}." if errors else "The plan agrees.",
+        details={"wrong_fields": errors, "steps_expected": len(want), "steps_answered": len(got)},
+        evidence=(_fields_section(expected, answer),),
+    )
+
+
+_STEP_FIELDS = ("table", "access", "index")
+
+
+def _step(step: Any) -> dict[str, str]:
+    """A step with every field as a folded word; what is no object has no right field."""
+    return {
+        field: _word(step.get(field) if isinstance(step, dict) else "?") for field in _STEP_FIELDS
+    }
+
+
+def _words(sample: Sample, answer: dict[str, Any]) -> Reading:
+    """Right where every expected field holds the expected word."""
+    expected = sample.reference["expected"]
+    wrong = [field for field, value in expected.items() if _word(answer.get(field)) != _word(value)]
+    return Reading(
+        right=not wrong,
+        error=wrong[0] if wrong else "",
+        note=f"Wrong: {', '.join(wrong)}." if wrong else "Every field agrees.",
+        details={"wrong_fields": wrong},
+        evidence=(_fields_section(expected, answer),),
+    )
+
+
+_SAME_WORD = {"true": "yes", "false": "no", "none": "", "null": ""}
+
+
+def _word(value: Any) -> str:
+    """Case, outer space and the spellings of true, false and null do not matter."""
+    word = str(value).strip().lower()
+    return _SAME_WORD.get(word, word)
+
+
+def _fields_section(expected: dict[str, Any], answer: dict[str, Any]) -> Section:
+    differences = [
+        {"path": field, "expected": value, "actual": answer.get(field)}
+        for field, value in expected.items()
+        if answer.get(field) != value
+    ]
+    body = {"expected": expected, "actual": answer, "differences": differences}
+    return Section(kind="tree_diff", title="difference", body=body)
+
+
+_READERS: dict[str, Callable[[Sample, dict[str, Any]], Reading]] = {
+    "execution_accuracy": _table,
+    "sql_identification": _words,
+    "explain_detection": _plan,
+    "syntax_error_detection": _words,
+}
