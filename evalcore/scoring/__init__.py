@@ -1,0 +1,1 @@
+"""Scores: weighted points, intervals, paired comparisons and ranks, from samples and verdicts."""

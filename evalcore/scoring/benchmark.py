@@ -1,0 +1,137 @@
+"""The score of one benchmark: strict, answered-only and coverage, per metric and together.
+
+Metric score = sum(difficulty x sample score); benchmark score = 100 x sum(metric points x metric
+weight) / sum(metric maximum x metric weight), the published rule of SCALE. The denominator is the
+declared sample set, whatever became of the requests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import BenchmarkScore, MetricScore, Sample, Verdict
+from evalcore.scoring.epochs import SampleScore, keep_declared, reduce_epochs
+from evalcore.scoring.intervals import score_interval
+from evalcore.scoring.strata import Stratum, Weighted, score_of
+
+MISSING = "missing"  # counted beside the outcomes: no verdict of any kind
+
+Groups = Mapping[str, Sequence[SampleScore]]
+
+
+def score_benchmark(
+    card: BenchmarkCard,
+    samples: Sequence[Sample],
+    verdicts: Sequence[Verdict],
+    weights: Mapping[str, float],
+    *,
+    epochs: int = 1,
+    column: str = "",
+    full: bool = True,
+    label: str = "",
+) -> BenchmarkScore:
+    """The score triple with its interval, the metrics, the outcomes and the views.
+
+    `weights` holds the weight of every scored metric; a metric without one is reported with
+    weight None, a metric of the card without samples with 0 samples and score 0. `outcomes` counts
+    declared (sample, epoch) pairs. The order of samples and verdicts does not matter. Raises
+    UsageError for a negative weight, no epoch, a sample declared twice, a score outside 0 to 1.
+    """
+    _check(weights, epochs)
+    kept = keep_declared(samples, verdicts, epochs)
+    groups = _by_metric(card, reduce_epochs(samples, kept, epochs))
+    strict = _strata(groups)
+    declared = len(samples) * epochs
+    outcomes = Counter[str](verdict.outcome for verdict in kept.values())
+    outcomes[MISSING] = declared - len(kept)
+    measured = sum(len(s.measured) for group in groups.values() for s in group)
+    scored = _weighted(strict, weights)
+    return BenchmarkScore(
+        benchmark=card.key,
+        column=column,
+        score=score_of(scored),
+        interval=score_interval(scored),
+        answered=_answered(groups, weights),
+        coverage=measured / declared if declared else 0.0,
+        samples=len(samples),
+        complete=0 < declared == measured,
+        full=full,
+        metrics={
+            metric: _metric_score(metric, group, strict[metric], weights.get(metric))
+            for metric, group in groups.items()
+        },
+        outcomes={outcome: n for outcome, n in sorted(outcomes.items()) if n},
+        views={
+            view: _view_score(card, reduce_epochs(samples, kept, epochs, view), weights)
+            for view in sorted({name for verdict in kept.values() for name in verdict.views})
+        },
+        label=label,
+    )
+
+
+def _check(weights: Mapping[str, float], epochs: int) -> None:
+    for metric, weight in weights.items():
+        if not 0 <= weight < float("inf"):
+            raise UsageError(f"weight of metric {metric} is {weight}; give a number from 0 up")
+    if epochs < 1:
+        raise UsageError(f"epochs is {epochs}; every sample is asked at least once")
+
+
+def _by_metric(card: BenchmarkCard, scores: Sequence[SampleScore]) -> dict[str, list[SampleScore]]:
+    """The metrics of the card in its order, then those that only the samples know."""
+    groups: dict[str, list[SampleScore]] = {metric.key: [] for metric in card.metrics}
+    for score in sorted(scores):
+        groups.setdefault(score.metric, []).append(score)
+    return groups
+
+
+def _strata(groups: Groups) -> dict[str, Stratum]:
+    return {
+        metric: Stratum.of(metric, ((s.difficulty, s.strict) for s in group))
+        for metric, group in groups.items()
+    }
+
+
+def _weighted(strata: Mapping[str, Stratum], weights: Mapping[str, float]) -> Weighted:
+    """The scored strata, sorted, so that sums do not depend on the order of the metrics."""
+    return [(strata[metric], weights[metric]) for metric in sorted(strata) if metric in weights]
+
+
+def _answered(groups: Groups, weights: Mapping[str, float]) -> float | None:
+    """The score over what was measured alone; None where nothing scored was."""
+    strata = {
+        metric: Stratum.of(
+            metric, ((s.difficulty, s.answered) for s in group if s.answered is not None)
+        )
+        for metric, group in groups.items()
+    }
+    scored = [pair for pair in _weighted(strata, weights) if pair[0].cells]
+    return score_of(scored) if scored else None
+
+
+def _metric_score(
+    metric: str, group: Sequence[SampleScore], stratum: Stratum, weight: float | None
+) -> MetricScore:
+    """`measured` counts the samples with a measured verdict in every epoch."""
+    return MetricScore(
+        metric=metric,
+        weight=weight,
+        samples=len(group),
+        measured=sum(len(s.measured) == s.epochs for s in group),
+        passed=fsum(s.strict for s in group),
+        score=score_of([(stratum, 1.0)]),
+        answered=_answered({metric: group}, {metric: 1.0}),
+        interval=score_interval([(stratum, 1.0)]),
+        points=stratum.points,
+        maximum=stratum.maximum,
+    )
+
+
+def _view_score(
+    card: BenchmarkCard, scores: Sequence[SampleScore], weights: Mapping[str, float]
+) -> float:
+    return score_of(_weighted(_strata(_by_metric(card, scores)), weights))

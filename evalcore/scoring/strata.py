@@ -1,0 +1,74 @@
+"""A stratum: the weighted scores of one metric's samples, equal ones counted together.
+
+Counting them (most scores are 0 or 1 and most weights 1 to 3) makes every sum and every draw
+independent of the order of the samples, and resampling many times cheaper.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import TYPE_CHECKING
+
+from evalcore.records import content_hash
+
+if TYPE_CHECKING:
+    import numpy as np
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Samples of one metric. `cells` holds (weight, score 0 to 1, how many samples), sorted."""
+
+    name: str
+    cells: tuple[tuple[float, float, int], ...]
+
+    @classmethod
+    def of(cls, name: str, samples: Iterable[tuple[float, float]]) -> Stratum:
+        """From one (weight, score) pair per sample."""
+        counted = Counter((float(weight), float(score)) for weight, score in samples)
+        return cls(name, tuple((*pair, n) for pair, n in sorted(counted.items())))
+
+    @cached_property
+    def points(self) -> float:
+        return fsum(weight * score * n for weight, score, n in self.cells)
+
+    @cached_property
+    def maximum(self) -> float:
+        return fsum(weight * n for weight, _, n in self.cells)
+
+    @cached_property
+    def resampled(self) -> np.ndarray:
+        """Points and maximum of RESAMPLES resamples: an array of shape (RESAMPLES, 2).
+
+        The draws follow from the content, name included: the same samples give the same interval
+        on every machine, and two metrics with equal cells are still drawn independently.
+        """
+        import numpy as np
+
+        from evalcore.scoring.resample import resampled_sums
+
+        values = np.array([(weight * score, weight) for weight, score, _ in self.cells])
+        counts = np.array([n for _, _, n in self.cells])
+        seed = int(content_hash([self.name, self.cells]), 16)
+        return resampled_sums(values, counts, RESAMPLES, seed)
+
+
+#: Strata with the weight of each metric.
+Weighted = Sequence[tuple[Stratum, float]]
+
+
+def score_of(strata: Weighted) -> float:
+    """100 x sum(metric points x metric weight) / sum(metric maximum x metric weight).
+
+    The published rule of SCALE. 0 where there is nothing to win.
+    """
+    maximum = fsum(stratum.maximum * weight for stratum, weight in strata)
+    if not maximum:
+        return 0.0
+    return 100 * fsum(stratum.points * weight for stratum, weight in strata) / maximum
