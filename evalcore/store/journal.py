@@ -30,7 +30,15 @@ class Journal:
         self._file: BinaryIO = path.open("ab", buffering=0)
 
     def append(self, record: Record) -> None:
-        self._file.write(to_json(record) + b"\n")
+        """Add one line as a whole; raises OSError (a full disk) with nothing of it left behind."""
+        start = self._file.seek(0, os.SEEK_END)
+        rest = memoryview(to_json(record) + b"\n")
+        try:
+            while rest:  # an unbuffered write may take only a part
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(start)
+            raise
 
     def close(self) -> None:
         self._file.close()
@@ -70,21 +78,26 @@ def _end_of_last_line(file: BinaryIO, size: int) -> int:
     return 0
 
 
-def read(path: Path, kind: type[R]) -> Iterator[R]:
-    """The records of one journal; a torn last line is left out, any other bad line is an error."""
+def read(path: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
+    """The records of one journal; a torn last line is left out, any other bad line is an error.
+
+    Lines without the bytes `containing` are passed over undecoded.
+    """
     if not path.exists():
         return
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
+            if containing not in line:
+                continue
             try:
                 yield from_json(kind, line)
             except msgspec.MsgspecError as error:
                 raise RunFolderError(f"{path}, line {number}: {error}") from None
 
 
-def read_all(folder: Path, kind: type[R]) -> Iterator[R]:
+def read_all(folder: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
     """The records of every journal in a folder, file by file in the order of their names."""
     for path in sorted(folder.glob("*.jsonl")):
-        yield from read(path, kind)
+        yield from read(path, kind, containing)

@@ -6,10 +6,10 @@ progress.json  summary.json  samples.parquet (a cache)  worker.lock  cancel  wor
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import (
@@ -36,7 +35,8 @@ from evalcore.records import (
 from evalcore.store import journal
 
 R = TypeVar("R", bound=Record)
-_RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}|[a-z0-9][a-z0-9_.-]{0,79}")
+_RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
+_SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
 class StoredSample(Record, frozen=True):
@@ -66,17 +66,20 @@ def new_run_id() -> str:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: a reader sees the old or the new content, never a part."""
+    """Replace a file as a whole: a reader sees the old or the new content, never a part.
+
+    A kill can leave the temporary file `.<name>.<random>` behind, which nothing reads.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:  # the umask decides who may read it, unlike mkstemp
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -147,29 +150,40 @@ class RunFolder:
         return journal.read_all(self.path / "generations", StoredEpisode)
 
     def verdicts(self, scoring: str) -> Iterator[StoredVerdict]:
-        return journal.read_all(self.path / "verdicts" / scoring, StoredVerdict)
+        return journal.read_all(self.verdicts_dir(scoring), StoredVerdict)
+
+    def verdicts_dir(self, scoring: str) -> Path:
+        """Where the verdicts of one scoring lie; raises UsageError for a name that is no name."""
+        if not _SCORING.fullmatch(scoring):
+            raise UsageError(f"{scoring!r} is not the name of a scoring of run {self.run_id}")
+        return self.path / "verdicts" / scoring
 
     def alive(self) -> bool:
-        """Whether a worker holds the lock: the kernel frees it however the worker ends."""
-        if not self.lock_path.exists():
-            return False
-        lock = FileLock(self.lock_path, timeout=0)
+        """Whether a worker holds the lock: the kernel frees it however the worker ends.
+
+        Asked with a shared lock, so that two who ask at once do not take each other for a worker.
+        """
         try:
-            lock.acquire()
-        except Timeout:
-            return True
-        except OSError:  # a read-only root holds finished runs only
+            handle = os.open(self.lock_path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # no worker ever, or a root that only its owner may write
             return False
-        lock.release()
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
         return False
 
     def state(self) -> RunState:
         """The state as of now: a run whose worker is gone without an ending is interrupted."""
+        alive = self.alive()  # first: what a worker wrote before it let go is then read below
         try:
+            self.spec()
             progress, summary = self.progress(), self.summary()
         except RunFolderError:
             return "broken"
-        if self.alive():
+        if alive:
             return "running"
         if summary is not None and (progress is None or progress.state != "running"):
             return summary.state
@@ -180,7 +194,10 @@ class RunFolder:
         parts = []
         for pattern in ("*.json", "*.jsonl", "generations/*.jsonl", "verdicts/*/*.jsonl"):
             for path in sorted(self.path.glob(pattern)):
-                status = path.stat()
+                try:
+                    status = path.stat()
+                except FileNotFoundError:  # deleted meanwhile
+                    continue
                 parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
         return "|".join(parts)
 
@@ -202,9 +219,10 @@ def find(run_id: str, roots: Iterable[Path]) -> RunFolder:
 
 
 def folders(roots: Iterable[Path]) -> list[RunFolder]:
-    """Every run folder, newest first; a folder without spec.json is still being written."""
+    """Every run folder that `find` finds, newest first; one without spec.json is being written."""
     seen: dict[str, RunFolder] = {}
     for root in roots:
         for spec in root.glob("*/spec.json"):
-            seen.setdefault(spec.parent.name, RunFolder(spec.parent))
+            if _RUN_ID.fullmatch(spec.parent.name):
+                seen.setdefault(spec.parent.name, RunFolder(spec.parent))
     return [seen[name] for name in sorted(seen, reverse=True)]

@@ -1,0 +1,108 @@
+"""A TinyDB storage that a kill or a second writer cannot leave unreadable.
+
+TinyDB's own JSON storage writes over the old content in place, so a process killed in between
+leaves half of each. Here a write goes to a temporary file that replaces the old one as a whole, and
+a read is served from memory while the file on disk is still the one that was read.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+from tinydb.storages import Storage
+
+from evalcore.errors import IndexFileError
+from evalcore.store.run_folder import write_atomic
+
+Tables = dict[str, dict[str, Any]]
+
+
+def signature(path: Path) -> str:
+    """Inode, modification time and size of a file, which a replaced file never shares; '' if none.
+
+    Raises IndexFileError where the file may not be looked at.
+    """
+    try:
+        return _signature(path.stat())
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise IndexFileError(f"{path}: {error.strerror}; check who may read its folder") from None
+
+
+def _signature(status: os.stat_result) -> str:
+    return f"{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+
+
+class AtomicStorage(Storage):
+    """Tables of documents in one JSON file; the caller locks around a read and its write.
+
+    The cache holds the bytes and not the parsed tables: TinyDB changes in place what it is given,
+    and parsing by orjson is the cheapest deep copy.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self._cached: tuple[str, bytes] | None = None
+
+    def read(self) -> Tables | None:
+        """All tables, None without a file; raises IndexFileError when it cannot be understood."""
+        content = self._content()
+        if content is None:
+            return None
+        try:
+            tables = orjson.loads(content)
+        except orjson.JSONDecodeError as error:
+            raise self._unreadable(f"not JSON ({error})") from None
+        if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+            raise self._unreadable("not an object of tables")
+        return tables
+
+    def write(self, data: Tables) -> None:
+        """Replace the file; once this returns, the new content survives a power cut as well."""
+        try:
+            content = orjson.dumps(data)
+            write_atomic(self.path, content)
+            _sync_folder(self.path.parent)
+            self._cached = (signature(self.path), content)
+        except BaseException:
+            self._cached = None
+            raise
+
+    def sweep(self) -> None:
+        """Delete temporary files that killed writers left; only while no other writer can live."""
+        for leftover in self.path.parent.glob(f".{self.path.name}.*"):
+            leftover.unlink(missing_ok=True)
+
+    def _content(self) -> bytes | None:
+        if self._cached is not None and self._cached[0] == signature(self.path):
+            return self._cached[1]
+        self._cached = None
+        try:
+            with self.path.open("rb") as file:
+                found = _signature(os.fstat(file.fileno()))
+                content = file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unreadable(str(error.strerror)) from None
+        self._cached = (found, content)
+        return content
+
+    def _unreadable(self, problem: str) -> IndexFileError:
+        self._cached = None
+        return IndexFileError(
+            f"{self.path}: {problem}; `evalcore index rebuild` makes it anew from the run folders"
+        )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` durable: the file's own fsync does not cover its name."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

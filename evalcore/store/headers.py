@@ -1,0 +1,150 @@
+"""The header of a run: the little that lists and boards need, small enough for the index.
+
+Everything else stays in the run folder. A header is made from `spec.json` and `summary.json`, and
+can be made again at any time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalcore.errors import IndexFileError
+from evalcore.records import (
+    BenchmarkScore,
+    Interval,
+    MetricScore,
+    Record,
+    RunSpec,
+    RunState,
+    RunSummary,
+    Totals,
+    content_hash,
+    to_json,
+)
+
+LIMIT = 4096
+_TEXT = 200
+
+#: Score, lower and upper bound (0 to 100, two decimals), number of samples.
+MetricLine = tuple[float, float | None, float | None, int]
+
+
+class HeaderScore(Record, frozen=True):
+    """One benchmark of a run. `score` is exact; bounds and metric lines are rounded to fit."""
+
+    column: str
+    score: float
+    low: float | None = None
+    high: float | None = None
+    answered: float | None = None
+    coverage: float = 1.0
+    samples: int = 0
+    complete: bool = True
+    full: bool = True
+    label: str = ""
+    dataset: str = ""
+    metrics: dict[str, MetricLine] = {}
+    outcomes: dict[str, int] = {}
+    views: dict[str, float] = {}
+
+
+class RunHeader(Record, frozen=True):
+    """One row of the index, at most `LIMIT` bytes of JSON. `shipped`: from the read-only root."""
+
+    run_id: str
+    target_key: str
+    identity: str
+    created_at: str
+    state: RunState
+    target_options: dict[str, Any] = {}
+    finished_at: str = ""
+    origin: str = "executed"
+    note: str = ""
+    epochs: int = 1
+    benchmarks: dict[str, HeaderScore] = {}
+    totals: Totals = Totals()
+    errors: dict[str, int] = {}
+    shipped: bool = False
+
+
+def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
+    """The header of a run; long texts are cut, long option values replaced by their hash.
+
+    Raises IndexFileError when it is still larger than `LIMIT`, naming what takes the room.
+    """
+    datasets = {benchmark.key: benchmark.dataset for benchmark in spec.benchmarks}
+    header = RunHeader(
+        run_id=spec.run_id,
+        target_key=spec.target.key,
+        target_options={name: _short(value) for name, value in spec.target.options.items()},
+        identity=spec.target.identity,
+        created_at=summary.created_at or spec.created_at,
+        finished_at=summary.finished_at,
+        state=summary.state,
+        origin=spec.origin,
+        note=_cut(spec.note),
+        epochs=spec.epochs,
+        benchmarks={
+            key: _score(score, datasets.get(key, "")) for key, score in summary.benchmarks.items()
+        },
+        totals=summary.totals,
+        errors=summary.errors,
+    )
+    check_size(header)
+    return header
+
+
+def check_size(header: RunHeader) -> None:
+    """Raises IndexFileError when the header is larger than `LIMIT`."""
+    size = len(to_json(header))
+    if size <= LIMIT:
+        return
+    parts = {name: len(to_json(getattr(header, name))) for name in header.__struct_fields__}
+    largest = max(parts, key=lambda name: parts[name])
+    raise IndexFileError(
+        f"run {header.run_id}: its header takes {size} bytes, the limit is {LIMIT}; "
+        f"`{largest}` alone takes {parts[largest]}: run fewer benchmarks or options at once"
+    )
+
+
+def _score(score: BenchmarkScore, dataset: str) -> HeaderScore:
+    low, high = _bounds(score.interval, 4)
+    return HeaderScore(
+        column=score.column,
+        score=score.score,
+        low=low,
+        high=high,
+        answered=_round(score.answered, 4),
+        coverage=score.coverage,
+        samples=score.samples,
+        complete=score.complete,
+        full=score.full,
+        label=_cut(score.label),
+        dataset=_cut(dataset),
+        metrics={name: _line(metric) for name, metric in score.metrics.items()},
+        outcomes={name: count for name, count in score.outcomes.items() if count},
+        views={name: round(value, 4) for name, value in score.views.items()},
+    )
+
+
+def _line(metric: MetricScore) -> MetricLine:
+    return (round(metric.score, 2), *_bounds(metric.interval, 2), metric.samples)
+
+
+def _bounds(interval: Interval | None, decimals: int) -> tuple[float | None, float | None]:
+    if interval is None:
+        return None, None
+    return round(interval.low, decimals), round(interval.high, decimals)
+
+
+def _round(value: float | None, decimals: int) -> float | None:
+    return None if value is None else round(value, decimals)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+
+
+def _short(value: Any) -> Any:
+    """An option value for display; the identity, which holds its hash, tells runs apart."""
+    return value if len(to_json(value)) <= _TEXT else f"(long, hash {content_hash(value, 8)})"

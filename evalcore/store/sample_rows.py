@@ -1,0 +1,136 @@
+"""The journals of a run as flat rows: one per declared case and epoch, for tables and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalcore.records import Episode, Verdict
+from evalcore.store.run_folder import RunFolder, StoredSample
+
+_INT64 = 2**63
+
+#: Column -> pyarrow type. `position` is the row of the case in samples.jsonl; latency in seconds,
+#: cost in USD, weight that of the metric (null: reported, not scored).
+COLUMNS: dict[str, str] = {
+    "run": "string",
+    "position": "int64",
+    "benchmark": "string",
+    "metric": "string",
+    "id": "string",
+    "epoch": "int64",
+    "difficulty": "int64",
+    "dialect": "string",
+    "outcome": "string",
+    "score": "float64",
+    "evidence_kind": "string",
+    "reason": "string",
+    "note": "string",
+    "latency": "float64",
+    "input_tokens": "int64",
+    "output_tokens": "int64",
+    "cost": "float64",
+    "attempts": "int64",
+    "cached": "bool",
+    "finish_reason": "string",
+    "weight": "float64",
+    "extraction": "string",
+    "error_type": "string",
+}
+
+Row = dict[str, Any]
+Case = tuple[str, str, str, int]  # benchmark, metric, id, epoch
+
+
+def scoring_of(folder: RunFolder) -> str:
+    """The scoring to show: the one that summary.json names, else the newest begun, else ''."""
+    summary = folder.summary()
+    if summary is not None:
+        return summary.scoring
+    begun = sorted((folder.path / "verdicts").glob("*/"), key=lambda path: path.stat().st_mtime_ns)
+    return begun[-1].name if begun else ""
+
+
+def generation_key(verdict: Verdict | None, sample_key: str) -> str:
+    """The key of the episode a verdict is about: cases may share one, then the verdict names it."""
+    return str(verdict.details.get("generation", sample_key)) if verdict else sample_key
+
+
+def rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
+    """The rows of a run in the order of its declared cases, one per epoch.
+
+    A case without a verdict has the outcome `missing`; of several verdicts or episodes of one case
+    the last journaled counts. Those of undeclared cases are left out.
+    """
+    spec = folder.spec()
+    weights = {benchmark.key: benchmark.weights for benchmark in spec.benchmarks}
+    verdicts: dict[Case, Verdict] = {}
+    for stored in folder.verdicts(scoring) if scoring else ():
+        verdict = stored.verdict
+        verdicts[stored.benchmark, verdict.metric, verdict.id, verdict.epoch] = verdict
+    episodes = {(e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.episodes()}
+    for position, case in enumerate(folder.samples()):
+        sample = case.sample
+        for epoch in range(spec.epochs):
+            found = verdicts.get((case.benchmark, sample.metric, sample.id, epoch))
+            key = generation_key(found, sample.key)
+            yield {
+                "run": spec.run_id,
+                "position": position,
+                "epoch": epoch,
+                **_sample_columns(case, weights),
+                **_verdict_columns(found),
+                **_episode_columns(found, episodes.get((case.benchmark, key, epoch))),
+            }
+
+
+def _sample_columns(case: StoredSample, weights: Mapping[str, Mapping[str, float]]) -> Row:
+    sample = case.sample
+    return {
+        "benchmark": case.benchmark,
+        "metric": sample.metric,
+        "id": sample.id,
+        "difficulty": _count(sample.difficulty),
+        "dialect": _text(sample.input.get("dialect")),
+        "weight": weights.get(case.benchmark, {}).get(sample.metric),
+    }
+
+
+def _verdict_columns(verdict: Verdict | None) -> Row:
+    if verdict is None:
+        return {"outcome": "missing"}
+    return {
+        "outcome": verdict.outcome,
+        "score": verdict.score,
+        "evidence_kind": verdict.evidence_kind,
+        "reason": verdict.reason,
+        "note": verdict.note,
+        "extraction": _text(verdict.details.get("extraction")),
+    }
+
+
+def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:
+    failure = episode.failure if episode else None
+    error = verdict.details.get("error_type") if verdict else None
+    columns: Row = {"error_type": _text(error if error or not failure else failure.kind)}
+    if episode is None:
+        return columns
+    return columns | {
+        "latency": episode.latency,
+        "input_tokens": _count(episode.usage.input_tokens),
+        "output_tokens": _count(episode.usage.output_tokens),
+        "cost": episode.cost,
+        "attempts": _count(episode.attempts),
+        "cached": episode.cached,
+        "finish_reason": episode.finish_reason,
+    }
+
+
+def _text(value: Any) -> str | None:
+    """Details and inputs hold any JSON; a column holds text."""
+    return None if value is None else str(value)
+
+
+def _count(value: int | None) -> int | None:
+    """Files and providers may hold any integer; what 64 bits cannot hold is not known."""
+    return value if value is not None and -_INT64 <= value < _INT64 else None

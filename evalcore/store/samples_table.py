@@ -1,0 +1,179 @@
+"""The cases of a run as a Parquet file: a cache of the journals that pages query through DuckDB.
+
+`ensure` makes the file anew whenever the journals have changed since it was made; `query` and
+`page` read it. pyarrow, DuckDB and pandas are imported only by what needs them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.store.run_folder import RunFolder, write_atomic
+from evalcore.store.sample_rows import COLUMNS, Row, rows, scoring_of
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+
+#: Part of the signature, so that a table made by other code is made anew.
+_VERSION = "1"
+_SIGNATURE = b"evalboard.signature"
+_COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * FROM samples"
+_PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
+
+
+class CaseFilter(Record, frozen=True):
+    """Which cases to show: the values of a field are alternatives, an empty field admits all.
+
+    Every field but `text` is a column of the table; `text` is looked for in the id and the note,
+    letter case aside.
+    """
+
+    benchmark: tuple[str, ...] = ()
+    metric: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    difficulty: tuple[int, ...] = ()
+    dialect: tuple[str, ...] = ()
+    evidence_kind: tuple[str, ...] = ()
+    reason: tuple[str, ...] = ()
+    extraction: tuple[str, ...] = ()
+    error_type: tuple[str, ...] = ()
+    text: str = ""
+
+
+EVERY_CASE = CaseFilter()
+
+
+def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
+    """The up-to-date Parquet file of a run under one scoring (default: `scoring_of`).
+
+    It lies in the run folder or, where that cannot be written, in a folder of this user's own under
+    the system's temporary one. Raises RunFolderError when a file of the run is broken.
+    """
+    wanted = scoring_of(folder) if scoring is None else scoring
+    signature = _signature(folder, wanted)  # before reading: lines added meanwhile change it again
+    name = folder.parquet_path.name if scoring is None else f"samples.{wanted}.parquet"
+    own = folder.path / name
+    if _is_current(own, signature):
+        return own
+    if not os.access(folder.path, os.W_OK):
+        own = _cache_path(folder, name)
+        if _is_current(own, signature):
+            return own
+    write_atomic(own, _encode(rows(folder, wanted), signature))
+    return own
+
+
+def query(paths: Iterable[Path], sql: str, params: Sequence[Any] = ()) -> pd.DataFrame:
+    """The result of one SQL statement over the view `samples`: the rows of all `paths` together.
+
+    `params` are bound to `?`. The statement reads these files and nothing else, and writes nothing.
+    A column of integers with nulls arrives as float64.
+    """
+    with _connection(paths) as connection:
+        return connection.execute(sql, list(params)).df()
+
+
+def page(
+    folder: RunFolder,
+    where: CaseFilter = EVERY_CASE,
+    *,
+    scoring: str | None = None,
+    offset: int = 0,
+    limit: int = 50,
+) -> tuple[pd.DataFrame, int]:
+    """`limit` matching cases from `offset` on, in the declared order, and how many match in all."""
+    if offset < 0 or limit < 0:
+        raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
+    condition, params = _condition(where)
+    with _connection([ensure(folder, scoring)]) as connection:
+        connection.execute(_COUNT + condition, params)
+        total = connection.fetchall()[0][0]
+        found = connection.execute(_CASES + condition + _PAGE, [*params, limit, offset])
+        return found.df(), total
+
+
+def _condition(where: CaseFilter) -> tuple[str, list[Any]]:
+    """A WHERE clause; only names of our own columns enter the SQL, values are bound."""
+    terms: list[str] = []
+    params: list[Any] = []
+    for column in CaseFilter.__struct_fields__:
+        values = getattr(where, column)
+        if values and column != "text":
+            terms.append(f"list_contains(?, {column})")
+            params.append(list(values))
+    if where.text:
+        terms.append("contains(lower(concat_ws(' ', id, note)), lower(?))")
+        params.append(where.text)
+    return f" WHERE {' AND '.join(terms)}" if terms else "", params
+
+
+@contextmanager
+def _connection(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory that sees the given files as `samples` and can open nothing else."""
+    import duckdb
+
+    files = [str(path.resolve()) for path in paths]
+    with duckdb.connect(":memory:", config={"python_enable_replacements": False}) as connection:
+        connection.execute("SET allowed_paths = ?", [files])
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        connection.read_parquet(files, union_by_name=True).create_view("samples")
+        yield connection
+
+
+def _is_current(path: Path, signature: bytes) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        metadata = parquet.read_schema(path).metadata
+    except (FileNotFoundError, pa.ArrowInvalid):  # absent or damaged: made anew
+        return False
+    return (metadata or {}).get(_SIGNATURE) == signature
+
+
+def _encode(table_rows: Iterable[Row], signature: bytes) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    schema = pa.schema(
+        [(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()],
+        metadata={_SIGNATURE: signature},
+    )
+    table = pa.Table.from_pylist(list(table_rows), schema=schema)
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _signature(folder: RunFolder, scoring: str) -> bytes:
+    """Of every file that the rows are made from."""
+    sources = [folder.path / "spec.json", folder.path / "samples.jsonl"]
+    sources += sorted((folder.path / "generations").glob("*.jsonl"))
+    sources += sorted(folder.verdicts_dir(scoring).glob("*.jsonl")) if scoring else []
+    parts = [_VERSION, scoring]
+    for path in sources:
+        status = path.stat()
+        parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
+    return hashlib.sha256("|".join(parts).encode()).hexdigest().encode()
+
+
+def _cache_path(folder: RunFolder, name: str) -> Path:
+    """A place that only this user may read, one per run folder; raises UsageError if it is open."""
+    base = Path(tempfile.gettempdir()) / f"evalboard-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    status = base.lstat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise UsageError(f"{base} is open to other users; set TMPDIR to a folder of your own")
+    digest = hashlib.sha256(os.fsencode(folder.path.resolve())).hexdigest()[:16]
+    return base / f"{digest}-{name}"
