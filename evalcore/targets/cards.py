@@ -36,6 +36,16 @@ CARDS: tuple[TargetKindCard, ...] = (
                 about={"en": "variable that holds the key", "zh": "存放密钥的环境变量"},
             ),
             *SAMPLING,
+            OptionCard(name="stop", type="list", about={"en": "ends an answer", "zh": "停止序列"}),
+            OptionCard(
+                name="timeout",
+                type="float",
+                about={"en": "seconds for one request", "zh": "单次请求的秒数上限"},
+            ),
+            OptionCard(
+                name="extra_body",
+                about={"en": "JSON merged into each request", "zh": "并入每个请求的 JSON"},
+            ),
         ),
         examples=("openai:gpt-5.5", "openai:deepseek/deepseek-chat", "openai:ollama/qwen3:4b"),
     ),

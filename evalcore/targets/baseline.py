@@ -1,0 +1,130 @@
+"""`baseline:sqlglot` and its kin: programs that compete without a language model.
+
+They answer from the structured input of a request, never from a reference: statements are run on an
+embedded engine (transpiled to it where their dialect is another), classes and syntax come from
+sqlglot. They can be wrong: a dialect's own rules may be lost in transpiling, and sqlglot accepts
+more than the engines do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalcore.errors import UsageError
+from evalcore.records import Completion, GenerationRequest, Record, TargetSpec
+from evalcore.sqlkit import plans, rewrite, syntax
+from evalcore.sqlkit.engines import registry
+from evalcore.sqlkit.engines.base import Engine, Execution
+from evalcore.targets.base import TargetInfo
+
+
+class _Variant(Record, frozen=True):
+    """`engine` empty: the engine of the statement's dialect; `constant`: one answer for all."""
+
+    title: str
+    engine: str = ""
+    constant: bool = False
+
+
+VARIANTS: dict[str, _Variant] = {
+    "sqlglot": _Variant(title="sqlglot and the dialect's engine"),
+    "sqlite": _Variant(title="SQLite for every dialect", engine="sqlite"),
+    "duckdb": _Variant(title="DuckDB for every dialect", engine="duckdb"),
+    "constant": _Variant(title="One constant answer per question", constant=True),
+}
+_EMBEDDED = ("sqlite", "duckdb")
+_CONSTANT: dict[str, dict[str, Any]] = {
+    "execution_accuracy": {"columns": ["count"], "rows": [[0]]},
+    "sql_identification": {"sql_type": "DML", "statement_type": "SELECT"},
+    "explain_detection": {"steps": [], "temp_sort": False},
+    "syntax_error_detection": {"has_syntax_error": "no"},
+}
+
+
+class Baseline:
+    """One of `VARIANTS`; engines are started on first use and kept for the run."""
+
+    def __init__(self, spec: TargetSpec) -> None:
+        name = spec.key.partition(":")[2]
+        if name not in VARIANTS:
+            known = ", ".join(f"baseline:{known}" for known in VARIANTS)
+            raise UsageError(f"unknown target {spec.key!r}; known: {known}")
+        if spec.options:
+            raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")
+        self.key = spec.key
+        self._variant = VARIANTS[name]
+        self._engines: dict[str, Engine] = {}
+        self.info = TargetInfo(
+            kind="baseline", title=self._variant.title, max_in_flight=4, start_in_flight=4
+        )
+
+    async def open(self, progress: Callable[[str], None]) -> None:
+        """Engines start when they are first needed."""
+
+    async def generate(self, request: GenerationRequest) -> Completion:
+        """The answer as JSON text; empty where this baseline has none."""
+        answer = await asyncio.to_thread(self._answer, request.input)
+        return Completion(text=json.dumps(answer, ensure_ascii=False) if answer else "")
+
+    async def close(self) -> None:
+        for engine in self._engines.values():
+            engine.close()
+        self._engines.clear()
+
+    def _answer(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        metric = given.get("metric", "")
+        if self._variant.constant:
+            return _CONSTANT.get(metric)
+        solver = _SOLVERS.get(metric)
+        return solver(self, given) if solver else None
+
+    def _engine(self, dialect: str) -> Engine:
+        name = self._variant.engine or (dialect if dialect in _EMBEDDED else "sqlite")
+        if name not in self._engines:
+            self._engines[name] = registry.open_engine(name)
+        return self._engines[name]
+
+    def _run(self, given: Mapping[str, Any]) -> Execution:
+        dialect = given["dialect"]
+        engine = self._engine(dialect)
+        setup = [
+            rewrite.transpile(statement, dialect, engine.name)
+            for statement in (*given["schema"], *given["data"])
+        ]
+        sql = rewrite.transpile(given["sql"], dialect, engine.name)
+        return engine.execute(setup, sql, state_of=rewrite.changed_table(given["sql"], dialect))
+
+    def _table(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        done = self._run(given)
+        if done.table is None:
+            return None
+        changed = rewrite.changed_table(given["sql"], given["dialect"])
+        kind: dict[str, Any] = {"result_type": "select"}
+        if changed:
+            kind = {"result_type": "table_state", "table_name": changed}
+        return {**kind, "columns": list(done.table.columns), "rows": [*map(list, done.table.rows)]}
+
+    def _class(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        found = syntax.statement_class(given["sql"], given["dialect"])
+        return {"sql_type": found[0], "statement_type": found[1]} if found else None
+
+    def _plan(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        if given["dialect"] != "sqlite" or self._variant.engine == "duckdb":
+            return None
+        done = self._engine("sqlite").explain([*given["schema"], *given["data"]], given["sql"])
+        return plans.sqlite_steps(done.table.rows) if done.table else None
+
+    def _syntax(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        valid, _ = syntax.parses(given["sql"], given["dialect"])
+        return {"has_syntax_error": "no" if valid else "yes"}
+
+
+_SOLVERS: dict[str, Callable[[Baseline, Mapping[str, Any]], dict[str, Any] | None]] = {
+    "execution_accuracy": Baseline._table,
+    "sql_identification": Baseline._class,
+    "explain_detection": Baseline._plan,
+    "syntax_error_detection": Baseline._syntax,
+}

@@ -1,0 +1,239 @@
+"""Why a request yielded no completion: pure functions from what happened to a `Failure`.
+
+Three sources: an HTTP status with its body, an exception of the transport, a reply that is no
+completion. The tables are the rule; nothing here imports a client or touches the network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from evalcore.records import Failure, FailureKind
+from evalcore.secrets import scrub
+
+_LONGEST = 500
+_READ = 20_000  # characters of a body that are looked at: a page can be megabytes
+_RETRYABLE = frozenset({408, 409, 425})
+#: A 429 for these codes will not go away by waiting.
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_HINTS = {
+    402: "the account has no credit",
+    404: "check the model's name and base_url",
+}
+#: The server says that it could not digest what the model wrote: a matter of the model.
+_MODEL_OUTPUT = re.compile(
+    r"""(?ixs)
+    (tool|function)[\s_-]?calls?\b.{0,80}?\b(pars|decod|malformed|invalid|not\svalid)
+    | \b(pars\w*|decod\w*|malformed|invalid)\b.{0,80}?\b(tool|function)[\s_-]?call
+    | \b(pars\w*|decod\w*)\b.{0,40}?\b(model'?s?\soutput|generated\stext)
+    | model'?s?\soutput\b.{0,80}?\b(pars|decod|malformed|invalid)
+    | parser\scould\snot\sparse | failed\sto\sparse\sinput\sat\spos | tool_use_failed
+    """
+)
+#: aiohttp's and the standard library's exceptions by class name (their base classes count too).
+_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
+    "ClientConnectorCertificateError": ("permanent", "the server's certificate was refused"),
+    "ClientConnectorSSLError": ("permanent", "no secure connection to the server"),
+    "ClientConnectorError": ("retryable", "no connection to the server; is it running?"),
+    "InvalidURL": ("permanent", "base_url is no usable address"),
+    "ServerTimeoutError": ("retryable", "no answer within the time limit"),
+    "TimeoutError": ("retryable", "no answer within the time limit"),
+    "ServerDisconnectedError": ("retryable", "the server closed the connection unanswered"),
+    "ClientPayloadError": ("malformed", "the answer was cut off before its end"),
+    "ClientResponseError": ("malformed", "the answer is not HTTP"),
+    "DecodingError": ("malformed", "the answer's compression is broken"),
+    "ConnectionError": ("retryable", "the connection was reset"),
+    "ClientConnectionError": ("retryable", "the connection was lost"),
+    "OSError": ("retryable", "the connection was lost"),
+}
+_WAIT_HINT = re.compile(
+    r"(?i)(?:try again in|retry in|retry after|\"retryDelay\":\s*\")\s*([0-9.]+)\s*(ms|s|m)?"
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
+
+
+def clean(failure: Failure, keys: Iterable[str | None]) -> Failure:
+    """The failure with a message that holds no key, in one line of at most 500 characters."""
+    text = " ".join(scrub(failure.message, keys).split())
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 1] + "…"
+    return msgspec.structs.replace(failure, message=text)
+
+
+def from_status(
+    status: int, headers: Mapping[str, str], body: str, key_env: str = "", key_sent: bool = True
+) -> Failure:
+    """The failure that an HTTP error status means; header names are lower case.
+
+    `key_env` names the variable that should hold the key.
+    """
+    body = body[:_READ]
+    kind = _kind_of_status(status, body)
+    hint = _HINTS.get(status, "")
+    if status in (401, 403):
+        hint = _key_hint(key_env, key_sent)
+    words = [f"HTTP {status}", provider_message(body), hint]
+    waits = kind in ("rate_limited", "retryable")
+    return Failure(
+        kind=kind,
+        message=": ".join(word for word in words if word),
+        status=status,
+        retry_after=retry_after(headers, body) if waits else None,
+    )
+
+
+def _kind_of_status(status: int, body: str) -> FailureKind:
+    if status == 429:
+        return "permanent" if error_code(body) in _NO_CREDIT else "rate_limited"
+    if _MODEL_OUTPUT.search(body) and (status >= 500 or "tool_use_failed" in body):
+        return "model_output"
+    if status >= 500 or status in _RETRYABLE:
+        return "retryable"
+    return "permanent" if status >= 400 else "malformed"
+
+
+def _key_hint(key_env: str, key_sent: bool) -> str:
+    if not key_env:
+        return "no key was sent; name the variable that holds it with the option api_key_env"
+    if not key_sent:
+        return f"no key was sent; the variable {key_env} should hold it"
+    return f"check the key in the variable {key_env}"
+
+
+def from_exception(error: BaseException) -> Failure:
+    """The failure that a lost, refused or broken exchange means, by its first known cause.
+
+    The SDK wraps and renames: a reset arrives as a timeout, so that only the cause tells. The
+    exceptions' own texts are left out, for they could quote a header.
+    """
+    for cause in _causes(error):
+        for base in type(cause).__mro__:
+            if base.__name__ in _TRANSPORT:
+                kind, words = _TRANSPORT[base.__name__]
+                return Failure(kind=kind, message=f"{words} ({type(cause).__name__})")
+    return Failure(kind="malformed", message=f"the exchange broke: {type(error).__name__}")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    following: BaseException | None = error
+    while following is not None:
+        yield following
+        following = following.__cause__
+
+
+def from_error_body(error: Any, body: str) -> Failure:
+    """A reply of status 200 that carries an error: some gateways put the real status inside."""
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return from_status(code, {}, body)
+    return malformed(f"status 200 with an error in place of an answer: {provider_message(body)}")
+
+
+def malformed(message: str) -> Failure:
+    return Failure(kind="malformed", message=message, status=200)
+
+
+def provider_message(body: str) -> str:
+    """What an error body says, whichever of the usual forms it has; else the body itself."""
+    found: Any = _json(body)
+    if isinstance(found, list) and found:
+        found = found[0]
+    for name in ("error", "message", "detail", "msg"):
+        if isinstance(found, dict) and found.get(name):
+            found = found[name]
+    if found is None or found == {}:
+        return body.strip()
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+def error_code(body: str) -> str:
+    """The provider's word for an error (`code`, else `type`); empty where there is none."""
+    found = _json(body)
+    error = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(error, dict):
+        return ""
+    return str(error.get("code") or error.get("type") or "")
+
+
+def retry_after(
+    headers: Mapping[str, str], body: str = "", now: float | None = None
+) -> float | None:
+    """Seconds that the server asks to wait, from the most to the least exact statement; None if
+    it says nothing. `now` is the Unix time."""
+    now = time.time() if now is None else now
+    said = (
+        _number(headers.get("retry-after-ms"), 0.001),
+        _number(headers.get("retry-after")),
+        _until(headers.get("retry-after"), now),
+        _ratelimit_reset(headers, now),
+        _hinted(body),
+    )
+    return next((seconds for seconds in said if seconds is not None), None)
+
+
+def _number(text: str | None, unit: float = 1.0) -> float | None:
+    try:
+        seconds = float(text or "") * unit
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < 1e9 else None
+
+
+def _until(text: str | None, now: float) -> float | None:
+    """Seconds until an HTTP date (RFC 9110) or an ISO 8601 time."""
+    if not text:
+        return None
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            moment = read(text)
+        except (ValueError, OverflowError):
+            continue
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, aware.timestamp() - now)
+    return None
+
+
+def _ratelimit_reset(headers: Mapping[str, str], now: float) -> float | None:
+    """The longest reset among the limits that are used up (`x-ratelimit-*` and Anthropic's)."""
+    waits = []
+    for name, value in headers.items():
+        family, found, which = name.lower().partition("ratelimit-")
+        if not found or "reset" not in which:
+            continue
+        left = headers.get(family + found + which.replace("reset", "remaining"))
+        wait = _reset(value, now)
+        if wait is not None and (left is None or _number(left) == 0):
+            waits.append(wait)
+    return max(waits, default=None)
+
+
+def _reset(text: str, now: float) -> float | None:
+    """A reset as seconds, Unix time in seconds or milliseconds, a duration (`6m0s`) or a date."""
+    number = _number(text, 1e-3) if len(text.partition(".")[0]) >= 12 else _number(text)
+    if number is not None:
+        return max(0.0, number - now) if number > 1e8 else number
+    parts = _DURATION.findall(text)
+    if parts and "".join(a + b for a, b in parts) == text.strip():
+        return sum(float(amount) * _UNITS[unit] for amount, unit in parts)
+    return _until(text, now)
+
+
+def _hinted(body: str) -> float | None:
+    found = _WAIT_HINT.search(body)
+    return _number(found[1].rstrip("."), _UNITS[found[2] or "s"]) if found else None
+
+
+def _json(body: str) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

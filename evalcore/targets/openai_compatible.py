@@ -1,0 +1,260 @@
+"""`openai:` targets: models behind any server that speaks chat completions.
+
+One attempt per `generate`, without retries; the only second request is the one that leaves out a
+parameter the server just refused, which is then remembered. The SDK is imported when a target is
+opened. The key lives in the SDK's client alone: no error, record or repr of a target holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import (
+    Completion,
+    Failure,
+    GenerationRequest,
+    Record,
+    Sampling,
+    TargetSpec,
+    content_hash,
+)
+from evalcore.secrets import Secrets
+from evalcore.settings import Settings
+from evalcore.targets import failures, openai_reply
+from evalcore.targets.base import TargetInfo
+from evalcore.targets.endpoints import Place, locate
+from evalcore.targets.openai_request import (
+    body,
+    dialect_of,
+    parameters,
+    refused_parameter,
+    sampling_of,
+)
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_CONNECT_TIMEOUT = 10.0
+_CONNECTIONS = 1024
+#: Below the 5 s after which common servers close an idle connection, lest a request meets the end.
+_KEEP_ALIVE = 4.0
+_NO_KEY = "none"
+
+
+class Options(Record, frozen=True, forbid_unknown_fields=True):
+    """Options of a target; numbers may come as text. `timeout` is of one request, in seconds;
+    `extra_body` is merged into the body as it is."""
+
+    base_url: str = ""
+    api_key_env: str = ""
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    reasoning_effort: str | None = None
+    timeout: float | None = None
+    extra_body: dict[str, Any] = {}
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+            stop=self.stop,
+            reasoning_effort=self.reasoning_effort,
+        )
+
+
+def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> OpenAICompatible:
+    """The target of a spec, not yet opened; raises UsageError for a bad key or option."""
+    options = read_options(spec)
+    place = locate(spec.key, settings, options.base_url, options.api_key_env)
+    return OpenAICompatible(spec, place, options, settings.request_timeout, secrets)
+
+
+def read_options(spec: TargetSpec) -> Options:
+    """The options of a spec, converted; raises UsageError that never repeats a value."""
+    given = dict(spec.options)
+    known = Options.__struct_fields__
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(known)}")
+    for name, wrap in (("stop", True), ("extra_body", False)):
+        if isinstance(given.get(name), str):
+            given[name] = _from_text(given[name], wrap)
+    try:
+        return msgspec.convert(given, Options, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{spec.key}: option not understood: {error}") from None
+
+
+def _from_text(text: str, wrap: bool) -> Any:
+    """A list or object typed as JSON on a command line; `wrap` takes other text as one item."""
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        found = text
+    return [text] if wrap and not isinstance(found, list) else found
+
+
+class OpenAICompatible:
+    """A model at an endpoint; `place` says where its requests go."""
+
+    def __init__(
+        self, spec: TargetSpec, place: Place, options: Options, timeout: float, secrets: Secrets
+    ) -> None:
+        self.key = spec.key
+        self.place = place
+        self._options = options
+        self._timeout = options.timeout or timeout
+        self._secrets = secrets
+        self._client: AsyncOpenAI | None = None
+        self._dialect = dialect_of(place.endpoint)
+        self._parameters: dict[Sampling, dict[str, Any]] = {}
+        endpoint = place.endpoint
+        self.info = TargetInfo(
+            kind="endpoint",
+            title=f"{place.model} ({endpoint.title or place.name})",
+            max_in_flight=256,
+            start_in_flight=16,
+            revision=content_hash([endpoint.base_url, place.model, spec.options]),
+            cacheable=True,
+            card={
+                "endpoint": place.name,
+                "base_url": endpoint.base_url,
+                "model": place.model,
+                "requests_per_minute": endpoint.requests_per_minute,
+                "tokens_per_minute": endpoint.tokens_per_minute,
+                **self._dialect.card(),
+            },
+        )
+
+    def __repr__(self) -> str:
+        return f"OpenAICompatible({self.key!r})"
+
+    async def open(self, progress: Callable[[str], None]) -> None:
+        """Make the client; nothing is sent. Raises UsageError naming the variable of a key that
+        is missing or cannot be one."""
+        key = self._key()
+        if key is None and not self.place.key_optional:
+            raise UsageError(
+                f"{self.key} needs a key: set the environment variable "
+                f"{self.place.endpoint.api_key_env}"
+            )
+        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+            raise UsageError(
+                f"the variable {self.place.endpoint.api_key_env} holds characters that no key has"
+            )
+        progress(f"requests go to {self.place.endpoint.base_url}")
+        self._client = _client(self.place.endpoint.base_url, key or _NO_KEY, self._timeout)
+
+    async def generate(self, request: GenerationRequest) -> Completion:
+        """One completion; raises TargetFailure with a classified Failure."""
+        if self._client is None:
+            raise UsageError(f"{self.key} was not opened")
+        sent_requests = 0
+        while True:
+            dialect = self._dialect
+            sent = self._sent(sampling_of(request.sampling, self._options.sampling))
+            sent_requests += 1
+            outcome = await self._exchange(self._client, body(request, sent, dialect), sent)
+            if isinstance(outcome, Completion):
+                if sent_requests == 1:
+                    return outcome
+                return msgspec.structs.replace(outcome, attempts=sent_requests)
+            refused = refused_parameter(outcome.status, outcome.message, sent)
+            if refused is None or refused in dialect.refused or not self._leave_out(refused):
+                raise TargetFailure(outcome)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _exchange(
+        self, client: AsyncOpenAI, body: dict[str, Any], sent: dict[str, Any]
+    ) -> Completion | Failure:
+        """Send one request. Failures are returned: an exception raised from here would carry the
+        SDK's, and with it the request and its key, as context."""
+        import httpx2
+
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._timeout):
+                # The generic call spares half of the CPU of chat.completions.create, whose
+                # validation is not strict enough to be relied on.
+                reply = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            outcome = openai_reply.read(reply.content, sent, time.perf_counter() - began)
+        except Exception as error:
+            outcome = self._failure(error)
+        return outcome if isinstance(outcome, Completion) else self._clean(outcome)
+
+    def _failure(self, error: Exception) -> Failure:
+        from openai import APIStatusError
+
+        if not isinstance(error, APIStatusError):
+            return failures.from_exception(error)
+        reply = error.response
+        return failures.from_status(
+            reply.status_code,
+            dict(reply.headers.items()),
+            reply.text,
+            self.place.endpoint.api_key_env,
+            key_sent=self._key() is not None,
+        )
+
+    def _clean(self, failure: Failure) -> Failure:
+        return failures.clean(failure, [self._key()])
+
+    def _key(self) -> str | None:
+        name = self.place.endpoint.api_key_env
+        key = self._secrets.get(name) if name else None
+        return key.strip() if key else None
+
+    def _sent(self, sampling: Sampling) -> dict[str, Any]:
+        """The parameters for a sampling, as this server takes them; made once."""
+        found = self._parameters.get(sampling)
+        if found is None:
+            extra = {**self.place.endpoint.extra_body, **self._options.extra_body}
+            found = parameters(self.place.model, sampling, extra, self._dialect)
+            self._parameters[sampling] = found
+        return found
+
+    def _leave_out(self, name: str) -> bool:
+        """Remember that the server refuses a parameter; False where it cannot be left out."""
+        learned = self._dialect.without(name)
+        if learned is None:
+            return False
+        self._dialect = learned
+        self._parameters.clear()
+        self.info = msgspec.structs.replace(self.info, card=self.info.card | learned.card())
+        return True
+
+
+def _client(base_url: str, key: str, timeout: float) -> AsyncOpenAI:
+    import httpx2
+    from openai import AsyncOpenAI, DefaultAioHttpClient
+
+    limit = httpx2.Timeout(timeout, connect=min(_CONNECT_TIMEOUT, timeout))
+    limits = httpx2.Limits(
+        max_connections=_CONNECTIONS,
+        max_keepalive_connections=_CONNECTIONS,
+        keepalive_expiry=_KEEP_ALIVE,
+    )
+    transport = DefaultAioHttpClient(timeout=limit, limits=limits)
+    client = AsyncOpenAI(
+        api_key=key, base_url=base_url, max_retries=0, timeout=limit, http_client=transport
+    )
+    if not f".{client.base_url.host}".endswith(".openai.com"):
+        # The SDK takes these from the environment and would tell them to any other server.
+        client.organization = client.project = None
+    return client

@@ -1,0 +1,71 @@
+"""What an answer costs in USD; None where the price is not known, which is not the same as 0.
+
+The user's table comes first (`[prices."MODEL"]` in the settings), then the `genai-prices` package,
+by the endpoint's address and the model's name; it knows tiers, cached tokens and times of day. Only
+what asks no money by declaration is free: an endpoint marked as local.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from evalcore.records import Usage
+from evalcore.settings import Price, Settings
+from evalcore.targets.base import TargetInfo
+from evalcore.targets.endpoints import known
+
+_FREE_KINDS = frozenset({"baseline", "control", "local"})
+
+
+def cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> float | None:
+    """USD for one answer of `model` at `endpoint`, a known endpoint's name or a server's address.
+
+    None where the price is unknown, or the tokens are that a known price would need.
+    """
+    price = settings.prices.get(model)
+    place = known(settings).get(endpoint)
+    if price is None and place is not None and place.local:
+        return 0.0
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    if price is not None:
+        return by_table(price, usage.input_tokens, usage.output_tokens)
+    address = place.base_url if place else endpoint
+    return _by_package(model, address, usage) if _is_priced(model, address) else None
+
+
+def for_target(info: TargetInfo, settings: Settings) -> Callable[[Usage], float | None]:
+    """The price of one answer of a target, as a function of its usage; programs are free."""
+    if info.kind in _FREE_KINDS:
+        return lambda usage: 0.0
+    model, endpoint = str(info.card.get("model", "")), str(info.card.get("endpoint", ""))
+    return lambda usage: cost(model, endpoint, usage, settings)
+
+
+def by_table(price: Price, input_tokens: int, output_tokens: int) -> float:
+    """USD at a price per million tokens; cached tokens count as any other."""
+    return (input_tokens * price.input + output_tokens * price.output) / 1_000_000
+
+
+@lru_cache(maxsize=256)
+def _is_priced(model: str, base_url: str) -> bool:
+    """Whether the package knows the model at that address; a miss is slow there, so kept here."""
+    return _by_package(model, base_url, Usage(input_tokens=1, output_tokens=1)) is not None
+
+
+def _by_package(model: str, base_url: str, usage: Usage) -> float | None:
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
+
+    counts: dict[str, Any] = {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+    }
+    if usage.cached_tokens:
+        counts["cache_read_tokens"] = min(usage.cached_tokens, usage.input_tokens or 0)
+    try:
+        return float(calc_price(Tokens(**counts), model, provider_api_url=base_url).total_price)
+    except LookupError:
+        return None

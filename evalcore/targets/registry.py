@@ -1,0 +1,41 @@
+"""From a target key to its implementation, imported only when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from evalcore.errors import UsageError
+from evalcore.records import TargetSpec
+from evalcore.secrets import Secrets
+from evalcore.settings import Settings
+from evalcore.targets.base import Target
+
+Factory = Callable[[TargetSpec, Settings, Secrets], Target]
+_BUILTIN: dict[str, str] = {
+    "openai": "evalcore.targets.openai_compatible:create",
+    "baseline": "evalcore.targets.baseline:Baseline",
+    "control": "evalcore.targets.control:Control",
+}
+#: Kinds whose factory takes the spec alone.
+_SELF_CONTAINED = ("baseline", "control")
+
+
+def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
+    """The target named by a spec; raises UsageError for an unknown kind, name or option.
+
+    Another package adds a kind with an entry point of the group `evalcore.target_factories` whose
+    name is the prefix and whose object is a `Factory`.
+    """
+    prefix = spec.key.partition(":")[0]
+    if prefix in _BUILTIN:
+        module, _, name = _BUILTIN[prefix].partition(":")
+        factory: Any = getattr(import_module(module), name)
+        return factory(spec) if prefix in _SELF_CONTAINED else factory(spec, settings, secrets)
+    for point in entry_points(group="evalcore.target_factories", name=prefix):
+        loaded: Factory = point.load()
+        return loaded(spec, settings, secrets)
+    known = ", ".join(f"{name}:..." for name in _BUILTIN)
+    raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {known}")
