@@ -1,0 +1,39 @@
+"""Answers already paid for: a SQLite file keyed by all that decides an answer.
+
+The key covers the request as the target gets it, the target's identity and revision (dtype, batch
+policy and endpoint are part of them), the seed and the epoch, so that repetitions stay independent.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from evalcore.records import Completion, GenerationRequest, content_hash, from_json, to_json
+
+
+def key(request: GenerationRequest, identity: str, revision: str, seed: int, epoch: int) -> str:
+    return content_hash([request, identity, revision, seed, epoch], 64)
+
+
+class Cache:
+    """Completions by key; several processes may use one file."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
+
+    def get(self, name: str) -> Completion | None:
+        row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
+        return from_json(Completion, row[0]) if row else None
+
+    def put(self, name: str, completion: Completion) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?)", (name, to_json(completion))
+        )
+
+    def close(self) -> None:
+        self._db.close()

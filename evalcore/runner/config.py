@@ -1,0 +1,90 @@
+"""A run from a YAML file: slm-evals' fields, `target` and `target_options`; it wins over flags.
+
+Fields and their meaning: slm-evals' run configuration (model_path, device, dtype, max_new_tokens,
+temperature, experiment_name, output_dir, benchmarks, max_samples, benchmark_overrides).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.runner.request import RunRequest
+
+
+class Config(Record, frozen=True, forbid_unknown_fields=True):
+    """The file, typed. `benchmarks` empty means all; `max_samples` null means all."""
+
+    target: str = ""
+    model_path: str = ""
+    device: str = ""
+    dtype: str = ""
+    max_new_tokens: int | None = None
+    temperature: float | None = None
+    experiment_name: str = ""
+    output_dir: str = ""
+    benchmarks: list[str] = []
+    max_samples: int | None = None
+    benchmark_overrides: dict[str, dict[str, Any]] = {}
+    target_options: dict[str, Any] = {}
+
+
+def read(path: Path) -> tuple[Config, frozenset[str]]:
+    """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: must hold fields, one `name: value` a line")
+    known = [field.name for field in msgspec.structs.fields(Config)]
+    for name in values:
+        if name not in known:
+            raise UsageError(f"{path}: unknown field {name!r}; known: {', '.join(known)}")
+    try:
+        return msgspec.convert(values, Config), frozenset(values)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def apply(config: Config, given: frozenset[str], request: RunRequest) -> RunRequest:
+    """The request with the fields that the file sets."""
+    changes: dict[str, Any] = {}
+    target = f"hf:{config.model_path}" if config.model_path else config.target or request.target
+    changes["target"] = target
+    changes["target_options"] = {
+        **request.target_options,
+        **_model_options(config, given, target.partition(":")[0]),
+        **config.target_options,
+    }
+    if config.benchmarks:
+        changes["benchmarks"] = tuple(config.benchmarks)
+    if "max_samples" in given:
+        changes["max_samples"] = config.max_samples
+    options = {key: dict(values) for key, values in request.options.items()}
+    for key, values in config.benchmark_overrides.items():
+        options[key] = options.get(key, {}) | values
+    changes["options"] = options
+    return msgspec.structs.replace(request, **changes)
+
+
+def _model_options(config: Config, given: frozenset[str], kind: str) -> dict[str, Any]:
+    """device, dtype, max_new_tokens and temperature as options of the kind of target."""
+    names = {
+        "hf": {name: name for name in ("device", "dtype", "max_new_tokens", "temperature")},
+        "openai": {"max_new_tokens": "max_tokens", "temperature": "temperature"},
+    }.get(kind, {})
+    options = {}
+    for name in ("device", "dtype", "max_new_tokens", "temperature"):
+        if name not in given:
+            continue
+        if name not in names:
+            raise UsageError(f"field {name} does not apply to a {kind}: target; remove it")
+        options[names[name]] = getattr(config, name)
+    return options

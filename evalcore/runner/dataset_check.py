@@ -1,0 +1,99 @@
+"""`evalcore datasets check`: is every expected answer right, and every counterexample wrong?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalcore import catalog
+from evalcore.benchmarks.base import DatasetSource, Finding
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.runner.column import dataset_hash
+from evalcore.runner.plan import create_benchmark, find_dataset
+from evalcore.settings import Settings
+
+
+class DatasetReport(Record, frozen=True):
+    """What the check of one dataset found; `engines` are those that confirmed answers."""
+
+    dataset: str
+    benchmark: str
+    hash: str
+    samples: int
+    counterexamples: int
+    engines: dict[str, str]
+    findings: tuple[Finding, ...]
+
+
+class Report(Record, frozen=True):
+    datasets: tuple[DatasetReport, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not any(dataset.findings for dataset in self.datasets)
+
+    def as_data(self) -> list[dict[str, object]]:
+        return [
+            {
+                "dataset": d.dataset,
+                "benchmark": d.benchmark,
+                "hash": d.hash,
+                "samples": d.samples,
+                "counterexamples": d.counterexamples,
+                "engines": d.engines,
+                "findings": [{"sample": f.sample, "problem": f.problem} for f in d.findings],
+            }
+            for d in self.datasets
+        ]
+
+    def as_text(self) -> str:
+        lines = []
+        for d in self.datasets:
+            engines = ", ".join(f"{name} {version}" for name, version in d.engines.items())
+            lines.append(
+                f"{d.dataset}: {d.samples} samples and {d.counterexamples} counterexamples "
+                f"checked ({engines}), {len(d.findings)} problems, hash {d.hash}"
+            )
+            lines += [f"  {finding.sample}: {finding.problem}" for finding in d.findings]
+        return "\n".join(lines)
+
+
+def check(names: Sequence[str], settings: Settings) -> Report:
+    """Check datasets by name or path; without names, every bundled one."""
+    cards = catalog.benchmark_cards().values()
+    wanted = names or [card.dataset for card in cards if card.dataset]
+    return Report(datasets=tuple(_check(name, settings) for name in wanted))
+
+
+def _check(name: str, settings: Settings) -> DatasetReport:
+    card = _card_for(name, settings)
+    benchmark = create_benchmark(card.key, {})
+    path = find_dataset(name, card, settings)
+    samples = benchmark.load_dataset(DatasetSource(path=str(path)))
+    findings, engines = benchmark.check(samples)
+    return DatasetReport(
+        dataset=name,
+        benchmark=card.key,
+        hash=dataset_hash(samples),
+        samples=len(samples),
+        counterexamples=sum(len(s.meta.get("counterexamples", ())) for s in samples),
+        engines=engines,
+        findings=tuple(findings),
+    )
+
+
+def _card_for(name: str, settings: Settings) -> BenchmarkCard:
+    """The benchmark of a dataset: by its name, else by the metrics that its files are named for."""
+    cards = catalog.benchmark_cards()
+    for card in cards.values():
+        if card.dataset == name:
+            return card
+    place = Path(name)
+    stems = {place.stem} if place.is_file() else {path.stem for path in place.glob("*.jsonl")}
+    for card in cards.values():
+        if stems & {metric.key for metric in card.metrics}:
+            return card
+    known = ", ".join(card.dataset for card in cards.values())
+    raise UsageError(f"{name!r} is no dataset of a known benchmark; bundled: {known}")

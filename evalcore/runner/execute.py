@@ -1,0 +1,312 @@
+"""Running a run folder to its end: generate what is missing, score what is unscored, sum up.
+
+The same code starts, resumes and rescores, because it looks at the journals first: a generation
+that is journaled is not asked again, an episode that ended in a failure is, a verdict that stands
+is kept. Generation and scoring are apart, so neither repeats the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from evalcore.benchmarks.base import Benchmark
+from evalcore.errors import EnvironmentFailure, TargetFailure
+from evalcore.records import (
+    BenchmarkSpec,
+    Call,
+    Episode,
+    Failure,
+    RunSpec,
+    RunSummary,
+    Sample,
+    Verdict,
+    now,
+)
+from evalcore.runner import summary as summaries
+from evalcore.runner.cache import Cache
+from evalcore.runner.context import CallKey, SampleContext, Services
+from evalcore.runner.limits import Flow
+from evalcore.runner.plan import create_benchmark
+from evalcore.runner.progress import Tracker
+from evalcore.runner.retry import policy
+from evalcore.secrets import Secrets, scrub
+from evalcore.settings import Settings
+from evalcore.store.journal import Journal
+from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
+from evalcore.targets import pricing, registry
+from evalcore.targets.base import Target
+
+_TICK = 0.5  # seconds between two writes of progress.json, and looks for a cancel file
+_WORKER = "main.jsonl"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One generation to be had, and the samples that are scored on it."""
+
+    benchmark: Benchmark
+    key: str
+    epoch: int
+    samples: tuple[Sample, ...]
+
+    @property
+    def place(self) -> summaries.EpisodeKey:
+        return (self.benchmark.key, self.key, self.epoch)
+
+
+def execute(
+    folder: RunFolder,
+    settings: Settings,
+    secrets: Secrets,
+    *,
+    generate: bool = True,
+    listen: Callable[[Tracker], None] | None = None,
+) -> RunSummary:
+    """Run, resume or (with `generate` off) rescore; the caller holds the lock of the folder.
+
+    `listen` is called at every tick. Raises UsageError where the target cannot be opened.
+    """
+    return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
+
+
+class _Execution:
+    """The state of one worker while it works on one run."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: Settings,
+        secrets: Secrets,
+        listen: Callable[[Tracker], None] | None,
+    ) -> None:
+        self.folder, self.settings, self.secrets = folder, settings, secrets
+        self.listen = listen
+        self.spec: RunSpec = folder.spec()
+        self.scoring = summaries.scoring_id(self.spec)
+        self.jobs = list(_jobs(folder, self.spec))
+        self.episodes = summaries.latest_episodes(folder)
+        self.verdicts = summaries.latest_verdicts(folder.verdicts(self.scoring))
+        self.tracker = Tracker(folder, sum(len(job.samples) for job in self.jobs))
+        self.generations = Journal(folder.path / "generations" / _WORKER)
+        self.scores = Journal(folder.path / "verdicts" / self.scoring / _WORKER)
+        self.started = time.monotonic()
+        self.cancelled = False
+
+    async def run(self, generate: bool) -> RunSummary:
+        self.folder.cancel_path.unlink(missing_ok=True)
+        self.tracker.event("started" if not self.episodes else "resumed")
+        self.tracker.write()
+        ticking = asyncio.create_task(self._tick())
+        try:
+            missing = await self._score_journaled(keep_failed=not generate)
+            if generate and missing:
+                await self._generate(missing)
+        finally:
+            ticking.cancel()
+            self.generations.close()
+            self.scores.close()
+        return self._finish()
+
+    def _finish(self) -> RunSummary:
+        wall = time.monotonic() - self.started
+        self.tracker.phase = "summing up"
+        result = summaries.summarise(self.folder, self.spec, self.scoring, self.cancelled, wall)
+        self.folder.write_summary(result)
+        self.tracker.phase = ""
+        self.tracker.event(result.state)
+        self.tracker.write(result.state)
+        self.tracker.close()
+        return result
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            self.tracker.write()
+            if self.listen:
+                self.listen(self.tracker)
+
+    async def _score_journaled(self, keep_failed: bool) -> list[Job]:
+        """Score the journaled episodes that have no verdict yet; returns the jobs left to do.
+
+        An episode that ended in a failure is one of them, unless `keep_failed`.
+        """
+        missing = []
+        for job in self.jobs:
+            episode = self.episodes.get(job.place)
+            if episode is None or (episode.failure and not keep_failed):
+                missing.append(job)
+                continue
+            self.tracker.episode(episode, fresh=False)
+            await self._score(job, episode)
+        return missing
+
+    async def _generate(self, jobs: list[Job]) -> None:
+        target = registry.create(self.spec.target, self.settings, self.secrets)
+        self.tracker.phase = "loading the target"
+        try:
+            await target.open(self._say)
+            self.tracker.phase = "running"
+            await self._generate_with(target, jobs)
+        finally:
+            await target.close()
+
+    def _say(self, line: str) -> None:
+        self.tracker.message = line
+
+    async def _generate_with(self, target: Target, jobs: list[Job]) -> None:
+        calls = Journal(self.folder.path / "calls" / _WORKER)
+        cache = Cache(self.settings.data_dir / "cache.sqlite") if self._caches(target) else None
+        services = self._services(target, calls, cache)
+        self.tracker.flow = services.flow
+        left = iter(jobs)
+        width = min(services.flow.maximum, len(jobs))
+        watching = asyncio.create_task(self._watch_cancel())
+        workers = [asyncio.create_task(self._work(left, services)) for _ in range(width)]
+        everything = asyncio.gather(*workers)
+        try:
+            await asyncio.wait({watching, everything}, return_when=asyncio.FIRST_COMPLETED)
+            if not everything.done():
+                self.cancelled = True
+                everything.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+            else:
+                await everything
+        finally:
+            watching.cancel()
+            calls.close()
+            if cache:
+                cache.close()
+
+    def _caches(self, target: Target) -> bool:
+        return self.spec.use_cache and target.info.cacheable
+
+    async def _watch_cancel(self) -> None:
+        while not self.folder.cancel_path.exists():
+            await asyncio.sleep(_TICK / 2)
+
+    def _services(self, target: Target, calls: Journal, cache: Cache | None) -> Services:
+        wanted = self.spec.concurrency or self.settings.concurrency
+        wanted = min(wanted, target.info.max_in_flight)
+        card = target.info.card
+        flow = Flow(
+            start=min(target.info.start_in_flight, wanted),
+            maximum=wanted,
+            requests_per_minute=card.get("requests_per_minute"),
+            tokens_per_minute=card.get("tokens_per_minute"),
+        )
+        return Services(
+            target=target,
+            spec=self.spec.target,
+            flow=flow,
+            policy=policy(self.settings),
+            calls=calls,
+            journaled=_journaled_calls(self.folder),
+            cache=cache,
+            price=pricing.for_target(target.info, self.settings),
+            report=self.tracker.failed,
+            seed=self.spec.seed,
+        )
+
+    async def _work(self, left: Iterator[Job], services: Services) -> None:
+        for job in left:
+            episode = await self._episode(job, services)
+            stored = StoredEpisode(benchmark=job.benchmark.key, episode=episode)
+            self.generations.append(stored)
+            self.tracker.episode(episode, fresh=True)
+            await self._score(job, episode)
+
+    async def _episode(self, job: Job, services: Services) -> Episode:
+        """Run one sample; whatever ends it becomes an episode, so that the run goes on."""
+        limit = self.spec.sample_timeout or self.settings.sample_timeout
+        deadline = asyncio.get_running_loop().time() + limit
+        context = SampleContext(services, job.benchmark, job.samples[0], job.epoch, deadline)
+        try:
+            async with asyncio.timeout_at(deadline):
+                episode = await job.benchmark.run_sample(job.samples[0], context)
+        except TargetFailure as error:
+            episode = _failed(job, error.failure)
+        except TimeoutError:
+            message = f"no answer within the {limit:.0f} s allowed for one sample"
+            episode = _failed(job, Failure(kind="timeout", message=message))
+        except EnvironmentFailure as error:
+            episode = _failed(job, Failure(kind="environment", message=str(error)))
+        except Exception as error:  # a fault of ours in one sample must not end the others
+            self.tracker.event("fault", scrub(traceback.format_exc()))
+            message = scrub(f"{type(error).__name__}: {error}")
+            episode = _failed(job, Failure(kind="environment", message=message))
+        return msgspec.structs.replace(
+            episode,
+            completions=context.completions,
+            usage=context.usage,
+            cost=context.cost if episode.failure is None else None,
+            latency=context.latency,
+            attempts=context.attempts or (episode.failure.attempts if episode.failure else 0),
+            cached=context.cached and context.completions > 0,
+            at=now(),
+        )
+
+    async def _score(self, job: Job, episode: Episode) -> None:
+        for sample in job.samples:
+            place = (job.benchmark.key, sample.metric, sample.id, job.epoch)
+            verdict = self.verdicts.get(place)
+            if verdict is None or verdict.outcome not in ("passed", "failed"):
+                verdict = await verdict_on(job.benchmark, sample, episode)
+                self.scores.append(StoredVerdict(benchmark=job.benchmark.key, verdict=verdict))
+            self.tracker.verdict(verdict)
+
+
+async def verdict_on(benchmark: Benchmark, sample: Sample, episode: Episode) -> Verdict:
+    """The benchmark's verdict; an episode without an answer gets its outcome from the failure."""
+    if episode.failure is not None:
+        ours = episode.failure.kind == "environment"
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            epoch=episode.epoch,
+            outcome="environment_error" if ours else "target_error",
+            reason=episode.failure.kind,
+            note=episode.failure.message,
+        )
+    try:
+        return await benchmark.evaluate_sample(sample, episode)
+    except EnvironmentFailure as error:
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            epoch=episode.epoch,
+            outcome="environment_error",
+            reason="environment",
+            note=str(error),
+        )
+
+
+def _failed(job: Job, failure: Failure) -> Episode:
+    return Episode(key=job.key, epoch=job.epoch, failure=failure, termination=failure.kind)
+
+
+def _jobs(folder: RunFolder, spec: RunSpec) -> Iterator[Job]:
+    """Every generation of the run, in the order of its samples, epoch by epoch."""
+    groups: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    benchmarks = {b.key: _build(b) for b in spec.benchmarks}
+    for line in folder.samples():
+        key = benchmarks[line.benchmark].generation_key(line.sample)
+        groups[line.benchmark][key].append(line.sample)
+    for epoch in range(spec.epochs):
+        for name, benchmark in benchmarks.items():
+            for key, samples in groups[name].items():
+                yield Job(benchmark, key, epoch, tuple(samples))
+
+
+def _build(spec: BenchmarkSpec) -> Benchmark:
+    return create_benchmark(spec.key, spec.options)
+
+
+def _journaled_calls(folder: RunFolder) -> dict[CallKey, Call]:
+    return {(call.key, call.epoch, call.role, call.turn): call for call in folder.calls()}

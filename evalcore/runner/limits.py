@@ -1,0 +1,176 @@
+"""Flow control of one target: how many requests are in flight, and how fast they start.
+
+The window of requests in flight starts small and doubles while all goes well. The first refusal
+(429) ends the doubling: from then on starts are paced at the rate that the server was seen to
+serve, which creeps up again, so that the server is kept busy near its limit and rarely refuses. A
+long Retry-After stops everything until then. Rates are per second, times are those of the event
+loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+_KEEP = 0.97  # share of the observed rate that is kept after a refusal
+_CREEP = 0.03  # growth of the rate a second while nothing is refused
+_OBSERVED = 1.0  # seconds over which served requests are counted
+_LONG_WAIT = 5.0  # a Retry-After from here on stops the whole flow, not one request
+_SLOWEST = 0.2  # requests a second that are tried at least
+_FAILURES_TO_SHRINK = 3  # server errors in a row that halve the window
+
+
+class WaitTooLong(Exception):
+    """The server asks for a wait beyond the deadline of the sample."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"the server asks to wait {seconds:.0f} s")
+
+
+class Pacer:
+    """Spaces starts evenly; `rate` None means no limit, `weight` is for tokens."""
+
+    def __init__(self, rate: float | None = None) -> None:
+        self.rate = rate
+        self._next = 0.0
+
+    async def wait(self, weight: float = 1.0) -> None:
+        if self.rate is None:
+            return
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next)
+        self._next = start + weight / self.rate
+        if start > now:
+            await asyncio.sleep(start - now)
+
+
+class Flow:
+    """Admission of requests: `async with flow.slot(deadline)` around each, then a report."""
+
+    def __init__(
+        self,
+        *,
+        start: int,
+        maximum: int,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+    ) -> None:
+        self.window = float(min(start, maximum))
+        self.maximum = maximum
+        self.in_flight = 0
+        self.refused = 0
+        self._ceiling = requests_per_minute / 60 if requests_per_minute else None
+        self._pacer = Pacer(self._ceiling)
+        self._tokens = Pacer(tokens_per_minute / 60 if tokens_per_minute else None)
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._served: deque[float] = deque()
+        self._calm = 0  # successes since the window last grew
+        self._failures = 0
+        self._paused_until = 0.0
+        self._last_cut = -1.0
+        self._last_creep = 0.0
+        self._first_served = 0.0
+
+    @property
+    def counts_tokens(self) -> bool:
+        return self._tokens.rate is not None
+
+    @property
+    def limit(self) -> int:
+        return int(self.window)
+
+    async def enter(self, deadline: float, tokens: int = 0) -> float:
+        """Wait for admission; returns the time of the start, to be handed to the report.
+
+        Raises WaitTooLong where the server asked for a pause beyond `deadline`.
+        """
+        loop = asyncio.get_running_loop()
+        while self.in_flight >= int(self.window):
+            turn = loop.create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                self._wake()  # the turn may have been ours already
+                raise
+        self.in_flight += 1
+        try:
+            await self._pause(deadline)
+            await self._pacer.wait()
+            await self._tokens.wait(tokens)
+        except BaseException:
+            self.leave()
+            raise
+        return loop.time()
+
+    async def _pause(self, deadline: float) -> None:
+        loop = asyncio.get_running_loop()
+        while (left := self._paused_until - loop.time()) > 0:
+            if self._paused_until > deadline:
+                raise WaitTooLong(left)
+            await asyncio.sleep(left)
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.in_flight -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        room = int(self.window) - self.in_flight
+        while room > 0 and self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
+
+    def served(self) -> None:
+        """A request was answered: widen the window, or let the rate creep up."""
+        now = asyncio.get_running_loop().time()
+        self._failures = 0
+        if not self._served:
+            self._first_served = self._first_served or now
+        self._served.append(now)
+        while self._served and self._served[0] < now - _OBSERVED:
+            self._served.popleft()
+        if self._last_cut < 0:
+            self._grow()
+        elif self._pacer.rate is not None:
+            self._creep(now)
+
+    def _grow(self) -> None:
+        self._calm += 1
+        if self._calm >= 2 * int(self.window) and self.window < self.maximum:
+            self.window = min(self.window * 2, float(self.maximum))
+            self._calm = 0
+
+    def _creep(self, now: float) -> None:
+        passed = now - self._last_creep
+        if passed < 0.1 or self._pacer.rate is None:
+            return
+        self._last_creep = now
+        rate = self._pacer.rate * (1 + _CREEP * passed)
+        self._pacer.rate = min(rate, self._ceiling) if self._ceiling else rate
+        self.window = min(self.window + passed * 4, float(self.maximum))
+
+    def refuse(self, started: float, retry_after: float | None) -> None:
+        """A request that began at `started` was refused; older ones than the last cut say
+        nothing new."""
+        now = asyncio.get_running_loop().time()
+        self.refused += 1
+        if retry_after is not None and retry_after >= _LONG_WAIT:
+            self._paused_until = max(self._paused_until, now + retry_after)
+        if started < self._last_cut:
+            return
+        span = max(min(_OBSERVED, now - (self._first_served or now)), 0.1)
+        observed = len(self._served) / span
+        current = self._pacer.rate or observed
+        self._pacer.rate = max(min(observed, current) * _KEEP, _SLOWEST)
+        self._last_cut = self._last_creep = now
+
+    def fail(self) -> None:
+        """A server error or lost connection: several in a row halve the window."""
+        self._failures += 1
+        if self._failures >= _FAILURES_TO_SHRINK:
+            self._failures = 0
+            self.window = max(1.0, self.window / 2)

@@ -1,0 +1,252 @@
+"""From a request to a frozen run: everything is loaded and checked before anything is asked."""
+
+from __future__ import annotations
+
+import platform
+import random
+import subprocess
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore import catalog
+from evalcore.benchmarks import registry
+from evalcore.benchmarks.base import Benchmark, DatasetSource
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, now
+from evalcore.runner.column import column_key, dataset_hash
+from evalcore.runner.request import RunRequest
+from evalcore.settings import ROOT, Settings
+from evalcore.store.run_folder import RunFolder, new_run_id
+
+_RECORDED = ("openai", "sqlglot", "duckdb", "streamlit", "transformers", "torch")
+
+
+class Plan(Record, frozen=True):
+    """A run that could start: its spec and the samples of each benchmark."""
+
+    spec: RunSpec
+    samples: dict[str, list[Sample]]
+
+
+def plan(request: RunRequest, settings: Settings) -> Plan:
+    """Load and check everything; raises UsageError (DatasetError for a bad case)."""
+    _check(request)
+    specs: list[BenchmarkSpec] = []
+    chosen: dict[str, list[Sample]] = {}
+    for key in dict.fromkeys(request.benchmarks):
+        spec, samples = _benchmark(key, request, settings)
+        specs.append(spec)
+        chosen[key] = samples
+    run = RunSpec(
+        run_id=new_run_id(),
+        created_at=now(),
+        target=TargetSpec(key=request.target, options=request.target_options),
+        benchmarks=tuple(specs),
+        seed=request.seed,
+        epochs=request.epochs,
+        concurrency=request.concurrency,
+        max_samples=request.max_samples,
+        judges=request.judges,
+        sample_timeout=settings.sample_timeout,
+        use_cache=request.use_cache,
+        versions=_versions(),
+        git_commit=_git_commit(),
+        command=command(request),
+        note=request.note,
+    )
+    return Plan(spec=run, samples=chosen)
+
+
+def create_folder(made: Plan, settings: Settings) -> RunFolder:
+    """Write the frozen part of a run under the data folder."""
+    folder = RunFolder(settings.runs_dir / made.spec.run_id)
+    folder.create(made.spec, ((key, s) for key, group in made.samples.items() for s in group))
+    return folder
+
+
+def create_benchmark(key: str, options: Mapping[str, Any]) -> Benchmark:
+    """A benchmark from the options a spec recorded, its prompt template included."""
+    plain = {name: value for name, value in options.items() if name != "prompt"}
+    benchmark = registry.create(key, plain)
+    benchmark.prompt_template = str(options.get("prompt", ""))
+    return benchmark
+
+
+def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
+    """A dataset by name under the datasets folder, or by path; empty means the bundled one."""
+    place = Path(settings.datasets) / (name or card.dataset)
+    if place.exists():
+        return place
+    if name and Path(name).exists():
+        return Path(name)
+    known = ", ".join(sorted(p.name for p in Path(settings.datasets).glob("*") if p.is_dir()))
+    raise UsageError(f"no dataset {name!r}: neither a path nor one of: {known}")
+
+
+def command(request: RunRequest) -> str:
+    """The command line that repeats the run."""
+    words = ["evalcore run", f"--target {request.target}"]
+    words += [f"--target-option {k}={v}" for k, v in request.target_options.items()]
+    words += [f"--benchmarks {' '.join(request.benchmarks)}"]
+    words += [f"--metrics {' '.join(request.metrics)}"] if request.metrics else []
+    words += [f"--dataset {request.dataset}"] if request.dataset else []
+    words += [f"--max-samples {request.max_samples}"] if request.max_samples else []
+    words += [f"--seed {request.seed}"] if request.seed else []
+    words += [f"--epochs {request.epochs}"] if request.epochs != 1 else []
+    for key, options in request.options.items():
+        words += [f"--option {key}.{name}={value}" for name, value in options.items()]
+    return " ".join(words)
+
+
+def _check(request: RunRequest) -> None:
+    if not request.benchmarks:
+        raise UsageError("no benchmark chosen; `evalcore list benchmarks` shows the known ones")
+    if request.epochs < 1:
+        raise UsageError(f"epochs must be at least 1, got {request.epochs}")
+    if request.max_samples is not None and request.max_samples < 1:
+        raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
+    if request.concurrency < 0:
+        raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
+    for key in request.options:
+        if key not in request.benchmarks:
+            chosen = ", ".join(request.benchmarks)
+            raise UsageError(f"an option names {key!r}, which is not among the chosen: {chosen}")
+
+
+def _benchmark(
+    key: str, request: RunRequest, settings: Settings
+) -> tuple[BenchmarkSpec, list[Sample]]:
+    card = catalog.benchmark_card(key)
+    metrics = tuple(m for m in request.metrics if any(c.key == m for c in card.metrics))
+    if request.metrics and not metrics:
+        card.metric(request.metrics[0])  # raises, naming the known ones
+    options, weights = _options(card, request.options.get(key, {}))
+    benchmark = create_benchmark(key, options)
+    path = find_dataset(request.dataset, card, settings)
+    samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
+    if not samples:
+        raise UsageError(f"{path} holds no case for {key}")
+    data, total = dataset_hash(samples), len(samples)
+    samples = _some(samples, request.max_samples, request.seed)
+    full = len(samples) == total and not metrics
+    template = {"prompt": options["prompt"]} if "prompt" in options else {}
+    spec = BenchmarkSpec(
+        key=key,
+        suite=card.suite,
+        dataset=request.dataset or card.dataset,
+        dataset_hash=data if full else dataset_hash(samples),
+        options=benchmark.options | template,
+        weights=weights,
+        prompt_version=card.prompt_version,
+        scorer_version=card.scorer_version,
+        column="",
+        samples=len(samples),
+        full=full,
+        metrics=metrics,
+    )
+    return column_of(spec, request.judges), samples
+
+
+def column_of(spec: BenchmarkSpec, judges: Sequence[str]) -> BenchmarkSpec:
+    """The spec with the column key that follows from its parts."""
+    column = column_key(
+        spec.key,
+        spec.dataset_hash,
+        spec.prompt_version,
+        spec.scorer_version,
+        spec.options,
+        spec.weights,
+        judges,
+    )
+    return msgspec.structs.replace(spec, column=column)
+
+
+def _options(
+    card: BenchmarkCard, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Split `weights.METRIC` and `prompt` from the benchmark's own options."""
+    weights = dict(card.weights)
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        if name.startswith("weights."):
+            metric = card.metric(name.removeprefix("weights.")).key
+            weights[metric] = _weight(card.key, metric, value)
+        elif name == "prompt":
+            options["prompt"] = _template(card.key, str(value))
+        else:
+            options[name] = value
+    return options, weights
+
+
+def _weight(benchmark: str, metric: str, value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = -1.0
+    if not 0 <= weight < float("inf"):
+        raise UsageError(f"option {benchmark}.weights.{metric}={value!r} is no weight (0 or more)")
+    return weight
+
+
+def _template(benchmark: str, path: str) -> str:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"option {benchmark}.prompt: {error}") from None
+    if "$question" not in text:
+        raise UsageError(
+            f"option {benchmark}.prompt: {path} must hold $question, where the question goes"
+        )
+    return text
+
+
+def _some(samples: list[Sample], most: int | None, seed: int) -> list[Sample]:
+    """At most `most` samples, drawn by the seed, spread evenly over the metrics."""
+    if most is None or most >= len(samples):
+        return samples
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[sample.metric].append(sample)
+    for metric, group in groups.items():
+        random.Random(f"{seed}:{metric}").shuffle(group)  # noqa: S311
+    picked: list[Sample] = []
+    while len(picked) < most:
+        picked += [group.pop() for group in groups.values() if group][: most - len(picked)]
+    keys = {sample.key for sample in picked}
+    return [sample for sample in samples if sample.key in keys]
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version(), "evalboard": _installed("evalboard")}
+    return versions | {name: found for name in _RECORDED if (found := _installed(name))}
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _git_commit() -> str:
+    """The commit of the project's checkout, with `+` where files differ; empty outside one."""
+    if not (ROOT / ".git").exists():
+        return ""
+    head = _git("rev-parse", "--short=12", "HEAD")
+    return head + ("+" if head and _git("status", "--porcelain", "-uno") else "")
+
+
+def _git(*words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

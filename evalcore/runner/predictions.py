@@ -1,0 +1,156 @@
+"""Scoring predictions that somebody already has: one JSON line in, one verdict line out.
+
+Input lines: {"id", "prediction"[, "metric"][, "votes"]}, the prediction being text or an already
+parsed answer. Output lines keep the order of the input. No target is asked and no engine started
+unless the benchmark's scorer itself needs one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore import catalog
+from evalcore.benchmarks.base import Benchmark, DatasetSource
+from evalcore.errors import DatasetError, UsageError
+from evalcore.records import Episode, Record, Sample, Verdict
+from evalcore.runner.execute import verdict_on
+from evalcore.runner.plan import create_benchmark, find_dataset
+from evalcore.settings import Settings
+
+
+class Request(Record, frozen=True):
+    """What `evalcore score` was asked. `metric` is the default for lines without one."""
+
+    benchmark: str
+    predictions: str
+    dataset: str = ""
+    metric: str = ""
+    options: dict[str, Any] = {}
+    evidence: bool = False
+
+
+class Prediction(Record, frozen=True):
+    """One input line, checked."""
+
+    line: int
+    id: str
+    metric: str
+    answer: str
+    votes: list[Any] = []
+
+
+def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int]:
+    """Score a file of predictions into `out`; returns the counts by outcome.
+
+    Raises DatasetError naming the line and field of a bad prediction, before `out` is touched.
+    """
+    card = catalog.benchmark_card(request.benchmark)
+    benchmark = create_benchmark(card.key, request.options)
+    path = find_dataset(request.dataset, card, settings)
+    metrics = (card.metric(request.metric).key,) if request.metric else ()
+    samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
+    source = Path(request.predictions)
+    pairs = [
+        (prediction, _find(source, prediction, _by_id(samples)))
+        for prediction in _read(source, request.metric)
+    ]
+    verdicts = asyncio.run(_verdicts(benchmark, pairs))
+    lines = (json.dumps(_line(v, request.evidence), ensure_ascii=False) + "\n" for v in verdicts)
+    try:
+        out.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}") from None
+    return dict(Counter(verdict.outcome for verdict in verdicts))
+
+
+async def _verdicts(benchmark: Benchmark, pairs: list[tuple[Prediction, Sample]]) -> list[Verdict]:
+    return [
+        await verdict_on(
+            benchmark,
+            sample,
+            Episode(
+                key=sample.key,
+                epoch=0,
+                answer=prediction.answer,
+                state={"votes": prediction.votes} if prediction.votes else {},
+            ),
+        )
+        for prediction, sample in pairs
+    ]
+
+
+def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
+    found: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        found[sample.id].append(sample)
+    return found
+
+
+def _read(path: Path, metric: str) -> Iterator[Prediction]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(path, None, "", f"cannot be read: {error}") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DatasetError(path, number, "", f"is not JSON: {error}") from None
+        if not isinstance(row, dict):
+            raise DatasetError(path, number, "", "is not a JSON object")
+        for field in ("id", "prediction"):
+            if field not in row:
+                raise DatasetError(path, number, field, "is missing")
+        yield Prediction(
+            line=number,
+            id=str(row["id"]),
+            metric=str(row.get("metric") or metric),
+            answer=_as_text(row["prediction"]),
+            votes=row.get("votes") or [],
+        )
+
+
+def _as_text(prediction: Any) -> str:
+    """What the model would have written: text as it is, an already parsed answer as JSON."""
+    if prediction is None:
+        return ""
+    return prediction if isinstance(prediction, str) else json.dumps(prediction, ensure_ascii=False)
+
+
+def _find(path: Path, prediction: Prediction, samples: dict[str, list[Sample]]) -> Sample:
+    found = [
+        sample
+        for sample in samples.get(prediction.id, [])
+        if prediction.metric in ("", sample.metric)
+    ]
+    if not found:
+        of = f" of metric {prediction.metric}" if prediction.metric else ""
+        raise DatasetError(path, prediction.line, "id", f"no case {prediction.id!r}{of}")
+    if len(found) > 1:
+        metrics = ", ".join(sample.metric for sample in found)
+        problem = f"is needed, case {prediction.id!r} stands in several: {metrics}"
+        raise DatasetError(path, prediction.line, "metric", problem)
+    return found[0]
+
+
+def _line(verdict: Verdict, evidence: bool) -> dict[str, Any]:
+    line = {
+        "id": verdict.id,
+        "metric": verdict.metric,
+        "outcome": verdict.outcome,
+        "passed": verdict.outcome == "passed",
+        "score": verdict.score,
+        "views": verdict.views,
+        "note": verdict.note,
+        "details": verdict.details,
+    }
+    return line | ({"evidence": msgspec.to_builtins(verdict.evidence)} if evidence else {})

@@ -1,0 +1,103 @@
+"""Where a run stands: counted in memory, written to `progress.json` for any process to read."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+
+from evalcore.records import Episode, Failure, Progress, Record, RunState, Usage, Verdict, now
+from evalcore.runner.limits import Flow
+from evalcore.store.journal import Journal
+from evalcore.store.run_folder import RunFolder
+
+_RATE_WINDOW = 15.0  # seconds over which the rate is taken
+
+
+class Event(Record, frozen=True):
+    """Line of events.jsonl: something worth telling that happened to a run."""
+
+    at: str
+    kind: str
+    message: str = ""
+
+
+class Tracker:
+    """Counts of one worker; `write` publishes them."""
+
+    def __init__(self, folder: RunFolder, total: int) -> None:
+        self.folder = folder
+        self.total = total
+        self.generated = 0
+        self.outcomes: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.requests = 0
+        self.usage = Usage()
+        self.cost: float | None = 0.0
+        self.tokens = [0, 0]
+        self.started_at = now()
+        self.started = time.monotonic()
+        self.phase = "loading"
+        self.message = ""
+        self.flow: Flow | None = None
+        self._recent: deque[tuple[float, int]] = deque()
+        self._events = Journal(folder.events_path)
+
+    def event(self, kind: str, message: str = "") -> None:
+        self._events.append(Event(at=now(), kind=kind, message=message))
+
+    def failed(self, failure: Failure) -> None:
+        """A request failed; it may yet be tried again."""
+        self.errors[failure.kind] += 1
+        self.requests += 1
+
+    def episode(self, episode: Episode, fresh: bool) -> None:
+        self.generated += 1
+        if fresh:
+            self.requests += episode.completions
+        self.tokens[0] += episode.usage.input_tokens or 0
+        self.tokens[1] += episode.usage.output_tokens or 0
+        known = self.cost is not None and episode.cost is not None
+        self.cost = (self.cost or 0.0) + (episode.cost or 0.0) if known else None
+
+    def verdict(self, verdict: Verdict) -> None:
+        self.outcomes[verdict.outcome] += 1
+
+    def write(self, state: RunState = "running") -> None:
+        scored = self.outcomes.total()
+        rate = self._rate(scored)
+        left = self.total - scored
+        progress = Progress(
+            run_id=self.folder.run_id,
+            state=state,
+            phase=self.phase,
+            total=self.total,
+            generated=self.generated,
+            scored=scored,
+            outcomes=dict(self.outcomes),
+            errors=dict(self.errors),
+            in_flight=self.flow.in_flight if self.flow else 0,
+            limit=self.flow.limit if self.flow else 0,
+            requests=self.requests,
+            refused=self.flow.refused if self.flow else 0,
+            rate=rate,
+            eta=left / rate if rate and state == "running" else None,
+            input_tokens=self.tokens[0],
+            output_tokens=self.tokens[1],
+            cost=self.cost,
+            started_at=self.started_at,
+            at=now(),
+            message=self.message,
+        )
+        self.folder.write_progress(progress)
+
+    def _rate(self, scored: int) -> float:
+        """Verdicts a second over the recent past."""
+        moment = time.monotonic()
+        self._recent.append((moment, scored))
+        while moment - self._recent[0][0] > _RATE_WINDOW:
+            self._recent.popleft()
+        since, before = self._recent[0]
+        return (scored - before) / (moment - since) if moment - since > 0.2 else 0.0
+
+    def close(self) -> None:
+        self._events.close()

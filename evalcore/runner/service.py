@@ -1,0 +1,134 @@
+"""Heavy verbs for light callers: `python -m evalcore.runner.service VERB`, JSON in, JSON out.
+
+Pages must not import what planning, estimating or a connection test needs; they run this instead.
+Standard input holds {"request", "keys", "settings"}; standard output one JSON object, either
+{"ok": ...} or {"error": message}. Keys come by the pipe and go nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from evalcore.errors import EvalboardError, TargetFailure
+from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
+from evalcore.runner.plan import create_benchmark, create_folder, plan
+from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
+from evalcore.secrets import Secrets, scrub
+from evalcore.settings import Settings
+from evalcore.store.index import load_headers
+from evalcore.targets import pricing, registry
+
+
+def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
+    """Create the run folder; returns the run id. The target's name and options are checked too."""
+    made = plan(request, settings)
+    registry.create(made.spec.target, settings, secrets)
+    return create_folder(made, settings).run_id
+
+
+def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estimate:
+    """What a run would take, from its prompts and from earlier runs of the same columns."""
+    made = plan(request, settings)
+    target = registry.create(made.spec.target, settings, secrets)
+    prompts: dict[tuple[str, str], int] = {}
+    for spec in made.spec.benchmarks:
+        benchmark = create_benchmark(spec.key, spec.options)
+        for sample in made.samples[spec.key]:
+            length = sum(len(message.content) for message in benchmark.messages(sample))
+            prompts[spec.key, benchmark.generation_key(sample)] = length
+    requests = len(prompts) * request.epochs
+    tokens_in = sum(prompts.values()) // 4 * request.epochs
+    tokens_out, seconds, notes = _from_history(made.spec.target, requests, settings)
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+    if target.info.kind in ("baseline", "control"):
+        usage = Usage(input_tokens=0, output_tokens=0)
+    else:
+        notes.append("input tokens are estimated from the length of the prompts")
+    return Estimate(
+        samples=sum(len(group) for group in made.samples.values()),
+        requests=requests,
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens,
+        seconds=seconds,
+        cost=pricing.for_target(target.info, settings)(usage),
+        notes=tuple(notes),
+    )
+
+
+def _from_history(
+    spec: TargetSpec, requests: int, settings: Settings
+) -> tuple[int | None, float | None, list[str]]:
+    """Output tokens and seconds, scaled from the newest run of the same target."""
+    for header in load_headers(settings):
+        totals = header.totals
+        if header.identity != spec.identity or not totals.requests or header.state != "done":
+            continue
+        share = requests / totals.requests
+        tokens = None if totals.output_tokens is None else round(totals.output_tokens * share)
+        return tokens, totals.wall * share or None, [f"scaled from run {header.run_id}"]
+    return None, None, ["time and output tokens are unknown: this target has not run here yet"]
+
+
+def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
+    """One tiny request to the target."""
+    target = registry.create(
+        TargetSpec(key=request.target, options=request.target_options), settings, secrets
+    )
+    if target.info.kind == "control":
+        return ConnectionReport(ok=True, message="a control needs no connection")
+    if target.info.kind == "baseline":
+        return ConnectionReport(ok=True, message="a built-in baseline needs no connection")
+    asked = GenerationRequest(
+        messages=(Message(role="user", content="Answer with the single word: ready"),),
+        sampling=Sampling(max_tokens=64),
+    )
+
+    async def ask() -> ConnectionReport:
+        started = time.monotonic()
+        try:
+            await target.open(lambda line: None)
+            done = await target.generate(asked)
+        except TargetFailure as error:
+            return ConnectionReport(ok=False, message=error.failure.message)
+        finally:
+            await target.close()
+        return ConnectionReport(
+            ok=True,
+            message="the target answered",
+            latency=time.monotonic() - started,
+            model=done.model,
+            reply=done.text[:200],
+        )
+
+    return asyncio.run(ask())
+
+
+VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {
+    "plan": make_plan,
+    "estimate": estimate,
+    "test": test_connection,
+}
+
+
+def main() -> int:
+    given = json.loads(sys.stdin.read())
+    secrets = Secrets(given.get("keys"))
+    try:
+        request = msgspec.convert(given["request"], RunRequest)
+        settings = msgspec.convert(given["settings"], Settings)
+        result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
+    except (EvalboardError, msgspec.ValidationError) as error:
+        result = {"error": scrub(str(error), given.get("keys", {}).values())}
+    sys.stdout.buffer.write(msgspec.json.encode(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""From journals to `summary.json`: the scores of a run, and what it took."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from evalcore.records import (
+    BenchmarkScore,
+    BenchmarkSpec,
+    Episode,
+    RunSpec,
+    RunState,
+    RunSummary,
+    Sample,
+    Totals,
+    Verdict,
+    content_hash,
+    now,
+)
+from evalcore.runner.context import add_usage
+from evalcore.runner.plan import column_of, create_benchmark
+from evalcore.store.run_folder import RunFolder, StoredVerdict
+
+EpisodeKey = tuple[str, str, int]
+VerdictKey = tuple[str, str, str, int]
+
+
+def scoring_id(spec: RunSpec) -> str:
+    """Names a folder of verdicts: equal scorers, equal name."""
+    versions = [[b.key, current(b).scorer_version] for b in spec.benchmarks]
+    return content_hash([versions, sorted(spec.judges)], 10)
+
+
+def current(spec: BenchmarkSpec) -> BenchmarkSpec:
+    """The spec as this version of the code scores it: scorer version and column key follow."""
+    card = create_benchmark(spec.key, spec.options).card
+    if card.scorer_version == spec.scorer_version:
+        return spec
+    return msgspec.structs.replace(spec, scorer_version=card.scorer_version)
+
+
+def latest_episodes(folder: RunFolder) -> dict[EpisodeKey, Episode]:
+    """The last journaled episode of each generation: a repeated one replaces the failed one."""
+    return {
+        (stored.benchmark, stored.episode.key, stored.episode.epoch): stored.episode
+        for stored in folder.episodes()
+    }
+
+
+def latest_verdicts(stored: Iterable[StoredVerdict]) -> dict[VerdictKey, Verdict]:
+    return {
+        (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
+        for line in stored
+    }
+
+
+def summarise(
+    folder: RunFolder, spec: RunSpec, scoring: str, cancelled: bool, wall: float
+) -> RunSummary:
+    """Score everything that is journaled; the state follows from what is missing."""
+    samples: dict[str, list[Sample]] = defaultdict(list)
+    for line in folder.samples():
+        samples[line.benchmark].append(line.sample)
+    verdicts: dict[str, list[Verdict]] = defaultdict(list)
+    for (benchmark, *_), verdict in latest_verdicts(folder.verdicts(scoring)).items():
+        verdicts[benchmark].append(verdict)
+    scores = {b.key: _score(b, spec, samples[b.key], verdicts[b.key]) for b in spec.benchmarks}
+    episodes = list(latest_episodes(folder).values())
+    complete = all(score.complete for score in scores.values())
+    state: RunState = "done" if complete else "cancelled" if cancelled else "incomplete"
+    return RunSummary(
+        run_id=spec.run_id,
+        target=spec.target,
+        state=state,
+        scoring=scoring,
+        benchmarks=scores,
+        totals=_totals(episodes, wall),
+        errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
+        created_at=spec.created_at,
+        finished_at=now(),
+        origin=spec.origin,
+        epochs=spec.epochs,
+    )
+
+
+def _score(
+    spec: BenchmarkSpec, run: RunSpec, samples: Sequence[Sample], verdicts: Sequence[Verdict]
+) -> BenchmarkScore:
+    benchmark = create_benchmark(spec.key, spec.options)
+    now_scored = column_of(current(spec), run.judges)
+    return benchmark.aggregate(
+        samples,
+        verdicts,
+        spec.weights,
+        epochs=run.epochs,
+        column=now_scored.column,
+        full=spec.full,
+        label=label(spec),
+    )
+
+
+def label(spec: BenchmarkSpec) -> str:
+    """The column in words: data set, mode and size."""
+    options = ", ".join(
+        f"{name}={value}" for name, value in spec.options.items() if name not in ("mode", "prompt")
+    )
+    parts = [spec.dataset, str(spec.options.get("mode", "")), options, f"{spec.samples} samples"]
+    parts += ["own prompt"] if "prompt" in spec.options else []
+    return " · ".join(part for part in parts if part)
+
+
+def _totals(episodes: Sequence[Episode], wall: float) -> Totals:
+    usage, cost = None, 0.0 if episodes else None
+    for episode in episodes:
+        usage = add_usage(usage, episode.usage) if usage else episode.usage
+        known = cost is not None and episode.cost is not None
+        cost = (cost or 0.0) + (episode.cost or 0.0) if known else None
+    latencies = sorted(e.latency for e in episodes if e.latency and not e.cached)
+    return Totals(
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        cost=cost,
+        latency_p50=_quantile(latencies, 0.5),
+        latency_p95=_quantile(latencies, 0.95),
+        requests=sum(e.attempts for e in episodes),
+        cached=sum(e.cached for e in episodes),
+        wall=round(wall, 3),
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float | None:
+    """Nearest rank."""
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None

@@ -1,0 +1,81 @@
+"""The process that works on one run: `python -m evalcore.runner.worker FOLDER [--rescore]`.
+
+It reads keys as one JSON object from its standard input (never from its arguments), holds the lock
+of the run folder while it lives, and ends with status 0 (done), 2 (cannot start) or 3 (incomplete).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from evalcore import settings as configuration
+from evalcore.errors import EvalboardError, RunBusy
+from evalcore.records import Progress, RunSummary, now
+from evalcore.runner.execute import execute
+from evalcore.runner.progress import Tracker
+from evalcore.secrets import Secrets
+from evalcore.settings import Settings
+from evalcore.store.index import record_run
+from evalcore.store.run_folder import RunFolder
+
+
+def work(
+    folder: RunFolder,
+    settings: Settings,
+    secrets: Secrets,
+    *,
+    generate: bool = True,
+    listen: Callable[[Tracker], None] | None = None,
+) -> RunSummary:
+    """Execute under the lock and enter the result into the index; raises RunBusy."""
+    lock = FileLock(folder.lock_path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise RunBusy(f"run {folder.run_id} is being worked on by another process") from None
+    with lock:
+        summary = execute(folder, settings, secrets, generate=generate, listen=listen)
+        record_run(settings, folder)
+    lock.release()
+    return summary
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="evalcore.runner.worker")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rescore", action="store_true")
+    given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: RunFolder(given.folder).cancel_path.touch())
+    settings = configuration.load(given.folder.resolve().parent.parent)
+    secrets = Secrets({} if sys.stdin.isatty() else json.loads(sys.stdin.read() or "{}"))
+    folder = RunFolder(given.folder)
+    try:
+        summary = work(folder, settings, secrets, generate=not given.rescore)
+    except RunBusy as error:
+        print(error, file=sys.stderr)
+        return 2
+    except EvalboardError as error:
+        _say_why(folder, str(error))
+        print(error, file=sys.stderr)
+        return 2
+    return 0 if summary.complete else 3
+
+
+def _say_why(folder: RunFolder, message: str) -> None:
+    """A run that could not start is incomplete, and says why where the pages look."""
+    before = folder.progress() or Progress(run_id=folder.run_id, state="incomplete")
+    folder.write_progress(
+        msgspec.structs.replace(before, state="incomplete", message=message, at=now())
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
