@@ -1,0 +1,316 @@
+"""The command line `evalcore`: the same verbs as the app.
+
+Exit status: 0 done, 2 bad arguments or data, 3 run incomplete. Imports are inside the verbs, so
+that help and lists are quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore import __version__
+from evalcore.errors import EvalboardError, UsageError
+
+if TYPE_CHECKING:
+    from evalcore.records import RunSummary
+    from evalcore.runner.progress import Tracker
+    from evalcore.runner.request import RunRequest
+    from evalcore.settings import Settings
+
+DONE, BAD, INCOMPLETE = 0, 2, 3
+REPORTS = ("json", "csv", "md", "html")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    verb: Callable[[argparse.Namespace], int] = given.verb
+    try:
+        return verb(given)
+    except EvalboardError as error:
+        print(f"evalcore: {error}", file=sys.stderr)
+        return BAD
+    except BrokenPipeError:  # the reader of our output has gone, for example `| head`
+        sys.stderr.close()
+        return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="evalcore", description="Evaluate language models and rank them with evidence."
+    )
+    parser.add_argument("--version", action="version", version=f"evalcore {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    _add_list(verbs)
+    _add_run(verbs)
+    for name, verb, about in (
+        ("resume", _resume, "go on with a run that is not complete"),
+        ("rescore", _rescore, "score the journaled answers with the present scorers"),
+        ("cancel", _cancel, "ask a running run to stop"),
+        ("show", _show, "print the result of a run"),
+    ):
+        sub = verbs.add_parser(name, help=about, description=about)
+        sub.add_argument("run", metavar="RUN")
+        _common(sub, verb)
+    _add_score(verbs)
+    _add_export(verbs)
+    _add_datasets(verbs)
+    _add_index(verbs)
+    return parser
+
+
+def _common(sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]) -> None:
+    sub.add_argument("--data", metavar="DIR", help="data folder (default: EVALBOARD_DATA or data/)")
+    sub.add_argument("--json", action="store_true", help="print JSON for machines")
+    sub.set_defaults(verb=verb)
+
+
+def _add_list(verbs: Any) -> None:
+    sub = verbs.add_parser("list", help="list benchmarks, targets, datasets or runs")
+    sub.add_argument("what", choices=("benchmarks", "targets", "datasets", "runs"))
+    _common(sub, _list)
+
+
+def _add_run(verbs: Any) -> None:
+    sub = verbs.add_parser("run", help="run benchmarks on a target")
+    sub.add_argument("--target", default="", metavar="T", help="for example baseline:sqlglot")
+    sub.add_argument("--benchmarks", nargs="+", default=[], metavar="B")
+    sub.add_argument("--metrics", nargs="+", default=[], metavar="M")
+    sub.add_argument("--dataset", default="", metavar="PATH|NAME")
+    sub.add_argument("--max-samples", type=int, metavar="N")
+    sub.add_argument("--seed", type=int, default=0, metavar="S")
+    sub.add_argument("--epochs", type=int, default=1, metavar="K")
+    sub.add_argument("--option", action="append", default=[], metavar="BENCHMARK.KEY=VALUE")
+    sub.add_argument("--target-option", action="append", default=[], metavar="KEY=VALUE")
+    sub.add_argument("--judge", action="append", default=[], metavar="T")
+    sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="wins over the flags")
+    sub.add_argument("--concurrency", type=int, default=0, metavar="N")
+    _common(sub, _run)
+
+
+def _add_score(verbs: Any) -> None:
+    sub = verbs.add_parser("score", help="score predictions that somebody already has")
+    sub.add_argument("benchmark", metavar="BENCHMARK")
+    sub.add_argument("--predictions", type=Path, required=True, metavar="FILE.jsonl")
+    sub.add_argument("--dataset", default="", metavar="PATH")
+    sub.add_argument("--metric", default="", metavar="M")
+    sub.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
+    sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
+    sub.add_argument("--evidence", action="store_true", help="write the evidence sections too")
+    _common(sub, _score)
+
+
+def _add_export(verbs: Any) -> None:
+    sub = verbs.add_parser("export", help="write a report of a run")
+    sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--format", choices=REPORTS, required=True)
+    sub.add_argument("--out", type=Path, metavar="PATH")
+    _common(sub, _export)
+
+
+def _add_datasets(verbs: Any) -> None:
+    sub = verbs.add_parser("datasets", help="check the answers of datasets on real engines")
+    sub.add_argument("action", choices=("check",))
+    sub.add_argument("names", nargs="*", metavar="NAME|PATH")
+    _common(sub, _datasets_check)
+
+
+def _add_index(verbs: Any) -> None:
+    sub = verbs.add_parser("index", help="rebuild the index from the run folders")
+    sub.add_argument("action", choices=("rebuild",))
+    _common(sub, _index_rebuild)
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    from evalcore import settings
+
+    return settings.load(given.data)
+
+
+def _list(given: argparse.Namespace) -> int:
+    from evalcore.queries import listing
+
+    rows = listing.rows(given.what, _settings(given))
+    print(json.dumps(rows, ensure_ascii=False) if given.json else listing.as_text(rows))
+    return DONE
+
+
+def _run(given: argparse.Namespace) -> int:
+    from evalcore.runner import plan
+    from evalcore.secrets import Secrets
+    from evalcore.targets import registry
+
+    request, place = _request(given)
+    settings, secrets = _settings(given), Secrets()
+    made = plan.plan(request, settings)
+    registry.create(made.spec.target, settings, secrets)
+    folder = plan.create_folder(made, settings)
+    return _work(given, folder.run_id, place=place)
+
+
+def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
+    """The request of a `run` command, and where its config file wants slm-evals' files."""
+    from evalcore.runner import config
+    from evalcore.runner.request import RunRequest
+
+    request = RunRequest(
+        target=given.target,
+        benchmarks=tuple(given.benchmarks),
+        target_options=dict(_pair(text, "--target-option") for text in given.target_option),
+        metrics=tuple(given.metrics),
+        dataset=given.dataset,
+        max_samples=given.max_samples,
+        seed=given.seed,
+        epochs=given.epochs,
+        options=_benchmark_options(given.option),
+        judges=tuple(given.judge),
+        concurrency=given.concurrency,
+    )
+    place = None
+    if given.config:
+        file, fields = config.read(given.config)
+        request = config.apply(file, fields, request)
+        if fields & {"experiment_name", "output_dir"}:
+            place = Path(file.output_dir or "results") / file.experiment_name
+    if not request.target:
+        raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
+    return request, place
+
+
+def _pair(text: str, flag: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"{flag} {text!r} must have the form KEY=VALUE")
+    return name, value
+
+
+def _benchmark_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    options: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, value = _pair(text, "--option")
+        benchmark, dot, key = name.partition(".")
+        if not dot or not key:
+            raise UsageError(f"--option {text!r} must have the form BENCHMARK.KEY=VALUE")
+        options.setdefault(benchmark, {})[key] = value
+    return options
+
+
+def _work(
+    given: argparse.Namespace, run_id: str, *, generate: bool = True, place: Path | None = None
+) -> int:
+    """Work on a run in this process, showing progress where a person watches."""
+    from evalcore.runner.worker import work
+    from evalcore.secrets import Secrets
+    from evalcore.store import run_folder
+
+    settings = _settings(given)
+    folder = run_folder.find(run_id, [settings.runs_dir])
+    watch = None if given.json or not sys.stderr.isatty() else _watch
+    summary = work(folder, settings, Secrets(), generate=generate, listen=watch)
+    if place is not None:
+        from evalcore.exchange import slm_evals
+
+        slm_evals.write(folder, place)
+    _print_summary(summary, given.json)
+    return DONE if summary.complete else INCOMPLETE
+
+
+def _watch(tracker: Tracker) -> None:
+    done, total = tracker.outcomes.total(), tracker.total
+    print(f"\r{done}/{total} {dict(tracker.outcomes)}", end="", file=sys.stderr, flush=True)
+
+
+def _print_summary(summary: RunSummary, as_json: bool) -> None:
+    from evalcore.exchange import summary_text
+
+    if as_json:
+        print(json.dumps(summary_text.as_data(summary), ensure_ascii=False))
+    else:
+        print(summary_text.as_text(summary))
+
+
+def _resume(given: argparse.Namespace) -> int:
+    return _work(given, given.run)
+
+
+def _rescore(given: argparse.Namespace) -> int:
+    return _work(given, given.run, generate=False)
+
+
+def _cancel(given: argparse.Namespace) -> int:
+    from evalcore.runner import client
+
+    client.cancel(given.run, _settings(given))
+    print(json.dumps({"run_id": given.run, "cancelled": True}) if given.json else "asked to stop")
+    return DONE
+
+
+def _show(given: argparse.Namespace) -> int:
+    from evalcore.store import run_folder
+
+    folder = run_folder.find(given.run, _settings(given).run_roots)
+    summary = folder.summary()
+    if summary is None:
+        raise UsageError(f"run {given.run} has no result yet; it is {folder.state()}")
+    _print_summary(summary, given.json)
+    return DONE if summary.complete else INCOMPLETE
+
+
+def _score(given: argparse.Namespace) -> int:
+    from evalcore.runner import predictions
+
+    options = dict(_pair(text, "--option") for text in given.option)
+    counts = predictions.score_file(
+        predictions.Request(
+            benchmark=given.benchmark,
+            predictions=str(given.predictions),
+            dataset=given.dataset,
+            metric=given.metric,
+            options=options,
+            evidence=given.evidence,
+        ),
+        given.out,
+        _settings(given),
+    )
+    print(json.dumps(counts) if given.json else f"{given.out}: {counts}")
+    return DONE
+
+
+def _export(given: argparse.Namespace) -> int:
+    from evalcore.exchange import reports
+    from evalcore.store import run_folder
+
+    folder = run_folder.find(given.run, _settings(given).run_roots)
+    text = reports.render(folder, given.format)
+    if given.out is None:
+        sys.stdout.write(text)
+        return DONE
+    try:
+        given.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {given.out}: {error.strerror}") from None
+    return DONE
+
+
+def _datasets_check(given: argparse.Namespace) -> int:
+    from evalcore.runner import dataset_check
+
+    report = dataset_check.check(given.names, _settings(given))
+    print(json.dumps(report.as_data()) if given.json else report.as_text())
+    return DONE if report.ok else BAD
+
+
+def _index_rebuild(given: argparse.Namespace) -> int:
+    from evalcore.store.index import open_index
+
+    count = open_index(_settings(given)).rebuild()
+    print(json.dumps({"runs": count}) if given.json else f"{count} runs in the index")
+    return DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

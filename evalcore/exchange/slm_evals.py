@@ -1,0 +1,20 @@
+"""The three files of an slm-evals run: results.json, results.csv, report.md in one folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalcore.errors import UsageError
+from evalcore.exchange import reports
+from evalcore.store.run_folder import RunFolder, write_atomic
+
+_FILES = {"results.json": "json", "results.csv": "csv", "report.md": "md"}
+
+
+def write(folder: RunFolder, place: Path) -> None:
+    """Write a run's reports under slm-evals' names; raises UsageError where it cannot."""
+    try:
+        for name, form in _FILES.items():
+            write_atomic(place / name, reports.render(folder, form).encode())
+    except OSError as error:
+        raise UsageError(f"output_dir {place}: {error.strerror}") from None

@@ -1,0 +1,45 @@
+"""The result of a run as one JSON object for machines, and as a few lines for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalcore.records import BenchmarkScore, RunSummary
+
+
+def as_data(summary: RunSummary) -> dict[str, Any]:
+    """The object that `run --json` and `show --json` print; scores are 0 to 100."""
+    return {
+        "run_id": summary.run_id,
+        "target": summary.target.identity,
+        "complete": summary.complete,
+        "benchmarks": {key: _benchmark(score) for key, score in summary.benchmarks.items()},
+    }
+
+
+def _benchmark(score: BenchmarkScore) -> dict[str, Any]:
+    return {
+        "score": score.score,
+        "interval": [score.interval.low, score.interval.high] if score.interval else None,
+        "coverage": score.coverage,
+        "metrics": {
+            key: {"score": metric.score, "samples": metric.samples}
+            for key, metric in score.metrics.items()
+        },
+        "outcomes": score.outcomes,
+    }
+
+
+def as_text(summary: RunSummary) -> str:
+    lines = [f"run {summary.run_id}  {summary.target.identity}  {summary.state}"]
+    for key, score in summary.benchmarks.items():
+        interval = score.interval
+        between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""
+        partly = "" if score.complete else f"  (only {score.coverage:.0%} measured, not ranked)"
+        lines.append(f"{key:<28}{score.score:6.1f}{between}{partly}")
+        for name, metric in score.metrics.items():
+            shown = f"{metric.score:6.1f}" if metric.samples else "   -- "
+            lines.append(f"  {name:<26}{shown}  {metric.samples} samples")
+        counts = ", ".join(f"{name} {count}" for name, count in score.outcomes.items())
+        lines.append(f"  {counts}")
+    return "\n".join(lines)

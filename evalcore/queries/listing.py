@@ -1,0 +1,99 @@
+"""The rows of `evalcore list`: benchmarks, kinds of target, datasets and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalcore import catalog
+from evalcore.settings import Settings
+from evalcore.store import run_folder
+from evalcore.store.index import load_headers
+
+Row = dict[str, Any]
+
+
+def rows(what: str, settings: Settings) -> list[Row]:
+    return _LISTS[what](settings)
+
+
+def as_text(table: Sequence[Row]) -> str:
+    """Columns, padded; nested values are left to the JSON form."""
+    if not table:
+        return "none"
+    names = [name for name, value in table[0].items() if not isinstance(value, dict | list)]
+    cells = [names, *([str(row.get(name, "")) for name in names] for row in table)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def _benchmarks(settings: Settings) -> list[Row]:
+    return [
+        {
+            "key": card.key,
+            "suite": card.suite,
+            "title": card.title["en"],
+            "metrics": {metric.key: metric.weight for metric in card.metrics},
+            "options": {option.name: option.default for option in card.options},
+        }
+        for card in catalog.benchmark_cards().values()
+    ]
+
+
+def _targets(settings: Settings) -> list[Row]:
+    return [
+        {
+            "kind": card.prefix,
+            "form": card.form,
+            "title": card.title["en"],
+            "options": [option.name for option in card.options],
+            "examples": list(card.examples),
+        }
+        for card in catalog.target_kinds().values()
+    ]
+
+
+def _datasets(settings: Settings) -> list[Row]:
+    folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
+    return [
+        {
+            "name": folder.name,
+            "cases": sum(_lines(path) for path in folder.glob("*.jsonl")),
+            "files": {path.name: _lines(path) for path in sorted(folder.glob("*.jsonl"))},
+        }
+        for folder in folders
+    ]
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())
+
+
+def _runs(settings: Settings) -> list[Row]:
+    headers = {header.run_id: header for header in load_headers(settings)}
+    table = []
+    for folder in run_folder.folders(settings.run_roots):
+        header = headers.get(folder.run_id)
+        scores = header.benchmarks if header else {}
+        table.append(
+            {
+                "run_id": folder.run_id,
+                "state": folder.state(),
+                "target": header.identity if header else "",
+                "scores": {key: round(score.score, 1) for key, score in scores.items()},
+            }
+        )
+    return table
+
+
+_LISTS: dict[str, Callable[[Settings], list[Row]]] = {
+    "benchmarks": _benchmarks,
+    "targets": _targets,
+    "datasets": _datasets,
+    "runs": _runs,
+}
