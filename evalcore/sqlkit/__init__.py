@@ -1,0 +1,1 @@
+"""SQL as a subject: dialects, statements, result tables, engines that run it, plans."""

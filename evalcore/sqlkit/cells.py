@@ -1,0 +1,109 @@
+"""When two cells of a result are the same value, and which cells can be at all.
+
+`key` and `numbers` are necessary conditions of `same`: cells that are the same have equal keys and
+numbers within `tolerance`. The matching of rows uses them to compare only what can be equal.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+ABSOLUTE, RELATIVE = 1e-4, 1e-6
+Row = tuple[Any, ...]
+
+#: Deeper lists never compare equal: it keeps hostile nesting off the stack.
+_MAX_DEPTH = 32
+_WORDS = {"true": True, "false": False}
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*\Z", re.ASCII)
+_MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d(?::?\d\d)?)?)?\Z", re.ASCII
+)
+_UTC = {"Z", "+00", "+0000", "+00:00", "-00:00"}
+
+
+def tolerance(left: float, right: float) -> float:
+    """How far two numbers may lie apart and still be the same."""
+    return ABSOLUTE + RELATIVE * max(abs(left), abs(right))
+
+
+def moment(text: str) -> str:
+    """A date or timestamp in one spelling (with time, no UTC mark); other text as it is."""
+    found = _MOMENT.match(text)
+    if not found:
+        return text
+    day, clock, seconds, fraction, zone = found.groups()
+    fraction = (fraction or "").rstrip("0").rstrip(".")
+    zone = "" if zone in _UTC else zone or ""
+    return f"{day} {clock or '00:00'}{seconds or ':00'}{fraction}{zone}"
+
+
+class CellRules:
+    """Equality of cells and rows. `coerce_strings`: a number may equal a string that spells it."""
+
+    def __init__(self, *, coerce_strings: bool = False) -> None:
+        self._coerce = coerce_strings
+
+    def same_row(self, left: Row, right: Row) -> bool:
+        return len(left) == len(right) and all(map(self.same, left, right))
+
+    def same(self, left: Any, right: Any, depth: int = 0) -> bool:
+        """Whether two JSON values are the same cell."""
+        if left is None or right is None:
+            return left is right
+        if isinstance(left, str) and isinstance(right, str):
+            return left == right or moment(left) == moment(right)
+        if isinstance(left, list | tuple | dict) or isinstance(right, list | tuple | dict):
+            return depth < _MAX_DEPTH and self._same_nested(left, right, depth + 1)
+        if isinstance(left, bool) or isinstance(right, bool):
+            truth = self._truth(left)
+            return truth is not None and truth == self._truth(right)
+        a, b = self.number(left), self.number(right)
+        if a is None or b is None:
+            return bool(left == right)
+        if isinstance(left, int) and isinstance(right, int):
+            return left == right
+        return abs(a - b) <= tolerance(a, b)
+
+    def _same_nested(self, left: Any, right: Any, depth: int) -> bool:
+        if isinstance(left, dict) and isinstance(right, dict):
+            return left.keys() == right.keys() and all(
+                self.same(left[name], right[name], depth) for name in left
+            )
+        if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+            return len(left) == len(right) and all(
+                self.same(a, b, depth) for a, b in zip(left, right, strict=True)
+            )
+        return False
+
+    def _truth(self, value: Any) -> bool | None:
+        """The truth value that a cell can stand for beside a boolean."""
+        if isinstance(value, str) and value.strip().lower() in _WORDS:
+            return _WORDS[value.strip().lower()]
+        number = self.number(value)
+        return {0.0: False, 1.0: True}.get(number) if number is not None else None
+
+    def number(self, value: Any) -> float | None:
+        """The finite number a cell may be compared by, None where there is none."""
+        if isinstance(value, str):
+            value = value if self._coerce and _NUMBER.match(value) else None
+        try:
+            number = float(value) if isinstance(value, int | float | str) else math.nan
+        except OverflowError:
+            return None
+        return number if math.isfinite(number) else None
+
+    def key(self, value: Any) -> object:
+        """Equal for cells that are the same, so that rows fall into groups by it."""
+        if isinstance(value, list | tuple | dict):
+            return type(value) is dict, len(value)
+        if self.position(value) is not None:
+            return float
+        return moment(value) if isinstance(value, str) else (type(value), value)
+
+    def position(self, value: Any) -> float | None:
+        """Where a cell lies on the number line if it can equal any number or boolean."""
+        if isinstance(value, str) and value.strip().lower() in _WORDS:
+            return float(_WORDS[value.strip().lower()])
+        return self.number(value)

@@ -1,0 +1,218 @@
+"""DuckDB inside its worker process: one locked instance, a new in-memory database per call.
+
+The instance is made before the process gives up its rights, with file access, extensions and Python
+lookups off, one thread, capped memory, no spilling to disk, and its configuration locked. Each call
+attaches a fresh database under the usual name and drops the last one, which takes under a
+millisecond. A watchdog interrupts a statement at its deadline; a single kernel that never looks up
+(repeat of a billion) is stopped by the parent's kill.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta, tzinfo
+from types import ModuleType
+from typing import Any
+
+import duckdb
+
+from evalcore.sqlkit.engines.backend import Backend, Outcome, Refused, fetch_table
+from evalcore.sqlkit.engines.base import Limits, Status
+from evalcore.sqlkit.table import ResultTable
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
+    "threads": 1,
+    "async_threads": 0,
+    "temp_directory": "",
+    "max_temp_directory_size": "0KB",
+}
+_LOCK = ("SET TimeZone = 'UTC'", "SET lock_configuration = true")
+_RENEW = (
+    "ATTACH ':memory:' AS spare",
+    "USE spare",
+    "DETACH memory",
+    "ATTACH ':memory:' AS memory",
+    "USE memory",
+    "DETACH spare",
+)
+#: Names of DuckDB's statement types; MULTI is a PIVOT that first creates its type.
+_QUERYING = frozenset(("SELECT", "MULTI"))
+_CHANGING = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE_INTO"))
+_ALLOWED = _QUERYING | _CHANGING | frozenset(("CREATE", "DROP", "ALTER", "TRANSACTION"))
+_RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
+#: One value of every type whose conversion to Python loads something at its first use.
+_WARM_UP = """SELECT 1::DECIMAL(9,2), DATE '2024-01-01', TIMESTAMP '2024-01-01 10:00:00',
+    TIMESTAMPTZ '2024-01-01 10:00:00+02', TIME '10:00:00', TIMETZ '10:00:00+02', INTERVAL 1 DAY,
+    uuid(), 'ab'::BLOB, [1, 2], {'a': 1}, MAP {'a': 1}, 1::HUGEINT, '101'::BIT, '{}'::JSON"""
+
+_STATUS: tuple[tuple[type[Exception], Status], ...] = (
+    (duckdb.ParserException, "syntax_error"),
+    (duckdb.SyntaxException, "syntax_error"),
+    (duckdb.PermissionException, "forbidden"),
+    (duckdb.InterruptException, "timeout"),
+    (duckdb.OutOfMemoryException, "memory"),
+)
+#: What a class does not tell: too deep an expression is no syntax error.
+_STATUS_BY_TEXT: dict[str, Status] = {
+    "bad_alloc": "memory",
+    "expression depth limit": "error",
+    "has been locked": "forbidden",
+}
+
+
+class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
+    """See `Backend`. Half of the memory is the engine's own budget, the rest is for results."""
+
+    errors = (duckdb.Error, RuntimeError, UnicodeError)
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(limits)
+        sys.modules["pytz"] = _pytz()
+        config = {**_CONFIG, "memory_limit": f"{limits.memory_mb // 2}MB"}
+        self._root = duckdb.connect(":memory:", config=config)
+        for statement in (*_LOCK, _WARM_UP):
+            self._root.execute(statement).fetchall()
+        self._watchdog = _Watchdog()
+        self.about = {"version": duckdb.__version__}
+
+    @contextmanager
+    def database(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        try:
+            for statement in _RENEW:
+                self._root.execute(statement)
+            connection = self._root.cursor()
+        except duckdb.Error as error:
+            raise BrokenInstance(str(error)) from error
+        try:
+            with self._watchdog.watch(connection, self.limits.seconds):
+                yield connection
+        finally:
+            connection.close()
+
+    def run_script(self, connection: duckdb.DuckDBPyConnection, script: str) -> None:
+        for statement in _allowed_statements(connection, script):
+            connection.execute(statement)
+
+    def run(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+        table, affected = None, None
+        for statement in _allowed_statements(connection, sql):
+            result = connection.execute(statement)
+            names = [column[0] for column in result.description or ()]
+            table = fetch_table(names, result.fetchmany, self.limits)
+            kind = statement.type.name
+            if kind in _CHANGING:
+                counted = names == ["Count"] and not _RETURNING.search(sql)
+                affected = table.rows[0][0] if counted else len(table.rows)
+                table = None if counted else table
+            elif kind not in _QUERYING:
+                table = None
+        return table, affected
+
+    def plan(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+        _allowed_statements(connection, sql)
+        result = connection.execute(f"EXPLAIN {sql}")
+        return ResultTable.of(("explain_key", "explain_value"), result.fetchall()), None
+
+    def parse(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+        try:
+            connection.extract_statements(sql)
+        except self.errors as error:
+            if self.status_of(error) != "error":
+                raise
+        return None, None
+
+    def status_of(self, error: Exception) -> Status:
+        if self._watchdog.fired:
+            return "timeout"
+        for text, status in _STATUS_BY_TEXT.items():
+            if text in str(error):
+                return status
+        return next((status for kind, status in _STATUS if isinstance(error, kind)), "error")
+
+
+class BrokenInstance(Exception):
+    """An earlier statement left the instance unusable: this process must be replaced."""
+
+
+def open_backend(options: Mapping[str, Any]) -> DuckdbBackend:
+    """The service of the worker process; `options` are the fields of `Limits`."""
+    return DuckdbBackend(Limits(**options))
+
+
+def _allowed_statements(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:
+    """The statements as DuckDB's own parser cuts them; raises Refused for any but the allowed."""
+    statements = connection.extract_statements(sql)
+    for statement in statements:
+        if statement.type.name not in _ALLOWED:
+            raise Refused(f"{statement.type.name} statements are not run")
+    return statements
+
+
+class _Watchdog:
+    """Interrupts a connection at its deadline; its one thread is started before threads end."""
+
+    def __init__(self) -> None:
+        self.fired = False
+        self._condition = threading.Condition()
+        self._watched: tuple[duckdb.DuckDBPyConnection, float] | None = None
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    @contextmanager
+    def watch(self, connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+        with self._condition:
+            self.fired = False
+            self._watched = connection, time.monotonic() + seconds
+            self._condition.notify()
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._watched = None
+
+    def _watch(self) -> None:
+        with self._condition:
+            while True:
+                if self._watched is None:
+                    self._condition.wait()
+                    continue
+                connection, deadline = self._watched
+                if (left := deadline - time.monotonic()) > 0:
+                    self._condition.wait(left)
+                    continue
+                self.fired = True
+                connection.interrupt()
+                # Again and again: an interrupt between two statements of a call is lost.
+                self._condition.wait(0.05)
+
+
+class _Utc(tzinfo):
+    """UTC as the library pytz presents it."""
+
+    def utcoffset(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def dst(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def tzname(self, _: datetime | None) -> str:
+        return "UTC"
+
+    def localize(self, moment: datetime) -> datetime:
+        return moment.replace(tzinfo=self)
+
+
+def _pytz() -> ModuleType:
+    """What DuckDB asks the library pytz for: the zone of the session, which is always UTC here."""
+    module = ModuleType("pytz")
+    module.timezone = lambda name: _Utc()  # type: ignore[attr-defined]
+    return module

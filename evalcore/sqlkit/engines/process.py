@@ -1,0 +1,116 @@
+"""The parent-side half of an engine: guard, ask the worker process, name what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
+from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status
+from evalcore.sqlkit.engines.guard import inspect
+
+#: How long an engine may take to stop by itself before its process is killed.
+_GRACE_SECONDS = 0.25
+_NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
+
+
+class ProcessEngine:
+    """An `Engine` whose database lives in a worker process; see `base.Engine` for the methods.
+
+    Refused SQL that the engine's own parser cannot read either is a syntax error, not forbidden.
+    After it ran out of memory a process is replaced, so that the next statement finds all of it.
+    """
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self.name = name
+        self._worker = WorkerProcess(
+            f"evalcore.sqlkit.engines.{name}:open_backend",
+            msgspec.to_builtins(limits),
+            seconds=limits.seconds + _GRACE_SECONDS,
+            memory_bytes=limits.memory_mb * 1_000_000,
+            max_reply=limits.bytes * 4 + 1_000_000,
+        )
+
+    @property
+    def version(self) -> str:
+        return str(self._worker.hello().about["version"])
+
+    @property
+    def enforced(self) -> tuple[str, ...]:
+        """The kernel limits that hold for the process (names of `evalcore.sandbox.limits`)."""
+        return self._worker.hello().enforced
+
+    def execute(self, setup: Sequence[str], sql: str, *, state_of: str | None = None) -> Execution:
+        return self._guarded("execute", setup, sql, state_of)
+
+    def explain(self, setup: Sequence[str], sql: str) -> Execution:
+        return self._guarded("explain", setup, sql, None)
+
+    def check_syntax(self, sql: str) -> Execution:
+        if inspect(sql, self.name).statements == 0:
+            return _NO_STATEMENT
+        return self._ask({"op": "syntax", "sql": sql})
+
+    def close(self) -> None:
+        self._worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _guarded(self, op: str, setup: Sequence[str], sql: str, state_of: str | None) -> Execution:
+        for script in setup:
+            if refusal := inspect(script, self.name).refusal:
+                return self._refused(script, refusal, "setup")
+        found = inspect(sql, self.name)
+        if found.statements == 0:
+            return _NO_STATEMENT
+        refusal = found.refusal
+        if found.statements is not None and found.statements > 1:
+            refusal = f"{found.statements} statements where one is run"
+        if refusal:
+            return self._refused(sql, refusal, "statement")
+        return self._ask({"op": op, "setup": list(setup), "sql": sql, "state_of": state_of})
+
+    def _refused(self, script: str, reason: str, stage: Stage) -> Execution:
+        syntax = self._ask({"op": "syntax", "sql": script})
+        if syntax.status == "ok":
+            return Execution(status="forbidden", message=reason, stage=stage)
+        return msgspec.structs.replace(syntax, stage=stage)
+
+    def _ask(self, request: dict[str, Any], *, again: bool = True) -> Execution:
+        self._worker.hello()  # so that starting a process does not count as the statement's time
+        start = time.perf_counter()
+        try:
+            reply = self._worker.request(request)
+        except WorkerLost as lost:
+            status: Status = "timeout" if lost.timed_out else "crashed"
+            return _ended(status, str(lost), start)
+        if reply.fault == "memory":
+            self._worker.restart()
+            return _ended("memory", reply.message, start)
+        if reply.fault:
+            # The process is beyond repair, perhaps through the statement before: try a fresh one.
+            self._worker.restart()
+            if again:
+                return self._ask(request, again=False)
+            return _ended("crashed", reply.message, start)
+        execution = msgspec.json.decode(reply.result, type=Execution)
+        if execution.status == "memory":
+            self._worker.restart()
+        return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
+
+
+def _ended(status: Status, message: str, start: float) -> Execution:
+    return Execution(status=status, message=message, elapsed=time.perf_counter() - start)

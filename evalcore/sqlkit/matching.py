@@ -1,0 +1,160 @@
+"""Pairing the rows of two tables where "the same" has a tolerance and so is not transitive.
+
+Rows are first split into clusters between which no pair can be the same: by the key of every cell,
+then at every gap on the number line that is wider than the tolerance. In almost all tables a
+cluster then holds one distinct row. Where it holds more, a maximum matching decides (augmenting
+paths over distinct rows with their counts), because pairing greedily can leave rows over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from evalcore.sqlkit.cells import CellRules, Row, tolerance
+
+
+#: Rounding must never cut between two rows that `CellRules.same` would accept.
+_SLACK = 1 + 1e-9
+
+
+class _Entry(NamedTuple):
+    """A row of one table: `place` is its index there, `numbers` its cells on the number line."""
+
+    actual: bool
+    place: int
+    row: Row
+    numbers: tuple[float, ...]
+
+
+def match_rows(
+    expected: Sequence[Row], actual: Sequence[Row], rules: CellRules
+) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """The rows of `expected` and of `actual` left over by a maximum pairing, in their order."""
+    missing: list[int] = []
+    extra: list[int] = []
+    for cluster in _clusters(expected, actual, rules):
+        left = [entry for entry in cluster if not entry.actual]
+        right = [entry for entry in cluster if entry.actual]
+        pairs = _pair(left, right, rules)
+        missing += [e.place for e in left if e.place not in pairs]
+        paired = set(pairs.values())
+        extra += [e.place for e in right if e.place not in paired]
+    return tuple(expected[i] for i in sorted(missing)), tuple(actual[i] for i in sorted(extra))
+
+
+def _clusters(
+    expected: Sequence[Row], actual: Sequence[Row], rules: CellRules
+) -> Iterator[list[_Entry]]:
+    groups: dict[object, list[_Entry]] = {}
+    for is_actual, rows in ((False, expected), (True, actual)):
+        for place, row in enumerate(rows):
+            positions = (rules.position(cell) for cell in row)
+            numbers = tuple(position for position in positions if position is not None)
+            key = tuple(rules.key(cell) for cell in row)
+            groups.setdefault(key, []).append(_Entry(is_actual, place, row, numbers))
+    for group in groups.values():
+        clusters = [group]
+        for column in range(len(group[0].numbers)):
+            clusters = [part for cluster in clusters for part in _split(cluster, column)]
+        yield from clusters
+
+
+def _split(cluster: list[_Entry], column: int) -> Iterator[list[_Entry]]:
+    """Cut where neighbours on the number line are further apart than the tolerance.
+
+    No pair across such a gap can be the same: the distance grows by at least what the relative
+    tolerance grows by when either end moves away from the gap.
+    """
+    cluster.sort(key=lambda entry: entry.numbers[column])
+    part = [cluster[0]]
+    for before, entry in pairwise(cluster):
+        low, high = before.numbers[column], entry.numbers[column]
+        if high - low > tolerance(low, high) * _SLACK:
+            yield part
+            part = []
+        part.append(entry)
+    yield part
+
+
+def _pair(left: list[_Entry], right: list[_Entry], rules: CellRules) -> dict[int, int]:
+    """A maximum pairing of one cluster: places in the expected table to places in the actual."""
+    if not left or not right:
+        return {}
+    givers, takers = _distinct(left), _distinct(right)
+    edges = [
+        [j for j, taker in enumerate(takers) if rules.same_row(giver[0].row, taker[0].row)]
+        for giver in givers
+    ]
+    flow = _maximum_flow([len(g) for g in givers], [len(t) for t in takers], edges)
+    pairs: dict[int, int] = {}
+    for (i, j), amount in flow.items():
+        for _ in range(amount):
+            pairs[givers[i].pop().place] = takers[j].pop().place
+    return pairs
+
+
+def _distinct(entries: list[_Entry]) -> list[list[_Entry]]:
+    """Entries grouped by identical rows; rows with nested cells stand alone."""
+    groups: dict[object, list[_Entry]] = {}
+    for entry in entries:
+        identity = tuple(
+            id(cell) if isinstance(cell, list | tuple | dict) else (type(cell), cell)
+            for cell in entry.row
+        )
+        groups.setdefault(identity, []).append(entry)
+    return list(groups.values())
+
+
+def _maximum_flow(
+    supply: list[int], demand: list[int], edges: list[list[int]]
+) -> Counter[tuple[int, int]]:
+    """How much goes from each giver i to each taker j, in sum as much as can (Edmonds-Karp)."""
+    flow: Counter[tuple[int, int]] = Counter()
+    for giver in range(len(supply)):
+        while supply[giver]:
+            path = _augmenting_path(giver, demand, edges, flow)
+            if not path:
+                break
+            undone = [(path[k + 2], path[k + 1]) for k in range(0, len(path) - 2, 2)]
+            amount = min([supply[giver], demand[path[-1]], *(flow[edge] for edge in undone)])
+            for k in range(0, len(path), 2):
+                flow[path[k], path[k + 1]] += amount
+            for edge in undone:
+                flow[edge] -= amount
+            supply[giver] -= amount
+            demand[path[-1]] -= amount
+    return flow
+
+
+def _augmenting_path(
+    start: int, demand: list[int], edges: list[list[int]], flow: Counter[tuple[int, int]]
+) -> list[int]:
+    """Giver, taker, giver, ..., taker: the last takes more, each later giver changes its taker."""
+    came_from: dict[int, int] = {}  # taker -> the giver that reached it
+    reached = {start: -1}  # giver -> the taker it was reached from
+    queue = deque([start])
+    while queue:
+        giver = queue.popleft()
+        for taker in edges[giver]:
+            if taker in came_from:
+                continue
+            came_from[taker] = giver
+            if demand[taker]:
+                return _walk_back(taker, came_from, reached)
+            for other in range(len(edges)):
+                if other not in reached and flow[other, taker] > 0:
+                    reached[other] = taker
+                    queue.append(other)
+    return []
+
+
+def _walk_back(taker: int, came_from: dict[int, int], reached: dict[int, int]) -> list[int]:
+    path: list[int] = []
+    while taker >= 0:
+        giver = came_from[taker]
+        path += [taker, giver]
+        taker = reached[giver]
+    return path[::-1]

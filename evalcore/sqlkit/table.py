@@ -1,0 +1,68 @@
+"""Result tables: what an engine returned or a model predicted, reduced to JSON values.
+
+JSON has no dates, decimals or bytes, so each becomes one fixed form: a decimal an integer where it
+is whole and else a float; a date, time or timestamp ISO text (`2024-01-31 08:00:00`); bytes
+hexadecimal digits; NaN and the infinities the words NaN, Infinity, -Infinity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from evalcore.records import Record
+
+
+class ResultTable(Record, frozen=True):
+    """Columns and rows in the order in which they came; `truncated` where a cap cut them off."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    truncated: bool = False
+
+    @classmethod
+    def of(
+        cls, columns: Iterable[str], rows: Iterable[Sequence[Any]], *, truncated: bool = False
+    ) -> ResultTable:
+        """A table of any Python values, each normalised by `json_value`."""
+        return cls(
+            columns=tuple(columns),
+            rows=tuple(tuple(json_value(cell) for cell in row) for row in rows),
+            truncated=truncated,
+        )
+
+
+def json_value(value: Any) -> Any:
+    """One cell as a JSON value, by the forms the module names; what is unknown becomes its text."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    for kind, convert in _CONVERSIONS:
+        if isinstance(value, kind):
+            return convert(value)
+    return str(value)
+
+
+def _float(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _decimal(value: Decimal) -> int | float | str:
+    if not value.is_finite():
+        return _float(float(value))
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+_CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (float, _float),
+    (Decimal, _decimal),
+    (datetime, lambda value: value.isoformat(sep=" ")),
+    ((date, time), lambda value: value.isoformat()),
+    ((bytes, bytearray, memoryview), lambda value: bytes(value).hex()),
+    (dict, lambda value: {str(key): json_value(item) for key, item in value.items()}),
+    ((list, tuple), lambda value: [json_value(item) for item in value]),
+)
