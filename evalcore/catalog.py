@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from evalcore.errors import UsageError
 from evalcore.records import EvidenceKind, Record
+from evalcore.settings import Endpoint, Settings
 
 SUITES: tuple[str, ...] = ("sql", "agentic")
 
@@ -105,6 +106,12 @@ def target_kinds() -> dict[str, TargetKindCard]:
     cards: list[TargetKindCard] = list(_load("evalcore.targets.cards:CARDS"))
     cards += [point.load() for point in entry_points(group="evalcore.targets")]
     return {card.prefix: card for card in cards}
+
+
+def endpoints(settings: Settings) -> dict[str, Endpoint]:
+    """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
+    known: dict[str, Endpoint] = _load("evalcore.targets.endpoints:known")(settings)
+    return known
 
 
 def local(text: dict[str, str], language: str) -> str:

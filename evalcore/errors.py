@@ -37,6 +37,10 @@ class RunFolderError(EvalboardError):
     """A run folder that cannot be read; nothing in it was changed."""
 
 
+class IndexFileError(EvalboardError):
+    """The index cannot be read or written; the run folders, from which it is rebuilt, are whole."""
+
+
 class RunBusy(EvalboardError):
     """A worker holds the lock of this run."""
 

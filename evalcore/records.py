@@ -50,11 +50,14 @@ def to_json(value: Any) -> bytes:
 
 
 def from_json(kind: type[R], line: bytes | str) -> R:
-    """Decode one record; raises msgspec.ValidationError naming the JSON path of a wrong field."""
+    """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field."""
     decoder = _decoders.get(kind)
     if decoder is None:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind)
-    return decoder.decode(line)  # type: ignore[no-any-return]
+    try:
+        return decoder.decode(line)  # type: ignore[no-any-return]
+    except UnicodeDecodeError as error:  # the one error of a decoder that is no msgspec error
+        raise msgspec.DecodeError(f"not UTF-8: {error}") from None
 
 
 def content_hash(value: Any, length: int = 16) -> str:

@@ -7,14 +7,24 @@ enter a journal, a log, an exception or a page.
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote, quote_plus
 
 _MARK = "[key removed]"
-#: Looks like a key even where we do not know it: bearer headers and the vendors' usual prefixes.
+#: Looks like a key even where we do not know it: authorization headers and the vendors' usual
+#: prefixes. A masked echo (`sk-ab***yz`) counts, for it still shows part of a key.
 _LIKELY = re.compile(
-    r"(?i)(bearer\s+|api[-_]?key[\"'\s:=]+|\b(?=sk-|hf_|gsk_|AIza))([A-Za-z0-9_\-.]{12,})"
+    r"""(?ix)
+    ( (?:bearer|authorization["'\s:=]+basic)\s+
+    | \bapi[-_\s]?key["'\s]*[:=]["'\s]*
+    | \b(?=sk-|hf_|gsk_|xai-|pplx-|nvapi-|ghp_|github_pat_|AIza)
+    )
+    ( [A-Za-z0-9_\-.*+/=]{12,} )
+    """
 )
 
 
@@ -39,8 +49,19 @@ class Secrets:
 
 
 def scrub(text: str, known: Iterable[str | None] = ()) -> str:
-    """`text` without the `known` keys and without anything that looks like one."""
+    """`text` without the `known` keys, however encoded, and without anything that looks like one.
+
+    Known keys shorter than 4 characters are left: they are placeholders, and would tear words.
+    """
     for value in known:
-        if value and len(value) >= 4:
-            text = text.replace(value, _MARK)
+        if value and len(value.strip()) >= 4:
+            for form in _forms(value.strip()):
+                text = text.replace(form, _MARK)
     return _LIKELY.sub(lambda match: match.group(1) + _MARK, text)
+
+
+def _forms(key: str) -> list[str]:
+    """A key as it may stand in an address, in JSON or in a basic authorization, longest first."""
+    forms = {key, quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]}
+    forms |= {b64encode(user + key.encode()).decode().rstrip("=") for user in (b"", b":")}
+    return sorted(forms, key=len, reverse=True)

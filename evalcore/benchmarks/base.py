@@ -52,8 +52,11 @@ class Finding(Record, frozen=True):
 class Context(Protocol):
     """What a benchmark may use while it runs one sample; limits, retries, cache live behind it."""
 
-    epoch: int
-    seed: int
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def seed(self) -> int: ...
 
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
         """One completion from the target (or from a judge or simulated user, by `role`).

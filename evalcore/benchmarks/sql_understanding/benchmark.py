@@ -65,8 +65,9 @@ class SqlUnderstanding(Benchmark):
     def _published(self, sample: Sample, episode: Episode) -> Verdict:
         """The published rule on the answer as the published agent would have parsed it."""
         answer = scale_rule.parse(episode.answer)
-        kind = "strict" if isinstance(answer, dict) else "none"
-        found = Extraction(kind=kind, value=answer if kind == "strict" else None)
+        found = Extraction(kind="none")
+        if isinstance(answer, dict):
+            found = Extraction(kind="strict", value=answer)
         try:
             right = scale_rule.passes(answer, sample.reference["expected"])
             error, note = ("" if right else "different"), ""
