@@ -16,8 +16,10 @@ _INVISIBLE = re.compile(
 )
 _LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 #: What can begin a tag, link, image, code, emphasis, formula, template or a new cell, and what
-#: GitHub makes a link of by itself (`://`, `www.`, mail addresses).
-_MARKDOWN = re.compile(r"[&<>|`\\*_\[\]{}~$@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+#: GitHub makes a link of by itself (`://`, `www.`, mail addresses); `_` within a word is none.
+_MARKDOWN = re.compile(
+    r"[&<>|`\\*\[\]{}~$@]|:(?=//)|(?<=www)\.|(?<![a-z0-9])_|_(?![a-z0-9])", re.IGNORECASE
+)
 
 _STYLE = """
 :root { color-scheme: light dark; }

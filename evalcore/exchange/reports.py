@@ -147,4 +147,3 @@ _WRITERS: dict[str, Callable[[RunReport, str], str]] = {
     "md": _markdown,
     "html": _html,
 }
-FORMATS = tuple(_WRITERS)

@@ -15,6 +15,6 @@ def write(folder: RunFolder, place: Path) -> None:
     """Write a run's reports under slm-evals' names; raises UsageError where it cannot."""
     try:
         for name, form in _FILES.items():
-            write_atomic(place / name, reports.render(folder, form).encode())
+            write_atomic(place / name, reports.render(folder, form, place.name).encode())
     except OSError as error:
         raise UsageError(f"output_dir {place}: {error.strerror}") from None

@@ -11,12 +11,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 from tinydb.storages import Storage
 
 from evalcore.errors import IndexFileError
+from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import write_atomic
 
+#: Table name -> document key -> document: LazyDocument when read, any plain mapping when written.
 Tables = dict[str, dict[str, Any]]
 
 
@@ -40,8 +43,8 @@ def _signature(status: os.stat_result) -> str:
 class AtomicStorage(Storage):
     """Tables of documents in one JSON file; the caller locks around a read and its write.
 
-    The cache holds the bytes and not the parsed tables: TinyDB changes in place what it is given,
-    and parsing by orjson is the cheapest deep copy.
+    The cache holds bytes and not parsed tables, because TinyDB changes in place what it is given:
+    every read hands out documents of its own, parsed when they are looked into.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,17 +57,18 @@ class AtomicStorage(Storage):
         if content is None:
             return None
         try:
-            tables = orjson.loads(content)
-        except orjson.JSONDecodeError as error:
-            raise self._unreadable(f"not JSON ({error})") from None
-        if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
-            raise self._unreadable("not an object of tables")
-        return tables
+            tables = _split.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._unreadable(f"not an object of tables ({error})") from None
+        return {
+            name: {key: LazyDocument(bytes(document)) for key, document in table.items()}
+            for name, table in tables.items()
+        }
 
     def write(self, data: Tables) -> None:
         """Replace the file; once this returns, the new content survives a power cut as well."""
         try:
-            content = orjson.dumps(data)
+            content = orjson.dumps(data, default=_encodable)
             write_atomic(self.path, content)
             _sync_folder(self.path.parent)
             self._cached = (signature(self.path), content)
@@ -106,3 +110,12 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, LazyDocument):
+        return value.encodable()
+    raise TypeError(f"{type(value).__name__} is not plain JSON data")
+
+
+_split = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]])

@@ -20,10 +20,12 @@ import orjson
 from filelock import FileLock, Timeout
 
 from evalcore.errors import IndexFileError, RunFolderError
+from evalcore.records import from_json
 from evalcore.settings import Settings
-from evalcore.store.atomic_storage import AtomicStorage, Tables, signature
+from evalcore.store.atomic_storage import AtomicStorage, signature
 from evalcore.store.headers import RunHeader, check_size
 from evalcore.store.keyed_table import KeyedDatabase
+from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, folders
 from evalcore.store.scan import ShippedRuns, newest_first, read_header, scan
 
@@ -34,11 +36,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """What one version of the file holds; cards stay bytes so that no caller can change them."""
+    """What one version of the file holds: documents as bytes, and what the headers among them say.
+
+    Cards stay bytes, so that no caller can change them.
+    """
 
     signature: str
+    rows: dict[str, bytes]
     headers: dict[str, RunHeader]
-    cards: bytes
+    cards: dict[str, bytes]
+
+
+_EMPTY = _Snapshot("", {}, {}, {})
 
 
 class Index:
@@ -55,7 +64,7 @@ class Index:
         self._storage = AtomicStorage(path)
         self._database = KeyedDatabase(storage=lambda: self._storage)
         self._lock = FileLock(f"{path}.lock", timeout=_LOCK_SECONDS, poll_interval=0.005)
-        self._snapshot: _Snapshot | None = None
+        self._snapshot = _EMPTY
 
     def signature(self) -> str:
         """Changes with every write by any process; empty while there is no file."""
@@ -70,8 +79,7 @@ class Index:
 
     def cards(self) -> dict[str, dict[str, Any]]:
         """Target cards by target key, a copy the caller may change."""
-        cards: dict[str, dict[str, Any]] = orjson.loads(self._current().cards)
-        return cards
+        return {key: orjson.loads(card) for key, card in self._current().cards.items()}
 
     def put(self, header: RunHeader) -> None:
         """Insert the header, or replace the one of its run."""
@@ -122,10 +130,10 @@ class Index:
     def _current(self) -> _Snapshot:
         """The content of the file as it is now, repaired first if need be."""
         found = self.signature()
-        if self._snapshot is not None and found and self._snapshot.signature == found:
+        if found and self._snapshot.signature == found:
             return self._snapshot
         if not found and not folders(self.roots):
-            return _Snapshot("", {}, b"{}")  # looking at an empty store leaves no file behind
+            return _EMPTY  # looking at an empty store leaves no file behind
         try:
             snapshot = self._load()
         except IndexFileError:
@@ -147,13 +155,19 @@ class Index:
         tables = self._storage.read()
         if tables is None:
             raise IndexFileError(f"{self.path} is missing")
-        return _Snapshot(found, self._decoded(tables), orjson.dumps(tables.get(TARGETS, {})))
+        rows, cards = (_raw(tables.get(name, {})) for name in (RUNS, TARGETS))
+        return _Snapshot(found, rows, self._decoded(rows), cards)
 
-    def _decoded(self, tables: Tables) -> dict[str, RunHeader]:
+    def _decoded(self, rows: Mapping[str, bytes]) -> dict[str, RunHeader]:
+        """Decodes what is new since the last snapshot: usually one run of many."""
+        known, headers = self._snapshot.rows, self._snapshot.headers
         try:
-            return msgspec.convert(tables.get(RUNS, {}), dict[str, RunHeader])
-        except msgspec.ValidationError as error:
-            raise IndexFileError(f"{self.path}: {error}") from None
+            return {
+                key: headers[key] if known.get(key) == row else from_json(RunHeader, row)
+                for key, row in rows.items()
+            }
+        except msgspec.MsgspecError as error:
+            raise IndexFileError(f"{self.path}: a run header is broken ({error})") from None
 
     def _renew(self, error: IndexFileError) -> None:
         cards = self._cards()
@@ -195,6 +209,10 @@ class Index:
             raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
         finally:
             self._lock.release()
+
+
+def _raw(table: Mapping[str, LazyDocument]) -> dict[str, bytes]:
+    return {key: document.raw for key, document in table.items()}
 
 
 def open_index(settings: Settings) -> Index:

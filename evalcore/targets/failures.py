@@ -57,6 +57,8 @@ _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
 _WAIT_HINT = re.compile(
     r"(?i)(?:try again in|retry in|retry after|\"retryDelay\":\s*\")\s*([0-9.]+)\s*(ms|s|m)?"
 )
+_NEVER = 1e10  # what is longer (or a later Unix time) is no statement
+_TIMESTAMP = 1e8  # from here on a number of seconds is a Unix time
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
@@ -185,7 +187,7 @@ def _number(text: str | None, unit: float = 1.0) -> float | None:
         seconds = float(text or "") * unit
     except ValueError:
         return None
-    return seconds if 0 <= seconds < 1e9 else None
+    return seconds if 0 <= seconds < _NEVER else None
 
 
 def _until(text: str | None, now: float) -> float | None:
@@ -220,7 +222,7 @@ def _reset(text: str, now: float) -> float | None:
     """A reset as seconds, Unix time in seconds or milliseconds, a duration (`6m0s`) or a date."""
     number = _number(text, 1e-3) if len(text.partition(".")[0]) >= 12 else _number(text)
     if number is not None:
-        return max(0.0, number - now) if number > 1e8 else number
+        return max(0.0, number - now) if number > _TIMESTAMP else number
     parts = _DURATION.findall(text)
     if parts and "".join(a + b for a, b in parts) == text.strip():
         return sum(float(amount) * _UNITS[unit] for amount, unit in parts)

@@ -33,7 +33,9 @@ def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
     if prefix in _BUILTIN:
         module, _, name = _BUILTIN[prefix].partition(":")
         factory: Any = getattr(import_module(module), name)
-        return factory(spec) if prefix in _SELF_CONTAINED else factory(spec, settings, secrets)
+        arguments = (spec,) if prefix in _SELF_CONTAINED else (spec, settings, secrets)
+        target: Target = factory(*arguments)
+        return target
     for point in entry_points(group="evalcore.target_factories", name=prefix):
         loaded: Factory = point.load()
         return loaded(spec, settings, secrets)
