@@ -167,17 +167,13 @@ class _Execution:
         self.tracker.flow = services.flow
         left = iter(jobs)
         width = min(services.flow.maximum, len(jobs))
-        watching = asyncio.create_task(self._watch_cancel())
-        workers = [asyncio.create_task(self._work(left, services)) for _ in range(width)]
-        everything = asyncio.gather(*workers)
+        working = [asyncio.create_task(self._work(left, services)) for _ in range(width)]
+        watching = asyncio.create_task(self._watch_cancel(working))
         try:
-            await asyncio.wait({watching, everything}, return_when=asyncio.FIRST_COMPLETED)
-            if not everything.done():
-                self.cancelled = True
-                everything.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-            else:
-                await everything
+            await asyncio.gather(*working)
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
         finally:
             watching.cancel()
             calls.close()
@@ -187,9 +183,12 @@ class _Execution:
     def _caches(self, target: Target) -> bool:
         return self.spec.use_cache and target.info.cacheable
 
-    async def _watch_cancel(self) -> None:
+    async def _watch_cancel(self, working: list[asyncio.Task[None]]) -> None:
         while not self.folder.cancel_path.exists():
             await asyncio.sleep(_TICK / 2)
+        self.cancelled = True
+        for task in working:
+            task.cancel()
 
     def _services(self, target: Target, calls: Journal, cache: Cache | None) -> Services:
         wanted = self.spec.concurrency or self.settings.concurrency

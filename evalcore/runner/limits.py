@@ -2,9 +2,9 @@
 
 The window of requests in flight starts small and doubles while all goes well. The first refusal
 (429) ends the doubling: from then on starts are paced at the rate that the server was seen to
-serve, which creeps up again, so that the server is kept busy near its limit and rarely refuses. A
-long Retry-After stops everything until then. Rates are per second, times are those of the event
-loop.
+serve, which creeps up again, so that the server is kept busy near its limit and rarely refuses
+(where it has served nothing yet, the window is halved instead). A long Retry-After stops everything
+until then. Rates are per second, times are those of the event loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KEEP = 0.97  # share of the observed rate that is kept after a refusal
 _CREEP = 0.03  # growth of the rate a second while nothing is refused
 _OBSERVED = 1.0  # seconds over which served requests are counted
 _LONG_WAIT = 5.0  # a Retry-After from here on stops the whole flow, not one request
-_SLOWEST = 0.2  # requests a second that are tried at least
+_SLOWEST = 1.0  # requests a second that are tried at least
 _FAILURES_TO_SHRINK = 3  # server errors in a row that halve the window
 
 
@@ -131,12 +131,15 @@ class Flow:
         if not self._served:
             self._first_served = self._first_served or now
         self._served.append(now)
-        while self._served and self._served[0] < now - _OBSERVED:
-            self._served.popleft()
+        self._forget(now)
         if self._last_cut < 0:
             self._grow()
         elif self._pacer.rate is not None:
             self._creep(now)
+
+    def _forget(self, now: float) -> None:
+        while self._served and self._served[0] < now - _OBSERVED:
+            self._served.popleft()
 
     def _grow(self) -> None:
         self._calm += 1
@@ -162,15 +165,21 @@ class Flow:
             self._paused_until = max(self._paused_until, now + retry_after)
         if started < self._last_cut:
             return
-        span = max(min(_OBSERVED, now - (self._first_served or now)), 0.1)
-        observed = len(self._served) / span
-        current = self._pacer.rate or observed
-        self._pacer.rate = max(min(observed, current) * _KEEP, _SLOWEST)
         self._last_cut = self._last_creep = now
+        self._forget(now)
+        if not self._served:  # no rate was seen yet: fewer at a time, each backs off by itself
+            self._shrink()
+            return
+        span = max(min(_OBSERVED, now - self._first_served), 0.1)
+        observed = len(self._served) / span
+        self._pacer.rate = max(min(observed, self._pacer.rate or observed) * _KEEP, _SLOWEST)
 
     def fail(self) -> None:
         """A server error or lost connection: several in a row halve the window."""
         self._failures += 1
         if self._failures >= _FAILURES_TO_SHRINK:
             self._failures = 0
-            self.window = max(1.0, self.window / 2)
+            self._shrink()
+
+    def _shrink(self) -> None:
+        self.window = max(1.0, self.window / 2)

@@ -1,0 +1,40 @@
+# `make app` and `make test` set up what they need in .venv; see the README.
+PYTHON ?= python3
+EXTRAS := dev$(if $(LOCAL),$(comma)local)
+comma := ,
+PORT ?= 8501
+BIN := .venv/bin
+REPORT := build/tests.xml
+
+.PHONY: app test lint shipped clean
+
+app: .venv/installed
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest --junitxml $(REPORT) $(ARGS)
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict evalcore
+	$(BIN)/lint-imports
+
+# The runs that come with the project, made by the shipped baselines on the bundled data.
+shipped: .venv/installed
+	$(BIN)/python -m evalcore.runner.shipped
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	touch $@
+
+.venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[$(EXTRAS)]'
+	touch $@ .venv/installed
+
+clean:
+	rm -rf .venv build
