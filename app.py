@@ -1,0 +1,99 @@
+"""The entry of the app: navigation when run as a script, the ASGI app when imported.
+
+`streamlit run app.py` finds `app` below and serves it; each visitor's session then runs this file
+as a script. The first gives routes, headers and start-up work, the second draws the pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+ICON, WORDMARK = (HERE / "pages" / "static" / f"{name}.svg" for name in ("logo", "wordmark"))
+
+
+class PageCard(NamedTuple):
+    """A page: file name and text key, its path in the URL, its place in the navigation."""
+
+    name: str
+    path: str
+    icon: str
+    group: str = "board"
+    visibility: Literal["visible", "hidden"] = "visible"
+
+
+PAGES: tuple[PageCard, ...] = (
+    PageCard("ranking", "", ":material/leaderboard:"),
+    PageCard("target", "target", ":material/person_search:"),
+    PageCard("case", "case", ":material/find_in_page:", visibility="hidden"),
+    PageCard("methodology", "methodology", ":material/function:"),
+    PageCard("launch", "launch", ":material/rocket_launch:", group="work"),
+    PageCard("runs", "runs", ":material/monitoring:", group="work"),
+)
+
+
+def main() -> None:
+    """Draw the frame that all pages share, then the page that the URL names."""
+    from pages.components import language
+    from pages.components.text import escape
+
+    st.set_page_config(page_title="Evalboard", page_icon=ICON, layout="wide")
+    st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
+    language.switch()
+    tr = language.translator()
+    chosen = navigation(tr)
+    st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
+    path = unknown_path(st.context.url)
+    if path is not None:
+        st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
+    chosen.run()
+
+
+def navigation(tr: Callable[[str], str]) -> st.Page:
+    """Declare the pages with their titles in one language; returns the one to be shown."""
+    groups: dict[str, list[st.Page]] = {}
+    for card in PAGES:
+        page = st.Page(
+            HERE / "pages" / f"{card.name}.py",
+            title=tr(f"common.nav.{card.name}"),
+            icon=card.icon,
+            url_path=card.path or None,
+            default=not card.path,
+            visibility=card.visibility,
+        )
+        groups.setdefault(tr(f"common.nav.group.{card.group}"), []).append(page)
+    return st.navigation(groups)
+
+
+def unknown_path(url: str | None) -> str | None:
+    """The last part of a URL's path if it names no page, else None.
+
+    Streamlit serves the default page for any path, so a mistyped link would look like the board.
+    """
+    name = urlsplit(url or "").path.rstrip("/").rpartition("/")[2]
+    base = (st.get_option("server.baseUrlPath") or "").strip("/").rpartition("/")[2]
+    known = {card.path for card in PAGES} | {base}
+    return None if name in known else name
+
+
+if __name__ == "__main__":
+    main()
+else:
+    from starlette.middleware import Middleware
+    from streamlit.runtime.pages_manager import PagesManager
+
+    from evalcore.web.headers import SecurityHeaders
+    from evalcore.web.lifespan import lifespan
+    from evalcore.web.routes import ROUTES
+
+    # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
+    # kind of app: the first visitor with a deep link would get a bare page without our frame.
+    PagesManager.uses_pages_directory = False
+    app = st.App(
+        Path(__file__), routes=ROUTES, middleware=[Middleware(SecurityHeaders)], lifespan=lifespan
+    )

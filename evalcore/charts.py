@@ -1,0 +1,232 @@
+"""Pure functions from a frame to an Altair chart; every text on a chart is passed in, translated.
+
+Colours keep a contrast of 3:1 against Streamlit's light and dark background, and no message rests
+on colour alone: floors are dashed and labelled, intervals are whiskers, groups have shapes. Scores
+are 0 to 100 on an axis that always shows the whole range, so that gaps look as large as they are.
+Rows whose value is missing are left out of a chart; they are never drawn at zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+import altair as alt
+import pandas as pd
+
+SCORE, FLOOR, BEST, MUTED = "#2b8a9b", "#b86f14", "#8a6fc0", "#738083"
+_ROW, _METRIC = 26, 44  # pixels a row
+_AXIS, _LABEL = 36, 16  # pixels that the axis below and a floor's label above take
+_DOMAIN = [0, 100]
+_NAME_ROOM = 0.07  # of the height of a scatter plot, for the name of a point
+
+
+def _score_axis() -> alt.X:
+    return alt.X(
+        "score:Q",
+        scale=alt.Scale(domain=_DOMAIN),
+        axis=alt.Axis(values=[0, 25, 50, 75, 100], grid=True, title=None),
+    )
+
+
+def _scored(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The rows that have all `columns`, with only what a browser needs."""
+    return frame.dropna(subset=list(columns)).reset_index(drop=True)
+
+
+def layered(*layers: alt.Chart, height: int, width: int | None = None) -> alt.LayerChart:
+    """The layers as one chart; sizes in pixels, width None for as wide as there is room."""
+    chart = alt.LayerChart(layer=list(layers), height=height)
+    if width is not None:
+        chart.width = width
+    return chart
+
+
+def _rules(floors: Mapping[str, float]) -> list[alt.Chart]:
+    """A dashed line per floor and its label above the plot, each label on a line of its own."""
+    charts = []
+    for number, (label, score) in enumerate(sorted(floors.items(), key=lambda item: item[1])):
+        base = alt.Chart(pd.DataFrame({"label": [label], "score": [score]})).encode(
+            x=alt.X("score:Q", scale=alt.Scale(domain=_DOMAIN))
+        )
+        rule = base.mark_rule(color=FLOOR, strokeDash=[5, 3], strokeWidth=1.5)
+        text = base.mark_text(
+            color=FLOOR, align="left", baseline="bottom", dx=5, dy=-4 - _LABEL * number, fontSize=12
+        )
+        charts += [
+            rule.encode(tooltip=["label:N", alt.Tooltip("score:Q", format=".1f")]),
+            text.encode(y=alt.value(0), text="label:N"),
+        ]
+    return charts
+
+
+def score_bars(
+    frame: pd.DataFrame, labels: Mapping[str, str], floors: Mapping[str, float] | None = None
+) -> alt.LayerChart:
+    """Bars with the 95 % interval as a whisker and the floors as dashed lines.
+
+    `frame`: name, score, low, high (0 to 100), drawn in its order; `labels`: name, score,
+    interval; `floors`: label -> score.
+    """
+    rows = _scored(frame, "score")
+    lines = _rules(floors or {})
+    height = len(rows) * _ROW + _AXIS + len(lines) // 2 * _LABEL
+    return layered(*_bars(rows, labels), *lines, height=height)
+
+
+def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
+    """Pale bar, whisker with its ends, and the score itself as a point."""
+    rows = rows[["name", "score", "low", "high"]].assign(
+        interval=[
+            "" if pd.isna(low) else f"{low:.1f} – {high:.1f}"
+            for low, high in zip(rows["low"], rows["high"], strict=True)
+        ]
+    )
+    y = alt.Y(
+        "name:N",
+        sort=list(rows["name"]),
+        title=None,
+        axis=alt.Axis(labelLimit=220, labelOverlap=False),
+    )
+    base = alt.Chart(rows).encode(
+        x=_score_axis(),
+        y=y,
+        tooltip=[
+            alt.Tooltip("name:N", title=labels["name"]),
+            alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
+            alt.Tooltip("interval:N", title=labels["interval"]),
+        ],
+    )
+    spans = alt.Chart(rows.dropna(subset=["low", "high"])).encode(y=y)
+    ends = spans.mark_tick(color=SCORE, thickness=2, size=9)
+    return [
+        base.mark_bar(color=SCORE, opacity=0.3, height={"band": 0.62}, cornerRadiusEnd=3),
+        spans.mark_rule(color=SCORE, strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+        ends.encode(x="low:Q"),
+        ends.encode(x="high:Q"),
+        base.mark_point(color=SCORE, filled=True, size=55, opacity=1),
+    ]
+
+
+def metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+    """A bar per metric with its interval, and ticks for the board's best and the floor.
+
+    `frame`: name, score, low, high, best, floor (0 to 100, None where there is none); `labels`:
+    name, score, interval, best, floor.
+    """
+    rows = _scored(frame, "score")
+    y = alt.Y("name:N", sort=list(rows["name"]))
+    marks = []
+    for column, colour in (("best", BEST), ("floor", FLOOR)):
+        known = rows[["name", column]].rename(columns={column: "mark"}).dropna()
+        tick = alt.Chart(known).mark_tick(color=colour, thickness=3, size=20, opacity=1)
+        tip = ["name:N", alt.Tooltip("mark:Q", title=labels[column], format=".1f")]
+        marks.append(tick.encode(x="mark:Q", y=y, tooltip=tip))
+    return layered(*_bars(rows, labels), *marks, height=len(rows) * _METRIC + _AXIS)
+
+
+def pareto(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows that no other row beats in both: lower `cost` and higher `score`; cheapest first."""
+    best, kept = -math.inf, []
+    for index, row in frame.sort_values(["cost", "score"], ascending=[True, False]).iterrows():
+        if row["score"] > best:
+            best = row["score"]
+            kept.append(index)
+    return frame.loc[kept]
+
+
+def score_against_cost(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+    """Score over cost (USD, logarithmic); the Pareto set is joined by a line and named.
+
+    `frame`: name, score, low, high, cost. Rows without a cost above zero have no place on a
+    logarithmic axis and are left out; the caller says how many. `labels`: name, score, cost,
+    pareto.
+    """
+    rows = _scored(frame[["name", "score", "low", "high", "cost"]], "score", "cost")
+    rows = rows[rows["cost"] > 0].reset_index(drop=True)
+    x, domain = _cost_axis(rows["cost"], labels["cost"]), _around(rows)
+    y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=domain))
+    best = pareto(rows)
+    named = _with_room(best, _NAME_ROOM * (domain[1] - domain[0]))
+    dear = named["cost"] > math.sqrt(rows["cost"].min() * rows["cost"].max())
+    line = alt.Chart(best).mark_line(color=BEST, interpolate="step-after", strokeDash=[4, 3])
+    spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(color=SCORE, opacity=0.45)
+    points = alt.Chart(rows).mark_point(color=SCORE, filled=True, size=80, opacity=1)
+    tip = [
+        alt.Tooltip("name:N", title=labels["name"]),
+        alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
+        alt.Tooltip("cost:Q", title=labels["cost"], format="$.4~f"),
+    ]
+    return layered(
+        line.encode(x=x, y=y, tooltip=alt.value(labels["pareto"])),
+        spans.encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        points.encode(x=x, y=y, tooltip=tip),
+        _names(named[~dear], "left", 9).encode(x=x, y=y, text="name:N"),
+        _names(named[dear], "right", -9).encode(x=x, y=y, text="name:N"),
+        height=320,
+    )
+
+
+def _names(rows: pd.DataFrame, align: Literal["left", "right"], shift: int) -> alt.Chart:
+    """Names above their points, to the side where the plot has more room."""
+    return alt.Chart(rows).mark_text(align=align, dx=shift, dy=-9, fontSize=12, color=MUTED)
+
+
+def _cost_axis(costs: pd.Series[float], title: str) -> alt.X:
+    """Whole decades around the costs, with a tick at 1 and 3 of each."""
+    low = math.floor(math.log10(costs.min())) if len(costs) else 0
+    high = math.ceil(math.log10(costs.max())) if len(costs) else 1
+    ticks = [digit * 10.0**power for power in range(low, high + 1) for digit in (1, 3)]
+    domain = [10.0**low, 10.0 ** max(high, low + 1)]
+    axis = alt.Axis(values=[tick for tick in ticks if tick <= domain[1]], format="$~g")
+    return alt.X("cost:Q", title=title, scale=alt.Scale(type="log", domain=domain), axis=axis)
+
+
+def _around(rows: pd.DataFrame) -> list[float]:
+    """From the ten below the lowest bound to the ten above the highest: points, unlike bars, do
+    not need the zero."""
+    bounds = pd.concat([rows["score"], rows["low"], rows["high"]]).astype(float).dropna()
+    if bounds.empty:
+        return [0.0, 100.0]
+    low = 10.0 * math.floor(bounds.min() / 10)
+    return [low, max(10.0 * math.ceil(bounds.max() / 10), low + 10.0)]
+
+
+def _with_room(best: pd.DataFrame, room: float) -> pd.DataFrame:
+    """The rows, highest first, that lie at least `room` below the one named before."""
+    kept, last = [], math.inf
+    for index, score in best["score"].sort_values(ascending=False).items():
+        if last - score >= room:
+            kept.append(index)
+            last = score
+    return best.loc[kept]
+
+
+def trend(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+    """Scores over time with their intervals, a line per `series`.
+
+    `frame`: date (datetime), score, low, high, series, run_id; `labels`: date, score, series, run.
+    """
+    rows = _scored(frame, "score", "date")
+    x = alt.X("date:T", title=labels["date"])
+    y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))
+    colour = alt.Color("series:N", title=labels["series"])
+    base = alt.Chart(rows).encode(x=x, color=colour)
+    spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(strokeWidth=2, opacity=0.5)
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        y=y,
+        shape=alt.Shape("series:N", title=labels["series"]),
+        tooltip=[
+            alt.Tooltip("series:N", title=labels["series"]),
+            alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
+            alt.Tooltip("date:T", title=labels["date"], format="%Y-%m-%d %H:%M"),
+            alt.Tooltip("run_id:N", title=labels["run"]),
+        ],
+    )
+    return layered(
+        spans.encode(x=x, color=colour, y="low:Q", y2="high:Q"),
+        base.mark_line(strokeWidth=1.5, interpolate="linear").encode(y=y),
+        points,
+        height=240,
+    )

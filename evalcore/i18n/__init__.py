@@ -1,0 +1,52 @@
+"""The texts people read, in every language: JSON catalogues, one file per page or area.
+
+The key `launch.title` is the entry `title` of `<language>/launch.json`. An entry may hold
+placeholders in the form of `str.format`, as in "{count} cases"; only the entry is ever a template,
+never a value, so a hostile name can be passed as a value.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+LANGUAGES: dict[str, str] = {"en": "English", "zh": "中文"}
+DEFAULT = "en"
+
+
+def t(key: str, language: str, **values: Any) -> str:
+    """The text of `key` with its placeholders filled; raises KeyError for an unknown key."""
+    text = lookup(key, language)
+    if text is None:
+        raise KeyError(f"no text {key!r} in the catalogue of {language!r}")
+    return text.format(**values) if values else text
+
+
+def lookup(key: str, language: str) -> str | None:
+    """The unfilled text of `key`, else the English one, else None: for keys made from data."""
+    found = catalogue(language).get(key)
+    return catalogue(DEFAULT).get(key) if found is None else found
+
+
+def language_of(locale: str | None) -> str:
+    """The language to begin with for a browser's locale such as `zh-CN`."""
+    prefix = (locale or "").replace("_", "-").split("-")[0].lower()
+    return prefix if prefix in LANGUAGES else DEFAULT
+
+
+@cache
+def catalogue(language: str) -> dict[str, str]:
+    """Every text of one language by full key; an unknown language has none."""
+    folder = files(__name__) / language
+    if not folder.is_dir():
+        return {}
+    texts: dict[str, str] = {}
+    for file in folder.iterdir():
+        area, dot, suffix = file.name.rpartition(".")
+        if dot and suffix == "json":
+            entries: dict[str, str] = orjson.loads(file.read_bytes())
+            texts.update({f"{area}.{name}": text for name, text in entries.items()})
+    return texts

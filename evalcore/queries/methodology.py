@@ -1,0 +1,105 @@
+"""The rules of a board worked with its own numbers: how a score adds up, what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from evalcore.catalog import BenchmarkCard
+from evalcore.records import BenchmarkScore, BenchmarkSpec, Message, Record
+from evalcore.store.cases import case_of
+from evalcore.store.run_folder import RunFolder, find
+
+TERMS = ("metric", "weight", "samples", "points", "maximum", "weighted_points", "weighted_maximum")
+
+
+class Worked(Record, frozen=True):
+    """The sums of a benchmark score: score = 100 x points / maximum."""
+
+    points: float
+    maximum: float
+    score: float
+
+
+class Prompt(Record, frozen=True):
+    """What a target was really asked for one case, as it stands in the journal of a run."""
+
+    run_id: str
+    metric: str
+    case: str
+    messages: tuple[Message, ...]
+
+
+def terms(score: BenchmarkScore) -> pd.DataFrame:
+    """One row per metric with cases: TERMS and score (0 to 100).
+
+    `points` is the sum of difficulty x case score, `maximum` that of the difficulties; the weighted
+    ones are these times the metric's weight, None for a metric that is reported and not scored.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "metric": metric.metric,
+                "weight": metric.weight,
+                "samples": metric.samples,
+                "points": metric.points,
+                "maximum": metric.maximum,
+                "weighted_points": None if metric.weight is None else metric.points * metric.weight,
+                "weighted_maximum": (
+                    None if metric.weight is None else metric.maximum * metric.weight
+                ),
+                "score": metric.score,
+            }
+            for metric in score.metrics.values()
+            if metric.samples
+        ],
+        columns=[*TERMS, "score"],
+    )
+
+
+def worked(table: pd.DataFrame) -> Worked:
+    """The benchmark score from its `terms`; 0 where there is nothing to win."""
+    points = float(table["weighted_points"].astype(float).sum())
+    maximum = float(table["weighted_maximum"].astype(float).sum())
+    return Worked(points, maximum, 100 * points / maximum if maximum else 0.0)
+
+
+def run_score(
+    roots: Iterable[Path], run: str, benchmark: str
+) -> tuple[BenchmarkSpec, BenchmarkScore] | None:
+    """What a run declared for a benchmark and how it scored, None where it has no such score.
+
+    Raises UsageError when there is no such run, RunFolderError when its files are broken.
+    """
+    folder = find(run, roots)
+    summary = folder.summary()
+    specs = {spec.key: spec for spec in folder.spec().benchmarks}
+    score = None if summary is None else summary.benchmarks.get(benchmark)
+    return None if score is None or benchmark not in specs else (specs[benchmark], score)
+
+
+def prompts(roots: Sequence[Path], run: str, card: BenchmarkCard) -> list[Prompt]:
+    """The question put for the first answered case of each metric of a run.
+
+    Raises UsageError when there is no such run, RunFolderError when a journal is broken.
+    """
+    folder = find(run, roots)
+    found = (_first_prompt(folder, card.key, metric.key) for metric in card.metrics)
+    return [prompt for prompt in found if prompt is not None]
+
+
+def _first_prompt(folder: RunFolder, benchmark: str, metric: str) -> Prompt | None:
+    for stored in folder.samples():
+        if stored.benchmark != benchmark or stored.sample.metric != metric:
+            continue
+        _, episode, _ = case_of(folder, benchmark, metric, stored.sample.id)
+        if episode is None or not episode.messages:
+            continue
+        asked = tuple(message for message in episode.messages if message.role in _ASKING)
+        return Prompt(run_id=folder.run_id, metric=metric, case=stored.sample.id, messages=asked)
+    return None
+
+
+_ASKING = ("system", "user")

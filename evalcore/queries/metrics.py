@@ -1,0 +1,86 @@
+"""The metrics of a board as frames: one target's metrics, or one metric across targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pandas as pd
+
+from evalcore.catalog import benchmark_cards
+from evalcore.queries.boards import Board, Row, is_control, rows
+from evalcore.store.headers import HeaderScore, RunHeader
+
+FLOORS = ("control:null", "control:noop")
+
+
+def metric_scores(
+    headers: Sequence[RunHeader], board: Board, benchmark: str, identity: str
+) -> pd.DataFrame:
+    """One target's metrics in the order of the catalogue.
+
+    Columns: metric, weight, score, low, high (0 to 100), samples, best (of the ranked targets),
+    floor (the better of null and noop). What has no case or no score is None, never 0.
+    """
+    everyone = rows(headers, board)
+    best = peaks(ranked(everyone), metric_values)
+    floor = peaks(idle(everyone), metric_values)
+    own = next((row.score(benchmark) for row in everyone if row.identity == identity), None)
+    records = []
+    for card in benchmark_cards()[benchmark].metrics:
+        score, low, high, samples = metric_line(own, card.key)
+        key = f"{benchmark}/{card.key}"
+        records.append(
+            {
+                "metric": card.key,
+                "weight": card.weight,
+                "score": score,
+                "low": low,
+                "high": high,
+                "samples": samples,
+                "best": best.get(key),
+                "floor": floor.get(key),
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def metric_line(
+    score: HeaderScore | None, metric: str
+) -> tuple[float | None, float | None, float | None, int]:
+    """Score, bounds and number of cases of a metric; without a case there is no score to show."""
+    line = None if score is None else score.metrics.get(metric)
+    return (None, None, None, 0) if line is None or not line[3] else line
+
+
+def metric_values(row: Row) -> dict[str, float]:
+    """A row's scores by "benchmark/metric", metrics without a case left out."""
+    return {
+        f"{benchmark}/{metric}": score
+        for benchmark, run in row.runs.items()
+        for metric, (score, _, _, samples) in run.benchmarks[benchmark].metrics.items()
+        if samples
+    }
+
+
+def benchmark_values(row: Row) -> dict[str, float]:
+    """A row's scores by benchmark."""
+    return {benchmark: run.benchmarks[benchmark].score for benchmark, run in row.runs.items()}
+
+
+def peaks(group: Iterable[Row], values: Callable[[Row], dict[str, float]]) -> dict[str, float]:
+    """The highest of `values` per key over some rows."""
+    found: dict[str, float] = {}
+    for row in group:
+        for key, score in values(row).items():
+            found[key] = max(score, found.get(key, score))
+    return found
+
+
+def ranked(everyone: Iterable[Row]) -> list[Row]:
+    """The rows a target may be measured against: complete and no control."""
+    return [row for row in everyone if row.complete and not is_control(row.target_key)]
+
+
+def idle(everyone: Iterable[Row]) -> list[Row]:
+    """The complete controls that do nothing: what they score is the floor."""
+    return [row for row in everyone if row.complete and row.target_key in FLOORS]

@@ -1,0 +1,179 @@
+"""Every run as it stands now: one row a run folder, cheap enough to be read once a second.
+
+Only `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal. A
+folder that cannot be read is a row too, with the state `broken` and the reason in `problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+
+from evalcore.errors import RunFolderError, UsageError
+from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
+from evalcore.store.run_folder import RunFolder, find, folders
+
+#: States in which nothing more happens without a person.
+RESTING: frozenset[RunState] = frozenset(
+    {"done", "incomplete", "cancelled", "interrupted", "broken"}
+)
+
+
+class RunRow(Record, frozen=True):
+    """A run at one moment. `scores` are 0 to 100 by benchmark, `fraction` 0 to 1 of the verdicts.
+
+    `own` is False for runs in a read-only root. Costs are USD, durations seconds, None unknown.
+    """
+
+    run_id: str
+    state: RunState
+    problem: str = ""
+    own: bool = True
+    target: TargetSpec = TargetSpec(key="")
+    benchmarks: tuple[str, ...] = ()
+    created_at: str = ""
+    origin: str = "executed"
+    epochs: int = 1
+    phase: str = ""
+    message: str = ""
+    total: int = 0
+    generated: int = 0
+    scored: int = 0
+    outcomes: dict[str, int] = {}
+    errors: dict[str, int] = {}
+    in_flight: int = 0
+    limit: int = 0
+    requests: int = 0
+    refused: int = 0
+    rate: float = 0.0
+    eta: float | None = None
+    wall: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    scores: dict[str, float] = {}
+    complete: bool = False
+    command: str = ""
+
+    @property
+    def fraction(self) -> float:
+        return min(1.0, self.scored / self.total) if self.total else 0.0
+
+    @property
+    def moving(self) -> bool:
+        """Whether it may change by itself: worth looking at again in a second."""
+        return self.state not in RESTING
+
+    @property
+    def measured_score(self) -> float | None:
+        """The score, where there is exactly one to speak of."""
+        return next(iter(self.scores.values())) if len(self.scores) == 1 else None
+
+
+def all_rows(roots: Sequence[Path]) -> list[RunRow]:
+    """Every run, newest first; `roots` is the writable root followed by read-only ones."""
+    return [row_of(folder, own=folder.path.parent == roots[0]) for folder in folders(roots)]
+
+
+def one_row(run_id: str, roots: Sequence[Path]) -> RunRow | None:
+    """One run, None where no root holds it."""
+    try:
+        folder = find(run_id, roots)
+    except UsageError:
+        return None
+    return row_of(folder, own=folder.path.parent == roots[0])
+
+
+def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:
+    """One run folder as a row, whatever its condition."""
+    try:
+        spec, progress, summary = folder.spec(), folder.progress(), folder.summary()
+        row = _of_spec(spec, own)
+        if summary is not None:
+            row = _with_summary(row, summary)
+        if progress is not None:
+            row = _with_progress(row, progress, live=summary is None or folder.alive())
+        return msgspec.structs.replace(row, state=folder.state())
+    except (RunFolderError, OSError) as error:
+        return RunRow(run_id=folder.run_id, state="broken", problem=str(error), own=own)
+
+
+def frame(rows: Iterable[RunRow]) -> pd.DataFrame:
+    """The rows as a frame, one column a field of RunRow plus `fraction` and `score`;
+    `target` is its identity."""
+    fields = [field.name for field in msgspec.structs.fields(RunRow)]
+    records = [
+        {
+            **{name: getattr(row, name) for name in fields},
+            "target": row.target.identity,
+            "fraction": row.fraction,
+            "score": row.measured_score,
+        }
+        for row in rows
+    ]
+    return pd.DataFrame(records, columns=[*fields, "fraction", "score"])
+
+
+def _of_spec(spec: RunSpec, own: bool) -> RunRow:
+    return RunRow(
+        run_id=spec.run_id,
+        state="planned",
+        own=own,
+        target=spec.target,
+        benchmarks=tuple(benchmark.key for benchmark in spec.benchmarks),
+        created_at=spec.created_at,
+        origin=spec.origin,
+        epochs=spec.epochs,
+        command=spec.command,
+        total=sum(benchmark.samples for benchmark in spec.benchmarks) * spec.epochs,
+    )
+
+
+def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
+    outcomes: dict[str, int] = {}
+    for benchmark in summary.benchmarks.values():
+        for outcome, count in benchmark.outcomes.items():
+            outcomes[outcome] = outcomes.get(outcome, 0) + count
+    totals = summary.totals
+    return msgspec.structs.replace(
+        row,
+        outcomes=outcomes,
+        generated=sum(outcomes.values()),
+        scored=sum(outcomes.values()),
+        errors=summary.errors,
+        requests=totals.requests,
+        wall=totals.wall or None,
+        input_tokens=totals.input_tokens,
+        output_tokens=totals.output_tokens,
+        cost=totals.cost,
+        scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
+        complete=summary.complete,
+    )
+
+
+def _with_progress(row: RunRow, progress: Progress, *, live: bool) -> RunRow:
+    """What only the worker knows; while it is at work its counts win over an older summary."""
+    row = msgspec.structs.replace(
+        row, phase=progress.phase, message=progress.message, refused=progress.refused
+    )
+    if not live:
+        return row
+    return msgspec.structs.replace(
+        row,
+        total=progress.total or row.total,
+        generated=progress.generated,
+        scored=progress.scored,
+        outcomes=progress.outcomes,
+        errors=progress.errors,
+        in_flight=progress.in_flight,
+        limit=progress.limit,
+        requests=progress.requests,
+        rate=progress.rate,
+        eta=progress.eta,
+        input_tokens=progress.input_tokens,
+        output_tokens=progress.output_tokens,
+        cost=progress.cost,
+    )

@@ -1,0 +1,152 @@
+"""One target as frames: its runs, its profile on a board, its history, outcomes and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from evalcore.catalog import benchmark_cards
+from evalcore.queries.boards import Board, Row, is_control, rows
+from evalcore.queries.metrics import benchmark_values, idle, metric_values, peaks, ranked
+from evalcore.records import Outcome
+from evalcore.store.headers import RunHeader
+
+OUTCOMES: tuple[Outcome, ...] = (
+    "passed",
+    "failed",
+    "not_executed",
+    "target_error",
+    "judge_error",
+    "environment_error",
+)
+#: From this many spokes on a radar shows a shape; with fewer it shows the metrics instead.
+_SPOKES = 3
+
+
+def identities(headers: Iterable[RunHeader]) -> list[str]:
+    """Every target identity with a run: models first, controls last, each by name."""
+    found = {header.identity: header.target_key for header in headers}
+    return sorted(found, key=lambda identity: (is_control(found[identity]), identity))
+
+
+def runs_of(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
+    """The runs of one target, newest first; empty for an unknown target."""
+    runs = [header for header in headers if header.identity == identity]
+    return sorted(runs, key=lambda run: run.created_at, reverse=True)
+
+
+def row_of(headers: Iterable[RunHeader], board: Board, identity: str) -> Row | None:
+    """The target's row on a board, None where it has no score there."""
+    return next((row for row in rows(headers, board) if row.identity == identity), None)
+
+
+def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
+    """Per benchmark of the board: benchmark, score, low, high, answered, coverage (0 to 1),
+    samples, complete, run_id; a benchmark that was not run has None."""
+    records = []
+    for benchmark in board.columns:
+        score, run = row.score(benchmark), row.runs.get(benchmark)
+        records.append(
+            {
+                "benchmark": benchmark,
+                "score": None if score is None else score.score,
+                "low": None if score is None else score.low,
+                "high": None if score is None else score.high,
+                "answered": None if score is None else score.answered,
+                "coverage": None if score is None else score.coverage,
+                "samples": None if score is None else score.samples,
+                "complete": score is not None and score.complete,
+                "run_id": None if run is None else run.run_id,
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def profile(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.DataFrame:
+    """Frame for the radar: axis, series (target, best, floor) and score, 0 to 100.
+
+    The axes are the board's benchmarks, or the metrics of its benchmarks where those are too few
+    for a shape. `best` is the best ranked target per axis, `floor` the better of null and noop.
+    """
+    all_rows = rows(headers, board)
+    own = [row for row in all_rows if row.identity == identity]
+    values = benchmark_values if len(board.columns) >= _SPOKES else metric_values
+    groups = {"target": own, "best": ranked(all_rows), "floor": idle(all_rows)}
+    records = [
+        {"axis": axis, "series": series, "score": score}
+        for series, group in groups.items()
+        for axis, score in peaks(group, values).items()
+    ]
+    return pd.DataFrame(records, columns=["axis", "series", "score"])
+
+
+def axes(board: Board) -> list[str]:
+    """The spokes of `profile` in the order of the catalogue: benchmark or benchmark/metric."""
+    if len(board.columns) >= _SPOKES:
+        return list(board.columns)
+    cards = benchmark_cards()
+    return [
+        f"{benchmark}/{metric.key}"
+        for benchmark in board.columns
+        for metric in cards[benchmark].metrics
+    ]
+
+
+def history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:
+    """One row per run and benchmark, oldest first: date (UTC), benchmark, label, score, low, high,
+    coverage, complete, on_board, run_id, state, note, cost."""
+    records = []
+    for run in runs:
+        for benchmark, score in run.benchmarks.items():
+            column = None if board is None else board.columns.get(benchmark)
+            records.append(
+                {
+                    "date": run.created_at,
+                    "benchmark": benchmark,
+                    "label": score.label,
+                    "score": score.score,
+                    "low": score.low,
+                    "high": score.high,
+                    "coverage": score.coverage,
+                    "complete": score.complete,
+                    "on_board": column is not None and column.key == score.column,
+                    "run_id": run.run_id,
+                    "state": run.state,
+                    "note": run.note,
+                    "cost": run.totals.cost,
+                }
+            )
+    frame = pd.DataFrame(records, columns=_HISTORY)
+    frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
+    return frame.sort_values("date", ignore_index=True)
+
+
+_HISTORY = [
+    "date",
+    "benchmark",
+    "label",
+    "score",
+    "low",
+    "high",
+    "coverage",
+    "complete",
+    "on_board",
+    "run_id",
+    "state",
+    "note",
+    "cost",
+]
+
+
+def outcomes(row: Row) -> pd.DataFrame:
+    """Cases per benchmark and outcome: benchmark, outcome, count; outcomes that occur."""
+    return pd.DataFrame(
+        [
+            {"benchmark": benchmark, "outcome": outcome, "count": count}
+            for benchmark, run in row.runs.items()
+            for outcome in OUTCOMES
+            if (count := run.benchmarks[benchmark].outcomes.get(outcome, 0))
+        ],
+        columns=["benchmark", "outcome", "count"],
+    )

@@ -1,0 +1,148 @@
+"""The radar chart: a target's scores beside the best on the board and the floors.
+
+Drawn with Altair from plain lines, in pixels from the centre, so that a score of 100 lies on the
+outer ring in every direction. Show it at its own width: stretched, it would no longer be round.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import altair as alt
+import pandas as pd
+
+from evalcore.charts import BEST, FLOOR, MUTED, SCORE, layered
+
+SERIES = ("target", "best", "floor")
+_COLOURS = [SCORE, BEST, FLOOR]
+_DASHES = [[1, 0], [6, 3], [2, 3]]
+_WIDTH, _HEIGHT = 350, 290
+_RINGS = (25, 50, 75, 100)
+_NAME_WIDTH = 14  # characters a line
+_X = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-_WIDTH / 2, _WIDTH / 2]))
+_Y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-_HEIGHT / 2, _HEIGHT / 2]))
+
+
+def radar(frame: pd.DataFrame, axes: Sequence[str], labels: Mapping[str, str]) -> alt.LayerChart:
+    """Scores 0 to 100 on one spoke per axis (at least three), one closed outline per series.
+
+    `frame`: axis, series (of SERIES), score; `labels`: the text of each series. Where a series has
+    no score on an axis, its outline is open: a missing score is no zero.
+    """
+    points = _outline(frame, axes)
+    points["label"] = points["series"].map(dict(labels))
+    shown = [key for key in SERIES if key in set(points["series"])]
+    domain = [labels[key] for key in shown]
+    colour = alt.Color(
+        "label:N",
+        title=None,
+        legend=alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2),
+        scale=alt.Scale(domain=domain, range=[_COLOURS[SERIES.index(key)] for key in shown]),
+    )
+    dash = alt.StrokeDash(
+        "label:N",
+        title=None,
+        scale=alt.Scale(domain=domain, range=[_DASHES[SERIES.index(key)] for key in shown]),
+    )
+    lines = (
+        alt.Chart(points)
+        .mark_line(strokeWidth=2)
+        .encode(x=_X, y=_Y, order="order:Q", detail="part:N", color=colour, strokeDash=dash)
+    )
+    dots = (
+        alt.Chart(points[~points["closing"]])
+        .mark_point(filled=True, size=45, opacity=1)
+        .encode(
+            x=_X,
+            y=_Y,
+            color=colour,
+            tooltip=["label:N", "axis:N", alt.Tooltip("score:Q", format=".1f")],
+        )
+    )
+    chart = layered(*_grid(len(axes)), *_names(axes), lines, dots, width=_WIDTH, height=_HEIGHT)
+    chart.autosize = alt.AutoSizeParams(type="pad")  # the legend comes on top of the height
+    return chart
+
+
+def _corner(step: int, count: int, radius: float) -> tuple[float, float]:
+    """A point at `radius` on spoke `step` of `count`, from the top clockwise."""
+    angle = 2 * math.pi * step / count
+    return radius * math.sin(angle), radius * math.cos(angle)
+
+
+def _outline(frame: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+    """Corner points per series in drawing order; after a gap a new `part` begins."""
+    rows: list[dict[str, Any]] = []
+    for series, group in frame.dropna(subset=["score"]).groupby("series"):
+        scores = dict(zip(group["axis"], group["score"], strict=True))
+        part = 0
+        for step in range(len(axes) + 1):
+            axis = axes[step % len(axes)]
+            if axis not in scores:
+                part += 1
+                continue
+            x, y = _corner(step, len(axes), scores[axis])
+            rows.append(
+                {
+                    "series": series,
+                    "axis": axis,
+                    "score": scores[axis],
+                    "x": x,
+                    "y": y,
+                    "order": step,
+                    "part": f"{series}{part}",
+                    "closing": step == len(axes),
+                }
+            )
+    columns = ["series", "axis", "score", "x", "y", "order", "part", "closing"]
+    return pd.DataFrame(rows, columns=columns).astype({"closing": bool})
+
+
+def _grid(count: int) -> list[alt.Chart]:
+    """Rings, spokes and the numbers of two rings."""
+    rings = [
+        {"x": x, "y": y, "line": f"ring {level}", "order": step}
+        for level in _RINGS
+        for step in range(count + 1)
+        for x, y in [_corner(step, count, level)]
+    ]
+    spokes = [
+        {"x": x, "y": y, "line": f"spoke {step}", "order": radius}
+        for step in range(count)
+        for radius in (0, _RINGS[-1])
+        for x, y in [_corner(step, count, radius)]
+    ]
+    numbers = pd.DataFrame({"x": [4, 4], "y": [50, 100], "text": ["50", "100"]})
+    return [
+        alt.Chart(pd.DataFrame(rings + spokes))
+        .mark_line(color=MUTED, opacity=0.3, strokeWidth=1)
+        .encode(x=_X, y=_Y, detail="line:N", order="order:Q"),
+        alt.Chart(numbers)
+        .mark_text(color=MUTED, fontSize=10, align="left", dy=8)
+        .encode(x=_X, y=_Y, text="text:N"),
+    ]
+
+
+def _names(axes: Sequence[str]) -> list[alt.Chart]:
+    """The names of the axes outside the outer ring, aligned away from it."""
+    placed: dict[Literal["left", "center", "right"], list[dict[str, Any]]] = {}
+    for step, axis in enumerate(axes):
+        x, y = _corner(step, len(axes), 114)
+        align: Literal["left", "center", "right"] = (
+            "center" if abs(x) < 1 else "left" if x > 0 else "right"
+        )
+        text = (
+            axis
+            if align == "center"
+            else "\n".join(textwrap.wrap(axis, _NAME_WIDTH, break_long_words=False))
+        )
+        placed.setdefault(align, []).append({"x": x, "y": y, "text": text})
+    return [
+        alt.Chart(pd.DataFrame(names))
+        .mark_text(color=MUTED, fontSize=12, align=align, baseline="middle", lineBreak="\n")
+        .encode(x=_X, y=_Y, text="text:N")
+        for align, names in placed.items()
+    ]

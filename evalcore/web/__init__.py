@@ -1,0 +1,1 @@
+"""What the server offers beside the pages: API routes, security headers, start-up work."""

@@ -1,0 +1,66 @@
+"""The HTTP API beside the pages, under `/api/v1`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalcore import settings
+from evalcore.settings import Settings
+from evalcore.store.run_folder import folders
+
+
+async def health(request: Request) -> Response:
+    """Whether the server can do its work: 200 when it can, 503 when the index is unreadable."""
+    state = await run_in_threadpool(health_state, settings.load())
+    return Response(
+        orjson.dumps(state),
+        status_code=200 if state["status"] == "ok" else 503,
+        media_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def health_state(current: Settings) -> dict[str, Any]:
+    """`status` ok or degraded, `version`, number of `runs`, `index_readable`.
+
+    A missing index counts as readable: it is rebuilt from the run folders when next needed.
+    """
+    readable = _index_readable(current.index_path)
+    return {
+        "status": "ok" if readable else "degraded",
+        "version": version("evalboard"),
+        "runs": len(folders(current.run_roots)),
+        "index_readable": readable,
+    }
+
+
+def _index_readable(path: Path) -> bool:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return _parses(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4)
+def _parses(path: Path, changed: int, size: int) -> bool:
+    """Whether the file is JSON; remembered until its time or size changes."""
+    try:
+        orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return False
+    return True
+
+
+ROUTES: tuple[Route, ...] = (Route("/api/v1/health", health, methods=["GET"]),)

@@ -1,0 +1,86 @@
+"""Case: one case of a run, from the question to the verdict and what the verdict rests on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore import settings
+from evalcore.catalog import benchmark_cards, local
+from evalcore.errors import EvalboardError
+from evalcore.queries.cases import CaseView, case_view
+from pages.components import case_parts, state
+from pages.components.language import Translate, current, translator
+from pages.components.state import CaseLink
+from pages.components.text import escape
+
+
+def page() -> None:
+    """Find the case that the URL names, or say clearly that it is not there."""
+    tr, link = translator(), state.case_link_of_url()
+    if not (link.run and link.metric and link.id):
+        _missing(tr("case.no_case"), tr)
+        return
+    try:
+        view = case_view(
+            settings.load().run_roots,
+            link.run,
+            link.metric,
+            link.id,
+            benchmark=link.benchmark,
+            epoch=link.epoch,
+            outcome=link.outcome,
+        )
+    except EvalboardError as error:
+        _missing(tr("case.not_found", reason=escape(error, 400)), tr)
+        return
+    _draw(view, link, tr)
+
+
+def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
+    _header(view, tr)
+    case_parts.navigation(view, link, tr)
+    with st.container(border=True):
+        case_parts.verdict(view, tr)
+        case_parts.measures(view, tr)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(tr("case.question"), anchor=False)
+        case_parts.question(view, tr)
+    with right:
+        st.subheader(tr("case.answer"), anchor=False)
+        case_parts.answer(view, tr)
+        case_parts.reference(view, tr)
+    if view.verdict and view.verdict.evidence:
+        st.subheader(tr("case.evidence"), anchor=False)
+        case_parts.sections(view, tr)
+    case_parts.prompt_and_transcript(view.episode, tr)
+    case_parts.facts(view, tr)
+
+
+def _header(view: CaseView, tr: Translate) -> None:
+    card = benchmark_cards().get(view.benchmark)
+    titles = {metric.key: local(metric.title, current()) for metric in card.metrics} if card else {}
+    name = local(card.title, current()) if card else view.benchmark
+    metric = titles.get(view.sample.metric) or view.sample.metric
+    st.page_link(
+        state.TARGET,
+        label=escape(view.spec.target.identity),
+        icon=":material/arrow_back:",
+        query_params={"key": view.spec.target.identity},
+    )
+    st.title(escape(f"{metric} · {view.sample.id}", 120), anchor=False)
+    parts = [escape(name), escape(view.spec.run_id)]
+    if view.spec.epochs > 1:
+        epoch = view.verdict.epoch if view.verdict else 0
+        parts.append(tr("case.epoch", number=epoch + 1, total=view.spec.epochs))
+    st.caption(" · ".join(parts))
+
+
+def _missing(text: str, tr: Translate) -> None:
+    st.title(tr("case.title"))
+    st.warning(text, icon=":material/search_off:")
+    st.page_link(state.RANKING, label=tr("case.to_ranking"), icon=":material/leaderboard:")
+    st.page_link(state.RUNS, label=tr("case.to_runs"), icon=":material/monitoring:")
+
+
+page()

@@ -1,0 +1,114 @@
+"""What the pages of a board share: which board is shown, its frames, the names on it.
+
+Frames are cached until the store changes; they are read, never changed.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.catalog import benchmark_cards, local, target_kinds
+from evalcore.queries import boards, stored_boards
+from evalcore.queries.boards import Board, Column
+from evalcore.queries.ranking import SUITE
+from evalcore.queries.stored_boards import Headers
+from evalcore.settings import Settings
+from pages.components import url_state
+from pages.components.language import Translate, current
+from pages.components.text import escape, plain
+
+_MOST_BOARDS = 32  # kept ready
+
+
+def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Board | None:
+    """The board the URL names, with pickers where there is a choice; None without any score.
+
+    With an `identity` only the boards on which that target has a score.
+    """
+    own = [header for header in headers if identity in ("", header.identity)]
+    suites = boards.suites(own)
+    if not suites:
+        return None
+    suite = suites[0]
+    if len(suites) > 1:
+        suite = url_state.select(
+            tr("ranking.suite"),
+            suites,
+            page=page,
+            name="suite",
+            title=lambda code: tr(f"common.suite.{code}"),
+            width=140,
+        )
+    known = {
+        board.key: board
+        for board in boards.boards(headers, suite)
+        if not identity or any(row.identity == identity for row in boards.rows(headers, board))
+    }
+    if len(known) < 2:
+        return next(iter(known.values()), None)
+    key = url_state.select(
+        tr("ranking.board"),
+        list(known),
+        page=page,
+        name="board",
+        title=lambda code: board_title(known[code], tr),
+        help=tr("ranking.board_help"),
+        width=330,
+    )
+    return known[key]
+
+
+def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
+    """The ranking of a board, from the cache while the store is unchanged."""
+    return _frame(settings, stored_boards.signature(settings), board.key, board.suite, board, order)
+
+
+@st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
+def _frame(
+    _settings: Settings, signature: str, key: str, suite: str, _board: Board, order: str
+) -> pd.DataFrame:
+    return stored_boards.board_ranking(_settings, _board, order)
+
+
+def board_title(board: Board, tr: Translate) -> str:
+    """The columns of a board in words, from the most to the least telling."""
+    return " + ".join(column_title(column, tr) for column in board.columns.values())
+
+
+def column_title(column: Column, tr: Translate) -> str:
+    """Data set, mode and size of one column; the benchmark's own title for its bundled cases."""
+    parts = column.label.split(" · ")[:-1] or [column.dataset]
+    if column.bundled:
+        parts[0] = benchmark_title(column.benchmark)
+    words = [plain(part, 40) for part in parts]
+    words.append(tr("ranking.cases" if column.full else "ranking.subset", count=column.samples))
+    return " · ".join(words + ([] if column.executed else [tr("ranking.imported")]))
+
+
+def benchmark_title(benchmark: str) -> str:
+    """The title of a benchmark in the session's language."""
+    card = benchmark_cards().get(benchmark)
+    return (local(card.title, current()) if card else "") or plain(benchmark)
+
+
+def metric_title(benchmark: str, metric: str) -> str:
+    """The title of a metric in the session's language."""
+    card = benchmark_cards().get(benchmark)
+    titles = {one.key: local(one.title, current()) for one in card.metrics} if card else {}
+    return titles.get(metric) or plain(metric)
+
+
+def order_title(order: str, tr: Translate) -> str:
+    return tr("ranking.suite_score") if order == SUITE else benchmark_title(order)
+
+
+def kind_title(kind: str) -> str:
+    """The title of a kind of target, by its prefix."""
+    card = target_kinds().get(kind)
+    return (local(card.title, current()) if card else "") or plain(kind)
+
+
+def bold(name: str) -> str:
+    """A name from outside in bold, for a sentence that is Markdown."""
+    return f"**{escape(name, 60)}**"

@@ -1,0 +1,187 @@
+"""The parts of the Case page: verdict, question, answer, reference, transcript, navigation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import streamlit as st
+
+from evalcore.i18n import lookup
+from evalcore.queries.cases import CaseView, Neighbour
+from evalcore.records import Episode
+from pages.components import evidence, numbers, state
+from pages.components.language import Translate, current
+from pages.components.run_detail import OUTCOME_COLOURS
+from pages.components.state import CaseLink
+from pages.components.text import escape
+
+#: Fields of a sample's input that hold SQL, whatever the benchmark.
+_SQL = frozenset({"sql", "schema", "data", "query", "ddl", "source_sql", "target_sql"})
+
+
+def verdict(view: CaseView, tr: Translate) -> None:
+    """Outcome and evidence kind as badges in words, then the reason and the note."""
+    judged = view.verdict
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(
+            tr(f"common.outcome.{view.outcome}"),
+            color=OUTCOME_COLOURS[view.outcome],  # type: ignore[arg-type]
+        )
+        if judged is None:
+            return
+        st.badge(
+            tr(f"common.evidence.{judged.evidence_kind}"),
+            color="violet",
+            icon=":material/verified:",
+            help=tr(f"common.evidence.{judged.evidence_kind}.about"),
+        )
+        if view.engine:
+            st.badge(escape(view.engine), color="gray", icon=":material/database:")
+        if judged.reason:
+            reason = lookup(f"common.reason.{judged.reason}", current()) or judged.reason
+            st.markdown(escape(reason, 120), width="content")
+    if judged.note:
+        st.text(judged.note)
+
+
+def measures(view: CaseView, tr: Translate) -> None:
+    """Score, time, tokens, cost."""
+    judged, episode = view.verdict, view.episode
+    usage = episode.usage if episode else None
+    score = judged.score if judged else None
+    cells = [
+        ("common.score", tr("common.none") if score is None else f"{100 * score:.0f} / 100"),
+        ("common.difficulty", str(view.sample.difficulty)),
+        ("common.latency", numbers.duration(episode.latency if episode else None, tr)),
+        ("case.input_tokens", numbers.count(usage.input_tokens if usage else None, tr)),
+        ("case.output_tokens", numbers.count(usage.output_tokens if usage else None, tr)),
+        ("common.cost", numbers.money(episode.cost if episode else None, tr)),
+    ]
+    with st.container(horizontal=True, gap="large"):
+        for key, value in cells:
+            st.metric(tr(key), value, width="content")
+    if episode and episode.cached:
+        st.caption(tr("case.cached"))
+
+
+def question(view: CaseView, tr: Translate) -> None:
+    """The structured input of the sample: statements as SQL, the rest by its kind."""
+    for name, value in view.sample.input.items():
+        if value in ("", [], None):
+            continue
+        st.caption(escape(lookup(f"case.input.{name}", current()) or name))
+        if name in _SQL:
+            lines = value if isinstance(value, list) else [value]
+            evidence.verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
+        elif isinstance(value, str) and "\n" not in value and len(value) < 100:
+            st.text(value)
+        else:
+            evidence.raw(value)
+
+
+def answer(view: CaseView, tr: Translate) -> None:
+    """What the target said at last, and its reasoning folded away."""
+    episode = view.episode
+    if episode is None:
+        st.info(tr("case.no_answer"), icon=":material/hourglass_empty:")
+        return
+    if episode.failure is not None:
+        kind = lookup(f"common.error.{episode.failure.kind}", current()) or episode.failure.kind
+        st.error(escape(kind), icon=":material/error:")
+        st.text(episode.failure.message)
+    elif episode.answer:
+        evidence.prose(episode.answer)
+    else:
+        st.caption(tr("case.empty_answer"))
+    facts = [f"{tr('case.finish_reason')}: {escape(episode.finish_reason)}"] * bool(
+        episode.finish_reason
+    ) + [f"{tr('case.attempts')}: {episode.attempts}"] * (episode.attempts > 1)
+    if facts:
+        st.caption(" · ".join(facts))
+    reasoning = "\n\n".join(m.reasoning for m in episode.messages if m.reasoning)
+    if reasoning:
+        with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
+            evidence.prose(reasoning)
+
+
+def reference(view: CaseView, tr: Translate) -> None:
+    """What was expected; folded, since a difference shows it already."""
+    if view.sample.reference:
+        with st.expander(tr("case.reference"), icon=":material/key:"):
+            _fields(view.sample.reference, tr)
+
+
+def _fields(values: Mapping[str, Any], tr: Translate) -> None:
+    for name, value in values.items():
+        st.caption(escape(lookup(f"case.input.{name}", current()) or name))
+        evidence.raw(value)
+
+
+def sections(view: CaseView, tr: Translate) -> None:
+    """Every section of evidence of the verdict."""
+    for section in view.verdict.evidence if view.verdict else ():
+        evidence.draw(section, tr)
+
+
+def prompt_and_transcript(episode: Episode | None, tr: Translate) -> None:
+    """The conversation as it went over the wire, folded."""
+    if episode is None or not episode.messages:
+        return
+    with st.expander(tr("case.transcript", count=len(episode.messages)), icon=":material/forum:"):
+        evidence.transcript(msgspec.to_builtins(episode.messages), tr)
+
+
+def facts(view: CaseView, tr: Translate) -> None:
+    """What machines read: details and views of the verdict, and the sample's origin."""
+    judged = view.verdict
+    shown = {
+        "details": judged.details if judged else {},
+        "views": judged.views if judged else {},
+        "meta": view.sample.meta,
+    }
+    with st.expander(tr("case.facts"), icon=":material/data_object:"):
+        st.json(shown, expanded=2)
+
+
+def navigation(view: CaseView, link: CaseLink, tr: Translate) -> None:
+    """Outcome filter, place, previous and next."""
+    place = view.place
+    options = ["", *sorted(place.outcomes)]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        _step("previous", place.previous, link, tr)
+        _step("next", place.next, link, tr)
+        chosen = st.selectbox(
+            tr("case.filter"),
+            options,
+            index=options.index(link.outcome) if link.outcome in options else 0,
+            format_func=lambda name: (
+                f"{tr(f'common.outcome.{name}')} ({place.outcomes[name]})"
+                if name
+                else f"{tr('common.all')} ({sum(place.outcomes.values())})"
+            ),
+            key=f"case.filter.{link.run}.{link.metric}",
+            width=220,
+        )
+        if place.number is not None:
+            text = tr("case.place", number=place.number, total=place.total)
+        else:
+            text = tr("case.place_outside", total=place.total)
+        st.caption(text, width="content")
+    if (chosen or "") != link.outcome:
+        state.remember("outcome", chosen)
+        st.rerun()
+
+
+def _step(name: str, to: Neighbour | None, link: CaseLink, tr: Translate) -> None:
+    icon = {"previous": ":material/chevron_left:", "next": ":material/chevron_right:"}[name]
+    target = link._replace(id=to.id, epoch=to.epoch) if to else link
+    st.page_link(
+        state.CASE,
+        label=tr(f"case.{name}"),
+        icon=icon,
+        icon_position="left" if name == "previous" else "right",
+        disabled=to is None,
+        query_params=target.params,
+    )

@@ -1,0 +1,179 @@
+"""Draws a section of evidence of any kind, so that the Case page need not know the benchmark.
+
+All that stands in a section may have been written by a model: it goes through `st.text`,
+`st.code`, `st.json` or a cell of a data frame, none of which reads Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from evalcore.i18n import lookup
+from evalcore.records import Section
+from pages.components import tables
+from pages.components.language import Translate, current
+from pages.components.text import escape
+
+#: Text longer than this gets its own scroll area, in characters and pixels.
+LONG, SCROLL = 2_000, 360
+
+_AVATARS = {
+    "system": ":material/tune:",
+    "user": ":material/person:",
+    "assistant": ":material/smart_toy:",
+    "tool": ":material/build:",
+}
+_VOTE_COLOURS = {"pass": "green", "passed": "green", "fail": "red", "failed": "red"}
+
+
+def draw(section: Section, tr: Translate) -> None:
+    """Title and body; a body of an unexpected form is shown raw and said to be so."""
+    st.markdown(f"**{escape(section_title(section.title))}**")
+    try:
+        _DRAWERS[section.kind](section.body, tr)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        st.caption(tr("case.malformed_section"))
+        raw(section.body)
+
+
+def section_title(title: str) -> str:
+    """The title in the session's language, or made readable where no catalogue knows it."""
+    return lookup(f"section.{title}", current()) or title.replace("_", " ").capitalize()
+
+
+def raw(value: Any) -> None:
+    """Any value, as text or JSON."""
+    if isinstance(value, Mapping | list | tuple):
+        st.json(value, expanded=2)
+    else:
+        prose(tables.cell(value))
+
+
+def prose(text: str) -> None:
+    """Text of a model: wrapped, with a copy button, in a scroll area when long."""
+    verbatim(text, None)
+
+
+def verbatim(text: str, language: str | None) -> None:
+    """Code or text as it was written, coloured by `language` (such as `sql`) if given."""
+    long = len(text) > LONG
+    st.code(text, language=language, wrap_lines=True, height=SCROLL if long else "content")
+
+
+def transcript(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
+    """A conversation, turn by turn; reasoning is folded away, tool calls are shown as JSON."""
+    for message in messages:
+        role = str(message["role"])
+        with st.chat_message(role, avatar=_AVATARS.get(role)):
+            name = lookup(f"case.role.{role}", current())
+            st.caption(escape(name or role))
+            if message.get("reasoning"):
+                with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
+                    prose(str(message["reasoning"]))
+            if message.get("content"):
+                prose(str(message["content"]))
+            for call in message.get("tool_calls") or ():
+                verbatim(f"{call['name']}({call['arguments']})", None)
+
+
+def _text(body: Any, tr: Translate) -> None:
+    prose(tables.cell(body))
+
+
+def _code(body: Any, tr: Translate) -> None:
+    verbatim(str(body["text"]), str(body.get("language") or "") or None)
+
+
+def _json(body: Any, tr: Translate) -> None:
+    raw(body)
+
+
+def _log(body: Any, tr: Translate) -> None:
+    st.code(tables.cell(body), language=None, wrap_lines=True, height=SCROLL)
+
+
+def _table(body: Any, tr: Translate) -> None:
+    st.dataframe(tables.frame(body["columns"], body["rows"]), hide_index=True)
+    st.caption(tr("case.row_count", count=len(body["rows"])))
+
+
+def _table_diff(body: Any, tr: Translate) -> None:
+    missing, extra = body["missing"], body["extra"]
+    if missing or extra:
+        st.caption(tr("case.diff_summary", missing=len(missing), extra=len(extra)))
+    else:
+        st.caption(tr("case.diff_equal"))
+    left, right = st.columns(2)
+    with left:
+        _side(body["columns"], body["expected"], missing, tables.MISSING, "missing", tr)
+    with right:
+        _side(
+            body.get("answer_columns") or body["columns"],
+            body["actual"],
+            extra,
+            tables.EXTRA,
+            "extra",
+            tr,
+        )
+
+
+def _side(
+    columns: Sequence[Any],
+    rows: Sequence[Sequence[Any]],
+    odd: Sequence[Sequence[Any]],
+    colour: str,
+    side: str,
+    tr: Translate,
+) -> None:
+    st.caption(tr(f"case.diff_{side}_side", count=len(rows)))
+    flags = tables.marks(rows, odd)
+    table = tables.marked(columns, rows, flags, word=tr(f"case.diff_{side}"))
+    st.dataframe(
+        tables.coloured(table, flags, colour) if any(flags) else tables.frame(columns, rows),
+        hide_index=True,
+        alt=tr(f"case.diff_{side}_side", count=len(rows)),
+    )
+
+
+def _chat(body: Any, tr: Translate) -> None:
+    transcript(body, tr)
+
+
+def _votes(body: Any, tr: Translate) -> None:
+    for vote in body:
+        said = str(vote["vote"])
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(escape(said), color=_VOTE_COLOURS.get(said.lower(), "gray"))  # type: ignore[arg-type]
+            st.markdown(escape(vote["judge"]))
+        if vote.get("reason"):
+            prose(str(vote["reason"]))
+
+
+def _tree_diff(body: Any, tr: Translate) -> None:
+    rows = [[d["path"], d.get("expected"), d.get("actual")] for d in body["differences"]]
+    if rows:
+        names = [tr("case.path"), tr("case.expected"), tr("case.actual")]
+        st.dataframe(tables.frame(names, rows), hide_index=True)
+    else:
+        st.caption(tr("case.diff_equal"))
+    left, right = st.columns(2)
+    for column, side in ((left, "expected"), (right, "actual")):
+        with column:
+            st.caption(tr(f"case.{side}"))
+            raw(body[side])
+
+
+_DRAWERS: dict[str, Callable[[Any, Translate], None]] = {
+    "text": _text,
+    "code": _code,
+    "json": _json,
+    "table": _table,
+    "table_diff": _table_diff,
+    "chat": _chat,
+    "votes": _votes,
+    "log": _log,
+    "tree_diff": _tree_diff,
+}

@@ -1,0 +1,43 @@
+"""Keys typed for this session: asked for where the environment has none, kept in memory only.
+
+They live in the session's widget state, go to a worker through `evalcore.runner.client` and are
+never written, put into a URL or shown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.language import Translate
+from pages.components.text import escape
+
+_PREFIX = "typed_key."
+
+
+def ask(names: Sequence[str], tr: Translate) -> None:
+    """A password field for each environment variable that a target needs and nobody has set."""
+    for name in names:
+        st.text_input(
+            tr("common.key_label", name=escape(name)),
+            type="password",
+            key=f"{_PREFIX}{name}",
+            help=tr("common.key_help", name=escape(name)),
+            persist_state="session",
+            autocomplete="off",
+        )
+
+
+def typed() -> dict[str, str]:
+    """The keys typed so far, by environment variable name."""
+    return {
+        str(name).removeprefix(_PREFIX): value.strip()
+        for name, value in st.session_state.items()
+        if str(name).startswith(_PREFIX) and isinstance(value, str) and value.strip()
+    }
+
+
+def still_missing(names: Sequence[str]) -> list[str]:
+    """Those of `names` that have not been typed either."""
+    return [name for name in names if name not in typed()]

@@ -1,0 +1,53 @@
+"""The language of this session: its switch in the sidebar, `lang` in the URL, and translating.
+
+Order of precedence: the switch, the URL's `lang`, the browser's locale. The URL carries `lang`
+exactly while the language differs from the browser's own, so that plain links stay short. The
+widget's `bind` is not used: it would write the label (`lang=中文`) instead of the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from evalcore.i18n import LANGUAGES, language_of, t
+
+KEY = "lang"
+Translate = Callable[..., str]
+
+
+def current() -> str:
+    """The code of the language in use, such as `en`."""
+    for chosen in (st.session_state.get(KEY), st.query_params.get(KEY)):
+        if chosen in LANGUAGES:
+            return str(chosen)
+    return language_of(st.context.locale)
+
+
+def translator() -> Translate:
+    """`tr("launch.title", count=3)`: the texts of the session's language."""
+    language = current()
+
+    def translate(key: str, **values: object) -> str:
+        return t(key, language, **values)
+
+    return translate
+
+
+def switch() -> None:
+    """Draw the switch in the sidebar; the entry script calls it once, before the page runs."""
+    st.session_state.setdefault(KEY, current())
+    st.sidebar.segmented_control(
+        t("common.language", current()),
+        list(LANGUAGES),
+        format_func=lambda code: LANGUAGES[code],
+        required=True,
+        key=KEY,
+        label_visibility="collapsed",
+    )
+    if current() != language_of(st.context.locale):
+        if st.query_params.get(KEY) != current():
+            st.query_params[KEY] = current()
+    elif KEY in st.query_params:
+        del st.query_params[KEY]

@@ -1,0 +1,151 @@
+"""The part of the launch form that says what is asked: benchmarks, metrics, cases, options."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from evalcore import catalog
+from evalcore.catalog import BenchmarkCard, local
+from pages.components import options
+from pages.components.language import Translate, current
+
+DEFAULT_BENCHMARK = "sql_understanding"
+
+
+class ChosenCases(NamedTuple):
+    """Benchmarks, the metrics chosen of each, dataset (empty: bundled), options by benchmark."""
+
+    benchmarks: tuple[str, ...]
+    metrics: dict[str, tuple[str, ...]]
+    dataset: str
+    options: dict[str, dict[str, Any]]
+
+    @property
+    def subset(self) -> tuple[str, ...]:
+        """The metrics to ask for; empty where all of them are chosen."""
+        cards = catalog.benchmark_cards()
+        whole = all(len(cards[key].metrics) == len(chosen) for key, chosen in self.metrics.items())
+        return (
+            () if whole else tuple(metric for chosen in self.metrics.values() for metric in chosen)
+        )
+
+
+class Amount(NamedTuple):
+    """How much is asked and how fast; `concurrency` 0 leaves the width to the target."""
+
+    max_samples: int | None
+    epochs: int
+    seed: int
+    concurrency: int
+    use_cache: bool
+
+
+def draw(tr: Translate) -> ChosenCases:
+    """Draw the section; with several benchmarks each reads its bundled cases."""
+    cards = catalog.benchmark_cards()
+    chosen = st.multiselect(
+        tr("launch.benchmarks"),
+        list(cards),
+        default=[DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1],
+        format_func=lambda key: local(cards[key].title, current()) or key,
+        key="launch.benchmarks",
+        placeholder=tr("launch.benchmarks_placeholder"),
+        persist_state="session",
+    )
+    metrics: dict[str, tuple[str, ...]] = {}
+    given: dict[str, dict[str, Any]] = {}
+    for key in chosen:
+        metrics[key] = _metrics(cards[key], tr)
+    dataset = _dataset(tr) if len(chosen) == 1 else ""
+    for key in chosen:
+        if cards[key].options:
+            with st.expander(
+                tr("launch.benchmark_options", benchmark=local(cards[key].title, current())),
+                icon=":material/tune:",
+            ):
+                values = options.draw(cards[key].options, f"launch.option.{key}", tr)
+                given |= {key: values} if values else {}
+    return ChosenCases(tuple(chosen), metrics, dataset, given)
+
+
+def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
+    """The metrics of one benchmark, all chosen at first."""
+
+    def label(key: str) -> str:
+        metric = card.metric(key)
+        title = local(metric.title, current()) or key
+        return title if metric.weight is None else f"{title} ×{metric.weight:g}"
+
+    chosen = st.pills(
+        tr("launch.metrics", benchmark=local(card.title, current())),
+        [metric.key for metric in card.metrics],
+        selection_mode="multi",
+        default=[metric.key for metric in card.metrics],
+        format_func=label,
+        key=f"launch.metrics.{card.key}",
+        help=tr("launch.metrics_help"),
+        persist_state="session",
+    )
+    return tuple(chosen)
+
+
+def _dataset(tr: Translate) -> str:
+    """Empty for the bundled cases, else the path of a folder or jsonl file."""
+    source = st.segmented_control(
+        tr("launch.dataset"),
+        ["bundled", "path"],
+        default="bundled",
+        format_func=lambda name: tr(f"launch.dataset.{name}"),
+        required=True,
+        key="launch.dataset",
+        persist_state="session",
+    )
+    if source == "bundled":
+        return ""
+    path = st.text_input(
+        tr("launch.dataset_path"),
+        key="launch.dataset_path",
+        help=tr("launch.dataset_path_help"),
+        persist_state="session",
+    )
+    return path.strip()
+
+
+def draw_amount(tr: Translate) -> Amount:
+    """Draw how many cases are asked how often, and how many requests may be open at once."""
+    first, second = st.columns(2)
+    with first:
+        most = st.number_input(
+            tr("launch.max_samples"),
+            min_value=1,
+            value=None,
+            placeholder=tr("launch.all_cases"),
+            help=tr("launch.max_samples_help"),
+            key="launch.max_samples",
+            persist_state="session",
+        )
+        seed = _whole("seed", 0, 0, tr)
+    with second:
+        epochs = _whole("epochs", 1, 1, tr)
+        concurrency = _whole("concurrency", 0, 0, tr)
+    use_cache = st.toggle(
+        tr("launch.use_cache"),
+        value=True,
+        help=tr("launch.use_cache_help"),
+        key="launch.use_cache",
+        persist_state="session",
+    )
+    return Amount(most, epochs, seed, concurrency, use_cache)
+
+
+def _whole(name: str, least: int, default: int, tr: Translate) -> int:
+    return st.number_input(
+        tr(f"launch.{name}"),
+        min_value=least,
+        value=default,
+        help=tr(f"launch.{name}_help"),
+        key=f"launch.{name}",
+        persist_state="session",
+    )

@@ -1,0 +1,152 @@
+"""Methodology, second part: outcomes, evidence, floors, prompts and versions of a board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+import pandas as pd
+import streamlit as st
+
+from evalcore.catalog import benchmark_cards, local
+from evalcore.errors import EvalboardError
+from evalcore.queries import methodology
+from evalcore.queries.boards import Board, Row
+from evalcore.queries.targets import OUTCOMES
+from evalcore.records import MEASURED
+from evalcore.settings import Settings
+from pages.components import url_state
+from pages.components.board import benchmark_title, metric_title
+from pages.components.language import Translate, current
+from pages.components.text import escape, plain
+
+
+def outcomes(tr: Translate) -> None:
+    """What becomes of a case, and what each outcome counts as."""
+    st.subheader(tr("methodology.complete"), anchor=False)
+    st.markdown(tr("methodology.complete_words"))
+    st.markdown(tr("methodology.best_words"))
+    counts = [name if name in MEASURED else "missing" for name in OUTCOMES]
+    _words(
+        {
+            tr("common.outcome"): [tr(f"common.outcome.{name}") for name in OUTCOMES],
+            tr("methodology.outcome_meaning"): [
+                tr(f"methodology.outcome.{name}") for name in OUTCOMES
+            ],
+            tr("methodology.outcome_counts"): [tr(f"methodology.counts.{name}") for name in counts],
+        },
+        tr("methodology.outcomes_alt"),
+    )
+
+
+def evidence(board: Board, tr: Translate) -> None:
+    """The metrics of the board: weight, what their verdicts rest on, what they ask."""
+    st.subheader(tr("methodology.evidence"), anchor=False)
+    st.markdown(tr("methodology.evidence_words"))
+    for benchmark in board.columns:
+        card, language = benchmark_cards()[benchmark], current()
+        st.markdown(f"###### {benchmark_title(benchmark)}")
+        _words(
+            {
+                tr("common.metric"): [metric_title(benchmark, one.key) for one in card.metrics],
+                tr("methodology.weight"): [
+                    tr("methodology.unscored") if one.weight is None else f"{one.weight:g}"
+                    for one in card.metrics
+                ],
+                tr("methodology.evidence_kind"): [
+                    tr(f"common.evidence.{one.evidence}") for one in card.metrics
+                ],
+                tr("methodology.evidence_asks"): [
+                    local(one.about, language) for one in card.metrics
+                ],
+            },
+            tr("methodology.evidence_alt"),
+        )
+
+
+def floors(scores: Mapping[str, float], tr: Translate) -> None:
+    """The controls' scores on this board and what each means."""
+    st.subheader(tr("methodology.floors"), anchor=False)
+    st.markdown(tr("methodology.floors_words"))
+    known = {name: score for name, score in scores.items() if name in _CONTROLS}
+    if not known:
+        st.caption(tr("methodology.floors_none"))
+        return
+    _words(
+        {
+            tr("methodology.control"): [f"control:{name}" for name in known],
+            tr("common.score"): [f"{score:.1f}" for score in known.values()],
+            tr("methodology.outcome_meaning"): [tr(f"methodology.floor.{name}") for name in known],
+        },
+        tr("methodology.floors_alt"),
+    )
+
+
+_CONTROLS = ("null", "noop", "reference")
+
+
+def prompts(row: Row, settings: Settings, tr: Translate) -> None:
+    """The questions of a run's journal, one per metric."""
+    st.subheader(tr("methodology.prompts"), anchor=False)
+    st.markdown(tr("methodology.prompts_words"))
+    found: dict[str, methodology.Prompt] = {}
+    for benchmark, run in row.runs.items():
+        try:
+            asked = methodology.prompts(
+                settings.run_roots, run.run_id, benchmark_cards()[benchmark]
+            )
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
+            continue
+        found.update({f"{benchmark}/{prompt.metric}": prompt for prompt in asked})
+    if not found:
+        st.caption(tr("methodology.no_prompts"))
+        return
+    chosen = url_state.segments(
+        tr("common.metric"),
+        list(found),
+        page="methodology",
+        name="prompt",
+        title=lambda code: metric_title(*code.split("/", 1)),
+    )
+    prompt = found[chosen]
+    for message in prompt.messages:
+        st.caption(tr(f"methodology.role.{message.role}"))
+        st.code(message.content, language=None, wrap_lines=True)
+    st.caption(tr("methodology.prompt_of", run=escape(prompt.run_id), case=escape(prompt.case)))
+
+
+def versions(row: Row, settings: Settings, tr: Translate) -> None:
+    """What the column key of each benchmark is made from."""
+    st.subheader(tr("methodology.versions"), anchor=False)
+    st.markdown(tr("methodology.versions_words"))
+    for benchmark, run in row.runs.items():
+        try:
+            found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
+            continue
+        if found is None:
+            continue
+        spec, score = found
+        facts = {
+            "dataset": spec.dataset,
+            "dataset_hash": spec.dataset_hash,
+            "prompt": spec.prompt_version,
+            "scorer": spec.scorer_version,
+            "options": orjson.dumps(spec.options).decode(),
+            "column": score.column,
+        }
+        _words(
+            {
+                benchmark_title(benchmark): [tr(f"methodology.version.{name}") for name in facts],
+                " ": [plain(value, 200) for value in facts.values()],
+            },
+            tr("methodology.versions"),
+        )
+
+
+def _words(columns: Mapping[str, list[str]], alt: str) -> None:
+    """A small table of texts, every row in full; cells are Markdown there, hence escaped."""
+    frame = pd.DataFrame({name: [escape(text, 300) for text in v] for name, v in columns.items()})
+    st.table(frame, border="horizontal", hide_index=True, alt=alt)

@@ -1,0 +1,118 @@
+"""Methodology, first part: the score of one target worked in full, and how sure it is."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.queries import methodology
+from evalcore.queries.boards import Row
+from evalcore.queries.ranking import tie_groups
+from evalcore.settings import Settings
+from pages.components import numbers
+from pages.components.board import benchmark_title, metric_title
+from pages.components.language import Translate
+from pages.components.text import escape
+
+
+def score(row: Row, settings: Settings, tr: Translate) -> None:
+    """The formula in words and signs, then with the row's numbers for each benchmark."""
+    st.subheader(tr("methodology.score"), anchor=False)
+    st.markdown(tr("methodology.score_words"))
+    st.latex(tr("methodology.formula").replace("{{", "{").replace("}}", "}"))
+    st.markdown(tr("methodology.worked", name=f"**{escape(row.identity)}**"))
+    for benchmark, run in row.runs.items():
+        if len(row.runs) > 1:
+            st.markdown(f"###### {benchmark_title(benchmark)}")
+        try:
+            found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
+            continue
+        if found is not None:
+            _worked(methodology.terms(found[1]), benchmark, found[1].score, tr)
+    st.caption(tr("methodology.suite_words"))
+
+
+def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) -> None:
+    _table(terms, benchmark, tr)
+    total = methodology.worked(terms)
+    scored = terms.dropna(subset=["weight"])
+    st.latex(
+        rf"100 \cdot \frac{{{_sum(scored, 'points')}}}{{{_sum(scored, 'maximum')}}}"
+        rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
+    )
+    st.caption(
+        tr(
+            "methodology.worked_equal",
+            sum=numbers.score(total.score, tr),
+            shown=numbers.score(shown, tr),
+        )
+    )
+
+
+def _sum(terms: pd.DataFrame, column: str) -> str:
+    """`4 \\cdot 92 + 3 \\cdot 88`: weight times the column, metric by metric."""
+    return " + ".join(
+        rf"{weight:g} \cdot {value:.4g}"
+        for weight, value in zip(terms["weight"], terms[column], strict=True)
+    )
+
+
+def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
+    kinds = st.column_config
+    weighted = terms["weighted_maximum"].astype(float)
+    words = [tr(f"methodology.{name}") for name in ("points", "maximum")]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "metric": [metric_title(benchmark, metric) for metric in terms["metric"]],
+                "samples": terms["samples"],
+                "points": terms["points"],
+                "maximum": terms["maximum"],
+                "weight": [
+                    tr("methodology.unscored") if pd.isna(weight) else f"× {weight:g}"
+                    for weight in terms["weight"]
+                ],
+                "weighted_points": terms["weighted_points"].astype(float),
+                "weighted_maximum": weighted,
+                "share": weighted / weighted.sum() if weighted.sum() else None,
+            }
+        ),
+        hide_index=True,
+        placeholder="–",
+        alt=tr("methodology.terms_alt"),
+        column_config={
+            "metric": kinds.TextColumn(tr("common.metric"), width="medium"),
+            "samples": kinds.NumberColumn(tr("methodology.cases"), width="small"),
+            "points": kinds.NumberColumn(words[0], format="%.4g", width="small"),
+            "maximum": kinds.NumberColumn(words[1], format="%.4g", width="small"),
+            "weight": kinds.TextColumn(tr("methodology.weight"), width="small", alignment="right"),
+            "weighted_points": kinds.NumberColumn(tr("methodology.weighted_points"), format="%.4g"),
+            "weighted_maximum": kinds.NumberColumn(
+                tr("methodology.weighted_maximum"), format="%.4g"
+            ),
+            "share": kinds.ProgressColumn(
+                tr("methodology.share"), min_value=0, max_value=1, format="percent"
+            ),
+        },
+    )
+
+
+def certainty(frame: pd.DataFrame, tr: Translate) -> None:
+    """Intervals, rank intervals and ties, with what they come to on this board."""
+    st.subheader(tr("methodology.sure"), anchor=False)
+    for name in ("interval_words", "rank_words", "tie_words"):
+        st.markdown(tr(f"methodology.{name}"))
+    ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
+    widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
+    if len(widths):
+        st.caption(
+            tr(
+                "methodology.sure_here",
+                targets=len(ranked),
+                groups=len(groups),
+                widest=f"{widths.max():.1f}",
+            )
+        )

@@ -1,0 +1,43 @@
+"""Numbers as people read them, in the session's language; None is always "unknown", never 0."""
+
+from __future__ import annotations
+
+from pages.components.language import Translate
+
+
+def count(value: float | None, tr: Translate) -> str:
+    """A whole number with thousands separated."""
+    return tr("common.unknown") if value is None else f"{value:,.0f}"
+
+
+def duration(seconds: float | None, tr: Translate) -> str:
+    """A length of time in the largest unit that fits: 340 ms, 2.5 s, 3 min 20 s, 1 h 5 min."""
+    if seconds is None:
+        return tr("common.unknown")
+    if seconds < 1:
+        return tr("common.milliseconds", value=f"{seconds * 1000:.0f}")
+    if seconds < 60:
+        return tr("common.seconds", value=f"{seconds:.1f}")
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return tr("common.minutes", minutes=minutes, seconds=rest)
+    hours, minutes = divmod(minutes, 60)
+    return tr("common.hours", hours=hours, minutes=minutes)
+
+
+def money(dollars: float | None, tr: Translate) -> str:
+    """US dollars, with more digits the smaller the sum."""
+    if dollars is None:
+        return tr("common.unknown")
+    digits = 2 if dollars == 0 or dollars >= 1 else 4 if dollars >= 0.001 else 6
+    return tr("common.dollars", value=f"{dollars:,.{digits}f}")
+
+
+def score(value: float | None, tr: Translate) -> str:
+    """A score of 0 to 100 with one digit; a dash where there is none."""
+    return tr("common.none") if value is None else f"{value:.1f}"
+
+
+def moment(stamp: str, tr: Translate) -> str:
+    """An ISO 8601 time in UTC as `2026-01-31 17:05 UTC`."""
+    return f"{stamp[:10]} {stamp[11:16]} UTC" if len(stamp) >= 16 else tr("common.none")

@@ -1,0 +1,47 @@
+"""A widget for each option a card declares, and the values that differ from the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import streamlit as st
+
+from evalcore.catalog import OptionCard, local
+from pages.components.language import Translate, current
+
+
+def draw(options: Iterable[OptionCard], prefix: str, tr: Translate) -> dict[str, Any]:
+    """Draw the options in two columns; returns name to value, without those left at the default."""
+    values: dict[str, Any] = {}
+    columns = st.columns(2)
+    for number, option in enumerate(options):
+        with columns[number % 2]:
+            value = _widget(option, f"{prefix}.{option.name}", tr)
+        if value not in (None, "", [], option.default):
+            values[option.name] = value
+    return values
+
+
+def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
+    """The widget that fits the type; an empty one means "leave it to the default"."""
+    about = local(option.about, current()) or None
+    shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
+    unset = tr("common.default")
+    if option.choices:
+        index = option.choices.index(option.default) if option.default in option.choices else None
+        return st.selectbox(option.name, option.choices, index=index, placeholder=unset, **shared)
+    if option.type == "bool":
+        return st.toggle(option.name, value=bool(option.default), **shared)
+    if option.type == "int":
+        return st.number_input(
+            option.name, value=option.default, step=1, placeholder=unset, **shared
+        )
+    if option.type == "float":
+        return st.number_input(
+            option.name, value=option.default, step=0.1, placeholder=unset, **shared
+        )
+    text = st.text_input(option.name, value=option.default or "", placeholder=unset, **shared)
+    if option.type == "list":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text.strip()

@@ -1,0 +1,58 @@
+"""What a ranking says in words: who leads, what cannot be told apart, who leads in each part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.queries.boards import Board
+from evalcore.queries.ranking import leaders, tie_groups
+from pages.components import numbers
+from pages.components.board import benchmark_title, bold, metric_title
+from pages.components.language import Translate
+from pages.components.text import plain
+
+_NAMED = 3  # of a tie; the others are counted
+_CARD = 200  # pixels, at least
+
+
+def decision(frame: pd.DataFrame, tr: Translate) -> str:
+    """One or two sentences, as Markdown with the names escaped; empty where nobody is ranked."""
+    groups = tie_groups(frame)
+    names = [name for group in groups for name in group]
+    if not names:
+        return ""
+    if len(names) == 1:
+        return tr("ranking.words.single", first=bold(names[0]))
+    if len(groups[0]) > 1:
+        first = tr("ranking.words.tie", names=_listed(groups[0], tr))
+    else:
+        first = tr("ranking.words.leader", first=bold(names[0]), second=bold(names[1]))
+    if len(groups) == 1:
+        return first if len(names) == len(groups[0]) <= _NAMED else f"{first} {_none(names, tr)}"
+    return f"{first} {tr('ranking.words.groups', targets=len(names), groups=len(groups))}"
+
+
+def _none(names: Sequence[str], tr: Translate) -> str:
+    return tr("ranking.words.one_group", targets=len(names))
+
+
+def _listed(names: Sequence[str], tr: Translate) -> str:
+    shown = [bold(name) for name in names[:_NAMED]]
+    if len(names) > _NAMED:
+        return tr("ranking.words.and_more", names=", ".join(shown), count=len(names) - _NAMED)
+    return tr("ranking.words.and", names=", ".join(shown[:-1]), last=shown[-1])
+
+
+def draw_leaders(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
+    """The best ranked target of each benchmark, or of each metric where there is one benchmark."""
+    with st.grid(min_column_width=_CARD):
+        for part, identity, score in leaders(frame, board):
+            benchmark, _, metric = part.partition("/")
+            title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
+            with st.container(border=True, gap=None):
+                st.caption(title)
+                st.markdown(f"##### {numbers.score(score, tr)}", width="content")
+                st.text(plain(identity, 40), wrap=False)

@@ -1,0 +1,119 @@
+"""What can be done with a run, by its state, and taking back a deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.queries.runs import RunRow
+from evalcore.runner import client
+from evalcore.settings import Settings
+from pages.components import keys, run_detail, state
+from pages.components.language import Translate
+from pages.components.text import escape
+
+_DELETED, _SAID = "runs.deleted", "runs.said"
+#: The actions offered in each state, in the order of their buttons.
+OFFERED: dict[str, tuple[str, ...]] = {
+    "planned": ("cancel", "resume", "delete"),
+    "running": ("cancel",),
+    "done": ("rescore", "delete"),
+    "incomplete": ("resume", "rescore", "delete"),
+    "cancelled": ("resume", "rescore", "delete"),
+    "interrupted": ("resume", "delete"),
+    "broken": ("delete",),
+}
+_ICONS = {
+    "cancel": ":material/stop_circle:",
+    "resume": ":material/play_arrow:",
+    "rescore": ":material/rule:",
+    "delete": ":material/delete:",
+}
+
+
+def offered(row: RunRow) -> tuple[str, ...]:
+    """The actions for a run: none on one that comes with the project, no rescoring of imports."""
+    if not row.own:
+        return ()
+    names = OFFERED[row.state]
+    return names if row.origin == "executed" else tuple(n for n in names if n == "delete")
+
+
+def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
+    """The buttons; resuming asks first for the keys that nobody has set."""
+    names = offered(row)
+    missing = _missing(row, settings, tr) if "resume" in names else []
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        run_detail.links(row, tr)
+        for name in names:
+            if st.button(
+                tr(f"runs.do.{name}"),
+                key=f"runs.do.{name}",
+                icon=_ICONS[name],
+                type="primary" if name == "resume" else "secondary",
+                disabled=name == "resume" and bool(missing),
+            ):
+                _act(name, row, settings, tr)
+    if not row.own:
+        st.caption(tr("runs.read_only"))
+
+
+def _missing(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
+    try:
+        names = client.missing_keys(row.target.key, row.target.options, settings)
+    except EvalboardError as error:
+        st.warning(escape(error, 400), icon=":material/key_off:")
+        return []
+    keys.ask(names, tr)
+    return keys.still_missing(names)
+
+
+def _act(name: str, row: RunRow, settings: Settings, tr: Translate) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "cancel": lambda: client.cancel(row.run_id, settings),
+        "resume": lambda: client.resume(row.run_id, keys.typed(), settings),
+        "rescore": lambda: client.rescore(row.run_id, settings),
+        "delete": lambda: client.delete(row.run_id, settings),
+    }
+    try:
+        with st.spinner(tr(f"runs.busy.{name}")):
+            calls[name]()
+    except EvalboardError as error:
+        st.error(escape(error, 600), icon=":material/error:")
+        return
+    st.session_state[_SAID] = tr(f"runs.did.{name}")
+    if name == "delete":
+        st.session_state[_DELETED] = row.run_id
+        state.remember("run", None)
+    st.rerun()
+
+
+def draw_said(settings: Settings, tr: Translate) -> None:
+    """Say once what was done; a deletion stays to be taken back until the page is left."""
+    said = st.session_state.pop(_SAID, None)
+    if said:
+        st.toast(said, icon=":material/check:")
+    deleted = st.session_state.get(_DELETED)
+    if not deleted:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True):
+        st.markdown(tr("runs.deleted", run=escape(deleted)))
+        if st.button(tr("runs.undo"), icon=":material/undo:", key="runs.do.undo"):
+            _undo(deleted, settings, tr)
+        if st.button(tr("runs.dismiss"), key="runs.do.dismiss", type="tertiary"):
+            st.session_state.pop(_DELETED)
+            st.rerun()
+
+
+def _undo(run: str, settings: Settings, tr: Translate) -> None:
+    try:
+        client.restore(run, settings)
+    except EvalboardError as error:
+        st.error(escape(error, 600), icon=":material/error:")
+        return
+    st.session_state.pop(_DELETED)
+    st.session_state[_SAID] = tr("runs.did.restore")
+    state.remember("run", run)
+    st.rerun()

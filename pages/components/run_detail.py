@@ -1,0 +1,134 @@
+"""One run in full: state, progress, what it takes, what went wrong, what it scored."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.i18n import lookup
+from evalcore.queries.runs import RunRow
+from pages.components import numbers, state
+from pages.components.language import Translate, current
+from pages.components.run_list import SIGNS, benchmark_titles
+from pages.components.text import escape
+
+STATE_COLOURS = {
+    "planned": "gray",
+    "running": "blue",
+    "done": "green",
+    "incomplete": "orange",
+    "cancelled": "gray",
+    "interrupted": "orange",
+    "broken": "red",
+}
+OUTCOME_COLOURS = {
+    "passed": "green",
+    "failed": "red",
+    "not_executed": "gray",
+    "target_error": "orange",
+    "judge_error": "orange",
+    "environment_error": "orange",
+    "missing": "gray",
+}
+
+
+def draw(row: RunRow, tr: Translate) -> None:
+    """Everything but the actions."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(escape(row.target.identity or row.run_id), anchor=False, width="content")
+        st.badge(
+            f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}",
+            color=STATE_COLOURS[row.state],  # type: ignore[arg-type]
+        )
+    if row.state == "broken":
+        st.error(tr("runs.broken", reason=escape(row.problem, 600)), icon=":material/broken_image:")
+        return
+    about = [escape(benchmark_titles(row), 200), escape(row.run_id), tr(f"runs.about.{row.state}")]
+    st.caption(" · ".join(about))
+    st.progress(row.fraction, text=_progress_text(row, tr))
+    if row.message:
+        st.caption(escape(row.message, 300))
+    _outcomes(row, tr)
+    _measures(row, tr)
+    _errors(row, tr)
+    if row.scores and not row.complete:
+        st.caption(tr("runs.not_ranked"))
+    if row.command:
+        with st.expander(tr("runs.spec"), icon=":material/terminal:"):
+            st.code(row.command, language="bash", wrap_lines=True)
+
+
+def log(text: str, tr: Translate) -> None:
+    """What the worker printed at last: where to look when it ended before its run."""
+    if text.strip():
+        with st.expander(tr("runs.log"), icon=":material/notes:"):
+            st.code(text, language=None, wrap_lines=True, height=240)
+
+
+def _progress_text(row: RunRow, tr: Translate) -> str:
+    text = tr("runs.counted", scored=f"{row.scored:,}", total=f"{row.total:,}")
+    phase = lookup(f"runs.phase.{row.phase}", current())
+    return f"{text} · {phase}" if phase and row.moving else text
+
+
+def _measures(row: RunRow, tr: Translate) -> None:
+    score = [("common.score", numbers.score(row.measured_score, tr))] * bool(row.scores)
+    if row.moving:
+        time = [
+            ("runs.rate", tr("runs.rate_value", rate=f"{row.rate:.1f}")),
+            ("runs.eta", numbers.duration(row.eta, tr)),
+        ]
+    else:
+        time = [("runs.wall", numbers.duration(row.wall, tr))]
+    cells = [
+        *(() if row.moving else score),
+        *time,
+        ("runs.requests", numbers.count(row.requests, tr)),
+        ("runs.input_tokens", numbers.count(row.input_tokens, tr)),
+        ("runs.output_tokens", numbers.count(row.output_tokens, tr)),
+        ("common.cost", numbers.money(row.cost, tr)),
+    ]
+    with st.container(horizontal=True, gap="large"):
+        for key, value in cells:
+            st.metric(tr(key), value, width="content")
+    if row.moving and row.limit:
+        st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
+
+
+def _outcomes(row: RunRow, tr: Translate) -> None:
+    counted = {name: count for name, count in row.outcomes.items() if count}
+    if not counted:
+        return
+    with st.container(horizontal=True):
+        for name, count in counted.items():
+            st.badge(
+                f"{tr(f'common.outcome.{name}')} {count:,}",
+                color=OUTCOME_COLOURS[name],  # type: ignore[arg-type]
+            )
+
+
+def _errors(row: RunRow, tr: Translate) -> None:
+    if not row.errors:
+        return
+    st.markdown(f"**{tr('runs.errors')}**")
+    kinds = sorted(row.errors.items(), key=lambda item: -item[1])
+    table = pd.DataFrame(
+        {
+            tr("runs.error_kind"): [lookup(f"common.error.{k}", current()) or k for k, _ in kinds],
+            tr("runs.error_count"): [count for _, count in kinds],
+        }
+    )
+    st.dataframe(table, hide_index=True, width="content")
+    st.caption(tr("runs.errors_note"))
+
+
+def links(row: RunRow, tr: Translate) -> None:
+    """From a run with a score on to what it means."""
+    if row.scores:
+        st.page_link(
+            state.TARGET,
+            label=tr("runs.see_target"),
+            icon=":material/arrow_forward:",
+            query_params={"key": row.target.identity},
+        )
+        st.page_link(state.RANKING, label=tr("runs.see_ranking"), icon=":material/leaderboard:")

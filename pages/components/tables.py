@@ -1,0 +1,69 @@
+"""Tables of a case: any cell as text, NULL told apart from the text NULL, odd rows coloured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pandas as pd
+
+NULL = "∅"
+#: Translucent, so that the same colours read on the light and on the dark theme.
+MISSING = "background-color: rgba(191, 75, 68, 0.22)"
+EXTRA = "background-color: rgba(207, 133, 39, 0.24)"
+
+
+def cell(value: Any) -> str:
+    """A cell as text: None as ∅, text as it is, anything else as JSON."""
+    if value is None:
+        return NULL
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def frame(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Rows of cells as a frame of text; ragged rows are filled, unnamed columns numbered."""
+    width = max([len(columns), *(len(row) for row in rows)], default=0)
+    names = [str(name) for name in columns] + [str(i + 1) for i in range(len(columns), width)]
+    cells = [[cell(value) for value in row] + [""] * (width - len(row)) for row in rows]
+    return pd.DataFrame(cells, columns=unique(names))
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Column names told apart: a result may have two columns of one name, a frame may not."""
+    seen: Counter[str] = Counter()
+    told: list[str] = []
+    for name in names:
+        seen[name] += 1
+        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return told
+
+
+def marks(rows: Sequence[Sequence[Any]], odd: Sequence[Sequence[Any]]) -> list[bool]:
+    """Which of `rows` are among `odd`, each odd row used up once; equal copies go from the end."""
+    left = Counter(tuple(map(cell, row)) for row in odd)
+    found: list[bool] = []
+    for row in reversed(rows):
+        key = tuple(map(cell, row))
+        found.append(left[key] > 0)
+        left[key] -= found[-1]
+    return found[::-1]
+
+
+def marked(
+    columns: Sequence[Any], rows: Sequence[Sequence[Any]], odd: Sequence[bool], *, word: str
+) -> pd.DataFrame:
+    """The rows with a first column that says `word` where the row is odd."""
+    table = frame(columns, rows)
+    table.insert(0, "​", [word if is_odd else "" for is_odd in odd])
+    return table
+
+
+def coloured(table: pd.DataFrame, odd: Sequence[bool], colour: str) -> Any:
+    """The table with its odd rows in `colour`, as a pandas Styler."""
+
+    def paint(row: pd.Series[Any]) -> list[str]:
+        return [colour if odd[int(str(row.name))] else ""] * len(row)
+
+    return table.style.apply(paint, axis=1)

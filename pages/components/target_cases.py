@@ -1,0 +1,155 @@
+"""The cases of a target: filters, one page of a table, and the way to each case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.catalog import benchmark_cards
+from evalcore.errors import EvalboardError
+from evalcore.queries.cases import MISSING, case_page
+from evalcore.queries.targets import OUTCOMES
+from evalcore.settings import Settings
+from evalcore.store.samples_table import CaseFilter
+from pages.components import state, url_state
+from pages.components.board import metric_title
+from pages.components.language import Translate
+from pages.components.state import CaseLink
+from pages.components.text import escape, plain
+
+_PAGE = "target"
+_CASES = 25  # a page
+_OPEN = "target.open_case"
+_DIFFICULTIES = ("1", "2", "3")
+#: A sign beside the word, so that an outcome is not told by its colour alone.
+_SIGNS = {"passed": "✓", "failed": "✕"}
+
+
+def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
+    """The cases of one benchmark of a run."""
+    where = _filters(benchmark, tr)
+    pager = f"{_PAGE}.page.{hash((run, where))}"
+    number = int(st.session_state.get(pager, 1))
+    try:
+        cases, count = case_page(
+            settings.run_roots, run, where, offset=_CASES * (number - 1), limit=_CASES
+        )
+    except EvalboardError as error:
+        st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
+        return
+    if not count:
+        st.caption(tr("target.found_none"))
+        return
+    _table(cases, run, benchmark, where, tr)
+    first = _CASES * (number - 1) + 1
+    with st.container(horizontal=True, vertical_alignment="center"):
+        last = first + len(cases) - 1
+        st.caption(tr("target.found", count=count, first=first, last=last))
+        st.space("stretch")
+        if count > _CASES:
+            st.pagination(-(-count // _CASES), key=pager)
+
+
+def _filters(benchmark: str, tr: Translate) -> CaseFilter:
+    """The filters in one row, all of them in the URL."""
+    known = [metric.key for metric in benchmark_cards()[benchmark].metrics]
+    any_one = {"page": _PAGE, "placeholder": tr("target.any")}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metrics = url_state.many(
+            tr("target.case_metric"),
+            known,
+            name="metric",
+            title=lambda code: metric_title(benchmark, code),
+            width=260,
+            **any_one,
+        )
+        outcomes = url_state.many(
+            tr("target.case_outcome"),
+            [*OUTCOMES, MISSING],
+            name="outcome",
+            title=lambda code: outcome_title(code, tr),
+            width=220,
+            **any_one,
+        )
+        difficulties = url_state.many(
+            tr("target.case_difficulty"),
+            _DIFFICULTIES,
+            name="difficulty",
+            title=str,
+            width=140,
+            **any_one,
+        )
+        text = url_state.search(tr("target.case_text"), page=_PAGE, name="q", width=220)
+    return CaseFilter(
+        benchmark=(benchmark,),
+        metric=tuple(metrics),
+        outcome=tuple(outcomes),
+        difficulty=tuple(int(level) for level in difficulties),
+        text=text,
+    )
+
+
+def outcome_title(outcome: str, tr: Translate) -> str:
+    """The word for an outcome, also for a case that has none."""
+    return tr("target.outcome_missing" if outcome == MISSING else f"common.outcome.{outcome}")
+
+
+def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr: Translate) -> None:
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "case": [plain(case, 40) for case in cases["id"]],
+                "outcome": [
+                    f"{_SIGNS.get(code, '·')} {outcome_title(code, tr)}"
+                    for code in cases["outcome"]
+                ],
+                "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
+                "difficulty": cases["difficulty"],
+                "dialect": cases["dialect"],
+                "note": [_note(row) for _, row in cases.iterrows()],
+                "latency": cases["latency"],
+                "cost": cases["cost"],
+            }
+        ),
+        hide_index=True,
+        placeholder="–",
+        height=38 + 35 * len(cases),
+        key=f"{_OPEN}.table",
+        alt=tr("target.cases_alt"),
+        column_config=_config(tr),
+    )
+    click = st.session_state.get(_OPEN)
+    if click is not None and click["row"] < len(cases):
+        case = cases.iloc[click["row"]]
+        outcome = where.outcome[0] if len(where.outcome) == 1 else ""
+        link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]), outcome)
+        st.switch_page(state.CASE, query_params=link.params)
+
+
+def _note(case: pd.Series) -> str:
+    """Why a case ended as it did, in the words of the scorer."""
+    parts = [case[name] for name in ("note", "reason", "error_type")]
+    return plain(next((part for part in parts if isinstance(part, str) and part), ""), 120)
+
+
+def _config(tr: Translate) -> dict[str, Any]:
+    kinds = st.column_config
+    return {
+        "case": kinds.ButtonColumn(
+            tr("target.open_case"),
+            type="tertiary",
+            alignment="left",
+            pinned=True,
+            key=_OPEN,
+            help=tr("target.open_case_help"),
+        ),
+        "outcome": kinds.TextColumn(tr("common.outcome"), width="small"),
+        "metric": kinds.TextColumn(tr("common.metric"), width=150),
+        "difficulty": kinds.NumberColumn(tr("common.difficulty"), width="small"),
+        "dialect": kinds.TextColumn(tr("target.dialect"), width="small"),
+        "note": kinds.TextColumn(tr("target.note"), width=300),
+        "latency": kinds.NumberColumn(tr("common.latency"), format="%.2f s", width="small"),
+        "cost": kinds.NumberColumn(tr("common.cost"), format="$%.4g", width="small"),
+    }

@@ -1,0 +1,103 @@
+"""The head of the Target page: name, options, and the figures of its row on the board."""
+
+from __future__ import annotations
+
+import orjson
+import pandas as pd
+import streamlit as st
+
+from evalcore.queries.boards import Row
+from pages.components import numbers
+from pages.components.board import kind_title
+from pages.components.language import Translate
+from pages.components.text import escape
+
+_CARD = 140  # pixels, at least
+
+
+def title(row: Row, tr: Translate) -> None:
+    """Name and kind, and the options that belong to the target's identity."""
+    newest = max(row.runs.values(), key=lambda run: run.created_at)
+    st.title(escape(row.identity, 90), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(kind_title(row.kind), color="gray")
+        for name, value in newest.target_options.items():
+            text = value if isinstance(value, str) else orjson.dumps(value).decode()
+            st.badge(f"{escape(name, 30)} = {escape(text, 50)}", color="blue")
+        st.caption(f"{tr('target.date')}: {numbers.moment(newest.created_at, tr)}")
+
+
+def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
+    """Rank, score, passed cases, cost, tokens and latency, each with what it is worth."""
+    own = frame[frame["identity"] == identity].iloc[0]
+    total = int((frame["status"] == "ranked").sum())
+    ranked = own["status"] == "ranked"
+    cases = int(own["measured"] + own["errors"])
+    cards = [
+        (
+            "target.rank",
+            tr("target.rank_value", rank=own["rank"], total=total) if ranked else "–",
+            _span("target.rank_range", own["rank_low"], own["rank_high"], "{:.0f}", tr)
+            if ranked
+            else tr("target.rank_none"),
+        ),
+        (
+            "common.score",
+            numbers.score(_known(own["score"]), tr),
+            _span("target.interval", own["low"], own["high"], "{:.1f}", tr)
+            if row.complete
+            else tr("target.bound"),
+        ),
+        (
+            "target.passed",
+            f"{own['passed']}/{cases}",
+            tr("target.passed_share", share=f"{100 * own['passed'] / cases:.0f}") if cases else "",
+        ),
+        *_spent(own, cases, row, tr),
+    ]
+    with st.grid(min_column_width=_CARD):
+        for label, value, note in cards:
+            st.metric(
+                tr(label),
+                value,
+                delta=note or None,
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+            )
+
+
+def _spent(own: pd.Series, cases: int, row: Row, tr: Translate) -> list[tuple[str, str, str]]:
+    """Cost, tokens and latency; what is unknown is left out, since a card that says so is noise."""
+    found = []
+    cost, read, written = (_known(own[name]) for name in ("cost", "input_tokens", "output_tokens"))
+    if cost is not None:
+        each = tr("target.cost_case", cost=escape(numbers.money(cost / cases, tr))) if cases else ""
+        found.append(("target.cost", escape(numbers.money(cost, tr)), each))
+    if read is not None and written is not None:
+        split = tr("target.tokens_split", read=_compact(read), written=_compact(written))
+        found.append(("target.tokens", numbers.count(read + written, tr), split))
+    latency = _known(own["latency"])
+    if latency is not None:
+        tail = next(iter(row.runs.values())).totals.latency_p95
+        note = tr("target.latency_tail", high=numbers.duration(tail, tr)) if tail else ""
+        found.append(("target.latency", numbers.duration(latency, tr), note))
+    return found
+
+
+def _compact(count: float) -> str:
+    """A count in thousands or millions where it has that many: 57.6k."""
+    for unit, sign in ((1e6, "M"), (1e3, "k")):
+        if count >= unit:
+            return f"{count / unit:.1f}{sign}"
+    return f"{count:.0f}"
+
+
+def _known(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _span(key: str, low: float, high: float, form: str, tr: Translate) -> str:
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    return tr(key, low=form.format(low), high=form.format(high))

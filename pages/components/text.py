@@ -1,0 +1,31 @@
+"""Names from outside (models, cases, files), made safe where Streamlit reads Markdown.
+
+A label, caption, metric or error text is Markdown: an unescaped `![](http://...)` would load an
+image from a stranger's server, and `:red[...]` would imitate our own badges. Longer text of a model
+never comes here at all: it is drawn with `st.text`, `st.code` or `st.json`.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=\"'@/])")
+_SPACE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\x00-\x1f\x7f]+")
+
+
+#: Streamlit replaces these after Markdown is read, where a backslash no longer protects: emoji and
+#: icon codes `:name:`, bare addresses. An invisible word joiner keeps them apart.
+_REPLACED = re.compile(r"(?i)(:)(?=[\w+-]+(?:/\w+)?:)|(:)(?=//)|(www)(?=\.)")
+_JOINER = "\u2060"
+
+
+def plain(text: object, limit: int = 80) -> str:
+    """`text` on one line without invisible characters, cut to `limit` characters."""
+    line = _SPACE.sub(" ", str(text)).strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def escape(text: object, limit: int = 80) -> str:
+    """`text` for a Markdown surface: it shows as it is written and does nothing else."""
+    apart = _REPLACED.sub(lambda match: match.group(0) + _JOINER, plain(text, limit))
+    return _SPECIAL.sub(r"\\\1", apart)

@@ -1,0 +1,96 @@
+"""Filters whose value lives in the URL by code, not by label, so that a link reads in any language.
+
+The URL is the truth: a link that is opened sets the widget, a widget that is changed sets the URL,
+and coming back to a page by a bare link starts from the defaults. (`bind="query-params"` of
+Streamlit would write the translated label of an option.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.components.state import remember
+
+_SEPARATOR = ","
+
+
+def select(
+    label: str,
+    options: Sequence[str],
+    *,
+    page: str,
+    name: str,
+    title: Callable[[str], str],
+    explicit: bool = False,
+    **look: Any,
+) -> str:
+    """A select box over codes; the first is the default, and in the URL only if `explicit`."""
+    key = _adopt(page, name, lambda text: text if text in options else options[0])
+    st.selectbox(label, options, key=key, format_func=title, **look)
+    chosen = str(st.session_state[key])
+    _publish(page, name, chosen if explicit or chosen != options[0] else "")
+    return chosen
+
+
+def segments(
+    label: str, options: Sequence[str], *, page: str, name: str, title: Callable[[str], str]
+) -> str:
+    """A row of codes of which one is chosen, as tabs are; the first is the default."""
+    key = _adopt(page, name, lambda text: text if text in options else options[0])
+    st.segmented_control(
+        label,
+        options,
+        key=key,
+        format_func=title,
+        required=True,
+        label_visibility="collapsed",
+    )
+    chosen = str(st.session_state[key])
+    _publish(page, name, "" if chosen == options[0] else chosen)
+    return chosen
+
+
+def many(
+    label: str,
+    options: Sequence[str],
+    *,
+    page: str,
+    name: str,
+    title: Callable[[str], str],
+    **look: Any,
+) -> list[str]:
+    """A multiple choice over codes (without commas); none chosen means all."""
+
+    def known(text: str) -> list[str]:
+        return [code for code in text.split(_SEPARATOR) if code in options]
+
+    key = _adopt(page, name, known)
+    st.multiselect(label, options, key=key, format_func=title, **look)
+    chosen = [code for code in st.session_state[key] if code in options]
+    _publish(page, name, _SEPARATOR.join(chosen))
+    return chosen
+
+
+def search(label: str, *, page: str, name: str, **look: Any) -> str:
+    """A search field that filters while one types."""
+    key = _adopt(page, name, lambda text: text)
+    st.text_input(label, key=key, type="search", live=True, max_chars=100, **look)
+    text = str(st.session_state[key] or "").strip()
+    _publish(page, name, text)
+    return text
+
+
+def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:
+    """The widget's key, its state set anew where the URL was changed by anything else."""
+    key, asked = f"{page}.{name}", st.query_params.get(name, "")
+    if key not in st.session_state or asked != st.session_state.get(f"{key}.url"):
+        st.session_state[key] = value_of(asked)
+    return key
+
+
+def _publish(page: str, name: str, text: str) -> None:
+    remember(name, text)
+    st.session_state[f"{page}.{name}.url"] = text

@@ -1,0 +1,73 @@
+"""Methodology: the rules behind the scores of a board, worked with its own numbers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore import settings
+from evalcore.errors import EvalboardError
+from evalcore.queries import boards, stored_boards, targets
+from evalcore.queries.boards import Board
+from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.stored_boards import Headers
+from evalcore.settings import Settings
+from pages.components import board as shared
+from pages.components import method_rules, method_score, notes, state, url_state
+from pages.components.language import Translate, translator
+from pages.components.text import escape, plain
+
+PAGE = "methodology"
+
+
+def page() -> None:
+    """Load the board that the URL names, or say that there is none yet."""
+    tr, current = translator(), settings.load()
+    st.title(tr("methodology.title"))
+    st.caption(tr("methodology.about"))
+    try:
+        headers = stored_boards.headers(current)
+    except EvalboardError as error:
+        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
+        return
+    if not boards.suites(headers):
+        notes.draw("methodology.empty", state.LAUNCH, tr)
+        return
+    _draw(headers, current, tr)
+
+
+def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        board = shared.choose(headers, PAGE, tr)
+        if board is None:
+            return
+        frame = shared.frame(current, board)
+        identity = url_state.select(
+            tr("methodology.target"),
+            list(frame["identity"]),
+            page=PAGE,
+            name="key",
+            title=plain,
+            width=420,
+        )
+    row = targets.row_of(headers, board, identity)
+    if row is None:
+        return
+    method_score.score(row, current, tr)
+    left, right = st.columns(2, gap="large")
+    with left:
+        method_score.certainty(frame, tr)
+    with right:
+        method_rules.floors(_floors(headers, board), tr)
+    method_rules.outcomes(tr)
+    method_rules.evidence(board, tr)
+    method_rules.prompts(row, current, tr)
+    method_rules.versions(row, current, tr)
+
+
+def _floors(headers: Headers, board: Board) -> dict[str, float]:
+    """What the controls score on what the board is ranked by."""
+    order = orders(board)[0]
+    return boards.floors(headers, board, "" if order == SUITE else order)
+
+
+page()

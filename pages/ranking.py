@@ -1,0 +1,156 @@
+"""Ranking: who is best on a board, how sure that is, and at what cost."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore import settings
+from evalcore.errors import EvalboardError
+from evalcore.queries import boards, stored_boards
+from evalcore.queries.boards import Board
+from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.stored_boards import Headers
+from evalcore.settings import Settings
+from pages.components import board as shared
+from pages.components import (
+    notes,
+    ranking_charts,
+    ranking_table,
+    ranking_words,
+    state,
+    url_state,
+)
+from pages.components.language import Translate, translator
+from pages.components.text import escape
+
+PAGE = "ranking"
+
+
+def page() -> None:
+    """Load the headers, or say why there is nothing to rank."""
+    tr, current = translator(), settings.load()
+    st.title(tr("ranking.title"))
+    try:
+        headers = stored_boards.headers(current)
+    except EvalboardError as error:
+        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
+        return
+    if not boards.suites(headers):
+        notes.draw("ranking.empty", state.LAUNCH, tr)
+        return
+    _draw(headers, current, tr)
+
+
+def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
+    explanation = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        board = shared.choose(headers, PAGE, tr)
+        if board is None:
+            return
+        order = _order(board, tr)
+        text = url_state.search(
+            tr("ranking.search"),
+            page=PAGE,
+            name="q",
+            placeholder=tr("ranking.search_hint"),
+            width=220,
+        )
+        frame = shared.frame(current, board, order)
+        kinds = _kinds(frame, tr)
+    cases = sum(column.samples for column in board.columns.values())
+    explanation.caption(tr("ranking.about", count=cases))
+    fitting = _fitting(frame, text, kinds)
+    _ranked(frame, fitting, board, tr)
+    _unranked(fitting, board, tr)
+    _beyond(fitting, headers, board, order, tr)
+
+
+def _order(board: Board, tr: Translate) -> str:
+    """What to rank by; asked only where there is a choice."""
+    choices = orders(board)
+    if len(choices) == 1:
+        return choices[0]
+    return url_state.select(
+        tr("ranking.order"),
+        choices,
+        page=PAGE,
+        name="by",
+        title=lambda code: shared.order_title(code, tr),
+        width=220,
+    )
+
+
+def _kinds(frame: pd.DataFrame, tr: Translate) -> list[str]:
+    """Which kinds of target to show; empty means all."""
+    return url_state.many(
+        tr("ranking.kind"),
+        sorted(set(frame["kind"])),
+        page=PAGE,
+        name="kind",
+        title=shared.kind_title,
+        placeholder=tr("ranking.kind_hint"),
+        width=260,
+    )
+
+
+def _fitting(frame: pd.DataFrame, text: str, kinds: list[str]) -> pd.DataFrame:
+    """The rows that fit the filters; ranks stay what they are among all."""
+    fits = frame["identity"].str.contains(text, case=False, regex=False)
+    if kinds:
+        fits &= frame["kind"].isin(kinds)
+    return frame[fits].reset_index(drop=True)
+
+
+def _ranked(frame: pd.DataFrame, fitting: pd.DataFrame, board: Board, tr: Translate) -> None:
+    total = int((frame["status"] == "ranked").sum())
+    shown = fitting[fitting["status"] == "ranked"]
+    if not total:
+        notes.draw("ranking.nobody", state.LAUNCH, tr)
+        return
+    st.markdown(ranking_words.decision(frame, tr))
+    if shown.empty:
+        st.caption(tr("ranking.no_match"))
+        return
+    ranking_table.ranked(shown.reset_index(drop=True), board, tr)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        matches = tr("ranking.matches", shown=len(shown), total=total)
+        st.caption(f"{matches} · {tr('ranking.open_hint')}")
+        st.space("stretch")
+        st.download_button(
+            tr("ranking.download"),
+            ranking_table.as_csv(fitting),
+            file_name=f"evalboard-{board.suite}-{board.key}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            type="tertiary",
+        )
+
+
+def _unranked(fitting: pd.DataFrame, board: Board, tr: Translate) -> None:
+    others = fitting[fitting["status"] != "ranked"].reset_index(drop=True)
+    if others.empty:
+        return
+    st.subheader(tr("ranking.unranked"), anchor=False)
+    ranking_table.unranked(others, board, tr)
+    st.caption(tr("ranking.unranked_about"))
+
+
+def _beyond(
+    fitting: pd.DataFrame, headers: Headers, board: Board, order: str, tr: Translate
+) -> None:
+    """Below the tables: the leaders of the parts and the charts."""
+    if not (fitting["status"] == "ranked").any():
+        return
+    floors = boards.floors(headers, board, "" if order == SUITE else order)
+    left, right = st.columns(2, gap="large")
+    with left:
+        ranking_charts.bars(fitting, floors, tr)
+    with right:
+        ranking_charts.cost(fitting, tr)
+    st.subheader(tr("ranking.leaders"), anchor=False)
+    ranking_words.draw_leaders(fitting, board, tr)
+
+
+page()

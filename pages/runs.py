@@ -1,0 +1,65 @@
+"""Runs: every run as it stands, live, and one of them in full with what can be done to it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore import settings
+from evalcore.queries import runs
+from evalcore.queries.runs import RunRow
+from evalcore.runner import client
+from evalcore.settings import Settings
+from pages.components import run_actions, run_detail, run_list, state
+from pages.components.language import Translate, translator
+from pages.components.text import escape
+
+#: Seconds between two looks while anything moves.
+PERIOD = 1.0
+
+
+def page() -> None:
+    """The frame around the live part."""
+    tr, current = translator(), settings.load()
+    st.title(tr("runs.title"))
+    run_actions.draw_said(current, tr)
+    moving = any(row.moving for row in runs.all_rows(current.run_roots))
+    st.fragment(_live, run_every=PERIOD if moving else None)(current, moving, tr)
+
+
+def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
+    """Redrawn every second while a run is under way; the page as a whole when that changes."""
+    rows = runs.all_rows(current.run_roots)
+    if was_moving and not any(row.moving for row in rows):
+        st.rerun()
+    if not rows:
+        _empty(tr)
+        return
+    chosen = _chosen(rows)
+    if chosen is None:
+        name = escape(st.query_params.get("run", ""))
+        st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
+    run_list.draw(rows, tr)
+    if chosen is not None:
+        with st.container(border=True):
+            run_detail.draw(chosen, tr)
+            if chosen.own and chosen.state in ("interrupted", "incomplete"):
+                run_detail.log(client.worker_log(chosen.run_id, current), tr)
+            run_actions.draw(chosen, current, tr)
+
+
+def _chosen(rows: list[RunRow]) -> RunRow | None:
+    """The run of the URL, None if there is no such run; without one, the newest."""
+    wanted = st.query_params.get("run")
+    if not wanted:
+        return rows[0]
+    return next((row for row in rows if row.run_id == wanted), None)
+
+
+def _empty(tr: Translate) -> None:
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.markdown(f"#### {tr('runs.empty_title')}")
+        st.markdown(tr("runs.empty"))
+        st.page_link(state.LAUNCH, label=tr("runs.empty_action"), icon=":material/rocket_launch:")
+
+
+page()

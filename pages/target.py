@@ -1,0 +1,101 @@
+"""Target: one target on a board, with its profile, its cases and its history."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore import settings
+from evalcore.errors import EvalboardError
+from evalcore.queries import stored_boards, targets
+from evalcore.queries.stored_boards import Headers
+from evalcore.settings import Settings
+from pages.components import board as shared
+from pages.components import (
+    notes,
+    state,
+    target_cases,
+    target_charts,
+    target_head,
+    target_history,
+    url_state,
+)
+from pages.components.language import Translate, translator
+from pages.components.text import escape, plain
+
+PAGE = "target"
+VIEWS = ("cases", "history", "outcomes")
+
+
+def page() -> None:
+    """Find the target that the URL names, or say why there is none."""
+    tr, current = translator(), settings.load()
+    try:
+        headers = stored_boards.headers(current)
+    except EvalboardError as error:
+        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
+        return
+    known, asked = targets.identities(headers), st.query_params.get("key", "")
+    if not known:
+        notes.draw("target.empty", state.LAUNCH, tr)
+    elif asked and asked not in known:
+        notes.draw("target.not_found", state.RANKING, tr, name=escape(asked, 120))
+    else:
+        _draw(headers, known, current, tr)
+
+
+def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        identity = url_state.select(
+            tr("target.pick"),
+            known,
+            page=PAGE,
+            name="key",
+            title=plain,
+            explicit=True,
+            help=tr("target.pick_help"),
+            width=420,
+        )
+        board = shared.choose(headers, PAGE, tr, identity)
+    row = targets.row_of(headers, board, identity) if board else None
+    if board is None or row is None:
+        st.title(escape(identity, 90), anchor=False)
+        st.caption(tr("target.no_score"))
+        return
+    target_head.title(row, tr)
+    target_head.figures(shared.frame(current, board), identity, row, tr)
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        target_charts.profile(headers, board, identity, tr)
+    with right:
+        target_charts.metric_bars(headers, board, identity, tr)
+    view = url_state.segments(
+        tr("target.view"),
+        VIEWS,
+        page=PAGE,
+        name="view",
+        title=lambda code: tr(f"target.view.{code}"),
+    )
+    if view == "history":
+        target_history.draw(headers, board, identity, tr)
+    elif view == "outcomes":
+        target_history.outcomes(row, board, tr)
+    else:
+        _cases({key: run.run_id for key, run in row.runs.items()}, current, tr)
+
+
+def _cases(runs: dict[str, str], current: Settings, tr: Translate) -> None:
+    """The cases of one benchmark; asked which only where there are several."""
+    benchmark = next(iter(runs))
+    if len(runs) > 1:
+        benchmark = url_state.select(
+            tr("common.benchmark"),
+            list(runs),
+            page=PAGE,
+            name="benchmark",
+            title=shared.benchmark_title,
+            width=260,
+        )
+    target_cases.draw(current, runs[benchmark], benchmark, tr)
+
+
+page()
