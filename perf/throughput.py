@@ -115,7 +115,7 @@ def bare(base_url: str, count: int) -> dict[str, float]:
 
 
 def ours(base_url: str, count: int, data: Path) -> dict[str, Any]:
-    """A planned run through the worker's own code: locked, journaled, scored, summed up, indexed."""
+    """A planned run through the worker's own code: locked, journaled, scored and indexed."""
     size = data / "count.txt"
     size.write_text(str(count), encoding="utf-8")
     settings = configuration.load(data)

@@ -1,0 +1,284 @@
+"""An OpenAI-compatible server on the loopback, with faults on demand; for tests and measurements.
+
+    python -m tests.support.loopback_server --port 0 --latency 0.05 --rate-limit 200
+
+prints {"port": N} and serves POST /v1/chat/completions, GET /v1/models, GET /stats (counters and
+the requests per prompt) and GET /last (the newest request as it came). A bare asyncio protocol, so
+that it costs a fraction of the client it measures. Faults come from the command line, for a share
+of the prompts chosen by their hash, or from the prompt itself (`!fault NAME [ATTEMPTS]`,
+`!reply {"status", "headers", "body"}`, `!refuse PARAMETER...`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from tests.support.replies import FAULTS, Fault, error, http, prompt_hash, text_reply
+
+_ROOT = Path(__file__).resolve().parents[2]
+_BURST = 20.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """`latency` and `rate_limit` (requests a second, 0: none); `fault` hits the prompts whose hash
+    falls into `share`, on their first `attempts` requests, 0 meaning always."""
+
+    port: int = 0
+    latency: float = 0.0
+    rate_limit: float = 0.0
+    fault: str = ""
+    share: float = 1.0
+    attempts: int = 0
+
+
+@dataclass
+class State:
+    """What all connections share."""
+
+    options: Options
+    prompts: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    requests: int = 0
+    refused: int = 0
+    faulted: int = 0
+    in_flight: int = 0
+    max_in_flight: int = 0
+    last: dict[str, Any] = field(default_factory=dict)
+    tokens: float = _BURST
+    refilled: float = 0.0
+
+    def stats(self) -> dict[str, Any]:
+        names = ("requests", "refused", "faulted", "in_flight", "max_in_flight")
+        return {name: getattr(self, name) for name in names} | {
+            "prompts": self.prompts,
+            "cpu": time.process_time(),
+        }
+
+    def wait_for_token(self, now: float) -> float:
+        """Take a token and return 0, or return the seconds until there is one."""
+        rate = self.options.rate_limit
+        if not rate:
+            return 0.0
+        self.tokens = min(_BURST, self.tokens + (now - self.refilled) * rate)
+        self.refilled = now
+        if self.tokens >= 1:
+            self.tokens -= 1
+            return 0.0
+        return (1 - self.tokens) / rate
+
+    def hit(self, name: str) -> bool:
+        """Whether the fault of the command line is due for this request of a prompt."""
+        options = self.options
+        return (
+            bool(options.fault)
+            and faulty(name, options.share)
+            and (not options.attempts or self.prompts[name] <= options.attempts)
+        )
+
+
+def faulty(name: str, share: float) -> bool:
+    """Whether a prompt (by its hash) is among the share that gets the fault."""
+    return int(name[:8], 16) < share * 2**32
+
+
+class Connection(asyncio.Protocol):
+    """One keep-alive connection: requests are taken one after another."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.loop = asyncio.get_running_loop()
+        self.buffer = b""
+        self.pending = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.state.in_flight -= self.pending
+        self.pending = 0
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
+            head = self.buffer[:end].split(b"\r\n")
+            headers = dict(line.lower().split(b": ", 1) for line in head[1:])
+            size = end + 4 + int(headers.get(b"content-length", 0))
+            if len(self.buffer) < size:
+                return
+            body, self.buffer = self.buffer[end + 4 : size], self.buffer[size:]
+            method, path, _ = head[0].decode().split(" ", 2)
+            self.route(method, path, head, body)
+
+    def route(self, method: str, path: str, head: list[bytes], body: bytes) -> None:
+        if path.endswith("/chat/completions") and method == "POST":
+            self.chat(head, body)
+        elif path.endswith("/models"):
+            self.send_json({"object": "list", "data": [{"id": "loopback-1", "object": "model"}]})
+        elif path == "/stats":
+            self.send_json(self.state.stats())
+        elif path == "/last":
+            self.send_json(self.state.last)
+        else:
+            self.transport.write(error(404, f"no {path} here"))
+
+    def send_json(self, value: Any) -> None:
+        self.transport.write(http(200, json.dumps(value).encode()))
+
+    def chat(self, head: list[bytes], body: bytes) -> None:
+        state, request = self.state, json.loads(body)
+        state.last = {"head": [line.decode() for line in head], "body": request}
+        state.requests += 1
+        wait = state.wait_for_token(self.loop.time())
+        if wait:
+            state.refused += 1
+            headers = {"retry-after-ms": str(int(wait * 1000) + 1)}
+            self.transport.write(error(429, "rate limit of the server", headers))
+            return
+        state.in_flight += 1
+        self.pending += 1
+        state.max_in_flight = max(state.max_in_flight, state.in_flight)
+        reply = self.reply_to(request)
+        self.loop.call_later(state.options.latency, self.finish, reply)
+
+    def reply_to(self, request: dict[str, Any]) -> Fault:
+        prompt = last_user_text(request)
+        name = prompt_hash(prompt)
+        self.state.prompts[name] += 1
+        if self.state.hit(name):
+            self.state.faulted += 1
+            return FAULTS[self.state.options.fault]
+        if prompt.startswith("!"):
+            return scripted(prompt, request, self.state.prompts[name])
+        return Fault(text_reply(prompt))
+
+    def finish(self, reply: Fault) -> None:
+        if self.transport.is_closing():
+            return
+        if reply.then == "stall":
+            return
+        self.pending -= 1
+        self.state.in_flight -= 1
+        if reply.then == "reset":
+            # An abort with unread or unsent data would do; lingering for 0 s always sends RST.
+            sock = self.transport.get_extra_info("socket")
+            sock.setsockopt(1, 13, b"\x01\0\0\0\0\0\0\0")  # SOL_SOCKET, SO_LINGER
+            self.transport.abort()
+            return
+        self.transport.write(reply.data)
+        if reply.then == "close":
+            self.transport.close()
+
+
+def last_user_text(request: dict[str, Any]) -> str:
+    for message in reversed(request["messages"]):
+        if message["role"] == "user":
+            return str(message["content"])
+    return ""
+
+
+def scripted(prompt: str, request: dict[str, Any], attempt: int) -> Fault:
+    """The reply that a prompt beginning with `!` asks for."""
+    command, _, rest = prompt.partition(" ")
+    if command == "!reply":
+        wanted = json.loads(rest)
+        body = wanted.get("body", "")
+        text = body if isinstance(body, str) else json.dumps(body)
+        return Fault(http(wanted.get("status", 200), text.encode(), wanted.get("headers")))
+    words = rest.split()
+    if command == "!fault":
+        limit = int(words[1]) if len(words) > 1 else attempt
+        return FAULTS[words[0]] if attempt <= limit else Fault(text_reply(prompt))
+    for name in words:  # !refuse
+        if name in request:
+            text = f"Unsupported parameter: '{name}' is not supported with this model."
+            return Fault(error(400, text, param=name, code="unsupported_parameter"))
+    return Fault(text_reply(prompt))
+
+
+async def run(options: Options, while_stdin: bool) -> None:
+    """Serve for ever, or until the standard input ends, so that no server outlives its test."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def watch() -> None:
+        sys.stdin.buffer.read()
+        loop.call_soon_threadsafe(stop.set)
+
+    state = State(options, refilled=loop.time())
+    server = await loop.create_server(
+        lambda: Connection(state), "127.0.0.1", options.port, backlog=1024
+    )
+    print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
+    if while_stdin:
+        threading.Thread(target=watch, daemon=True).start()
+    await stop.wait()
+    server.close()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server as its user sees it."""
+
+    port: int
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def get(self, path: str) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as reply:
+            found: dict[str, Any] = json.load(reply)
+        return found
+
+    def stats(self) -> dict[str, Any]:
+        return self.get("/stats")
+
+
+@contextmanager
+def serve(options: Options | None = None) -> Iterator[Server]:
+    """A server in a process of its own, ended with the block."""
+    words = [sys.executable, "-m", "tests.support.loopback_server", "--while-stdin"]
+    for name, value in vars(options or Options()).items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    process = subprocess.Popen(words, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield Server(json.loads(process.stdout.readline())["port"])
+    finally:
+        process.stdin.close()
+        process.wait(10)
+        process.stdout.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for option in fields(Options):
+        flag = f"--{option.name.replace('_', '-')}"
+        parser.add_argument(flag, type=type(option.default), default=option.default)
+    parser.add_argument("--while-stdin", action="store_true", help="end with the standard input")
+    values = vars(parser.parse_args())
+    while_stdin = values.pop("while_stdin")
+    given = Options(**values)
+    if given.fault and given.fault not in FAULTS:
+        parser.error(f"unknown fault {given.fault!r}; known: {', '.join(FAULTS)}")
+    asyncio.run(run(given, while_stdin))
+
+
+if __name__ == "__main__":
+    main()

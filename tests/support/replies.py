@@ -1,0 +1,125 @@
+"""What the loopback server answers: HTTP messages as bytes, good ones and every kind of bad one.
+
+A reply is a function of the last user message alone, so that a run can be repeated and a prompt
+recognised. A fault is bytes to send and what to do with the connection afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+#: A phrase that only one kind of SQL question holds, and a fixed answer in its form.
+SQL_ANSWERS: tuple[tuple[str, str], ...] = (
+    ("has_syntax_error", '{"has_syntax_error": "no"}'),
+    ("statement_type", '{"sql_type": "DML", "statement_type": "SELECT"}'),
+    ("temp_sort", '{"steps": [], "temp_sort": false}'),
+    ('"rows"', '{"columns": ["count"], "rows": [[0]]}'),
+)
+_SUM = re.compile(r"Compute (-?\d+) \+ (-?\d+)")
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests"}
+
+
+def prompt_hash(prompt: str) -> str:
+    """The name of a prompt in the statistics: 16 hex digits of its sha256."""
+    return hashlib.sha256(prompt.encode()).hexdigest()[:16]
+
+
+def answer(prompt: str) -> str:
+    """The text a well-behaved model would give."""
+    found = _SUM.search(prompt)
+    if found:
+        return str(int(found[1]) + int(found[2]))
+    for marker, fixed in SQL_ANSWERS:
+        if marker in prompt:
+            return fixed
+    return f"echo {prompt_hash(prompt)}"
+
+
+def http(
+    status: int,
+    body: bytes,
+    headers: Mapping[str, str] | None = None,
+    kind: str = "application/json",
+    length: int | None = None,
+) -> bytes:
+    """One HTTP/1.1 message; `length` other than that of the body is how a cut body is made."""
+    lines = [
+        f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}",
+        f"content-type: {kind}",
+        f"content-length: {len(body) if length is None else length}",
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def completion(message: Mapping[str, Any], prompt: str, finish_reason: str = "stop") -> bytes:
+    """The body of a chat completion that carries `message`."""
+    tokens = len(prompt) // 4 + 1
+    return json.dumps(
+        {
+            "id": "chatcmpl-loopback",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "loopback-1",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+            "usage": {
+                "prompt_tokens": tokens,
+                "completion_tokens": 7,
+                "total_tokens": tokens + 7,
+                "prompt_tokens_details": {"cached_tokens": 2},
+                "completion_tokens_details": {"reasoning_tokens": 3},
+            },
+        }
+    ).encode()
+
+
+def text_reply(prompt: str, text: str | None = None) -> bytes:
+    content = answer(prompt) if text is None else text
+    return http(200, completion({"role": "assistant", "content": content}, prompt))
+
+
+def error(
+    status: int, message: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> bytes:
+    body = {"error": {"message": message, "type": "loopback", "param": None, "code": None, **more}}
+    return http(status, json.dumps(body).encode(), headers)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`then` close: end of file, reset: an abort of the connection, stall: nothing, ever."""
+
+    data: bytes = b""
+    then: Literal["keep", "close", "reset", "stall"] = "keep"
+
+
+def _message(content: str | None) -> Fault:
+    return Fault(http(200, completion({"role": "assistant", "content": content}, "")))
+
+
+_PAGE = b"<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
+_GOOD = completion({"role": "assistant", "content": "this text will never arrive whole"}, "")
+
+FAULTS: dict[str, Fault] = {
+    "429": Fault(error(429, "slow down")),
+    "429-retry-after": Fault(error(429, "slow down", {"retry-after": "0.05"})),
+    "500": Fault(error(500, "internal error")),
+    "503": Fault(error(503, "overloaded")),
+    "400": Fault(error(400, "this request cannot be served")),
+    "malformed": Fault(http(200, b'{"choices": [{"message": {"content": "hal')),
+    "html": Fault(http(200, _PAGE, kind="text/html")),
+    "error-body": Fault(error(200, "the engine is gone")),
+    "no-choices": Fault(http(200, b'{"id": "x", "object": "chat.completion", "choices": []}')),
+    "empty": _message(""),
+    "null": _message(None),
+    "reset": Fault(then="reset"),
+    "close": Fault(then="close"),
+    "cut": Fault(http(200, _GOOD[:60], length=len(_GOOD)), then="close"),
+    "stall": Fault(then="stall"),
+    "unparsable": Fault(error(500, "tool call could not be parsed: unexpected end of JSON")),
+}

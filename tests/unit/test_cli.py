@@ -1,0 +1,194 @@
+"""The command line: its JSON, its exit statuses, its messages, and how quickly it helps."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalcore.cli import main
+from tests.support.cases import syntax_cases
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> str:
+    return str(syntax_cases(tmp_path / "cases", 6))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return str(tmp_path / "data")
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(words)
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+RUN = ("run", "--target", "control:reference", "--benchmarks", "sql_understanding", "--json")
+
+
+def test_run_ends_with_one_json_line(
+    capsys: pytest.CaptureFixture[str], cases: str, data: str
+) -> None:
+    status, out, _ = call(capsys, *RUN, "--dataset", cases, "--data", data)
+    result = json.loads(out.splitlines()[-1])
+    score = result["benchmarks"]["sql_understanding"]
+    assert status == 0
+    assert set(result) == {"run_id", "target", "complete", "benchmarks"}
+    assert set(score) == {"score", "interval", "coverage", "metrics", "outcomes"}
+    assert (result["target"], result["complete"], score["score"]) == (
+        "control:reference",
+        True,
+        100.0,
+    )
+    assert score["metrics"]["syntax_error_detection"] == {"score": 100.0, "samples": 6}
+    assert score["interval"][0] < 100.0 == score["interval"][1]
+
+    status, shown, _ = call(capsys, "show", result["run_id"], "--json", "--data", data)
+    assert (status, json.loads(shown)) == (0, result)
+
+
+def test_rescore_and_resume_ask_nothing_and_change_nothing(
+    capsys: pytest.CaptureFixture[str], cases: str, data: str
+) -> None:
+    _, out, _ = call(capsys, *RUN, "--dataset", cases, "--data", data)
+    run_id = json.loads(out)["run_id"]
+    for verb in ("rescore", "resume"):
+        assert call(capsys, verb, run_id, "--json", "--data", data)[:2] == (0, out)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "md", "html"])
+def test_export(
+    capsys: pytest.CaptureFixture[str], cases: str, data: str, form: str, tmp_path: Path
+) -> None:
+    _, out, _ = call(capsys, *RUN, "--dataset", cases, "--data", data)
+    run_id, place = json.loads(out)["run_id"], tmp_path / f"report.{form}"
+    status, shown, _ = call(capsys, "export", run_id, "--format", form, "--data", data)
+    assert status == 0
+    assert "sql_understanding" in shown
+    words = ("export", run_id, "--format", form, "--out", str(place), "--data", data)
+    assert call(capsys, *words)[0] == 0
+    assert place.read_text(encoding="utf-8") == shown
+
+
+def test_score_keeps_the_order_and_writes_a_line_each(
+    capsys: pytest.CaptureFixture[str], cases: str, tmp_path: Path
+) -> None:
+    predictions, out = tmp_path / "p.jsonl", tmp_path / "v.jsonl"
+    answers = [
+        {"id": "c3", "prediction": '{"has_syntax_error": "no"}'},
+        {"id": "c0", "prediction": {"has_syntax_error": "yes"}},
+        {"id": "c1", "prediction": "I do not know"},
+        {"id": "c2", "prediction": None, "metric": "syntax_error_detection"},
+    ]
+    predictions.write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+    words = ("score", "sql_understanding", "--predictions", str(predictions), "--dataset", cases)
+    assert call(capsys, *words, "--out", str(out))[0] == 0
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [line["id"] for line in lines] == ["c3", "c0", "c1", "c2"]
+    assert [line["passed"] for line in lines] == [True, False, False, False]
+    assert [line["score"] for line in lines] == [1.0, 0.0, 0.0, 0.0]
+    fields = {"id", "metric", "outcome", "passed", "score", "views", "note", "details"}
+    assert all(set(line) == fields for line in lines)
+    assert lines[2]["details"]["extraction"] == "none"
+    assert call(capsys, *words, "--out", str(out), "--evidence")[0] == 0
+    assert "evidence" in json.loads(out.read_text(encoding="utf-8").splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 1: is not JSON"),
+        ('{"prediction": "x"}', "line 1, field id: is missing"),
+        ('{"id": "c0"}', "line 1, field prediction: is missing"),
+        ('{"id": "c99", "prediction": "x"}', "line 1, field id: no case 'c99'"),
+    ],
+)
+def test_bad_predictions_name_line_and_field(
+    capsys: pytest.CaptureFixture[str], cases: str, tmp_path: Path, line: str, problem: str
+) -> None:
+    predictions, out = tmp_path / "p.jsonl", tmp_path / "v.jsonl"
+    predictions.write_text(line, encoding="utf-8")
+    out.write_text("kept", encoding="utf-8")
+    words = ("score", "sql_understanding", "--predictions", str(predictions), "--dataset", cases)
+    status, _, err = call(capsys, *words, "--out", str(out))
+    assert status == 2
+    assert problem in err
+    assert out.read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--target", ""), "--target is missing"),
+        (("--target", "ghost:x"), "unknown kind of target 'ghost:x'"),
+        (("--target", "baseline:x"), "baseline:sqlglot"),
+        (("--target", "control:x"), "control:reference"),
+        (("--target", "openai:"), "names no model"),
+        (("--option", "mode=scale"), "BENCHMARK.KEY=VALUE"),
+        (("--option", "sql_understanding.mode"), "KEY=VALUE"),
+        (("--target-option", "temperature"), "KEY=VALUE"),
+        (("--target-option", "a=b"), "takes no options"),
+    ],
+)
+def test_bad_arguments_exit_with_2_and_start_nothing(
+    capsys: pytest.CaptureFixture[str], data: str, words: tuple[str, ...], message: str
+) -> None:
+    status, _, err = call(capsys, *RUN, "--data", data, *words)
+    assert status == 2
+    assert message in err
+    assert not (Path(data) / "runs").exists()
+
+
+def test_an_unknown_run_is_named(capsys: pytest.CaptureFixture[str], data: str) -> None:
+    for verb in ("show", "resume", "rescore", "cancel"):
+        status, _, err = call(capsys, verb, "../../etc", "--data", data)
+        assert (status, "no run '../../etc'" in err) == (2, True)
+
+
+@pytest.mark.parametrize("what", ["benchmarks", "targets", "datasets", "runs"])
+def test_lists(capsys: pytest.CaptureFixture[str], data: str, what: str) -> None:
+    status, out, _ = call(capsys, "list", what, "--json", "--data", data)
+    assert status == 0
+    assert isinstance(json.loads(out), list)
+    assert call(capsys, "list", what, "--data", data)[1]
+
+
+def test_a_config_file_wins_and_gets_its_files(
+    capsys: pytest.CaptureFixture[str], cases: str, data: str, tmp_path: Path
+) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        f"target: control:null\nmax_samples: 3\noutput_dir: {tmp_path}\nexperiment_name: mine\n",
+        encoding="utf-8",
+    )
+    words = (*RUN, "--dataset", cases, "--data", data, "--config", str(config))
+    status, out, _ = call(capsys, *words)
+    assert (status, json.loads(out)["target"]) == (0, "control:null")
+    results = json.loads((tmp_path / "mine" / "results.json").read_text(encoding="utf-8"))
+    assert results["experiment_name"] == "mine"
+    assert {p.name for p in (tmp_path / "mine").iterdir()} == {
+        "results.json",
+        "results.csv",
+        "report.md",
+    }
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = """
+import sys
+from evalcore.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+heavy = "torch transformers datasets openai pandas numpy sqlglot streamlit duckdb tinydb".split()
+sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

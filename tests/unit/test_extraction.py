@@ -1,0 +1,82 @@
+"""Finding the answer in what models really write."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.benchmarks.sql_understanding.extraction import extract
+
+FIELDS = ("columns", "rows")
+ANSWER = {"columns": ["a"], "rows": [[1], [None]]}
+TEXT = json.dumps(ANSWER)
+
+LENIENT = {
+    "fence with a language": f"```json\n{TEXT}\n```",
+    "fence without": f"```\n{TEXT}\n```",
+    "fence on one line": f"```json {TEXT} ```",
+    "prose before and after": f"Sure! The result is {TEXT}. Anything else?",
+    "reasoning block": f"<think>maybe {{'columns': []}} no</think>\n{TEXT}",
+    "reasoning without its opening tag": f"let me see {{}} </think> {TEXT}",
+    "single quotes": "{'columns': ['a'], 'rows': [[1], [None]]}",
+    "null in single quotes": "{'columns': ['a'], 'rows': [[1], [null]]}",
+    "trailing comma": '{"columns": ["a"], "rows": [[1], [null],]}',
+    "other objects around": f'The schema is {{"t": 1}}. {TEXT} I used {{"x": 2}}.',
+    "a draft, then the answer": f'{{"columns": ["b"], "rows": []}} Correction: {TEXT}',
+    "apostrophes in prose": f"It's Bob's table: {TEXT}",
+}
+
+
+def test_the_bare_object_is_strict() -> None:
+    found = extract(f"  {TEXT}\n", FIELDS)
+    assert (found.kind, found.value) == ("strict", ANSWER)
+
+
+@pytest.mark.parametrize("text", LENIENT.values(), ids=LENIENT.keys())
+def test_an_object_that_had_to_be_found_is_lenient(text: str) -> None:
+    found = extract(text, FIELDS)
+    assert (found.kind, found.value) == ("lenient", ANSWER)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot run SQL.",
+        '{"unrelated": 1}, that is all',
+        TEXT[:-4],  # cut off
+        "[[1], [2]]",
+        "{" * 50_000,
+        '{"columns": __import__("os").system("true"), "rows": 1}',
+    ],
+)
+def test_what_holds_no_answer_is_none(text: str) -> None:
+    assert extract(text, FIELDS).kind == "none"
+
+
+def test_braces_inside_texts_do_not_end_an_object() -> None:
+    answer = {"columns": ["a}"], "rows": [['{"x"']]}
+    found = extract(f"Result: {json.dumps(answer)} done", FIELDS)
+    assert found.value == answer
+
+
+@given(st.text(max_size=300))
+def test_no_text_is_an_error(text: str) -> None:
+    assert extract(text, FIELDS).kind in ("strict", "lenient", "none")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+        lambda inner: st.lists(inner, max_size=4),
+        max_leaves=12,
+    ),
+    st.sampled_from(["{}", "Here: {} .", "```json\n{}\n```", "<think>x</think>{}"]),
+)
+def test_any_value_survives_any_wrapping(value: object, wrapping: str) -> None:
+    answer = {"columns": ["a"], "rows": value}
+    found = extract(wrapping.replace("{}", json.dumps(answer)), FIELDS)
+    assert found.value == answer

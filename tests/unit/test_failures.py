@@ -1,0 +1,206 @@
+"""What an HTTP error, a lost exchange or a wrong reply is classified as."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import aiohttp
+import httpx2
+import pytest
+
+from evalcore.records import Failure
+from evalcore.targets import failures
+from evalcore.targets.failures import clean, from_exception, from_status, retry_after
+
+NOW = 1_800_000_000.0
+
+
+def body(message="it broke", **more):
+    return json.dumps({"error": {"message": message, **more}})
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (429, "rate_limited"),
+        (408, "retryable"),
+        (409, "retryable"),
+        (425, "retryable"),
+        (500, "retryable"),
+        (502, "retryable"),
+        (503, "retryable"),
+        (504, "retryable"),
+        (529, "retryable"),
+        (400, "permanent"),
+        (401, "permanent"),
+        (402, "permanent"),
+        (403, "permanent"),
+        (404, "permanent"),
+        (413, "permanent"),
+        (422, "permanent"),
+        (302, "malformed"),
+    ],
+)
+def test_kind_by_status(status, kind):
+    failure = from_status(status, {}, body())
+    assert (failure.kind, failure.status) == (kind, status)
+    assert failure.message.startswith(f"HTTP {status}: it broke")
+
+
+def test_a_429_for_lack_of_credit_is_permanent_and_a_used_up_quota_is_not():
+    spent = body("You exceeded your current quota", code="insufficient_quota")
+    assert from_status(429, {"retry-after": "1"}, spent) == Failure(
+        kind="permanent", message="HTTP 429: You exceeded your current quota", status=429
+    )
+    daily = body("You exceeded your current quota", code=429)
+    assert from_status(429, {}, daily).kind == "rate_limited"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "error parsing tool call: raw='{\"a\": ', err=unexpected end of JSON input",
+        "Failed to parse tool call arguments as JSON",
+        "json parser could not parse region as JSON",
+        "Failed to parse input at pos 12: <tool_call>",
+        "The model output could not be decoded",
+        "function call is malformed",
+    ],
+)
+def test_a_5xx_about_what_the_model_wrote_is_of_the_model(text):
+    assert from_status(500, {}, body(text)).kind == "model_output"
+    assert from_status(400, {}, body(text)).kind == "permanent"
+
+
+def test_a_400_of_the_code_tool_use_failed_is_of_the_model():
+    text = body("Failed to call a function", code="tool_use_failed")
+    assert from_status(400, {}, text).kind == "model_output"
+
+
+@pytest.mark.parametrize(
+    "text", ["Internal Server Error", "invalid response from upstream", "could not parse config"]
+)
+def test_other_5xx_are_not(text):
+    assert from_status(500, {}, text).kind == "retryable"
+
+
+def test_a_refused_key_names_the_variable():
+    assert "check the key in the variable MY_KEY" in from_status(401, {}, "", "MY_KEY").message
+    unset = from_status(403, {}, "", "MY_KEY", key_sent=False).message
+    assert "no key was sent; the variable MY_KEY should hold it" in unset
+    assert "option api_key_env" in from_status(401, {}, "").message
+    assert "model's name" in from_status(404, {}, "").message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"error": {"message": "a"}}', "a"),
+        ('{"error": "b"}', "b"),
+        ('{"message": "c"}', "c"),
+        ('{"detail": [{"loc": ["body", "seed"]}]}', '[{"loc": ["body", "seed"]}]'),
+        ('[{"error": {"code": 429, "message": "d"}}]', "d"),
+        ("<h1>Bad Gateway</h1>", "<h1>Bad Gateway</h1>"),
+        ("{}", "{}"),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+    ids=range(8),
+)
+def test_provider_message(text, message):
+    assert failures.provider_message(text) == message
+
+
+@pytest.mark.parametrize(
+    ("headers", "text", "seconds"),
+    [
+        ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
+        ({"retry-after": "121"}, "", 121.0),
+        ({"retry-after": "1.5"}, "", 1.5),
+        ({"retry-after": "Fri, 15 Jan 2027 08:00:30 GMT"}, "", 30.0),
+        ({"retry-after": "Fri, 15 Jan 2027 07:00:00 GMT"}, "", 0.0),
+        ({"x-ratelimit-reset-requests": "6m1s", "x-ratelimit-remaining-requests": "0"}, "", 361),
+        ({"x-ratelimit-reset-tokens": "20ms", "x-ratelimit-remaining-tokens": "0"}, "", 0.02),
+        ({"x-ratelimit-reset-tokens": "20s", "x-ratelimit-remaining-tokens": "5"}, "", None),
+        ({"x-ratelimit-reset": str(int(NOW + 7))}, "", 7.0),
+        ({"x-ratelimit-reset": str(int((NOW + 7) * 1000))}, "", 7.0),
+        (
+            {
+                "anthropic-ratelimit-requests-reset": "2027-01-15T08:00:12Z",
+                "anthropic-ratelimit-requests-remaining": "0",
+            },
+            "",
+            12.0,
+        ),
+        ({}, "Please try again in 1.2s.", 1.2),
+        ({}, "Please try again in 300ms.", 0.3),
+        ({}, '{"retryDelay": "34s"}', 34.0),
+        ({}, "try again later", None),
+        ({"retry-after": "soon"}, "", None),
+        ({"retry-after": "-3"}, "", None),
+        ({"retry-after": "nan"}, "", None),
+        ({"retry-after": "1e99"}, "", None),
+        ({}, "", None),
+    ],
+    ids=range(20),
+)
+def test_retry_after(headers, text, seconds):
+    found = retry_after(headers, text, now=NOW)
+    assert found == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_only_failures_worth_a_wait_carry_one():
+    headers = {"retry-after": "3"}
+    assert from_status(503, headers, "").retry_after == 3
+    assert from_status(429, headers, "").retry_after == 3
+    assert from_status(400, headers, "").retry_after is None
+
+
+def caused(outer, inner):
+    outer.__cause__ = inner
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (TimeoutError(), "retryable", "time limit"),
+        (ConnectionResetError(), "retryable", "reset"),
+        (aiohttp.ServerDisconnectedError(), "retryable", "unanswered"),
+        (aiohttp.SocketTimeoutError(), "retryable", "time limit"),
+        (aiohttp.ClientPayloadError("400 of 900 bytes"), "malformed", "cut off"),
+        (aiohttp.ClientOSError(104, "reset"), "retryable", "lost"),
+        (aiohttp.InvalidURL("x"), "permanent", "base_url"),
+        (httpx2.DecodingError("bad gzip"), "malformed", "compression"),
+        (asyncio.IncompleteReadError(b"", 3), "malformed", "IncompleteReadError"),
+        (RuntimeError("secret text"), "malformed", "RuntimeError"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_kind_by_exception_also_beneath_the_wrapping(error, kind, words):
+    wrapped = caused(ValueError("wrapper"), caused(httpx2.ConnectTimeout("renamed"), error))
+    for raised in (error, wrapped):
+        failure = from_exception(raised)
+        assert failure.kind == kind
+        assert words in failure.message or raised is wrapped
+        assert "secret text" not in failure.message
+
+
+def test_an_error_in_a_reply_of_status_200():
+    failure = failures.from_error_body({"message": "gone"}, body("gone"))
+    assert (failure.kind, failure.status) == ("malformed", 200)
+    assert "gone" in failure.message
+    inner = failures.from_error_body({"code": 429}, body("slow", code=429))
+    assert (inner.kind, inner.status) == ("rate_limited", 429)
+
+
+def test_clean_scrubs_before_it_cuts_and_keeps_one_line():
+    key = "Zq7plusEquals0123456789"
+    failure = Failure(kind="permanent", message="x" * 490 + f" {key}\n\n tail " + "y" * 900)
+    cleaned = clean(failure, [key]).message
+    assert len(cleaned) == 500
+    assert "\n" not in cleaned
+    assert "Zq7" not in cleaned
+    assert cleaned.endswith("…")
+    short = clean(Failure(kind="permanent", message="a\n b"), []).message
+    assert short == "a b"

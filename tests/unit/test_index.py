@@ -1,0 +1,270 @@
+"""The index: upserts by run id, many processes, and that it can be lost at any time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import msgspec
+import orjson
+import pytest
+
+from evalcore.errors import IndexFileError, RunFolderError
+from evalcore.settings import Settings
+from evalcore.store.headers import header_of
+from evalcore.store.index import (
+    Index,
+    headers_signature,
+    load_headers,
+    open_index,
+    record_run,
+)
+from tests.support import stored_runs
+
+replace = msgspec.structs.replace
+
+
+def header(run_id: str, created_at: str = "", note: str = ""):
+    spec = stored_runs.spec_of(run_id, created_at=created_at, note=note)
+    return header_of(spec, stored_runs.summary_of(spec))
+
+
+@pytest.fixture
+def reports():
+    return []
+
+
+@pytest.fixture
+def index(tmp_path, reports):
+    return Index(tmp_path / "evalboard.json", [tmp_path / "runs"], reports.append)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "shipped"))
+
+
+def test_looking_at_an_empty_store_writes_nothing(index, tmp_path):
+    assert index.headers() == []
+    assert index.get("run-1") is None
+    assert index.cards() == {}
+    assert index.signature() == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_put_is_found_again_newest_first(index):
+    for run_id, day in (("b", "02"), ("c", "03"), ("a", "01")):
+        index.put(header(run_id, f"2026-11-{day}T00:00:00+00:00"))
+    assert [row.run_id for row in index.headers()] == ["c", "b", "a"]
+    assert index.get("b") == header("b", "2026-11-02T00:00:00+00:00")
+
+
+def test_putting_a_run_again_replaces_all_of_its_header(index):
+    index.put(header("a", note="first"))
+    index.put(header("a"))
+    assert index.get("a").note == ""
+    assert len(index.headers()) == 1
+
+
+def test_a_removed_run_is_gone_and_an_unknown_one_is_no_error(index):
+    index.put(header("a"))
+    index.remove("a")
+    index.remove("a")
+    assert index.headers() == []
+
+
+def test_a_change_keeps_what_is_known_of_the_other_runs(index):
+    for run_id in ("a", "b"):
+        index.put(header(run_id))
+    known = index.get("a")
+    Index(index.path).put(header("b", note="changed"))
+    assert index.get("b").note == "changed"
+    assert index.get("a") is known, "only the changed header is decoded"
+
+
+def test_two_readers_of_one_file_see_each_other(index, tmp_path):
+    other = Index(index.path)
+    index.put(header("a"))
+    assert other.headers() == index.headers()
+    other.put(header("b"))
+    index.put(header("c"))
+    assert {row.run_id for row in index.headers()} == {"a", "b", "c"}
+    assert index.headers() == other.headers()
+
+
+def test_threads_lose_nothing(index):
+    def put(name: str) -> None:
+        for number in range(20):
+            index.put(header(f"{name}-{number}"))
+
+    threads = [threading.Thread(target=put, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(Index(index.path).headers()) == 80
+
+
+def test_the_signature_changes_with_every_write(index):
+    seen = {index.signature()}
+    for note in ("one", "two"):
+        index.put(header("a", note=note))
+        seen.add(index.signature())
+    index.put_card("openai:small", {"tools": True})
+    seen.add(index.signature())
+    assert len(seen) == 4
+    assert index.signature() == Index(index.path).signature()
+
+
+def test_cards_are_kept_beside_runs_and_cannot_be_changed_from_outside(index):
+    index.put_card("openai:small", {"tools": {"parallel": True}})
+    index.put_card("openai:small", {"tools": {"parallel": False}})
+    index.put(header("a"))
+    index.cards()["openai:small"]["tools"]["parallel"] = "changed"
+    assert (
+        Index(index.path).cards()
+        == index.cards()
+        == {"openai:small": {"tools": {"parallel": False}}}
+    )
+
+
+def test_a_header_above_the_limit_is_refused_and_the_index_unharmed(index):
+    index.put(header("a"))
+    with pytest.raises(IndexFileError, match="limit is 4096"):
+        index.put(replace(header("b"), errors={f"kind-{n}": n for n in range(500)}))
+    assert [row.run_id for row in index.headers()] == ["a"]
+
+
+def test_a_deleted_index_comes_back_equal(index, tmp_path, reports):
+    for number in range(5):
+        folder = stored_runs.finish(tmp_path / "runs", f"run-{number}")
+        index.put(header_of(folder.spec(), folder.summary()))
+    before = index.headers()
+    index.path.unlink()
+    assert index.headers() == before
+    assert orjson.loads(index.path.read_bytes())["runs"].keys() == {h.run_id for h in before}
+    assert "missing" in reports[0]
+    assert "5 finished runs" in reports[0]
+
+
+def test_a_write_into_a_deleted_index_keeps_the_other_runs(index, tmp_path):
+    stored_runs.finish(tmp_path / "runs", "run-1")
+    index.put(header("run-2"))
+    assert {row.run_id for row in index.headers()} == {"run-1", "run-2"}
+
+
+BAD = [
+    b"",
+    b'{"runs": {"a"',
+    b"[1]",
+    b'{"runs":{"a":5}}',
+    b'{"runs":{"a":{"run_id":1}}}',
+    b'{"runs":{"a":{"run_id":tru}}}',
+    b'{"runs":{"a":{"run_id":"\xff"}}}',
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("content", BAD)
+def test_a_corrupt_index_is_moved_aside_and_rebuilt(index, tmp_path, reports, content):
+    stored_runs.finish(tmp_path / "runs", "run-1")
+    index.path.write_bytes(content)
+    assert [row.run_id for row in index.headers()] == ["run-1"]
+    assert (tmp_path / "evalboard.json.corrupt-1").read_bytes() == content
+    assert "evalboard.json.corrupt-1" in reports[0]
+    index.path.write_bytes(content)
+    assert [row.run_id for row in Index(index.path, index.roots).headers()] == ["run-1"]
+    assert (tmp_path / "evalboard.json.corrupt-2").exists()
+
+
+def test_a_write_into_a_corrupt_index_rebuilds_it_first(index, tmp_path, reports):
+    stored_runs.finish(tmp_path / "runs", "run-1")
+    index.path.write_bytes(b'{"runs": {"a"')
+    index.put(header("run-2"))
+    assert {row.run_id for row in index.headers()} == {"run-1", "run-2"}
+    assert len(reports) == 1
+
+
+def test_cards_survive_a_rebuild(index, tmp_path):
+    index.put_card("openai:small", {"tools": True})
+    index.put(header("gone"))
+    stored_runs.finish(tmp_path / "runs", "run-1")
+    assert index.rebuild() == 1
+    assert index.cards() == {"openai:small": {"tools": True}}
+    assert [row.run_id for row in index.headers()] == ["run-1"]
+
+
+def test_broken_folders_are_reported_and_never_fatal(index, tmp_path, reports):
+    runs = tmp_path / "runs"
+    stored_runs.finish(runs, "good")
+    stored_runs.plan(runs, "planned")
+    (stored_runs.finish(runs, "no-spec").path / "spec.json").write_bytes(b"{")
+    stored_runs.finish(runs, "no-summary").summary_path.write_bytes(b"\xff")
+    stored_runs.finish(runs, "renamed").path.rename(runs / "other-name")
+    assert index.rebuild([runs]) == 1
+    assert [row.run_id for row in index.headers()] == ["good"]
+    assert len(reports) == 3
+    for name in ("no-spec", "no-summary", "other-name"):
+        assert any(name in line for line in reports)
+
+
+def test_a_data_folder_that_cannot_be_written_names_the_setting(tmp_path):
+    (tmp_path / "file").touch()
+    index = Index(tmp_path / "file" / "evalboard.json")
+    with pytest.raises(IndexFileError, match="EVALBOARD_DATA"):
+        index.put(header("a"))
+
+
+def test_load_headers_joins_the_writable_and_the_shipped_runs(settings):
+    shipped = settings.run_roots[1]
+    stored_runs.finish(shipped, "old", created_at="2026-01-01")
+    stored_runs.finish(shipped, "both", created_at="2026-02-01")
+    stored_runs.finish(settings.runs_dir, "both", created_at="2026-02-01")
+    record_run(settings, stored_runs.finish(settings.runs_dir, "new", created_at="2026-03-01"))
+    found = {row.run_id: row.shipped for row in load_headers(settings)}
+    assert found == {"new": False, "both": False, "old": True}
+    assert list(found) == ["new", "both", "old"]
+
+
+def test_a_shipped_run_in_the_index_is_still_shipped(settings):
+    stored_runs.finish(settings.run_roots[1], "old")
+    open_index(settings).rebuild(settings.run_roots)
+    assert [(row.run_id, row.shipped) for row in load_headers(settings)] == [("old", True)]
+
+
+def test_shipped_runs_are_shown_without_writing_anything(settings, tmp_path):
+    stored_runs.finish(settings.run_roots[1], "old")
+    assert [row.run_id for row in load_headers(settings)] == ["old"]
+    assert not settings.data_dir.exists()
+
+
+def test_a_change_of_either_root_is_seen(settings):
+    seen = [headers_signature(settings)]
+    assert load_headers(settings) == []
+    record_run(settings, stored_runs.finish(settings.runs_dir, "new"))
+    seen.append(headers_signature(settings))
+    assert len(load_headers(settings)) == 1
+    stored_runs.finish(settings.run_roots[1], "old")
+    seen.append(headers_signature(settings))
+    assert len(load_headers(settings)) == 2
+    assert len(set(seen)) == 3
+    assert headers_signature(settings) == seen[-1]
+
+
+def test_a_run_without_a_summary_cannot_be_recorded(settings):
+    folder = stored_runs.plan(settings.runs_dir, "run-1")
+    with pytest.raises(RunFolderError, match=r"no summary\.json"):
+        record_run(settings, folder)
+
+
+def test_a_hundred_unchanged_runs_are_listed_within_five_milliseconds(settings):
+    for number in range(50):
+        stored_runs.finish(settings.run_roots[1], f"shipped-{number}")
+        stored_runs.finish(settings.runs_dir, f"mine-{number}")
+    assert len(load_headers(settings)) == 100
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        load_headers(settings)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.005

@@ -1,0 +1,117 @@
+"""Flow control: the window grows while all goes well, a refusal paces the starts."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from evalcore.runner.limits import Flow, Pacer, WaitTooLong
+
+FAR = 1e12
+
+
+async def serve(flow: Flow, count: int) -> None:
+    for _ in range(count):
+        await flow.enter(FAR)
+        flow.served()
+        flow.leave()
+
+
+async def test_the_window_doubles_up_to_its_maximum() -> None:
+    flow = Flow(start=2, maximum=10)
+    await serve(flow, 4)
+    assert flow.limit == 4
+    await serve(flow, 100)
+    assert flow.limit == 10
+
+
+async def test_no_more_than_the_window_is_in_flight() -> None:
+    flow = Flow(start=3, maximum=3)
+    seen = []
+
+    async def one() -> None:
+        await flow.enter(FAR)
+        seen.append(flow.in_flight)
+        await asyncio.sleep(0.001)
+        flow.leave()
+
+    await asyncio.gather(*(one() for _ in range(20)))
+    assert max(seen) == 3
+    assert flow.in_flight == 0
+
+
+async def test_a_cancelled_waiter_passes_its_turn_on() -> None:
+    flow = Flow(start=1, maximum=1)
+    await flow.enter(FAR)
+    first, second = (asyncio.create_task(flow.enter(FAR)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    flow.leave()
+    assert await asyncio.wait_for(second, 1) > 0
+
+
+async def test_a_refusal_ends_the_growth_and_paces_the_starts() -> None:
+    flow = Flow(start=8, maximum=64)
+    started = [await flow.enter(FAR) for _ in range(8)]
+    for _ in range(7):
+        flow.served()
+    flow.refuse(started[7], None)
+    for _ in range(8):
+        flow.leave()
+    before = flow.limit
+    await serve(flow, 3)
+    assert flow.limit == before
+    assert flow.refused == 1
+    assert flow._pacer.rate is not None
+
+
+async def test_refusals_of_older_requests_do_not_cut_twice() -> None:
+    flow = Flow(start=8, maximum=64)
+    started = [await flow.enter(FAR) for _ in range(8)]
+    flow.served()
+    flow.refuse(started[0], None)
+    rate = flow._pacer.rate
+    flow.refuse(started[1], None)
+    assert flow._pacer.rate == rate
+
+
+async def test_a_long_retry_after_stops_everybody() -> None:
+    loop = asyncio.get_running_loop()
+    flow = Flow(start=4, maximum=4)
+    flow.refuse(await flow.enter(FAR), 30.0)
+    flow.leave()
+    with pytest.raises(WaitTooLong) as caught:
+        await flow.enter(loop.time() + 5)
+    assert 29 < caught.value.seconds <= 30
+    assert flow.in_flight == 0
+
+
+async def test_failures_in_a_row_halve_the_window_and_success_forgives() -> None:
+    flow = Flow(start=8, maximum=8)
+    for _ in range(3):
+        flow.fail()
+    assert flow.limit == 4
+    flow.fail()
+    flow.fail()
+    await serve(flow, 1)
+    flow.fail()
+    assert flow.limit == 4
+    for _ in range(50):
+        flow.fail()
+    assert flow.limit == 1
+
+
+async def test_a_known_limit_is_kept_from_the_start() -> None:
+    flow = Flow(start=50, maximum=50, requests_per_minute=60 * 100)
+    began = asyncio.get_running_loop().time()
+    await serve(flow, 21)
+    assert asyncio.get_running_loop().time() - began >= 0.19
+
+
+async def test_tokens_are_paced_by_their_number() -> None:
+    pacer = Pacer(1000.0)
+    began = asyncio.get_running_loop().time()
+    await pacer.wait(100)
+    await pacer.wait(1)
+    assert 0.09 <= asyncio.get_running_loop().time() - began < 0.3

@@ -1,0 +1,398 @@
+"""`openai:` targets against the loopback server: what is sent, what is read, what each fault is."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+
+import pytest
+
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, ToolCall, Usage
+from evalcore.secrets import Secrets
+from evalcore.settings import Endpoint, Settings
+from evalcore.targets.openai_compatible import create, read_options
+from evalcore.targets.openai_reply import read, split_thought
+from tests.support.loopback_server import serve
+
+KEY = "canary-Zq7x-0123456789-KEY"
+TOOL = {"name": "add", "description": "sum", "parameters": {"type": "object", "properties": {}}}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+async def opened(server):
+    """A function that makes an open target; all are closed afterwards."""
+    made = []
+
+    async def make(options=None, key="openai:loopback-1", settings=None, timeout=5.0):
+        values = {"base_url": server.base_url, "api_key_env": "TEST_KEY", **(options or {})}
+        settings = settings or Settings(request_timeout=timeout)
+        target = create(TargetSpec(key=key, options=values), settings, Secrets({"TEST_KEY": KEY}))
+        made.append(target)
+        await target.open(lambda line: None)
+        return target
+
+    yield make
+    for target in made:
+        await target.close()
+
+
+def ask(text, **more):
+    return GenerationRequest(messages=(Message(role="user", content=text),), **more)
+
+
+def script(body, status=200, **headers):
+    return ask("!reply " + json.dumps({"status": status, "headers": headers, "body": body}))
+
+
+def chat(message, **more):
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    return {"model": "m-1", "choices": [choice | more]}
+
+
+async def failure_of(target, request):
+    with pytest.raises(TargetFailure) as caught:
+        await target.generate(request)
+    return caught.value.failure
+
+
+async def test_a_plain_answer(opened, server):
+    target = await opened()
+    done = await target.generate(ask("Compute 40 + 2"))
+    assert done.text == "42"
+    assert done.finish_reason == "stop"
+    assert done.model == "loopback-1"
+    assert done.usage == Usage(input_tokens=4, output_tokens=7, reasoning_tokens=3, cached_tokens=2)
+    assert 0 < done.latency < 5
+    assert done.sent == {"model": "loopback-1"}
+    assert server.get("/last")["body"] == {
+        "model": "loopback-1",
+        "messages": [{"role": "user", "content": "Compute 40 + 2"}],
+    }
+
+
+async def test_the_key_goes_into_the_header_only(opened, server):
+    target = await opened()
+    done = await target.generate(ask("hello"))
+    head = server.get("/last")["head"]
+    assert f"authorization: bearer {KEY}".lower() in [line.lower() for line in head]
+    assert KEY not in str(done) + repr(target) + str(target.info) + json.dumps(
+        server.get("/last")["body"]
+    )
+
+
+async def test_sampling_of_the_target_wins_over_the_requests(opened, server):
+    target = await opened(
+        {"temperature": "0.5", "max_tokens": "64", "extra_body": '{"top_k": 3}', "stop": "##"}
+    )
+    request = ask("hi", sampling=Sampling(temperature=0.0, seed=7, reasoning_effort="low"))
+    done = await target.generate(request)
+    expected = {
+        "model": "loopback-1",
+        "temperature": 0.5,
+        "max_tokens": 64,
+        "seed": 7,
+        "stop": ["##"],
+        "reasoning_effort": "low",
+        "top_k": 3,
+    }
+    assert done.sent == expected
+    sent = server.get("/last")["body"]
+    assert {name: sent[name] for name in expected} == expected
+
+
+async def test_tools_calls_and_results_are_mapped(opened, server):
+    target = await opened()
+    call = ToolCall(id="c1", name="add", arguments='{"a": 1}')
+    messages = (
+        Message(role="system", content="be brief"),
+        Message(role="user", content="add"),
+        Message(role="assistant", reasoning="secret thoughts", tool_calls=(call,)),
+        Message(role="tool", content="2", tool_call_id="c1"),
+    )
+    done = await target.generate(GenerationRequest(messages=messages, tools=(TOOL,)))
+    assert "tools" not in done.sent
+    sent = server.get("/last")["body"]
+    assert sent["tools"] == [{"type": "function", "function": TOOL}]
+    assert sent["messages"][2] == {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+        ],
+    }
+    assert sent["messages"][3] == {"role": "tool", "content": "2", "tool_call_id": "c1"}
+
+
+async def test_reasoning_goes_back_only_where_the_endpoint_wants_it(opened, server):
+    endpoint = Endpoint(base_url=server.base_url, send_reasoning=True, local=True)
+    settings = Settings(endpoints={"thinker": endpoint})
+    target = await opened({"base_url": ""}, key="openai:thinker/m", settings=settings)
+    messages = (
+        Message(role="user", content="a"),
+        Message(role="assistant", content="b", reasoning="because"),
+        Message(role="user", content="c"),
+    )
+    await target.generate(GenerationRequest(messages=messages, tools=(TOOL,)))
+    assert server.get("/last")["body"]["messages"][1]["reasoning_content"] == "because"
+    await target.generate(GenerationRequest(messages=messages))
+    assert "reasoning_content" not in server.get("/last")["body"]["messages"][1]
+
+
+async def test_a_tool_call_in_the_answer(opened):
+    target = await opened()
+    calls = [
+        {"id": "c9", "type": "function", "function": {"name": "add", "arguments": '{"a": '}},
+        {"function": {"name": "parsed", "arguments": {"b": 2}}},
+    ]
+    reply = chat({"content": None, "tool_calls": calls}, finish_reason="tool_calls")
+    done = await target.generate(script(reply))
+    assert done.tool_calls == (
+        ToolCall(id="c9", name="add", arguments='{"a": '),
+        ToolCall(id="call_1", name="parsed", arguments='{"b": 2}'),
+    )
+    assert (done.text, done.finish_reason) == ("", "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "reasoning"),
+    [
+        ({"content": "a", "reasoning_content": "r"}, "a", "r"),
+        ({"content": "a", "reasoning": "r"}, "a", "r"),
+        ({"content": "<think>\nr\n</think>\n\na"}, "a", "r"),
+        ({"content": "<think>never ended"}, "", "never ended"),
+        ({"content": "opened by the prompt</think>a"}, "opened by the prompt", None),
+        ({"content": "x <think>r</think> y"}, "x <think>r</think> y", ""),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab", ""),
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "r"}]},
+                    {"type": "text", "text": "a"},
+                ]
+            },
+            "a",
+            "r",
+        ),
+        ({"content": None, "refusal": "I will not"}, "I will not", ""),
+        ({"content": None}, "", ""),
+        ({"content": ""}, "", ""),
+    ],
+    ids=range(11),
+)
+async def test_answer_and_reasoning_are_told_apart(opened, message, text, reasoning):
+    done = await (await opened()).generate(script(chat(message)))
+    if reasoning is None:  # the thought was opened in the prompt
+        assert (done.text, done.reasoning) == ("a", text)
+    else:
+        assert (done.text, done.reasoning) == (text, reasoning)
+
+
+def test_split_thought_takes_only_the_first():
+    assert split_thought("<think>a</think>b<think>c</think>") == ("a", "b<think>c</think>")
+    assert split_thought("no thought") == ("", "no thought")
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, "many", {"prompt_tokens": "5", "completion_tokens": -1}, {"prompt_tokens": True}],
+)
+async def test_odd_usage_is_unknown_and_no_error(opened, usage):
+    done = await (await opened()).generate(script(chat({"content": "a"}) | {"usage": usage}))
+    assert done.usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "status"),
+    [
+        ("429", "rate_limited", 429),
+        ("429-retry-after", "rate_limited", 429),
+        ("500", "retryable", 500),
+        ("503", "retryable", 503),
+        ("400", "permanent", 400),
+        ("malformed", "malformed", 200),
+        ("html", "malformed", 200),
+        ("error-body", "malformed", 200),
+        ("no-choices", "malformed", 200),
+        ("cut", "malformed", None),
+        ("reset", "retryable", None),
+        ("close", "retryable", None),
+        ("stall", "retryable", None),
+        ("unparsable", "model_output", 500),
+    ],
+)
+async def test_each_fault_has_its_kind_and_the_target_goes_on(opened, fault, kind, status):
+    target = await opened(timeout=0.4 if fault == "stall" else 5.0)
+    failure = await failure_of(target, ask(f"!fault {fault}"))
+    assert (failure.kind, failure.status) == (kind, status)
+    assert failure.message
+    assert failure.retry_after == (0.05 if fault == "429-retry-after" else None)
+    assert (await target.generate(ask("Compute 1 + 1"))).text == "2"
+
+
+@pytest.mark.parametrize("fault", ["empty", "null"])
+async def test_an_empty_answer_is_an_answer(opened, fault):
+    done = await (await opened()).generate(ask(f"!fault {fault}"))
+    assert (done.text, done.tool_calls) == ("", ())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        chat({"content": 5}),
+        chat({"content": {"a": 1}}),
+        chat({"content": "a", "tool_calls": [5]}),
+        chat({"content": "a", "tool_calls": [{"id": "x"}]}),
+        {"choices": [{"message": "text"}]},
+        {"choices": ["text"]},
+        {"choices": "text"},
+        {"choices": None, "error": None},
+        [],
+        "",
+        "[" * 50_000,
+    ],
+    ids=range(11),
+)
+async def test_replies_of_the_wrong_shape_are_malformed(opened, body):
+    assert (await failure_of(await opened(), script(body))).kind == "malformed"
+
+
+def test_bytes_that_are_no_utf8_are_malformed():
+    assert read(b'{"a": "\xff\xfe"}', {}, 0.0).kind == "malformed"
+
+
+async def test_connection_refused_is_retryable(opened):
+    target = await opened({"base_url": "http://127.0.0.1:9/v1"})
+    failure = await failure_of(target, ask("hi"))
+    assert failure.kind == "retryable"
+    assert "is it running" in failure.message
+
+
+async def test_a_refused_limit_is_sent_by_its_other_name_from_then_on(opened, server):
+    target = await opened({"max_tokens": 9})
+    done = await target.generate(ask("!refuse max_tokens"))
+    assert done.sent["max_completion_tokens"] == 9
+    assert "max_tokens" not in done.sent
+    assert done.attempts == 2
+    before = server.stats()["requests"]
+    again = await target.generate(ask("hi"))
+    assert again.attempts == 1
+    assert again.sent["max_completion_tokens"] == 9
+    assert server.stats()["requests"] == before + 1
+    assert target.info.card["token_field"] == "max_completion_tokens"
+
+
+async def test_refused_sampling_is_dropped_and_said(opened):
+    target = await opened({"temperature": 0, "seed": 1, "max_tokens": 5})
+    done = await target.generate(ask("!refuse temperature seed max_tokens"))
+    assert done.sent == {"model": "loopback-1", "max_completion_tokens": 5}
+    assert done.attempts == 4
+    assert target.info.card["dropped"] == ["seed", "temperature"]
+
+
+async def test_a_limit_refused_by_both_names_is_an_error(opened):
+    target = await opened({"max_tokens": 9})
+    failure = await failure_of(target, ask("!refuse max_tokens max_completion_tokens"))
+    assert (failure.kind, failure.status) == ("permanent", 400)
+
+
+async def test_a_wrong_value_is_an_error_and_is_not_dropped(opened):
+    target = await opened({"temperature": 9})
+    reply = script({"error": {"message": "temperature must be between 0 and 2"}}, status=400)
+    assert (await failure_of(target, reply)).kind == "permanent"
+    assert target.info.card["dropped"] == []
+
+
+async def test_a_parameter_forced_by_extra_body_does_not_loop(opened):
+    target = await opened({"extra_body": {"temperature": 1}})
+    failure = await failure_of(target, ask("!refuse temperature"))
+    assert failure.kind == "permanent"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 500, 429])
+async def test_the_key_never_leaks_from_a_failing_request(opened, caplog, status):
+    caplog.set_level(logging.INFO)
+    target = await opened()
+    echo = script({"error": {"message": f"bad key {KEY} in Bearer {KEY}"}}, status=status)
+    with pytest.raises(TargetFailure) as caught:
+        await target.generate(echo)
+    error = caught.value
+    assert "[key removed]" in error.failure.message
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    shown = "".join(traceback.format_exception(error)) + repr(vars(error)) + caplog.text
+    assert KEY not in shown
+    if status in (401, 403):
+        assert "TEST_KEY" in error.failure.message
+
+
+async def test_a_missing_key_names_the_variable(server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    target = create(TargetSpec(key="openai:gpt-5.5"), Settings(), Secrets())
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        await target.open(lambda line: None)
+
+
+@pytest.mark.parametrize("key", ["two words", "caf\u00e9-key-12345", "line\nbreak"])
+async def test_a_key_that_cannot_be_one_is_refused_without_repeating_it(server, key):
+    spec = TargetSpec(key="openai:m", options={"base_url": server.base_url, "api_key_env": "K"})
+    target = create(spec, Settings(), Secrets({"K": key}))
+    with pytest.raises(UsageError, match="variable K") as caught:
+        await target.open(lambda line: None)
+    assert key not in str(caught.value)
+
+
+async def test_a_local_server_needs_no_key(server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    spec = TargetSpec(key="openai:m", options={"base_url": server.base_url})
+    target = create(spec, Settings(), Secrets())
+    await target.open(lambda line: None)
+    assert (await target.generate(ask("Compute 1 + 2"))).text == "3"
+    await target.close()
+    await target.close()
+
+
+async def test_the_organization_of_the_environment_is_told_to_nobody_else(
+    opened, server, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-secret")
+    await (await opened()).generate(ask("hi"))
+    assert "secret" not in " ".join(server.get("/last")["head"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"api_key": "sk-0123456789"}, "unknown option 'api_key'"),
+        ({"temperature": "warm"}, "temperature"),
+        ({"max_tokens": "many"}, "max_tokens"),
+        ({"extra_body": "no json"}, "extra_body"),
+    ],
+)
+def test_bad_options_are_named_and_their_values_not_repeated(options, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        read_options(TargetSpec(key="openai:m", options=options))
+    assert str(next(iter(options.values()))) not in str(caught.value)
+
+
+def test_stop_is_a_list_or_one_text():
+    for given, read_as in (("##", ("##",)), ('["a", "b"]', ("a", "b")), ("5", ("5",))):
+        options = read_options(TargetSpec(key="openai:m", options={"stop": given}))
+        assert options.stop == read_as
+
+
+def test_the_revision_tells_endpoints_and_options_apart():
+    def revision(key, **options):
+        return create(TargetSpec(key=key, options=options), Settings(), Secrets()).info.revision
+
+    assert revision("openai:m") == revision("openai:m")
+    assert len({revision("openai:m"), revision("openai:n"), revision("openai:m", seed=1)}) == 3
+    assert revision("openai:vllm/m") != revision("openai:m")

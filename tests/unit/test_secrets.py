@@ -1,0 +1,99 @@
+"""Keys come from memory or the environment, and no text that passed `scrub` holds one."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
+
+from evalcore.secrets import Secrets, scrub
+
+KEY = "Zq7/plus+equals=slash-0123456789"
+
+
+def test_a_typed_key_wins_over_the_environment(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "from-environment")
+    assert Secrets().get("SOME_KEY") == "from-environment"
+    assert Secrets({"SOME_KEY": "typed"}).get("SOME_KEY") == "typed"
+    assert Secrets({"SOME_KEY": ""}).get("SOME_KEY") == "from-environment"
+
+
+def test_an_empty_or_absent_key_is_none(monkeypatch):
+    monkeypatch.setenv("EMPTY_KEY", "")
+    monkeypatch.delenv("ABSENT_KEY", raising=False)
+    assert Secrets().get("EMPTY_KEY") is None
+    assert not Secrets().has("ABSENT_KEY")
+
+
+def test_only_typed_keys_go_through_the_pipe(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "from-environment")
+    secrets = Secrets({"TYPED_KEY": KEY})
+    assert secrets.to_pipe() == {"TYPED_KEY": KEY}
+
+
+def test_repr_names_variables_and_no_values():
+    shown = repr(Secrets({"TYPED_KEY": KEY}))
+    assert "TYPED_KEY" in shown
+    assert KEY not in shown
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KEY,
+        quote(KEY, safe=""),
+        json.dumps({"key": KEY}),
+        "Authorization: Basic " + base64.b64encode(f":{KEY}".encode()).decode(),
+        base64.b64encode(KEY.encode()).decode(),
+        f"https://host/v1?key={quote(KEY)}&x=1",
+    ],
+    ids=["plain", "url", "json", "basic", "base64", "query"],
+)
+def test_a_known_key_is_removed_in_every_encoding(form):
+    cleaned = scrub(f"before {form} after", [KEY])
+    assert KEY not in cleaned
+    assert quote(KEY, safe="") not in cleaned
+    assert base64.b64encode(KEY.encode()).decode().rstrip("=") not in cleaned
+    assert cleaned.startswith("before ")
+    assert cleaned.endswith(" after")
+
+
+def test_a_key_read_with_a_line_end_is_removed_without_it():
+    assert scrub(f"sent {KEY}!", [KEY + "\n"]) == "sent [key removed]!"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-proj-abcdefghijklmnop",
+        "Incorrect key sk-proj-****************wxyz",
+        "hf_AbCdEfGhIjKlMnOpQr",
+        "AIzaSyD-1234567890abcdef",
+        "Authorization: Bearer abcdefghijklmnop",
+        "authorization: basic dXNlcjpwYXNzd29yZA==",
+        '"api_key": "0123456789abcdef"',
+        "x-api-key: 0123456789abcdef",
+        "API key = 0123456789abcdef",
+    ],
+)
+def test_what_looks_like_a_key_is_removed_though_unknown(text):
+    cleaned = scrub(text)
+    assert "[key removed]" in cleaned
+    for secret in ("abcdefghijkl", "wxyz", "AbCdEf", "1234567890", "dXNlcjpw", "0123456789"):
+        assert secret not in cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "set the environment variable OPENAI_API_KEY",
+        "API key authentication failed for this organization",
+        "a risk-averse-behaviour of the task-scheduler",
+        "the option api_key_env names a variable",
+        "SELECT key FROM api_keys WHERE id = 1",
+    ],
+)
+def test_plain_words_are_left_alone(text):
+    assert scrub(text, [None, "", "abc"]) == text
