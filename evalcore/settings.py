@@ -58,8 +58,6 @@ class Settings(Record, frozen=True):
     max_attempts: int = 5
     retry_base: float = 0.5
     retry_cap: float = 30.0
-    stall_timeout: float = 60.0
-    launch: str = "open"
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
 

@@ -257,6 +257,9 @@ class _Execution:
             verdict = self.verdicts.get(place)
             if verdict is None or verdict.outcome not in ("passed", "failed"):
                 verdict = await verdict_on(job.benchmark, sample, episode)
+                if job.key != sample.key:  # where readers find the episode of this verdict
+                    details = {**verdict.details, "generation": job.key}
+                    verdict = msgspec.structs.replace(verdict, details=details)
                 self.scores.append(StoredVerdict(benchmark=job.benchmark.key, verdict=verdict))
             self.tracker.verdict(verdict)
 

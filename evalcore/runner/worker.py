@@ -26,6 +26,8 @@ from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.run_folder import RunFolder
 
+_LOOK = 2.0  # seconds: a page that looks whether a worker lives holds the lock for an instant
+
 
 def work(
     folder: RunFolder,
@@ -36,7 +38,7 @@ def work(
     listen: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
     """Execute under the lock and enter the result into the index; raises RunBusy."""
-    lock = FileLock(folder.lock_path, timeout=0)
+    lock = FileLock(folder.lock_path, timeout=_LOOK)
     try:
         lock.acquire()
     except Timeout:
