@@ -9,7 +9,6 @@ of them, token counts are integers and None means "not reported".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
@@ -395,14 +394,6 @@ class Progress(Record, frozen=True):
     started_at: str = ""
     at: str = ""
     message: str = ""
-
-
-def merge(*mappings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Later mappings win; None counts as empty."""
-    merged: dict[str, Any] = {}
-    for mapping in mappings:
-        merged.update(mapping or {})
-    return merged
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")

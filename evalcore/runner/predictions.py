@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore import catalog
+from evalcore import catalog, jsonl
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.errors import DatasetError, UsageError
 from evalcore.records import Episode, Record, Sample, Verdict
@@ -94,19 +94,7 @@ def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
 
 
 def _read(path: Path, metric: str) -> Iterator[Prediction]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(path, None, "", f"cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DatasetError(path, number, "", f"is not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise DatasetError(path, number, "", "is not a JSON object")
+    for number, row in jsonl.rows(path):
         for field in ("id", "prediction"):
             if field not in row:
                 raise DatasetError(path, number, field, "is missing")

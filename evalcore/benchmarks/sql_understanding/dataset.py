@@ -7,12 +7,11 @@ cases are MySQL. Ours add dialect, order_matters, provenance and counterexamples
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from evalcore import jsonl
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, UsageError
 from evalcore.records import Sample
@@ -41,7 +40,7 @@ def load(source: DatasetSource, mode: str) -> list[Sample]:
     """
     samples: dict[str, Sample] = {}
     for path in _files(source):
-        for number, row in _rows(path):
+        for number, row in jsonl.rows(path):
             sample = _sample(path, number, row, mode)
             if source.metrics and sample.metric not in source.metrics:
                 continue
@@ -64,23 +63,6 @@ def _files(source: DatasetSource) -> list[Path]:
         names = ", ".join(path.name for path in files)
         raise DatasetError(place, None, "", f"holds none of: {names}")
     return found
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(path, None, "", f"cannot be read as UTF-8 text: {error}") from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DatasetError(path, number, "", f"is not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise DatasetError(path, number, "", "is not a JSON object")
-        yield number, row
 
 
 def _sample(path: Path, number: int, row: dict[str, Any], mode: str) -> Sample:
