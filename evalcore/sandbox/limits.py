@@ -4,7 +4,7 @@
 |---|---|
 | NOFILE | no file, socket or pipe can be opened any more; those that are open stay so |
 | FSIZE 0 | no file can grow, whoever opened it |
-| NPROC 0 | no process or thread can be started (Linux; not enforced for root, nor elsewhere) |
+| NPROC 0 | no process or thread can be started (does not bind root, and is then not named) |
 | AS | address space: what is used now plus `memory_bytes` |
 | CORE 0 | a crash leaves no memory image |
 | CPU | seconds of processor time, renewed per request by `renew_cpu` |
@@ -40,7 +40,8 @@ def apply_limits(memory_bytes: int) -> tuple[str, ...]:
         "NPROC": 0,
         "NOFILE": _lowest_free_descriptor(),
     }
-    return tuple(name for name, value in wanted.items() if _set(name, value))
+    set_here = [name for name, value in wanted.items() if _set(name, value)]
+    return tuple(name for name in set_here if name != "NPROC" or os.geteuid() != 0)
 
 
 def renew_cpu(seconds: float) -> None:

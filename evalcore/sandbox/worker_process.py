@@ -110,13 +110,13 @@ class WorkerProcess:
         self._end()
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="evalcore-")
-        child = self._child = _spawn(self._folder.name)
         try:
+            child = self._child = _spawn(self._folder.name)
             self._hello = from_json(Hello, self._exchange(child, self._start, _START_SECONDS))
-        except WorkerLost as lost:
+        except (OSError, WorkerLost) as problem:
             raise EnvironmentFailure(
-                f"worker process for {self._start.service} does not start: {lost}"
-            ) from lost
+                f"worker process for {self._start.service} does not start: {problem}"
+            ) from problem
         return child
 
     def _exchange(self, child: subprocess.Popen[bytes], message: Any, seconds: float) -> bytes:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from evalcore.sqlkit.cells import CellRules, Row, tolerance
 
-
 #: Rounding must never cut between two rows that `CellRules.same` would accept.
 _SLACK = 1 + 1e-9
 

@@ -27,7 +27,7 @@ _TYPES: dict[str, str] = {
     **dict.fromkeys(("GRANT", "REVOKE"), "DCL"),
     **dict.fromkeys(("BEGIN", "COMMIT", "SAVEPOINT", "ROLLBACK"), "TCL"),
 }
-_BY_TREE: tuple[tuple[type[exp.Expression], str], ...] = (
+_BY_TREE: tuple[tuple[type[exp.Expr], str], ...] = (
     (exp.Insert, "INSERT"),
     (exp.Update, "UPDATE"),
     (exp.Delete, "DELETE"),

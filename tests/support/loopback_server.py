@@ -30,6 +30,7 @@ from tests.support.replies import FAULTS, Fault, error, http, prompt_hash, text_
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BURST = 20.0
+ECHO = "echo"
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,13 @@ class State:
             and faulty(name, options.share)
             and (not options.attempts or self.prompts[name] <= options.attempts)
         )
+
+    def fault(self) -> Fault:
+        """The fault of the command line; `echo` repeats the header that holds the key."""
+        if self.options.fault != ECHO:
+            return FAULTS[self.options.fault]
+        sent = [line for line in self.last["head"] if line.lower().startswith("authorization")]
+        return Fault(error(401, f"these credentials are not known: {' '.join(sent)}"))
 
 
 def faulty(name: str, share: float) -> bool:
@@ -161,7 +169,7 @@ class Connection(asyncio.Protocol):
         self.state.prompts[name] += 1
         if self.state.hit(name):
             self.state.faulted += 1
-            return FAULTS[self.state.options.fault]
+            return self.state.fault()
         if prompt.startswith("!"):
             return scripted(prompt, request, self.state.prompts[name])
         return Fault(text_reply(prompt))
@@ -275,8 +283,9 @@ def main() -> None:
     values = vars(parser.parse_args())
     while_stdin = values.pop("while_stdin")
     given = Options(**values)
-    if given.fault and given.fault not in FAULTS:
-        parser.error(f"unknown fault {given.fault!r}; known: {', '.join(FAULTS)}")
+    known = ("", ECHO, *FAULTS)
+    if given.fault not in known:
+        parser.error(f"unknown fault {given.fault!r}; known: {', '.join(known[1:])}")
     asyncio.run(run(given, while_stdin))
 
 

@@ -18,11 +18,14 @@ class Probe:
     about = {"kind": "probe"}
 
     def __init__(self) -> None:
-        self._libc = ctypes.CDLL(None)
+        libc = ctypes.CDLL(None)
+        # Looked up now: what is tested is the kernel's answer, not the interpreter's.
+        opening, making, piping, dying = libc.open, libc.socket, libc.pipe, libc["raise"]
+        pair = (ctypes.c_int * 2)()
         self._actions: dict[str, Callable[[Any], Any]] = {
             "echo": lambda value: value,
             "environment": lambda _: dict(os.environ),
-            "folder": lambda _: os.getcwd(),
+            "folder": lambda _: str(Path.cwd()),
             "stderr": lambda text: print(text, file=sys.stderr),
             "stdout": lambda text: print(text, flush=True),
             "open": lambda path: Path(path).read_text(),
@@ -31,14 +34,14 @@ class Probe:
             "run": lambda argument: subprocess.run([argument], check=True),
             "system": lambda argument: os.system(argument),
             "thread": lambda _: threading.Thread(target=print).start(),
-            "native open": lambda path: self._libc.open(path.encode(), os.O_RDONLY),
-            "native socket": lambda _: self._libc.socket(2, 1, 0),
-            "native pipe": lambda _: self._libc.pipe((ctypes.c_int * 2)()),
+            "native open": lambda path: opening(path.encode(), os.O_RDONLY),
+            "native socket": lambda _: making(2, 1, 0),
+            "native pipe": lambda _: piping(pair),
             "memory": lambda size: len(bytearray(size)),
             "sleep": time.sleep,
             "spin": lambda _: self._spin(),
             "exit": lambda status: os._exit(status),
-            "crash": lambda _: os.kill(os.getpid(), 11),
+            "crash": lambda _: dying(11),
             "long": lambda size: "x" * size,
             "raise": lambda text: int(text),
         }

@@ -57,7 +57,7 @@ MALFORMED = [
     ("SELEC 1", "sqlite", "Unexpected token"),
     ("garbage", "mysql", "no statement"),
     ("a + 1", "sqlite", "no statement"),
-    ("SELECT 'a", "mysql", "Missing ' from"),
+    ("SELECT 'a", "mysql", "Error tokenizing"),
     ("SELECT (1", "postgres", "Expecting \\)"),
     ("", "mysql", "there is no statement"),
     ("-- only a comment", "mysql", "there is no statement"),

@@ -2,7 +2,7 @@
 
 The authorizer names what is allowed, so a feature nobody thought of is refused. The progress
 handler stops a statement between two steps of the engine; a single step that never ends (a huge
-printf) is stopped by the parent's kill. Lengths, depths and pages are capped by SQLite's own limits.
+printf) is stopped by the parent's kill. SQLite's own limits cap lengths, depths and pages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
-from evalcore.records import merge
 from evalcore.sqlkit.engines.backend import Backend, Outcome, fetch_table
 from evalcore.sqlkit.engines.base import Limits, Status
 from evalcore.sqlkit.table import ResultTable
@@ -76,7 +75,7 @@ class SqliteBackend(Backend[sqlite3.Connection]):
             connection.execute("PRAGMA trusted_schema = OFF")
             pages = self.limits.memory_mb * 500_000 // _PAGE  # half, as the rest is for results
             connection.execute(f"PRAGMA max_page_count = {pages}")
-            for name, value in merge(_LIMITS, {"LENGTH": self.limits.bytes}).items():
+            for name, value in (_LIMITS | {"LENGTH": self.limits.bytes}).items():
                 connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{name}"), value)
             connection.set_authorizer(_authorize)
             connection.set_progress_handler(
