@@ -132,9 +132,9 @@ class Flow:
             self._first_served = self._first_served or now
         self._served.append(now)
         self._forget(now)
-        if self._last_cut < 0:
+        if self._last_cut < 0 or self._pacer.rate is None:
             self._grow()
-        elif self._pacer.rate is not None:
+        else:
             self._creep(now)
 
     def _forget(self, now: float) -> None:
@@ -152,7 +152,8 @@ class Flow:
         if passed < 0.1 or self._pacer.rate is None:
             return
         self._last_creep = now
-        rate = self._pacer.rate * (1 + _CREEP * passed)
+        calm = now - self._last_cut  # the longer nothing is refused, the bolder
+        rate = self._pacer.rate * (1 + _CREEP * passed * (1 + calm))
         self._pacer.rate = min(rate, self._ceiling) if self._ceiling else rate
         self.window = min(self.window + passed * 4, float(self.maximum))
 

@@ -125,7 +125,7 @@ class OpenAICompatible:
             kind="endpoint",
             title=f"{place.model} ({endpoint.title or place.name})",
             max_in_flight=256,
-            start_in_flight=16,
+            start_in_flight=8,
             revision=content_hash([endpoint.base_url, place.model, spec.options]),
             cacheable=True,
             card={

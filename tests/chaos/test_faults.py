@@ -90,10 +90,8 @@ def run_against(
     tmp_path: Path, fault: str, share: str, attempts: int
 ) -> tuple[RunSummary, list[Verdict], set[str]]:
     """The summary, all verdicts, and the ids of the samples that the fault hit."""
-    options, samples = (
-        Options(fault=fault, share=SHARES[share], attempts=attempts),
-        size(fault, share),
-    )
+    options = Options(fault=fault, share=SHARES[share], attempts=attempts)
+    samples = size(fault, share)
     with serve(options) as server:
         folder = new_run(tmp_path, server, fault, samples)
         summary = work(folder, settings_for(tmp_path), Secrets())

@@ -61,7 +61,11 @@ def sample_of(name: str) -> Sample:
     return Sample(
         metric=METRIC,
         id=name,
-        input={"dialect": "sqlite", "schema": ["CREATE TABLE t (a INT);"], "sql": "SELECT * FROM t"},
+        input={
+            "dialect": "sqlite",
+            "schema": ["CREATE TABLE t (a INT);"],
+            "sql": "SELECT * FROM t",
+        },
         reference={"expected": {"columns": ["a"], "rows": [[1]]}},
         difficulty=2,
         meta={"provenance": {"engine": "sqlite 3.40.1"}},

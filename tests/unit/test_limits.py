@@ -66,6 +66,17 @@ async def test_a_refusal_ends_the_growth_and_paces_the_starts() -> None:
     assert flow._pacer.rate is not None
 
 
+async def test_a_flow_refused_before_it_served_anything_recovers() -> None:
+    flow = Flow(start=8, maximum=64)
+    for _ in range(6):
+        flow.refuse(await flow.enter(FAR), None)
+        flow.leave()
+        await asyncio.sleep(0.001)
+    assert flow.limit == 1
+    await serve(flow, 300)
+    assert flow.limit == 64
+
+
 async def test_refusals_of_older_requests_do_not_cut_twice() -> None:
     flow = Flow(start=8, maximum=64)
     started = [await flow.enter(FAR) for _ in range(8)]

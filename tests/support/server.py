@@ -1,0 +1,71 @@
+"""The app as people start it: `streamlit run app.py` in a process of its own, on a free port."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+START_UP = 60.0  # seconds
+
+
+class Served(NamedTuple):
+    """A running server and its data folder."""
+
+    url: str
+    data: Path
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[Served]:
+    """A server that has had no visitor yet, with an empty store and no shipped runs."""
+    data = folder / "data"
+    (data / "runs").mkdir(parents=True)
+    port = _free_port()
+    environment = os.environ | {
+        "EVALBOARD_DATA": str(data),
+        "EVALBOARD_SHIPPED": str(folder / "none"),
+    }
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            url = f"http://localhost:{port}"
+            _wait(url, process, log)
+            yield Served(url, data)
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait(url: str, process: subprocess.Popen, log: Path) -> None:
+    until = time.monotonic() + START_UP
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/api/v1/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"the server did not come up: {log.read_text()}")
