@@ -145,11 +145,17 @@ def score_against_cost(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.La
     """
     rows = _scored(frame[["name", "score", "low", "high", "cost"]], "score", "cost")
     rows = rows[rows["cost"] > 0].reset_index(drop=True)
-    x, domain = _cost_axis(rows["cost"], labels["cost"]), _around(rows)
+    ticks, domain = _ticks(rows["cost"]), _around(rows)
+    x = alt.X(
+        "cost:Q",
+        title=labels["cost"],
+        scale=alt.Scale(type="log", domain=[ticks[0], ticks[-1]]),
+        axis=alt.Axis(values=ticks, format="$~g"),
+    )
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=domain))
     best = pareto(rows)
     named = _with_room(best, _NAME_ROOM * (domain[1] - domain[0]))
-    dear = named["cost"] > math.sqrt(rows["cost"].min() * rows["cost"].max())
+    dear = named["cost"] > math.sqrt(ticks[0] * ticks[-1])
     line = alt.Chart(best).mark_line(color=BEST, interpolate="step-after", strokeDash=[4, 3])
     spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(color=SCORE, opacity=0.45)
     points = alt.Chart(rows).mark_point(color=SCORE, filled=True, size=80, opacity=1)
@@ -170,17 +176,20 @@ def score_against_cost(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.La
 
 def _names(rows: pd.DataFrame, align: Literal["left", "right"], shift: int) -> alt.Chart:
     """Names above their points, to the side where the plot has more room."""
-    return alt.Chart(rows).mark_text(align=align, dx=shift, dy=-9, fontSize=12, color=MUTED)
+    chart = alt.Chart(rows)
+    return chart.mark_text(  # type: ignore[no-any-return]
+        align=align, dx=shift, dy=-9, fontSize=12, color=MUTED
+    )
 
 
-def _cost_axis(costs: pd.Series[float], title: str) -> alt.X:
-    """Whole decades around the costs, with a tick at 1 and 3 of each."""
-    low = math.floor(math.log10(costs.min())) if len(costs) else 0
-    high = math.ceil(math.log10(costs.max())) if len(costs) else 1
-    ticks = [digit * 10.0**power for power in range(low, high + 1) for digit in (1, 3)]
-    domain = [10.0**low, 10.0 ** max(high, low + 1)]
-    axis = alt.Axis(values=[tick for tick in ticks if tick <= domain[1]], format="$~g")
-    return alt.X("cost:Q", title=title, scale=alt.Scale(type="log", domain=domain), axis=axis)
+def _ticks(costs: pd.Series[float]) -> list[float]:
+    """1 and 3 of every decade, from the last at or below the costs to the first at or above."""
+    if costs.empty:
+        return [1.0, 3.0]
+    powers = range(math.floor(math.log10(costs.min())), math.ceil(math.log10(costs.max())) + 1)
+    ticks = [digit * 10.0**power for power in powers for digit in (1, 3)]
+    first = max(tick for tick in ticks if tick <= costs.min())
+    return [tick for tick in ticks if tick >= first and tick / 3.4 < costs.max()]
 
 
 def _around(rows: pd.DataFrame) -> list[float]:
@@ -209,14 +218,15 @@ def trend(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     `frame`: date (datetime), score, low, high, series, run_id; `labels`: date, score, series, run.
     """
     rows = _scored(frame, "score", "date")
-    x = alt.X("date:T", title=labels["date"])
+    x = alt.X("date:T", title=None, axis=alt.Axis(format="%Y-%m-%d", tickCount=6))
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))
-    colour = alt.Color("series:N", title=labels["series"])
+    legend = alt.Legend(orient="bottom") if rows["series"].nunique() > 1 else None
+    colour = alt.Color("series:N", title=None, legend=legend)
     base = alt.Chart(rows).encode(x=x, color=colour)
     spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(strokeWidth=2, opacity=0.5)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         y=y,
-        shape=alt.Shape("series:N", title=labels["series"]),
+        shape=alt.Shape("series:N", title=None, legend=legend),
         tooltip=[
             alt.Tooltip("series:N", title=labels["series"]),
             alt.Tooltip("score:Q", title=labels["score"], format=".1f"),

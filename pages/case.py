@@ -50,9 +50,7 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
         st.subheader(tr("case.answer"), anchor=False)
         case_parts.answer(view, tr)
         case_parts.reference(view, tr)
-    if view.verdict and view.verdict.evidence:
-        st.subheader(tr("case.evidence"), anchor=False)
-        case_parts.sections(view, tr)
+    case_parts.sections(view, tr)
     case_parts.prompt_and_transcript(view.episode, tr)
     case_parts.facts(view, tr)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -40,13 +41,20 @@ def page() -> None:
         benchmarks=cases.benchmarks,
         target_options=target.options,
         metrics=cases.subset,
-        dataset=cases.dataset,
+        dataset=cases.dataset or "",
         options=cases.options,
         **amount._asdict(),
     )
     with side, st.container(border=True):
+        wrong = problems(
+            request,
+            missing,
+            cases.metrics,
+            Path(current.datasets),
+            own_dataset=cases.dataset is not None,
+        )
+        st.subheader(tr("launch.not_ready" if wrong else "launch.ready"), anchor=False)
         _summary(request, tr)
-        wrong = problems(request, missing, cases.metrics)
         for problem in wrong:
             values = {name: escape(value, 200) for name, value in problem.values.items()}
             st.warning(tr(problem.key, **values), icon=":material/edit:")
@@ -64,7 +72,6 @@ def _keys(target: launch_target.ChosenTarget, current: Settings, tr: Translate) 
 
 
 def _summary(request: RunRequest, tr: Translate) -> None:
-    st.subheader(tr("launch.ready"), anchor=False)
     st.text(request.target)
     most = request.max_samples
     st.caption(

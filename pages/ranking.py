@@ -10,6 +10,7 @@ from evalcore.errors import EvalboardError
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.ranking_views import fitting
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
@@ -58,12 +59,11 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         )
         frame = shared.frame(current, board, order)
         kinds = _kinds(frame, tr)
-    cases = sum(column.samples for column in board.columns.values())
-    explanation.caption(tr("ranking.about", count=cases))
-    fitting = _fitting(frame, text, kinds)
-    _ranked(frame, fitting, board, tr)
-    _unranked(fitting, board, tr)
-    _beyond(fitting, headers, board, order, tr)
+    explanation.caption(tr("ranking.about", board=escape(shared.board_title(board, tr), 200)))
+    found = fitting(frame, text, kinds)
+    _ranked(frame, found, board, tr)
+    _unranked(found, board, tr)
+    _beyond(found, headers, board, order, tr)
 
 
 def _order(board: Board, tr: Translate) -> str:
@@ -94,17 +94,9 @@ def _kinds(frame: pd.DataFrame, tr: Translate) -> list[str]:
     )
 
 
-def _fitting(frame: pd.DataFrame, text: str, kinds: list[str]) -> pd.DataFrame:
-    """The rows that fit the filters; ranks stay what they are among all."""
-    fits = frame["identity"].str.contains(text, case=False, regex=False)
-    if kinds:
-        fits &= frame["kind"].isin(kinds)
-    return frame[fits].reset_index(drop=True)
-
-
-def _ranked(frame: pd.DataFrame, fitting: pd.DataFrame, board: Board, tr: Translate) -> None:
+def _ranked(frame: pd.DataFrame, found: pd.DataFrame, board: Board, tr: Translate) -> None:
     total = int((frame["status"] == "ranked").sum())
-    shown = fitting[fitting["status"] == "ranked"]
+    shown = found[found["status"] == "ranked"]
     if not total:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
         return
@@ -119,7 +111,7 @@ def _ranked(frame: pd.DataFrame, fitting: pd.DataFrame, board: Board, tr: Transl
         st.space("stretch")
         st.download_button(
             tr("ranking.download"),
-            ranking_table.as_csv(fitting),
+            ranking_table.as_csv(found),
             file_name=f"evalboard-{board.suite}-{board.key}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -128,8 +120,8 @@ def _ranked(frame: pd.DataFrame, fitting: pd.DataFrame, board: Board, tr: Transl
         )
 
 
-def _unranked(fitting: pd.DataFrame, board: Board, tr: Translate) -> None:
-    others = fitting[fitting["status"] != "ranked"].reset_index(drop=True)
+def _unranked(found: pd.DataFrame, board: Board, tr: Translate) -> None:
+    others = found[found["status"] != "ranked"].reset_index(drop=True)
     if others.empty:
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
@@ -137,20 +129,22 @@ def _unranked(fitting: pd.DataFrame, board: Board, tr: Translate) -> None:
     st.caption(tr("ranking.unranked_about"))
 
 
-def _beyond(
-    fitting: pd.DataFrame, headers: Headers, board: Board, order: str, tr: Translate
-) -> None:
+def _beyond(found: pd.DataFrame, headers: Headers, board: Board, order: str, tr: Translate) -> None:
     """Below the tables: the leaders of the parts and the charts."""
-    if not (fitting["status"] == "ranked").any():
+    if not (found["status"] == "ranked").any():
         return
     floors = boards.floors(headers, board, "" if order == SUITE else order)
-    left, right = st.columns(2, gap="large")
-    with left:
-        ranking_charts.bars(fitting, floors, tr)
-    with right:
-        ranking_charts.cost(fitting, tr)
+    if ranking_charts.priced(found).empty:
+        ranking_charts.bars(found, floors, tr)
+        st.caption(tr("ranking.cost_none"))
+    else:
+        left, right = st.columns(2, gap="large")
+        with left:
+            ranking_charts.bars(found, floors, tr)
+        with right:
+            ranking_charts.cost(found, tr)
     st.subheader(tr("ranking.leaders"), anchor=False)
-    ranking_words.draw_leaders(fitting, board, tr)
+    ranking_words.draw_leaders(found, board, tr)
 
 
 page()

@@ -20,7 +20,9 @@ PERIOD = 1.0
 def page() -> None:
     """The frame around the live part."""
     tr, current = translator(), settings.load()
-    st.title(tr("runs.title"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.title(tr("runs.title"))
+        st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
     run_actions.draw_said(current, tr)
     moving = any(row.moving for row in runs.all_rows(current.run_roots))
     st.fragment(_live, run_every=PERIOD if moving else None)(current, moving, tr)

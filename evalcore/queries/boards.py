@@ -37,7 +37,7 @@ class Column(Record, frozen=True):
     @property
     def bundled(self) -> bool:
         """Whether the cases are those that come with the benchmark."""
-        return self.dataset == benchmark_cards()[self.benchmark].dataset
+        return is_bundled(self.benchmark, self.dataset)
 
     @property
     def usual(self) -> bool:
@@ -154,6 +154,12 @@ def find(boards_of_suite: Sequence[Board], key: str) -> Board:
 def is_control(target_key: str) -> bool:
     """Whether a target is a yardstick (reference, null, noop) and takes no rank."""
     return target_key.partition(":")[0] == CONTROL
+
+
+def is_bundled(benchmark: str, dataset: str) -> bool:
+    """Whether a data set is the one that comes with a benchmark."""
+    card = benchmark_cards().get(benchmark)
+    return card is not None and card.dataset == dataset
 
 
 def rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:

@@ -13,7 +13,7 @@ from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
 from evalcore.store import samples_table
 from evalcore.store.cases import case_of
 from evalcore.store.run_folder import RunFolder, find
-from evalcore.store.samples_table import CaseFilter
+from evalcore.store.samples_table import CaseFilter as CaseFilter
 
 #: The outcome of a case that has no verdict yet.
 MISSING = "missing"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evalcore.catalog import BenchmarkCard
+from evalcore.catalog import BenchmarkCard, benchmark_card
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Message, Record
 from evalcore.store.cases import case_of
 from evalcore.store.run_folder import RunFolder, find
@@ -33,11 +33,16 @@ class Prompt(Record, frozen=True):
 
 
 def terms(score: BenchmarkScore) -> pd.DataFrame:
-    """One row per metric with cases: TERMS and score (0 to 100).
+    """One row per metric with cases, in the order of the catalogue: TERMS and score (0 to 100).
 
     `points` is the sum of difficulty x case score, `maximum` that of the difficulties; the weighted
     ones are these times the metric's weight, None for a metric that is reported and not scored.
     """
+    known = [metric.key for metric in benchmark_card(score.benchmark).metrics]
+
+    def place(metric: str) -> int:
+        return known.index(metric) if metric in known else len(known)
+
     return pd.DataFrame(
         [
             {
@@ -52,7 +57,7 @@ def terms(score: BenchmarkScore) -> pd.DataFrame:
                 ),
                 "score": metric.score,
             }
-            for metric in score.metrics.values()
+            for metric in sorted(score.metrics.values(), key=lambda metric: place(metric.metric))
             if metric.samples
         ],
         columns=[*TERMS, "score"],

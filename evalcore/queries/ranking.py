@@ -6,7 +6,7 @@ score being a lower bound; a control is a yardstick; what was not run is None an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import sqrt
 from typing import Any
 
@@ -221,31 +221,3 @@ def _columns(board: Board) -> list[str]:
     head += ["leader", "score", "low", "high", "coverage"]
     tail = ["passed", "measured", "errors", "cost", "input_tokens", "output_tokens", "latency"]
     return [*head, *parts, *tail, "date", "run_id"]
-
-
-def tie_groups(frame: pd.DataFrame) -> list[list[str]]:
-    """The ranked identities by group of ties, the best group first."""
-    ranked = frame[frame["status"] == "ranked"]
-    groups: Mapping[Any, pd.DataFrame] = dict(list(ranked.groupby("group", sort=True)))
-    return [list(group["identity"]) for group in groups.values()]
-
-
-def leaders(frame: pd.DataFrame, board: Board) -> list[tuple[str, str, float]]:
-    """(part, identity, score) of the best ranked target per benchmark, or per metric of the only
-    benchmark; a part without a score is left out and equals go to the better ranked."""
-    ranked = frame[frame["status"] == "ranked"]
-    found = []
-    for part in parts(board):
-        known = ranked[ranked[part].notna()]
-        if len(known):
-            best = known.iloc[int(known[part].astype(float).argmax())]
-            found.append((part, str(best["identity"]), float(best[part])))
-    return found
-
-
-def parts(board: Board) -> list[str]:
-    """What a score is made of: the benchmarks, or the metrics ("benchmark/metric") of only one."""
-    if len(board.columns) > 1:
-        return list(board.columns)
-    cards = benchmark_cards()
-    return [f"{key}/{metric.key}" for key in board.columns for metric in cards[key].metrics]

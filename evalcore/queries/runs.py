@@ -6,15 +6,16 @@ folder that cannot be read is a row too, with the state `broken` and the reason 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 import pandas as pd
 
-from evalcore.errors import RunFolderError, UsageError
+from evalcore.errors import RunFolderError
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
-from evalcore.store.run_folder import RunFolder, find, folders
+from evalcore.store.run_folder import RunFolder, folders
 
 #: States in which nothing more happens without a person.
 RESTING: frozenset[RunState] = frozenset(
@@ -74,17 +75,17 @@ class RunRow(Record, frozen=True):
 
 
 def all_rows(roots: Sequence[Path]) -> list[RunRow]:
-    """Every run, newest first; `roots` is the writable root followed by read-only ones."""
-    return [row_of(folder, own=folder.path.parent == roots[0]) for folder in folders(roots)]
+    """Every run, newest first, those of read-only roots last; `roots` begins with the writable one.
+
+    A broken run has no time of creation, but its id begins with one.
+    """
+    rows = [row_of(folder, own=folder.path.parent == roots[0]) for folder in folders(roots)]
+    return sorted(rows, key=lambda row: (row.own, _stamp(row)), reverse=True)
 
 
-def one_row(run_id: str, roots: Sequence[Path]) -> RunRow | None:
-    """One run, None where no root holds it."""
-    try:
-        folder = find(run_id, roots)
-    except UsageError:
-        return None
-    return row_of(folder, own=folder.path.parent == roots[0])
+def _stamp(row: RunRow) -> str:
+    """Fourteen digits of the second of creation, as they stand in a time and in an id."""
+    return re.sub(r"\D", "", row.created_at or row.run_id)[:14]
 
 
 def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:

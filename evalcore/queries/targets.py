@@ -94,8 +94,8 @@ def axes(board: Board) -> list[str]:
 
 
 def history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:
-    """One row per run and benchmark, oldest first: date (UTC), benchmark, label, score, low, high,
-    coverage, complete, on_board, run_id, state, note, cost."""
+    """One row per run and benchmark, oldest first: date (UTC), benchmark, label, dataset, samples,
+    full, score, low, high, coverage, complete, on_board, run_id, state, note, cost."""
     records = []
     for run in runs:
         for benchmark, score in run.benchmarks.items():
@@ -105,6 +105,9 @@ def history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFra
                     "date": run.created_at,
                     "benchmark": benchmark,
                     "label": score.label,
+                    "dataset": score.dataset,
+                    "samples": score.samples,
+                    "full": score.full,
                     "score": score.score,
                     "low": score.low,
                     "high": score.high,
@@ -126,6 +129,9 @@ _HISTORY = [
     "date",
     "benchmark",
     "label",
+    "dataset",
+    "samples",
+    "full",
     "score",
     "low",
     "high",

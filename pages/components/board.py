@@ -5,12 +5,17 @@ Frames are cached until the store changes; they are read, never changed.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local, target_kinds
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.boards import Board, Column
+from evalcore.queries.boards import Board, Column, is_bundled
 from evalcore.queries.ranking import SUITE
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -61,12 +66,13 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
 
 def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The ranking of a board, from the cache while the store is unchanged."""
-    return _frame(settings, stored_boards.signature(settings), board.key, board.suite, board, order)
+    version = f"{settings.data}&{stored_boards.signature(settings)}"
+    return _frame(settings, version, board.key, board.suite, board, order)
 
 
 @st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
 def _frame(
-    _settings: Settings, signature: str, key: str, suite: str, _board: Board, order: str
+    _settings: Settings, version: str, key: str, suite: str, _board: Board, order: str
 ) -> pd.DataFrame:
     return stored_boards.board_ranking(_settings, _board, order)
 
@@ -77,13 +83,20 @@ def board_title(board: Board, tr: Translate) -> str:
 
 
 def column_title(column: Column, tr: Translate) -> str:
-    """Data set, mode and size of one column; the benchmark's own title for its bundled cases."""
-    parts = column.label.split(" · ")[:-1] or [column.dataset]
-    if column.bundled:
-        parts[0] = benchmark_title(column.benchmark)
-    words = [plain(part, 40) for part in parts]
-    words.append(tr("ranking.cases" if column.full else "ranking.subset", count=column.samples))
-    return " · ".join(words + ([] if column.executed else [tr("ranking.imported")]))
+    """Data set, mode and size of one column."""
+    title = describe(msgspec.structs.asdict(column), tr)
+    return title if column.executed else f"{title} · {tr('ranking.imported')}"
+
+
+def describe(score: Mapping[Any, Any], tr: Translate) -> str:
+    """What a score rests on, in the session's language, from its benchmark, dataset, label,
+    samples and full: the label's last part, the size, is said anew, and the bundled cases go by
+    the title of their benchmark."""
+    parts = score["label"].split(" · ")[:-1] or [score["dataset"]]
+    if is_bundled(score["benchmark"], score["dataset"]):
+        parts[0] = benchmark_title(score["benchmark"])
+    size = tr("ranking.cases" if score["full"] else "ranking.subset", count=score["samples"])
+    return " · ".join([*(plain(part, 40) for part in parts), size])
 
 
 def benchmark_title(benchmark: str) -> str:
@@ -112,3 +125,18 @@ def kind_title(kind: str) -> str:
 def bold(name: str) -> str:
     """A name from outside in bold, for a sentence that is Markdown."""
     return f"**{escape(name, 60)}**"
+
+
+def cost_format(costs: pd.Series[float]) -> str:
+    """A number format with two digits of the smallest cost above zero, the same for a column."""
+    above = costs.astype(float)[costs.astype(float) > 0]
+    digits = 2 if above.empty else min(6, max(2, 1 - math.floor(math.log10(above.min()))))
+    return f"$%.{digits}f"
+
+
+def span(low: float, high: float, form: str) -> str:
+    """An interval as "85.2 – 95.3", one number where both ends read the same, else empty."""
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    first, last = form.format(low), form.format(high)
+    return first if first == last else f"{first} – {last}"

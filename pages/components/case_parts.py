@@ -20,6 +20,11 @@ from pages.components.text import escape
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
 _SQL = frozenset({"sql", "schema", "data", "query", "ddl", "source_sql", "target_sql"})
 
+#: What comes first in a question: where it runs, what there is, what is asked.
+_ORDER = {
+    name: number for number, name in enumerate(("dialect", "engine", "schema", "data", "sql"))
+}
+
 
 def verdict(view: CaseView, tr: Translate) -> None:
     """Outcome and evidence kind as badges in words, then the reason and the note."""
@@ -47,36 +52,42 @@ def verdict(view: CaseView, tr: Translate) -> None:
 
 
 def measures(view: CaseView, tr: Translate) -> None:
-    """Score, time, tokens, cost."""
-    judged, episode = view.verdict, view.episode
-    usage = episode.usage if episode else None
-    score = judged.score if judged else None
+    """Score and difficulty, then time, tokens and cost once there is an answer."""
+    score = view.verdict.score if view.verdict else None
     cells = [
         ("common.score", tr("common.none") if score is None else f"{100 * score:.0f} / 100"),
         ("common.difficulty", str(view.sample.difficulty)),
-        ("common.latency", numbers.duration(episode.latency if episode else None, tr)),
-        ("case.input_tokens", numbers.count(usage.input_tokens if usage else None, tr)),
-        ("case.output_tokens", numbers.count(usage.output_tokens if usage else None, tr)),
-        ("common.cost", numbers.money(episode.cost if episode else None, tr)),
     ]
-    with st.container(horizontal=True, gap="large"):
+    episode = view.episode
+    if episode is not None:
+        cells += [
+            ("common.latency", numbers.duration(episode.latency, tr)),
+            ("case.input_tokens", numbers.count(episode.usage.input_tokens, tr)),
+            ("case.output_tokens", numbers.count(episode.usage.output_tokens, tr)),
+            ("common.cost", numbers.money(episode.cost, tr)),
+        ]
+    with st.container(horizontal=True, gap="medium"):
         for key, value in cells:
             st.metric(tr(key), value, width="content")
-    if episode and episode.cached:
+    if episode is not None and episode.cached:
         st.caption(tr("case.cached"))
 
 
 def question(view: CaseView, tr: Translate) -> None:
     """The structured input of the sample: statements as SQL, the rest by its kind."""
-    for name, value in view.sample.input.items():
+    given = view.sample.input
+    for name in sorted(given, key=lambda name: _ORDER.get(name, len(_ORDER))):
+        value = given[name]
         if value in ("", [], None):
             continue
-        st.caption(escape(lookup(f"case.input.{name}", current()) or name))
+        title = escape(lookup(f"case.input.{name}", current()) or name)
+        if name not in _SQL and isinstance(value, str) and "\n" not in value and len(value) < 100:
+            st.caption(f"{title}: {escape(value, 100)}")
+            continue
+        st.caption(title)
         if name in _SQL:
             lines = value if isinstance(value, list) else [value]
             evidence.verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
-        elif isinstance(value, str) and "\n" not in value and len(value) < 100:
-            st.text(value)
         else:
             evidence.raw(value)
 
@@ -107,9 +118,11 @@ def answer(view: CaseView, tr: Translate) -> None:
 
 
 def reference(view: CaseView, tr: Translate) -> None:
-    """What was expected; folded, since a difference shows it already."""
+    """What was expected; folded where a difference in the evidence shows it already."""
+    shown = {section.kind for section in view.verdict.evidence} if view.verdict else set()
     if view.sample.reference:
-        with st.expander(tr("case.reference"), icon=":material/key:"):
+        folded = bool(shown & {"table_diff", "tree_diff"})
+        with st.expander(tr("case.reference"), icon=":material/key:", expanded=not folded):
             _fields(view.sample.reference, tr)
 
 
@@ -120,8 +133,12 @@ def _fields(values: Mapping[str, Any], tr: Translate) -> None:
 
 
 def sections(view: CaseView, tr: Translate) -> None:
-    """Every section of evidence of the verdict."""
-    for section in view.verdict.evidence if view.verdict else ():
+    """Every section of evidence of the verdict, but for one that only repeats the answer."""
+    answered = view.episode.answer if view.episode else None
+    told = [s for s in (view.verdict.evidence if view.verdict else ()) if s.body != answered]
+    if told:
+        st.subheader(tr("case.evidence"), anchor=False)
+    for section in told:
         evidence.draw(section, tr)
 
 
@@ -175,13 +192,13 @@ def navigation(view: CaseView, link: CaseLink, tr: Translate) -> None:
 
 
 def _step(name: str, to: Neighbour | None, link: CaseLink, tr: Translate) -> None:
-    icon = {"previous": ":material/chevron_left:", "next": ":material/chevron_right:"}[name]
-    target = link._replace(id=to.id, epoch=to.epoch) if to else link
-    st.page_link(
-        state.CASE,
-        label=tr(f"case.{name}"),
-        icon=icon,
+    """A button and no link: a link to the page one is on leaves the address bar as it was."""
+    st.button(
+        tr(f"case.{name}"),
+        key=f"case.{name}",
+        icon={"previous": ":material/chevron_left:", "next": ":material/chevron_right:"}[name],
         icon_position="left" if name == "previous" else "right",
         disabled=to is None,
-        query_params=target.params,
+        on_click=state.go_to_case,
+        args=(link._replace(id=to.id, epoch=to.epoch) if to else link,),
     )

@@ -98,6 +98,7 @@ def _log(body: Any, tr: Translate) -> None:
 def _table(body: Any, tr: Translate) -> None:
     st.dataframe(tables.frame(body["columns"], body["rows"]), hide_index=True)
     st.caption(tr("case.row_count", count=len(body["rows"])))
+    _explain_null(body["rows"], tr)
 
 
 def _table_diff(body: Any, tr: Translate) -> None:
@@ -118,6 +119,13 @@ def _table_diff(body: Any, tr: Translate) -> None:
             "extra",
             tr,
         )
+
+    _explain_null([*body["expected"], *body["actual"]], tr)
+
+
+def _explain_null(rows: Sequence[Sequence[Any]], tr: Translate) -> None:
+    if any(value is None for row in rows for value in row):
+        st.caption(tr("case.null_note"))
 
 
 def _side(

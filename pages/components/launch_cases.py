@@ -15,11 +15,11 @@ DEFAULT_BENCHMARK = "sql_understanding"
 
 
 class ChosenCases(NamedTuple):
-    """Benchmarks, the metrics chosen of each, dataset (empty: bundled), options by benchmark."""
+    """Benchmarks, the metrics chosen of each, dataset (None: bundled), options by benchmark."""
 
     benchmarks: tuple[str, ...]
     metrics: dict[str, tuple[str, ...]]
-    dataset: str
+    dataset: str | None
     options: dict[str, dict[str, Any]]
 
     @property
@@ -44,12 +44,12 @@ class Amount(NamedTuple):
 
 def draw(tr: Translate) -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
-    cards = catalog.benchmark_cards()
+    cards, language = catalog.benchmark_cards(), current()
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
         default=[DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1],
-        format_func=lambda key: local(cards[key].title, current()) or key,
+        format_func=lambda key: local(cards[key].title, language) or key,
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
         persist_state="session",
@@ -58,11 +58,11 @@ def draw(tr: Translate) -> ChosenCases:
     given: dict[str, dict[str, Any]] = {}
     for key in chosen:
         metrics[key] = _metrics(cards[key], tr)
-    dataset = _dataset(tr) if len(chosen) == 1 else ""
+    dataset = _dataset(tr) if len(chosen) == 1 else None
     for key in chosen:
         if cards[key].options:
             with st.expander(
-                tr("launch.benchmark_options", benchmark=local(cards[key].title, current())),
+                tr("launch.benchmark_options", benchmark=local(cards[key].title, language)),
                 icon=":material/tune:",
             ):
                 values = options.draw(cards[key].options, f"launch.option.{key}", tr)
@@ -72,14 +72,15 @@ def draw(tr: Translate) -> ChosenCases:
 
 def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
     """The metrics of one benchmark, all chosen at first."""
+    language = current()
 
     def label(key: str) -> str:
         metric = card.metric(key)
-        title = local(metric.title, current()) or key
+        title = local(metric.title, language) or key
         return title if metric.weight is None else f"{title} ×{metric.weight:g}"
 
     chosen = st.pills(
-        tr("launch.metrics", benchmark=local(card.title, current())),
+        tr("launch.metrics", benchmark=local(card.title, language)),
         [metric.key for metric in card.metrics],
         selection_mode="multi",
         default=[metric.key for metric in card.metrics],
@@ -91,8 +92,8 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _dataset(tr: Translate) -> str:
-    """Empty for the bundled cases, else the path of a folder or jsonl file."""
+def _dataset(tr: Translate) -> str | None:
+    """None for the bundled cases, else the path of a folder or jsonl file as it was typed."""
     source = st.segmented_control(
         tr("launch.dataset"),
         ["bundled", "path"],
@@ -103,7 +104,7 @@ def _dataset(tr: Translate) -> str:
         persist_state="session",
     )
     if source == "bundled":
-        return ""
+        return None
     path = st.text_input(
         tr("launch.dataset_path"),
         key="launch.dataset_path",

@@ -18,24 +18,53 @@ class Problem(Record, frozen=True):
 
 
 def problems(
-    request: RunRequest, missing_keys: Sequence[str], metrics: Mapping[str, Sequence[str]]
+    request: RunRequest,
+    missing_keys: Sequence[str],
+    metrics: Mapping[str, Sequence[str]],
+    datasets: Path,
+    *,
+    own_dataset: bool = False,
 ) -> list[Problem]:
-    """Everything that would stop the run; `metrics` are those chosen, by benchmark."""
+    """Everything that would stop the run.
+
+    `metrics` are those chosen, by benchmark; `datasets` is the folder whose entries are datasets by
+    name; `own_dataset` says that the bundled cases are not wanted.
+    """
     found = [*_target(request), *_cases(request, metrics)]
+    if own_dataset and not request.dataset:
+        found.append(Problem(key="launch.problem.dataset_empty"))
+    elif request.dataset and not _exists(request.dataset, datasets):
+        found.append(Problem(key="launch.problem.dataset", values={"path": request.dataset}))
     found += [Problem(key="launch.problem.key", values={"name": name}) for name in missing_keys]
     return found
 
 
 def _target(request: RunRequest) -> list[Problem]:
     prefix, _, name = request.target.partition(":")
-    address = str(request.target_options.get("base_url", ""))
     found = []
     if not name.strip() or name.endswith("/"):
         what = "model" if prefix == "openai" else "target"
         found.append(Problem(key=f"launch.problem.{what}"))
-    if address and not (urlsplit(address).scheme in ("http", "https") and urlsplit(address).netloc):
+    if "base_url" in request.target_options and not _is_address(
+        str(request.target_options["base_url"])
+    ):
         found.append(Problem(key="launch.problem.address"))  # not repeated: a key may stand in it
     return found
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def _exists(name: str, datasets: Path) -> bool:
+    try:
+        return Path(name).exists() or (datasets / name).exists()
+    except (OSError, ValueError):  # too long, or with a null in it
+        return False
 
 
 def _cases(request: RunRequest, metrics: Mapping[str, Sequence[str]]) -> list[Problem]:
@@ -47,6 +76,4 @@ def _cases(request: RunRequest, metrics: Mapping[str, Sequence[str]]) -> list[Pr
         for key in request.benchmarks
         if not metrics.get(key)
     ]
-    if request.dataset and not Path(request.dataset).exists():
-        found.append(Problem(key="launch.problem.dataset", values={"path": request.dataset}))
     return found

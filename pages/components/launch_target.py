@@ -26,19 +26,19 @@ class ChosenTarget(NamedTuple):
 
 def draw(settings: Settings, tr: Translate) -> ChosenTarget:
     """Draw the section; the baseline is chosen at first, because it runs at once anywhere."""
-    kinds = catalog.target_kinds()
+    kinds, language = catalog.target_kinds(), current()
     names = list(kinds)
     kind = st.segmented_control(
         tr("launch.kind"),
         names,
         default="baseline" if "baseline" in names else names[0],
-        format_func=lambda name: local(kinds[name].title, current()) or name,
+        format_func=lambda name: local(kinds[name].title, language) or name,
         required=True,
         key="launch.kind",
         persist_state="session",
     )
     card = kinds[str(kind)]
-    st.caption(local(card.about, current()))
+    st.caption(local(card.about, language))
     return _endpoint(card, settings, tr) if card.prefix == "openai" else _named(card, tr)
 
 
@@ -89,8 +89,8 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate) -> Chosen
         help=tr("launch.base_url_help"),
         persist_state="session",
     ).strip()
-    if address:
-        given["base_url"] = address
+    if address or server not in known:
+        given["base_url"] = address  # empty is then said to be missing
     if server not in known:
         variable = st.text_input(
             tr("launch.api_key_env"),

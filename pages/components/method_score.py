@@ -8,7 +8,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.queries import methodology
 from evalcore.queries.boards import Row
-from evalcore.queries.ranking import tie_groups
+from evalcore.queries.ranking_views import tie_groups
 from evalcore.settings import Settings
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
@@ -40,7 +40,8 @@ def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) ->
     total = methodology.worked(terms)
     scored = terms.dropna(subset=["weight"])
     st.latex(
-        rf"100 \cdot \frac{{{_sum(scored, 'points')}}}{{{_sum(scored, 'maximum')}}}"
+        rf"\vphantom{{\Bigg|}} 100 \cdot "
+        rf"\frac{{{_sum(scored, 'points')}}}{{{_sum(scored, 'maximum')}}}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
     st.caption(
@@ -77,7 +78,7 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
                 ],
                 "weighted_points": terms["weighted_points"].astype(float),
                 "weighted_maximum": weighted,
-                "share": weighted / weighted.sum() if weighted.sum() else None,
+                "share": 100 * weighted / weighted.sum() if weighted.sum() else None,
             }
         ),
         hide_index=True,
@@ -94,7 +95,7 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
                 tr("methodology.weighted_maximum"), format="%.4g"
             ),
             "share": kinds.ProgressColumn(
-                tr("methodology.share"), min_value=0, max_value=1, format="percent"
+                tr("methodology.share"), min_value=0, max_value=100, format="%.0f %%"
             ),
         },
     )

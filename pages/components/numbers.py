@@ -14,9 +14,9 @@ def duration(seconds: float | None, tr: Translate) -> str:
     """A length of time in the largest unit that fits: 340 ms, 2.5 s, 3 min 20 s, 1 h 5 min."""
     if seconds is None:
         return tr("common.unknown")
-    if seconds < 1:
+    if round(seconds * 1000) < 1000:
         return tr("common.milliseconds", value=f"{seconds * 1000:.0f}")
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return tr("common.seconds", value=f"{seconds:.1f}")
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

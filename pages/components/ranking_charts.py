@@ -41,17 +41,18 @@ def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
     st.caption(tr("ranking.chart_about"))
 
 
+def priced(frame: pd.DataFrame) -> pd.DataFrame:
+    """The ranked targets that have a place on a logarithmic axis of costs."""
+    return frame[(frame["status"] == "ranked") & (frame["cost"].astype(float) > 0)]
+
+
 def cost(frame: pd.DataFrame, tr: Translate) -> None:
-    """Score against cost, or the reason why there is nothing to draw."""
-    shown = frame[frame["status"] == "ranked"]
-    priced = shown[shown["cost"].astype(float) > 0]
+    """Score against cost, with the number of targets that have no place there."""
+    shown = priced(frame)
     st.subheader(tr("ranking.cost_chart"), anchor=False)
-    if priced.empty:
-        st.caption(tr("ranking.cost_none"))
-        return
     st.altair_chart(
         charts.score_against_cost(
-            _named(priced),
+            _named(shown),
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
@@ -60,9 +61,9 @@ def cost(frame: pd.DataFrame, tr: Translate) -> None:
             },
         ),
         width="stretch",
-        alt=tr("ranking.cost_alt", count=len(priced)),
+        alt=tr("ranking.cost_alt", count=len(shown)),
     )
-    left_out = len(shown) - len(priced)
+    left_out = int((frame["status"] == "ranked").sum()) - len(shown)
     note = tr("ranking.cost_left_out", count=left_out) if left_out else ""
     st.caption(f"{tr('ranking.cost_about')} {note}")
 

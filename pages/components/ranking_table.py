@@ -8,13 +8,14 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking import parts
+from evalcore.queries.ranking_views import parts
 from pages.components import state
-from pages.components.board import benchmark_title, kind_title, metric_title
+from pages.components.board import benchmark_title, cost_format, kind_title, metric_title, span
 from pages.components.language import Translate
 from pages.components.text import plain
 
 _NAME_LENGTH = 60
+_FORMULA = tuple("=+-@\t\r")  # what a spreadsheet takes for the beginning of one
 _TALLEST = 20  # rows before the table scrolls
 
 
@@ -26,11 +27,13 @@ def ranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
     table.insert(5, "group", frame["group"])
     narrow = {"width": 76, "alignment": "center"}
     config = {
-        "rank": _column(tr, "rank", st.column_config.NumberColumn, pinned=True, **narrow),
+        "rank": _column(
+            tr, "rank", st.column_config.NumberColumn, width=52, alignment="center", pinned=True
+        ),
         "range": _column(tr, "rank_range", st.column_config.TextColumn, **narrow),
         "group": _column(tr, "group", st.column_config.NumberColumn, **narrow),
     }
-    config |= _config(board, "ranking.open", tr)
+    config |= _config(frame, board, "ranking.open", tr)
     _draw(frame, table, config, "ranking.open", tr("ranking.table_alt"))
 
 
@@ -39,18 +42,15 @@ def unranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
     table = _shared(frame, board)
     table.insert(1, "status", [tr(f"ranking.status.{status}") for status in frame["status"]])
     reason = st.column_config.TextColumn(tr("ranking.status"), width="medium")
-    config = {"status": reason} | _config(board, "ranking.open_other", tr)
+    config = {"status": reason} | _config(frame, board, "ranking.open_other", tr)
     _draw(frame, table, config, "ranking.open_other", tr("ranking.unranked_alt"))
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
     """The frame as CSV in UTF-8, its texts never read as formulas by a spreadsheet."""
-    safe = frame.copy()
-    for name in ("identity", "target_key", "leader", "run_id"):
-        safe[name] = [
-            f"'{text}" if isinstance(text, str) and text[:1] in "=+-@\t\r" else text
-            for text in safe[name]
-        ]
+    safe = frame.map(
+        lambda cell: f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
+    )
     return safe.to_csv(index=False).encode()
 
 
@@ -93,35 +93,31 @@ def _shared(frame: pd.DataFrame, board: Board) -> pd.DataFrame:
 
 
 def _spans(frame: pd.DataFrame, low: str, high: str, form: str) -> list[str | None]:
-    return [
-        None if pd.isna(a) or pd.isna(b) else _span(form.format(a), form.format(b))
-        for a, b in zip(frame[low], frame[high], strict=True)
-    ]
+    return [span(a, b, form) or None for a, b in zip(frame[low], frame[high], strict=True)]
 
 
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} – {high}"
-
-
-def _config(board: Board, key: str, tr: Translate) -> dict[str, Any]:
+def _config(frame: pd.DataFrame, board: Board, key: str, tr: Translate) -> dict[str, Any]:
     kinds = st.column_config
     config = {
         "target": kinds.ButtonColumn(
             tr("common.target"),
             type="tertiary",
             alignment="left",
-            width=230,
+            width=228,
             pinned=True,
             key=key,
             help=tr("ranking.open_hint"),
         ),
         "score": kinds.ProgressColumn(
-            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=150
+            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=140
         ),
         "interval": kinds.TextColumn(tr("ranking.interval"), width=105),
         "passed": _column(tr, "passed", kinds.TextColumn, width="small", alignment="right"),
         "cost": kinds.NumberColumn(
-            tr("common.cost"), format="$%.4g", help=tr("ranking.cost_help"), width="small"
+            tr("common.cost"),
+            format=cost_format(frame["cost"]),
+            help=tr("ranking.cost_help"),
+            width="small",
         ),
         "tokens": kinds.NumberColumn(tr("ranking.tokens"), format="compact", width="small"),
         "latency": kinds.NumberColumn(

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking import leaders, tie_groups
+from evalcore.queries.ranking_views import leaders, tie_groups
 from pages.components import numbers
 from pages.components.board import benchmark_title, bold, metric_title
 from pages.components.language import Translate
@@ -31,12 +31,10 @@ def decision(frame: pd.DataFrame, tr: Translate) -> str:
     else:
         first = tr("ranking.words.leader", first=bold(names[0]), second=bold(names[1]))
     if len(groups) == 1:
-        return first if len(names) == len(groups[0]) <= _NAMED else f"{first} {_none(names, tr)}"
-    return f"{first} {tr('ranking.words.groups', targets=len(names), groups=len(groups))}"
-
-
-def _none(names: Sequence[str], tr: Translate) -> str:
-    return tr("ranking.words.one_group", targets=len(names))
+        second = "" if len(names) <= _NAMED else tr("ranking.words.one_group", targets=len(names))
+    else:
+        second = tr("ranking.words.groups", targets=len(names), groups=len(groups))
+    return tr("ranking.words.two", first=first, second=second)
 
 
 def _listed(names: Sequence[str], tr: Translate) -> str:

@@ -88,7 +88,7 @@ def _measures(row: RunRow, tr: Translate) -> None:
         ("runs.output_tokens", numbers.count(row.output_tokens, tr)),
         ("common.cost", numbers.money(row.cost, tr)),
     ]
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for key, value in cells:
             st.metric(tr(key), value, width="content")
     if row.moving and row.limit:

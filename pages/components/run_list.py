@@ -37,6 +37,7 @@ def draw(rows: Sequence[RunRow], tr: Translate) -> None:
         height=min(38 + 35 * len(rows), 320),
         on_select=_choose,
         selection_mode="single-row",
+        placeholder=tr("common.none"),
         column_config={
             "progress": st.column_config.ProgressColumn(
                 tr("runs.progress"), format="percent", min_value=0, max_value=1, width="small"

@@ -51,6 +51,12 @@ def case_link_of_url() -> CaseLink:
     )
 
 
+def go_to_case(link: CaseLink) -> None:
+    """Make the Case page show another case, and the address bar say so."""
+    for name in CaseLink._fields:
+        remember(name, link.params.get(name))
+
+
 def remember(name: str, value: str | None) -> None:
     """Write one query parameter, or remove it when the value is empty."""
     if not value:

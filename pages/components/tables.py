@@ -32,11 +32,13 @@ def frame(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pd.DataFrame
 
 def unique(names: Sequence[str]) -> list[str]:
     """Column names told apart: a result may have two columns of one name, a frame may not."""
-    seen: Counter[str] = Counter()
     told: list[str] = []
     for name in names:
-        seen[name] += 1
-        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        free, number = name, 1
+        while free in told:
+            number += 1
+            free = f"{name} ({number})"
+        told.append(free)
     return told
 
 

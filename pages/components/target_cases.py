@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,12 +10,12 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
-from evalcore.queries.cases import MISSING, case_page
+from evalcore.queries.cases import MISSING, CaseFilter, case_page
 from evalcore.queries.targets import OUTCOMES
+from evalcore.records import content_hash
 from evalcore.settings import Settings
-from evalcore.store.samples_table import CaseFilter
 from pages.components import state, url_state
-from pages.components.board import metric_title
+from pages.components.board import cost_format, metric_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
 from pages.components.text import escape, plain
@@ -30,7 +31,7 @@ _SIGNS = {"passed": "✓", "failed": "✕"}
 def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
     """The cases of one benchmark of a run."""
     where = _filters(benchmark, tr)
-    pager = f"{_PAGE}.page.{hash((run, where))}"
+    pager = f"{_PAGE}.page.{content_hash([run, where])}"
     number = int(st.session_state.get(pager, 1))
     try:
         cases, count = case_page(
@@ -55,38 +56,36 @@ def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
 def _filters(benchmark: str, tr: Translate) -> CaseFilter:
     """The filters in one row, all of them in the URL."""
     known = [metric.key for metric in benchmark_cards()[benchmark].metrics]
-    any_one = {"page": _PAGE, "placeholder": tr("target.any")}
+    fields: tuple[tuple[str, Sequence[str], Callable[[str], str], int], ...] = (
+        ("metric", known, lambda code: metric_title(benchmark, code), 260),
+        ("outcome", [*OUTCOMES, MISSING], lambda code: outcome_title(code, tr), 220),
+        ("difficulty", _DIFFICULTIES, str, 140),
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        metrics = url_state.many(
-            tr("target.case_metric"),
-            known,
-            name="metric",
-            title=lambda code: metric_title(benchmark, code),
-            width=260,
-            **any_one,
-        )
-        outcomes = url_state.many(
-            tr("target.case_outcome"),
-            [*OUTCOMES, MISSING],
-            name="outcome",
-            title=lambda code: outcome_title(code, tr),
+        chosen = {
+            name: url_state.many(
+                tr(f"common.{name}"),
+                options,
+                page=_PAGE,
+                name=name,
+                title=title,
+                placeholder=tr("target.any"),
+                width=width,
+            )
+            for name, options, title, width in fields
+        }
+        text = url_state.search(
+            tr("target.case_text"),
+            page=_PAGE,
+            name="q",
+            placeholder=tr("target.case_text_hint"),
             width=220,
-            **any_one,
         )
-        difficulties = url_state.many(
-            tr("target.case_difficulty"),
-            _DIFFICULTIES,
-            name="difficulty",
-            title=str,
-            width=140,
-            **any_one,
-        )
-        text = url_state.search(tr("target.case_text"), page=_PAGE, name="q", width=220)
     return CaseFilter(
         benchmark=(benchmark,),
-        metric=tuple(metrics),
-        outcome=tuple(outcomes),
-        difficulty=tuple(int(level) for level in difficulties),
+        metric=tuple(chosen["metric"]),
+        outcome=tuple(chosen["outcome"]),
+        difficulty=tuple(int(level) for level in chosen["difficulty"]),
         text=text,
     )
 
@@ -118,7 +117,7 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
         height=38 + 35 * len(cases),
         key=f"{_OPEN}.table",
         alt=tr("target.cases_alt"),
-        column_config=_config(tr),
+        column_config=_config(cases, tr),
     )
     click = st.session_state.get(_OPEN)
     if click is not None and click["row"] < len(cases):
@@ -134,7 +133,7 @@ def _note(case: pd.Series) -> str:
     return plain(next((part for part in parts if isinstance(part, str) and part), ""), 120)
 
 
-def _config(tr: Translate) -> dict[str, Any]:
+def _config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
     kinds = st.column_config
     return {
         "case": kinds.ButtonColumn(
@@ -151,5 +150,7 @@ def _config(tr: Translate) -> dict[str, Any]:
         "dialect": kinds.TextColumn(tr("target.dialect"), width="small"),
         "note": kinds.TextColumn(tr("target.note"), width=300),
         "latency": kinds.NumberColumn(tr("common.latency"), format="%.2f s", width="small"),
-        "cost": kinds.NumberColumn(tr("common.cost"), format="$%.4g", width="small"),
+        "cost": kinds.NumberColumn(
+            tr("common.cost"), format=cost_format(cases["cost"]), width="small"
+        ),
     }

@@ -8,7 +8,7 @@ import streamlit as st
 
 from evalcore.queries.boards import Row
 from pages.components import numbers
-from pages.components.board import kind_title
+from pages.components.board import kind_title, span
 from pages.components.language import Translate
 from pages.components.text import escape
 
@@ -20,7 +20,7 @@ def title(row: Row, tr: Translate) -> None:
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     st.title(escape(row.identity, 90), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(kind_title(row.kind), color="gray")
+        st.badge(escape(kind_title(row.kind)), color="gray")
         for name, value in newest.target_options.items():
             text = value if isinstance(value, str) else orjson.dumps(value).decode()
             st.badge(f"{escape(name, 30)} = {escape(text, 50)}", color="blue")
@@ -37,16 +37,12 @@ def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None
         (
             "target.rank",
             tr("target.rank_value", rank=own["rank"], total=total) if ranked else "–",
-            _span("target.rank_range", own["rank_low"], own["rank_high"], "{:.0f}", tr)
-            if ranked
-            else tr("target.rank_none"),
+            span(own["rank_low"], own["rank_high"], "{:.0f}") if ranked else tr("target.rank_none"),
         ),
         (
-            "common.score",
+            "target.score",
             numbers.score(_known(own["score"]), tr),
-            _span("target.interval", own["low"], own["high"], "{:.1f}", tr)
-            if row.complete
-            else tr("target.bound"),
+            span(own["low"], own["high"], "{:.1f}") if row.complete else tr("target.bound"),
         ),
         (
             "target.passed",
@@ -95,9 +91,3 @@ def _compact(count: float) -> str:
 
 def _known(value: float) -> float | None:
     return None if pd.isna(value) else float(value)
-
-
-def _span(key: str, low: float, high: float, form: str, tr: Translate) -> str:
-    if pd.isna(low) or pd.isna(high):
-        return ""
-    return tr(key, low=form.format(low), high=form.format(high))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from evalcore.i18n import lookup
 from evalcore.queries import targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
 from pages.components import numbers, state, target_charts
-from pages.components.board import benchmark_title
-from pages.components.language import Translate
+from pages.components.board import benchmark_title, cost_format, describe
+from pages.components.language import Translate, current
 from pages.components.target_cases import outcome_title
 from pages.components.text import plain
 
@@ -24,49 +26,54 @@ def draw(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
     history = targets.history(targets.runs_of(headers, identity), board)
     target_charts.trend(history, tr)
     st.subheader(tr("target.runs"), anchor=False)
-    runs = history.iloc[::-1].reset_index(drop=True)
-    kinds = st.column_config
+    _table(history.iloc[::-1].reset_index(drop=True), tr)
+
+
+def _table(runs: pd.DataFrame, tr: Translate) -> None:
+    """The runs as they are ordered; a click on an id opens the run."""
+    table = pd.DataFrame(
+        {
+            "run": [plain(run) for run in runs["run_id"]],
+            "date": runs["date"],
+            "board": [describe(run, tr) for run in runs.to_dict("records")],
+            "score": runs["score"],
+            "coverage": runs["coverage"],
+            "state": [tr(f"common.state.{name}") for name in runs["state"]],
+            "cost": runs["cost"].astype(float),
+            "note": [plain(note) for note in runs["note"]],
+        }
+    )
     st.dataframe(
-        pd.DataFrame(
-            {
-                "run": [plain(run) for run in runs["run_id"]],
-                "date": runs["date"],
-                "board": [
-                    f"{benchmark_title(benchmark)} · {plain(label)}"
-                    for benchmark, label in zip(runs["benchmark"], runs["label"], strict=True)
-                ],
-                "score": runs["score"],
-                "coverage": runs["coverage"],
-                "state": [tr(f"common.state.{name}") for name in runs["state"]],
-                "cost": runs["cost"].astype(float),
-                "note": [plain(note) for note in runs["note"]],
-            }
-        ),
+        table,
         hide_index=True,
         placeholder="–",
-        height="content",
         key=f"{_OPEN}.table",
         alt=tr("target.runs_alt"),
-        column_config={
-            "run": kinds.ButtonColumn(
-                tr("target.run"),
-                type="tertiary",
-                alignment="left",
-                key=_OPEN,
-                help=tr("target.open_run_help"),
-            ),
-            "date": kinds.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
-            "board": kinds.TextColumn(tr("target.board"), width="large"),
-            "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width="small"),
-            "coverage": kinds.NumberColumn(tr("target.coverage"), format="percent", width="small"),
-            "state": kinds.TextColumn(tr("target.state"), width="small"),
-            "cost": kinds.NumberColumn(tr("common.cost"), format="$%.4g", width="small"),
-            "note": kinds.TextColumn(tr("target.note")),
-        },
+        column_config=_config(table, tr),
     )
     click = st.session_state.get(_OPEN)
     if click is not None and click["row"] < len(runs):
         st.switch_page(state.RUNS, query_params={"run": runs["run_id"].iloc[click["row"]]})
+
+
+def _config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
+    kinds, money = st.column_config, cost_format(table["cost"])
+    return {
+        "run": kinds.ButtonColumn(
+            tr("target.run"),
+            type="tertiary",
+            alignment="left",
+            key=_OPEN,
+            help=tr("target.open_run_help"),
+        ),
+        "date": kinds.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
+        "board": kinds.TextColumn(tr("target.board"), width="medium"),
+        "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width="small"),
+        "coverage": kinds.NumberColumn(tr("target.coverage"), format="percent", width="small"),
+        "state": kinds.TextColumn(tr("target.state"), width="small"),
+        "cost": kinds.NumberColumn(tr("common.cost"), format=money, width="small"),
+        "note": kinds.TextColumn(tr("target.note")),
+    }
 
 
 def outcomes(row: Row, board: Board, tr: Translate) -> None:
@@ -101,7 +108,7 @@ def _errors(row: Row, tr: Translate) -> None:
     if not errors:
         st.caption(tr("target.no_errors"))
         return
-    words = [tr(f"common.error.{kind}") for kind in errors]
+    words = [lookup(f"common.error.{kind}", current()) or plain(kind) for kind in errors]
     _counts(words, list(errors.values()), "target.error", "target.errors_alt", tr)
 
 
@@ -109,7 +116,9 @@ def _counts(words: list[str], counts: list[int], title: str, alt: str, tr: Trans
     """A small table of words, counts and their share."""
     kinds = st.column_config
     st.dataframe(
-        pd.DataFrame({"word": words, "count": counts, "share": pd.Series(counts) / sum(counts)}),
+        pd.DataFrame(
+            {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)}
+        ),
         hide_index=True,
         width=460,
         alt=tr(alt),
@@ -117,7 +126,7 @@ def _counts(words: list[str], counts: list[int], title: str, alt: str, tr: Trans
             "word": kinds.TextColumn(tr(title), width="medium"),
             "count": kinds.NumberColumn(tr("target.count"), width="small"),
             "share": kinds.ProgressColumn(
-                tr("target.share"), min_value=0, max_value=1, format="percent", width="small"
+                tr("target.share"), min_value=0, max_value=100, format="%.0f %%", width="medium"
             ),
         },
     )

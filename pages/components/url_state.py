@@ -28,8 +28,8 @@ def select(
     **look: Any,
 ) -> str:
     """A select box over codes; the first is the default, and in the URL only if `explicit`."""
-    key = _adopt(page, name, lambda text: text if text in options else options[0])
-    st.selectbox(label, options, key=key, format_func=title, **look)
+    key = _one_of(options, page, name)
+    st.selectbox(label, options, key=key, format_func=_titles(options, title), **look)
     chosen = str(st.session_state[key])
     _publish(page, name, chosen if explicit or chosen != options[0] else "")
     return chosen
@@ -39,12 +39,12 @@ def segments(
     label: str, options: Sequence[str], *, page: str, name: str, title: Callable[[str], str]
 ) -> str:
     """A row of codes of which one is chosen, as tabs are; the first is the default."""
-    key = _adopt(page, name, lambda text: text if text in options else options[0])
+    key = _one_of(options, page, name)
     st.segmented_control(
         label,
         options,
         key=key,
-        format_func=title,
+        format_func=_titles(options, title),
         required=True,
         label_visibility="collapsed",
     )
@@ -68,8 +68,9 @@ def many(
         return [code for code in text.split(_SEPARATOR) if code in options]
 
     key = _adopt(page, name, known)
-    st.multiselect(label, options, key=key, format_func=title, **look)
-    chosen = [code for code in st.session_state[key] if code in options]
+    st.session_state[key] = [code for code in st.session_state[key] if code in options]
+    st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
+    chosen = list(st.session_state[key])
     _publish(page, name, _SEPARATOR.join(chosen))
     return chosen
 
@@ -81,6 +82,21 @@ def search(label: str, *, page: str, name: str, **look: Any) -> str:
     text = str(st.session_state[key] or "").strip()
     _publish(page, name, text)
     return text
+
+
+def _titles(options: Sequence[str], title: Callable[[str], str]) -> Callable[[str], str]:
+    """The titles as they are now: Streamlit may ask again outside the session, where there is no
+    language."""
+    known = {code: title(code) for code in options}
+    return lambda code: known.get(code, code)
+
+
+def _one_of(options: Sequence[str], page: str, name: str) -> str:
+    """The widget's key, its state one of the options, which may have changed since it was set."""
+    key = _adopt(page, name, lambda text: text)
+    if st.session_state[key] not in options:
+        st.session_state[key] = options[0]
+    return key
 
 
 def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:

@@ -1,0 +1,48 @@
+"""What can be read off a ranking: ties, the leaders of its parts, the rows that fit a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pandas as pd
+
+from evalcore.catalog import benchmark_cards
+from evalcore.queries.boards import Board
+
+
+def tie_groups(frame: pd.DataFrame) -> list[list[str]]:
+    """The ranked identities by group of ties, the best group first."""
+    ranked = frame[frame["status"] == "ranked"]
+    groups: Mapping[Any, pd.DataFrame] = dict(list(ranked.groupby("group", sort=True)))
+    return [list(group["identity"]) for group in groups.values()]
+
+
+def leaders(frame: pd.DataFrame, board: Board) -> list[tuple[str, str, float]]:
+    """(part, identity, score) of the best ranked target per benchmark, or per metric of the only
+    benchmark; a part without a score is left out and equals go to the better ranked."""
+    ranked = frame[frame["status"] == "ranked"]
+    found = []
+    for part in parts(board):
+        known = ranked[ranked[part].notna()]
+        if len(known):
+            best = known.iloc[int(known[part].astype(float).argmax())]
+            found.append((part, str(best["identity"]), float(best[part])))
+    return found
+
+
+def parts(board: Board) -> list[str]:
+    """What a score is made of: the benchmarks, or the metrics ("benchmark/metric") of only one."""
+    if len(board.columns) > 1:
+        return list(board.columns)
+    cards = benchmark_cards()
+    return [f"{key}/{metric.key}" for key in board.columns for metric in cards[key].metrics]
+
+
+def fitting(frame: pd.DataFrame, text: str, kinds: Collection[str]) -> pd.DataFrame:
+    """The rows whose identity holds `text` (letter case aside) and whose kind is one of `kinds`
+    (none: any). Ranks stay what they are among all."""
+    fits = frame["identity"].str.contains(text, case=False, regex=False)
+    if kinds:
+        fits &= frame["kind"].isin(list(kinds))
+    return frame[fits].reset_index(drop=True)

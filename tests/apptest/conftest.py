@@ -1,0 +1,50 @@
+"""Pages drawn without a browser, over a store of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+LOCALES = {"en": "en-US", "zh": "zh-CN"}
+
+
+@pytest.fixture
+def runs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of runs of an empty store that the pages will read."""
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("EVALBOARD_SHIPPED", str(tmp_path / "none"))
+    for name in ("OPENAI_API_KEY", "DEEPSEEK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "data" / "runs"
+    root.mkdir(parents=True)
+    return root
+
+
+@pytest.fixture
+def open_page(runs_root: Path) -> Callable[..., AppTest]:
+    """`open_page("case", "zh", run=...)`: a page as a visitor gets it by a link."""
+
+    def opened(name: str, language: str = "en", **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app.context["locale"] = LOCALES[language]
+        app.run()
+        app.query_params.update(query)
+        app.switch_page(f"pages/{name}.py").run()
+        assert not app.exception, app.exception[0].message
+        return app
+
+    return opened
+
+
+def words(app: AppTest) -> str:
+    """Everything that a page says in text, labels and messages."""
+    kinds = ("title", "subheader", "markdown", "caption", "text", "code", "error", "warning")
+    elements = [element for kind in kinds for element in app.main.get(kind)]
+    said = [str(getattr(element, "value", "")) for element in elements]
+    said += [f"{metric.label} {metric.value}" for metric in app.main.metric]
+    said += [button.label for button in app.main.button]
+    return "\n".join(said).replace("\\", "")

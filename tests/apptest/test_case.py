@@ -1,0 +1,124 @@
+"""The Case page: every form of evidence, both languages, hostile text, and what is not there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.apptest.conftest import words
+from tests.support.page_stores import CANARY, METRIC, RUN, SECTIONS, corrupt_run, evidence_run
+
+#: Elements whose text Streamlit reads as Markdown.
+MARKDOWN = ("title", "header", "subheader", "markdown", "caption", "error", "warning", "info")
+
+
+@pytest.mark.parametrize(("language", "passed"), [("en", "Passed"), ("zh", "通过")])
+@pytest.mark.parametrize("case", list(SECTIONS))
+def test_every_form_of_evidence_is_drawn(open_page, runs_root, case, language, passed):
+    evidence_run(runs_root)
+    app = open_page("case", language, run=RUN, metric=METRIC, id=case)
+    said = words(app)
+    assert case in app.title[0].value.replace("\\", "")
+    if case != "log" and not case.endswith("_diff"):
+        assert passed in said
+
+
+@pytest.mark.parametrize("case", list(SECTIONS))
+def test_hostile_text_never_reaches_a_place_that_reads_markdown(open_page, runs_root, case):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id=case)
+    for kind in MARKDOWN:
+        for element in app.main.get(kind):
+            text = str(element.value)
+            assert not re.search(r"(?<!\\)!\[|(?<!\\):red\[|(?<!\\)\]\(", text), (kind, text)
+    for metric in app.main.metric:
+        assert "evil" not in metric.label + metric.value
+    for expander in app.main.expander:
+        assert "evil" not in expander.label
+
+
+def test_a_difference_of_tables_is_marked_in_words(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="table_diff")
+    expected, answered = (frame.value for frame in app.dataframe[:2])
+    assert expected.iloc[:, 0].tolist() == ["", "", "− missing"]
+    assert answered.iloc[:, 0].tolist() == ["", "", "+ extra"]
+    said = words(app)
+    assert "missing from the answer: 1" in said
+    assert "∅ stands for NULL" in said
+
+
+def test_a_section_of_a_wrong_form_is_shown_raw_and_said_to_be(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="malformed")
+    assert "not in the expected form" in words(app)
+    assert any('"none"' in block.value for block in app.json)
+
+
+def test_the_verdict_says_outcome_reason_and_what_it_rests_on(open_page, runs_root):
+    evidence_run(runs_root)
+    said = words(open_page("case", run=RUN, metric=METRIC, id="table_diff"))
+    for text in ("Failed", "Executed", "Wrong answer", "sqlite 3.40.1", "Score 0 / 100"):
+        assert text in said
+    assert "Latency 250 ms" in said
+    assert CANARY in said
+
+
+def test_a_failure_of_the_target_is_told(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="text")
+    assert app.error[0].value == "Request refused"
+    assert "no such model" in words(app)
+
+
+def test_next_and_previous_keep_to_the_filter(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="table_diff", outcome="failed")
+    assert app.button(key="case.previous").disabled
+    app.button(key="case.next").click().run()
+    assert app.query_params["id"] == "tree_diff"
+    assert app.query_params["outcome"] == "failed"
+    assert "Case 2 of 2" in words(app)
+    assert app.button(key="case.next").disabled
+
+
+def test_the_filter_goes_into_the_url(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="table_diff")
+    app.selectbox(key=f"case.filter.{RUN}.{METRIC}").set_value("passed").run()
+    assert app.query_params["outcome"] == "passed"
+    assert "this one is not among them" in words(app)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"run": RUN},
+        {"run": RUN, "metric": METRIC, "id": "nosuch"},
+        {"run": "../../etc", "metric": METRIC, "id": "chat"},
+        {"run": RUN, "metric": METRIC, "id": "chat", "epoch": "99"},
+    ],
+)
+def test_what_is_not_there_is_said_clearly(open_page, runs_root, query):
+    evidence_run(runs_root)
+    app = open_page("case", **query)
+    assert app.title[0].value == "Case"
+    assert len(app.warning) == 1
+
+
+def test_a_senseless_epoch_is_the_first(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="chat", epoch="-1e9")
+    assert "chat" in app.title[0].value
+
+
+def test_a_broken_run_is_said_to_be_broken(open_page, runs_root):
+    folder = corrupt_run(runs_root)
+    app = open_page("case", run=folder.name, metric=METRIC, id="chat")
+    assert "spec.json" in app.warning[0].value.replace("\\", "")
+
+
+def test_an_empty_store_has_no_case(open_page):
+    assert "cannot be shown" in words(open_page("case", run=RUN, metric=METRIC, id="chat"))

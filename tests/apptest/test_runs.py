@@ -1,0 +1,151 @@
+"""The Runs page over an empty store, a finished, a running, an interrupted and a broken run."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from filelock import FileLock
+
+from evalcore.errors import UsageError
+from evalcore.records import Progress
+from evalcore.runner import client
+from tests.apptest.conftest import words
+from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run
+from tests.support.stored_runs import plan
+
+MOVING = Progress(
+    run_id=RUN,
+    state="running",
+    phase="running",
+    total=300,
+    scored=120,
+    generated=130,
+    rate=12.5,
+    eta=75.0,
+    outcomes={"passed": 100, "failed": 20},
+    errors={"rate_limited": 3},
+    in_flight=4,
+    limit=8,
+    requests=140,
+    refused=3,
+    input_tokens=4000,
+    output_tokens=900,
+)
+
+
+def actions(app) -> list[str]:
+    return [
+        button.key.removeprefix("runs.do.")
+        for button in app.button
+        if button.key and button.key.startswith("runs.do.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "text"), [("en", "Runs", "No run yet"), ("zh", "运行记录", "暂无运行")]
+)
+def test_an_empty_store_says_what_to_do(open_page, language, title, text):
+    app = open_page("runs", language)
+    assert app.title[0].value == title
+    assert text in words(app)
+    assert not app.dataframe
+
+
+@pytest.mark.parametrize(("language", "done"), [("en", "Done"), ("zh", "已完成")])
+def test_a_finished_run(open_page, runs_root, language, done):
+    evidence_run(runs_root)
+    app = open_page("runs", language)
+    table = app.dataframe[0].value
+    assert table["run"].tolist() == [RUN]
+    assert done in table["state"].iloc[0]
+    assert table["score"].iloc[0] == pytest.approx(200 / 3)
+    assert "66.7" in words(app)
+    assert actions(app) == ["rescore", "delete"]
+
+
+def test_a_broken_folder_is_shown_with_its_reason_and_the_others_too(open_page, runs_root):
+    evidence_run(runs_root)
+    corrupt_run(runs_root)
+    app = open_page("runs", run=CORRUPT)
+    assert app.dataframe[0].value["run"].tolist() == [RUN, CORRUPT]
+    assert "spec.json" in app.error[0].value.replace("\\", "")
+    assert actions(app) == ["delete"]
+
+
+def test_a_run_under_way_shows_how_it_gets_on(open_page, runs_root):
+    folder = plan(runs_root, RUN)
+    folder.write_progress(MOVING)
+    with FileLock(folder.lock_path):
+        app = open_page("runs")
+        said = words(app)
+    assert "12.5 cases/s" in said
+    assert "1 min 15 s" in said
+    assert "Passed 100" in said
+    assert "Cost unknown" in said
+    assert "4 of 8 requests open, 3 refused" in said
+    assert app.dataframe[1].value.iloc[0].tolist() == ["Rate limited", 3]
+    assert actions(app) == ["cancel"]
+
+
+def test_cancel_asks_the_worker_to_stop(open_page, runs_root):
+    folder = plan(runs_root, RUN)
+    folder.write_progress(MOVING)
+    with FileLock(folder.lock_path):
+        app = open_page("runs")
+        app.button(key="runs.do.cancel").click().run()
+    assert not app.exception
+    assert folder.cancel_path.exists()
+
+
+def test_an_interrupted_run_asks_for_its_key_before_it_goes_on(open_page, runs_root, monkeypatch):
+    resumed = []
+    monkeypatch.setattr(client, "resume", lambda run, keys, settings: resumed.append((run, keys)))
+    plan(runs_root, RUN).write_progress(MOVING)
+    app = open_page("runs")
+    assert "Interrupted" in words(app)
+    assert app.button(key="runs.do.resume").disabled
+    app.text_input(key="typed_key.OPENAI_API_KEY").set_value("sk-abc-def-ghi-jkl").run()
+    app.button(key="runs.do.resume").click().run()
+    assert resumed == [(RUN, {"OPENAI_API_KEY": "sk-abc-def-ghi-jkl"})]
+
+
+def test_a_deletion_can_be_taken_back(open_page, runs_root):
+    folder = evidence_run(runs_root)
+    app = open_page("runs")
+    app.button(key="runs.do.delete").click().run()
+    assert not folder.path.exists()
+    assert "was deleted" in words(app)
+    app.button(key="runs.do.undo").click().run()
+    assert not app.exception
+    assert folder.path.exists()
+    assert "was deleted" not in words(app)
+
+
+def test_an_action_that_is_refused_says_why(open_page, runs_root, monkeypatch):
+    def refuses(run, settings):
+        raise UsageError("the run is *busy*")
+
+    monkeypatch.setattr(client, "rescore", refuses)
+    evidence_run(runs_root)
+    app = open_page("runs")
+    app.button(key="runs.do.rescore").click().run()
+    assert app.error[0].value == r"the run is \*busy\*"
+
+
+def test_shipped_and_imported_runs_offer_only_what_can_be_done(
+    open_page, runs_root, tmp_path, monkeypatch
+):
+    shipped = evidence_run(tmp_path / "none" / "runs")
+    assert actions(open_page("runs")) == []
+    spec = msgspec.structs.replace(shipped.spec(), run_id="imported", origin="imported")
+    imported = plan(runs_root, "imported")
+    (imported.path / "spec.json").write_bytes(msgspec.json.encode(spec))
+    imported.write_summary(shipped.summary())
+    assert actions(open_page("runs", run="imported")) == ["delete"]
+
+
+def test_a_run_that_is_not_there_is_said(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("runs", run=":red[x]")
+    assert "There is no run :" in words(app)
+    assert ":red[" not in app.warning[0].value

@@ -1,0 +1,95 @@
+"""One case with its neighbours, found by what a URL says."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.errors import RunFolderError, UsageError
+from evalcore.queries.cases import MISSING, case_page, case_view
+from evalcore.store.samples_table import CaseFilter
+from tests.support.page_stores import METRIC, RUN, SECTIONS, evidence_run
+from tests.support.stored_runs import BENCHMARK, SAMPLES, answer, judge, plan
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return evidence_run(tmp_path)
+
+
+@pytest.fixture
+def roots(folder):
+    return (folder.path.parent,)
+
+
+def test_a_case_has_its_question_answer_and_verdict(roots):
+    view = case_view(roots, RUN, METRIC, "table_diff")
+    assert view.benchmark == BENCHMARK
+    assert view.sample.id == view.verdict.id == "table_diff"
+    assert view.episode.answer
+    assert (view.outcome, view.engine) == ("failed", "sqlite 3.40.1")
+
+
+def test_a_case_without_a_verdict_is_missing(roots):
+    view = case_view(roots, RUN, METRIC, "log")
+    assert (view.episode, view.verdict, view.outcome) == (None, None, MISSING)
+
+
+def test_neighbours_stand_in_the_declared_order(roots):
+    names = list(SECTIONS)
+    place = case_view(roots, RUN, METRIC, names[1]).place
+    assert (place.number, place.total) == (2, len(names))
+    assert (place.previous.id, place.next.id) == (names[0], names[2])
+    assert case_view(roots, RUN, METRIC, names[0]).place.previous is None
+    assert case_view(roots, RUN, METRIC, names[-1]).place.next is None
+
+
+def test_neighbours_keep_to_the_outcome(roots):
+    place = case_view(roots, RUN, METRIC, "table_diff", outcome="failed").place
+    assert (place.number, place.total, place.next.id) == (1, 2, "tree_diff")
+    assert place.outcomes == {"failed": 2, "passed": 7, MISSING: 1}
+
+
+def test_a_case_outside_of_the_filter_still_has_neighbours(roots):
+    place = case_view(roots, RUN, METRIC, "chat", outcome="failed").place
+    assert (place.number, place.total) == (None, 2)
+    assert (place.previous.id, place.next) == ("tree_diff", None)
+
+
+def test_epochs_are_cases_of_their_own(tmp_path):
+    folder = plan(tmp_path, RUN, epochs=2)
+    for epoch in (0, 1):
+        answer(folder, SAMPLES[0], epoch=epoch)
+        judge(folder, SAMPLES[0], passed=bool(epoch), epoch=epoch)
+    view = case_view((tmp_path,), RUN, METRIC, "1", epoch=1)
+    assert view.outcome == "passed"
+    assert (view.place.previous.id, view.place.previous.epoch) == ("1", 0)
+    assert view.place.total == 4
+    with pytest.raises(UsageError, match="2 epochs"):
+        case_view((tmp_path,), RUN, METRIC, "1", epoch=2)
+
+
+@pytest.mark.parametrize(
+    ("run", "metric", "case"),
+    [("20200101-000000-ffffff", METRIC, "chat"), (RUN, "nothing", "chat"), (RUN, METRIC, "nosuch")],
+)
+def test_what_is_not_there_is_named(roots, run, metric, case):
+    with pytest.raises(UsageError):
+        case_view(roots, run, metric, case)
+
+
+@pytest.mark.parametrize("run", ["../secret", "", "a/b"])
+def test_a_run_is_never_a_path(roots, run):
+    with pytest.raises(UsageError):
+        case_view(roots, run, METRIC, "chat")
+
+
+def test_a_broken_journal_is_said(folder, roots):
+    (folder.path / "samples.jsonl").write_text('{"id":"chat"\n', encoding="utf-8")
+    with pytest.raises(RunFolderError, match=r"samples\.jsonl, line 1"):
+        case_view(roots, RUN, METRIC, "chat")
+
+
+def test_a_page_of_cases_is_filtered_and_counted(roots):
+    cases, count = case_page(roots, RUN, CaseFilter(outcome=("failed",)), limit=1)
+    assert count == 2
+    assert cases["id"].tolist() == ["table_diff"]

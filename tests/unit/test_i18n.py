@@ -1,0 +1,99 @@
+"""Every text exists in every language, with the same placeholders, and every text in use exists."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from evalcore.catalog import benchmark_cards, target_kinds
+from evalcore.i18n import DEFAULT, LANGUAGES, catalogue, language_of, lookup, t
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]
+#: A call of the translator with a text key as it stands, or one that is made from a value.
+USED = re.compile(r"""\b(?:tr|t)\(\s*(f?)"([a-z_]+\.[^"]+)\"""")
+
+
+def source(path: Path) -> str:
+    """The code with one kind of quotes, since a key inside an f-string has the other."""
+    return path.read_text(encoding="utf-8").replace("'", '"')
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", [code for code in LANGUAGES if code != DEFAULT])
+def test_both_languages_have_the_same_keys_and_placeholders(language):
+    ours, theirs = catalogue(DEFAULT), catalogue(language)
+    assert set(ours) ^ set(theirs) == set()
+    different = {key for key in ours if placeholders(ours[key]) != placeholders(theirs[key])}
+    assert different == set()
+    assert [key for key, text in theirs.items() if not text.strip()] == []
+
+
+def test_every_key_that_the_pages_name_exists():
+    known = set(catalogue(DEFAULT))
+    missing = []
+    for path in SOURCES:
+        for made, key in USED.findall(source(path)):
+            pattern = re.sub(r"\\{[^}]*\\}", ".+", re.escape(key)) if made else re.escape(key)
+            if not any(re.fullmatch(pattern, name) for name in known):
+                missing.append(f"{path.name}: {key}")
+    assert missing == []
+
+
+def test_every_text_is_used():
+    """A text is used where its key stands, or where its beginning stands before a `{`."""
+    code = "\n".join(source(path) for path in SOURCES)
+    starts = set(re.findall(r'f"([a-z_]+\.[^"{]*)\{', code))
+    areas = {"launch", "runs", "case"}
+    unused = [
+        key
+        for key in catalogue(DEFAULT)
+        if key.split(".")[0] in areas
+        and f'"{key}"' not in code
+        and not any(key.startswith(start) for start in starts)
+    ]
+    assert unused == []
+
+
+def test_cards_have_titles_in_every_language():
+    for card in benchmark_cards().values():
+        for title in (card.title, *(metric.title for metric in card.metrics)):
+            assert set(title) >= set(LANGUAGES)
+    for kind in target_kinds().values():
+        assert set(kind.title) >= set(LANGUAGES)
+
+
+def test_a_hostile_value_is_never_a_template():
+    said = t("runs.not_found", "en", run="{0.__class__} {run}")
+    assert "{0.__class__} {run}" in said
+
+
+def test_an_unknown_key_is_an_error_and_lookup_says_none():
+    with pytest.raises(KeyError, match=r"launch\.nothing"):
+        t("launch.nothing", "en")
+    assert lookup("section.never_heard_of", "zh") is None
+
+
+def test_an_unknown_language_reads_english():
+    assert t("runs.title", "tlh") == t("runs.title", "en")
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"),
+    [
+        ("zh-CN", "zh"),
+        ("zh", "zh"),
+        ("zh_Hant_TW", "zh"),
+        ("en-GB", "en"),
+        ("de", "en"),
+        (None, "en"),
+    ],
+)
+def test_the_language_follows_the_browser(locale, language):
+    assert language_of(locale) == language

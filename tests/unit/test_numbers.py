@@ -1,0 +1,52 @@
+"""Numbers for people: units that fit, and unknown never shown as zero."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from evalcore.i18n import t
+from pages.components import numbers
+
+en = partial(t, language="en")
+zh = partial(t, language="zh")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "unknown"),
+        (0.0, "0 ms"),
+        (0.3401, "340 ms"),
+        (2.54, "2.5 s"),
+        (59.96, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (3900, "1 h 5 min"),
+    ],
+)
+def test_durations(seconds, text):
+    assert numbers.duration(seconds, en) == text
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text"),
+    [
+        (None, "unknown"),
+        (0, "$0.00"),
+        (12.5, "$12.50"),
+        (0.0123, "$0.0123"),
+        (0.00002, "$0.000020"),
+    ],
+)
+def test_money(dollars, text):
+    assert numbers.money(dollars, en) == text
+
+
+def test_counts_scores_and_moments():
+    assert numbers.count(1234567, en) == "1,234,567"
+    assert numbers.count(None, zh) == "未知"
+    assert numbers.score(66.666, en) == "66.7"
+    assert numbers.score(None, en) == "—"
+    assert numbers.moment("2026-01-31T17:05:09.123+00:00", en) == "2026-01-31 17:05 UTC"
+    assert numbers.moment("", en) == "—"

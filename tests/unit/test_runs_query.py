@@ -1,0 +1,121 @@
+"""Every run folder is a row, whatever its condition, without a look into a journal."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from filelock import FileLock
+
+from evalcore.queries import runs
+from evalcore.records import Progress
+from evalcore.store.run_folder import RunFolder
+from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run
+from tests.support.stored_runs import finish, plan
+
+
+@pytest.fixture
+def roots(tmp_path):
+    return (tmp_path / "own", tmp_path / "shipped")
+
+
+def progress(**more) -> Progress:
+    return msgspec.structs.replace(
+        Progress(
+            run_id="r",
+            state="running",
+            total=3,
+            scored=1,
+            generated=2,
+            rate=2.0,
+            eta=1.0,
+            outcomes={"passed": 1},
+            errors={"timeout": 4},
+        ),
+        **more,
+    )
+
+
+def test_no_root_and_no_run_make_no_row(roots):
+    assert runs.all_rows(roots) == []
+    assert runs.frame([]).empty
+    assert "fraction" in runs.frame([]).columns
+
+
+def test_a_finished_run_says_what_it_scored_and_took(roots):
+    finish(roots[0], "20260101-100000-aaaaaa")
+    [row] = runs.all_rows(roots)
+    assert (row.state, row.own, row.complete, row.moving) == ("done", True, True, False)
+    assert row.scores == {"sql_understanding": pytest.approx(200 / 3)}
+    assert row.measured_score == pytest.approx(200 / 3)
+    assert (row.input_tokens, row.output_tokens, row.cost, row.wall) == (30, 6, None, None)
+    assert row.fraction == 1.0
+
+
+def test_the_worker_is_believed_while_it_lives(roots):
+    folder = plan(roots[0], "20260101-100000-aaaaaa")
+    folder.write_progress(progress())
+    with FileLock(folder.lock_path):
+        [row] = runs.all_rows(roots)
+    assert (row.state, row.moving) == ("running", True)
+    assert (row.total, row.scored, row.rate, row.eta) == (3, 1, 2.0, 1.0)
+    assert row.errors == {"timeout": 4}
+    assert row.fraction == pytest.approx(1 / 3)
+
+
+def test_a_run_without_its_worker_is_interrupted(roots):
+    folder = plan(roots[0], "20260101-100000-aaaaaa")
+    folder.write_progress(progress(message="needs KEY"))
+    [row] = runs.all_rows(roots)
+    assert (row.state, row.moving, row.message) == ("interrupted", False, "needs KEY")
+
+
+def test_a_run_that_is_scored_again_shows_the_new_counts(roots):
+    folder = finish(roots[0], "20260101-100000-aaaaaa")
+    folder.write_progress(progress())
+    with FileLock(folder.lock_path):
+        [row] = runs.all_rows(roots)
+    assert (row.state, row.scored) == ("running", 1)
+
+
+def test_a_new_run_is_planned(roots):
+    plan(roots[0], "20260101-100000-aaaaaa")
+    [row] = runs.all_rows(roots)
+    assert (row.state, row.moving, row.total, row.fraction) == ("planned", True, 3, 0.0)
+
+
+@pytest.mark.parametrize("name", ["spec.json", "summary.json", "progress.json"])
+def test_a_torn_file_makes_a_broken_row_that_names_it(roots, name):
+    folder = finish(roots[0], "20260101-100000-aaaaaa")
+    (folder.path / name).write_text("{torn", encoding="utf-8")
+    [row] = runs.all_rows(roots)
+    assert row.state == "broken"
+    assert name in row.problem
+
+
+def test_own_runs_come_before_shipped_ones_and_newer_before_older(roots):
+    finish(roots[0], "a-named-run", created_at="2026-01-03T10:00:00.000+00:00")
+    finish(roots[0], "20260102-100000-aaaaaa", created_at="2026-01-02T10:00:00.000+00:00")
+    corrupt_run(roots[0])
+    finish(roots[1], "shipped-one", created_at="2026-05-01T10:00:00.000+00:00")
+    rows = runs.all_rows(roots)
+    assert [row.run_id for row in rows] == [
+        "a-named-run",
+        "20260102-100000-aaaaaa",
+        CORRUPT,
+        "shipped-one",
+    ]
+    assert [row.own for row in rows] == [True, True, True, False]
+
+
+def test_a_frame_has_a_column_for_each_field(roots):
+    evidence_run(roots[0])
+    frame = runs.frame(runs.all_rows(roots))
+    assert frame["run_id"].tolist() == [RUN]
+    assert frame["target"].iloc[0].startswith("openai:small#")
+
+
+def test_journals_are_not_read(roots):
+    folder: RunFolder = evidence_run(roots[0])
+    for path in folder.path.rglob("*.jsonl"):
+        path.write_text("{torn\n", encoding="utf-8")
+    assert runs.all_rows(roots)[0].state == "done"

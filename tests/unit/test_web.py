@@ -1,0 +1,109 @@
+"""What the server says besides the pages: health, and security headers on every answer."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from evalcore.settings import Settings
+from evalcore.web import lifespan
+from evalcore.web.headers import HEADERS, SecurityHeaders
+from evalcore.web.routes import ROUTES, health_state
+from tests.support.page_stores import corrupt_run, evidence_run
+from tests.support.server import serve
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path))
+    monkeypatch.setenv("EVALBOARD_SHIPPED", str(tmp_path / "none"))
+    return Settings(data=str(tmp_path), shipped=str(tmp_path / "none"))
+
+
+@pytest.fixture
+def client():
+    async def broken(request):
+        raise RuntimeError("on purpose")
+
+    async def plain(request):
+        return PlainTextResponse("hello", headers={"Referrer-Policy": "unsafe-url"})
+
+    app = Starlette(
+        routes=[*ROUTES, Route("/broken", broken), Route("/plain", plain)],
+        middleware=[Middleware(SecurityHeaders)],
+    )
+    return TestClient(app, raise_server_exceptions=False)
+
+
+def test_health_counts_runs_also_broken_ones(store, client):
+    evidence_run(store.runs_dir)
+    corrupt_run(store.runs_dir)
+    answer = client.get("/api/v1/health")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"
+    found = answer.json()
+    assert found.pop("version")
+    assert found == {"status": "ok", "runs": 2, "index_readable": True}
+
+
+def test_health_of_an_unreadable_index_is_503_until_it_is_mended(store, client):
+    store.index_path.parent.mkdir(parents=True, exist_ok=True)
+    store.index_path.write_text("{torn", encoding="utf-8")
+    answer = client.get("/api/v1/health")
+    assert answer.status_code == 503
+    assert answer.json()["status"] == "degraded"
+    store.index_path.write_text("{}", encoding="utf-8")
+    assert client.get("/api/v1/health").status_code == 200
+
+
+def test_a_store_that_does_not_exist_yet_is_healthy(store):
+    assert health_state(store)["runs"] == 0
+    assert health_state(store)["status"] == "ok"
+
+
+def test_only_reading_is_offered(store, client):
+    assert client.post("/api/v1/health").status_code == 405
+
+
+@pytest.mark.parametrize("path", ["/api/v1/health", "/plain", "/nosuch"])
+def test_every_answer_carries_the_headers_once(store, client, path):
+    headers = client.get(path).headers
+    for name, value in HEADERS.items():
+        assert headers.get_list(name) == [value]
+
+
+def test_the_policy_lets_nothing_foreign_in_and_only_hosts_of_spaces_frame_it():
+    rules = dict(rule.split(" ", 1) for rule in HEADERS["Content-Security-Policy"].split("; "))
+    assert rules["default-src"] == "'self'"
+    assert rules["object-src"] == "'none'"
+    assert "http" not in rules["img-src"] + rules["script-src"] + rules["font-src"]
+    assert rules["frame-ancestors"] == "'self' https://huggingface.co https://*.hf.space"
+
+
+def test_a_store_that_cannot_be_searched_does_not_keep_the_server_down(monkeypatch, caplog):
+    def fails(settings):
+        raise PermissionError("the data folder is closed")
+
+    monkeypatch.setattr("evalcore.runner.client.reconcile", fails)
+    assert lifespan.reconcile() == []
+    assert "the data folder is closed" in caplog.text
+
+
+def test_the_real_server_sends_the_headers_on_shell_api_and_files(tmp_path):
+    with serve(tmp_path) as served:
+        for path in ("/", "/case", "/api/v1/health", "/_stcore/health"):
+            with urllib.request.urlopen(served.url + path, timeout=10) as answer:
+                assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        with urllib.request.urlopen(served.url + "/api/v1/health", timeout=10) as answer:
+            assert json.load(answer)["status"] == "ok"
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(served.url + "/_stcore/agent/interact", data=b"{}", timeout=10)
