@@ -13,8 +13,10 @@ import asyncio
 from collections import deque
 
 _KEEP = 0.97  # share of the observed rate that is kept after a refusal
+_DEEPEST_CUT = 0.9  # share of the rate that one refusal leaves at least, before _KEEP
 _CREEP = 0.03  # growth of the rate a second while nothing is refused
-_OBSERVED = 1.0  # seconds over which served requests are counted
+_BOLDER = 0.06  # what the square of the calm seconds since the last cut adds to it
+_SETTLE = 0.1  # seconds after a cut in which a refusal says nothing new
 _LONG_WAIT = 5.0  # a Retry-After from here on stops the whole flow, not one request
 _SLOWEST = 1.0  # requests a second that are tried at least
 _FAILURES_TO_SHRINK = 3  # server errors in a row that halve the window
@@ -64,13 +66,13 @@ class Flow:
         self._pacer = Pacer(self._ceiling)
         self._tokens = Pacer(tokens_per_minute / 60 if tokens_per_minute else None)
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._served: deque[float] = deque()
+        self._served = 0  # since the last cut
         self._calm = 0  # successes since the window last grew
         self._failures = 0
         self._paused_until = 0.0
         self._last_cut = -1.0
         self._last_creep = 0.0
-        self._first_served = 0.0
+        self._first_start = -1.0
 
     @property
     def counts_tokens(self) -> bool:
@@ -102,7 +104,9 @@ class Flow:
         except BaseException:
             self.leave()
             raise
-        return loop.time()
+        now = loop.time()
+        self._first_start = now if self._first_start < 0 else self._first_start
+        return now
 
     async def _pause(self, deadline: float) -> None:
         loop = asyncio.get_running_loop()
@@ -126,20 +130,12 @@ class Flow:
 
     def served(self) -> None:
         """A request was answered: widen the window, or let the rate creep up."""
-        now = asyncio.get_running_loop().time()
         self._failures = 0
-        if not self._served:
-            self._first_served = self._first_served or now
-        self._served.append(now)
-        self._forget(now)
-        if self._last_cut < 0 or self._pacer.rate is None:
+        self._served += 1
+        if self._pacer.rate is None or self._last_cut < 0:
             self._grow()
         else:
-            self._creep(now)
-
-    def _forget(self, now: float) -> None:
-        while self._served and self._served[0] < now - _OBSERVED:
-            self._served.popleft()
+            self._creep(asyncio.get_running_loop().time())
 
     def _grow(self) -> None:
         self._calm += 1
@@ -149,13 +145,12 @@ class Flow:
 
     def _creep(self, now: float) -> None:
         passed = now - self._last_creep
-        if passed < 0.1 or self._pacer.rate is None:
+        if passed < 0.05 or self._pacer.rate is None:
             return
         self._last_creep = now
         calm = now - self._last_cut  # the longer nothing is refused, the bolder
-        rate = self._pacer.rate * (1 + _CREEP * passed * (1 + calm))
+        rate = self._pacer.rate * (1 + passed * (_CREEP + _BOLDER * calm * calm))
         self._pacer.rate = min(rate, self._ceiling) if self._ceiling else rate
-        self.window = min(self.window + passed * 4, float(self.maximum))
 
     def refuse(self, started: float, retry_after: float | None) -> None:
         """A request that began at `started` was refused; older ones than the last cut say
@@ -164,16 +159,23 @@ class Flow:
         self.refused += 1
         if retry_after is not None and retry_after >= _LONG_WAIT:
             self._paused_until = max(self._paused_until, now + retry_after)
-        if started < self._last_cut:
+        if started < self._last_cut + (_SETTLE if self._pacer.rate else 0.0):
             return
-        self._last_cut = self._last_creep = now
-        self._forget(now)
-        if not self._served:  # no rate was seen yet: fewer at a time, each backs off by itself
+        if self._served or self._pacer.rate:
+            self._pacer.rate = max(self._sustainable(now), _SLOWEST)
+        else:  # nothing is known of its rate yet: fewer at a time, each backs off by itself
             self._shrink()
-            return
-        span = max(min(_OBSERVED, now - self._first_served), 0.1)
-        observed = len(self._served) / span
-        self._pacer.rate = max(min(observed, self._pacer.rate or observed) * _KEEP, _SLOWEST)
+        self._served = 0
+        self._last_cut = self._last_creep = now
+
+    def _sustainable(self, now: float) -> float:
+        """The rate that the server kept up between two refusals, when its allowance was used up
+        both times. It may look low because we were slow ourselves: a cut is never deep."""
+        rate = self._pacer.rate
+        if rate is None:  # of those in flight some will be refused too
+            return _KEEP * (self._served + self.in_flight / 2) / max(now - self._first_start, 0.1)
+        seen = self._served / (now - self._last_cut)
+        return _KEEP * min(rate, max(seen, rate * _DEEPEST_CUT))
 
     def fail(self) -> None:
         """A server error or lost connection: several in a row halve the window."""

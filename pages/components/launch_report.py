@@ -46,10 +46,10 @@ def _connection(report: ConnectionReport, tr: Translate) -> None:
     if not report.ok:
         st.error(escape(report.message, 600), icon=":material/link_off:")
         return
-    st.success(
-        tr("launch.connected", latency=numbers.duration(report.latency, tr)),
-        icon=":material/check_circle:",
-    )
+    said = tr("launch.answers")
+    if report.latency is not None:
+        said = tr("launch.connected", latency=numbers.duration(report.latency, tr))
+    st.success(said, icon=":material/check_circle:")
     if report.model:
         st.caption(tr("launch.connected_model", model=escape(report.model)))
     if report.reply:

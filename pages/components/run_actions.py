@@ -50,7 +50,7 @@ def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
         for name in names:
             if st.button(
                 tr(f"runs.do.{name}"),
-                key=f"runs.do.{name}",
+                key=f"runs.do.{name}.{row.run_id}",  # a late click never hits another run
                 icon=_ICONS[name],
                 type="primary" if name == "resume" else "secondary",
                 disabled=name == "resume" and bool(missing),

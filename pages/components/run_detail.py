@@ -96,7 +96,7 @@ def _measures(row: RunRow, tr: Translate) -> None:
 
 
 def _outcomes(row: RunRow, tr: Translate) -> None:
-    counted = {name: count for name, count in row.outcomes.items() if count}
+    counted = {name: row.outcomes[name] for name in OUTCOME_COLOURS if row.outcomes.get(name)}
     if not counted:
         return
     with st.container(horizontal=True):

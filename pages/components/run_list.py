@@ -40,9 +40,9 @@ def draw(rows: Sequence[RunRow], tr: Translate) -> None:
         placeholder=tr("common.none"),
         column_config={
             "progress": st.column_config.ProgressColumn(
-                tr("runs.progress"), format="percent", min_value=0, max_value=1, width="small"
+                tr("runs.progress"), format="%d%%", min_value=0, max_value=100, width="small"
             ),
-            "state": st.column_config.TextColumn(tr("runs.state"), width="small"),
+            "state": st.column_config.TextColumn(tr("runs.state")),
             "target": st.column_config.TextColumn(tr("common.target")),
             "benchmarks": st.column_config.TextColumn(tr("common.benchmark")),
             "score": st.column_config.NumberColumn(
@@ -62,7 +62,7 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
             "target": [plain(name) for name in data["target"]],
             "benchmarks": [benchmark_titles(row) for row in rows],
-            "progress": data["fraction"],
+            "progress": (data["fraction"] * 100).astype(int),
             "score": pd.to_numeric(data["score"]),
             "started": [numbers.moment(stamp, tr) for stamp in data["created_at"]],
             "run": data["run_id"],

@@ -35,7 +35,7 @@ MOVING = Progress(
 
 def actions(app) -> list[str]:
     return [
-        button.key.removeprefix("runs.do.")
+        button.key.split(".")[2]
         for button in app.button
         if button.key and button.key.startswith("runs.do.")
     ]
@@ -92,7 +92,7 @@ def test_cancel_asks_the_worker_to_stop(open_page, runs_root):
     folder.write_progress(MOVING)
     with FileLock(folder.lock_path):
         app = open_page("runs")
-        app.button(key="runs.do.cancel").click().run()
+        app.button(key=f"runs.do.cancel.{RUN}").click().run()
     assert not app.exception
     assert folder.cancel_path.exists()
 
@@ -103,16 +103,16 @@ def test_an_interrupted_run_asks_for_its_key_before_it_goes_on(open_page, runs_r
     plan(runs_root, RUN).write_progress(MOVING)
     app = open_page("runs")
     assert "Interrupted" in words(app)
-    assert app.button(key="runs.do.resume").disabled
+    assert app.button(key=f"runs.do.resume.{RUN}").disabled
     app.text_input(key="typed_key.OPENAI_API_KEY").set_value("sk-abc-def-ghi-jkl").run()
-    app.button(key="runs.do.resume").click().run()
+    app.button(key=f"runs.do.resume.{RUN}").click().run()
     assert resumed == [(RUN, {"OPENAI_API_KEY": "sk-abc-def-ghi-jkl"})]
 
 
 def test_a_deletion_can_be_taken_back(open_page, runs_root):
     folder = evidence_run(runs_root)
     app = open_page("runs")
-    app.button(key="runs.do.delete").click().run()
+    app.button(key=f"runs.do.delete.{RUN}").click().run()
     assert not folder.path.exists()
     assert "was deleted" in words(app)
     app.button(key="runs.do.undo").click().run()
@@ -128,7 +128,7 @@ def test_an_action_that_is_refused_says_why(open_page, runs_root, monkeypatch):
     monkeypatch.setattr(client, "rescore", refuses)
     evidence_run(runs_root)
     app = open_page("runs")
-    app.button(key="runs.do.rescore").click().run()
+    app.button(key=f"runs.do.rescore.{RUN}").click().run()
     assert app.error[0].value == r"the run is \*busy\*"
 
 
