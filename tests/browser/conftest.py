@@ -32,9 +32,13 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """One browser for all tests."""
+    """One browser for a file's tests.
+
+    Not for the whole session: while it lives, Playwright keeps an event loop running in this
+    thread, and a later test could start none of its own.
+    """
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is absent; install it with: apt-get install chromium")
     from playwright.sync_api import sync_playwright
