@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import __version__
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.secrets import scrub
 
 if TYPE_CHECKING:
     from evalcore.records import RunSummary
@@ -37,6 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, for example `| head`
         sys.stderr.close()
         return DONE
+    except OSError as error:  # a folder that cannot be written, a full disk
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"evalcore: {place}{error.strerror or error}", file=sys.stderr)
+        return BAD
+    except KeyboardInterrupt:
+        print("evalcore: interrupted; `evalcore resume RUN` goes on with a run", file=sys.stderr)
+        return INCOMPLETE
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -140,7 +148,7 @@ def _list(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from evalcore.runner import plan
+    from evalcore.runner import client, plan
     from evalcore.secrets import Secrets
     from evalcore.targets import registry
 
@@ -148,6 +156,9 @@ def _run(given: argparse.Namespace) -> int:
     settings, secrets = _settings(given), Secrets()
     made = plan.plan(request, settings)
     registry.create(made.spec.target, settings, secrets)
+    missing = client.missing_keys(request.target, request.target_options, settings)
+    if missing:
+        raise UsageError(f"{request.target} needs a key: set {', '.join(missing)}")
     folder = plan.create_folder(made, settings)
     return _work(given, folder.run_id, place=place)
 
@@ -184,7 +195,7 @@ def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
 def _pair(text: str, flag: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"{flag} {text!r} must have the form KEY=VALUE")
+        raise UsageError(f"{flag} must have the form KEY=VALUE, got {scrub(text)!r}")
     return name, value
 
 
@@ -209,6 +220,8 @@ def _work(
 
     settings = _settings(given)
     folder = run_folder.find(run_id, [settings.runs_dir])
+    if not folder.alive():  # a cancel left by a worker that was killed before it saw it
+        folder.cancel_path.unlink(missing_ok=True)
     watch = None if given.json or not sys.stderr.isatty() else _watch
     summary = work(folder, settings, Secrets(), generate=generate, listen=watch)
     if place is not None:

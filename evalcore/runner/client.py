@@ -170,6 +170,7 @@ def _service(verb: str, request: RunRequest, keys: Mapping[str, str], settings: 
 
 def _spawn(folder: RunFolder, keys: Mapping[str, str], *flags: str) -> None:
     """Start a worker in a session of its own: it outlives the page, the tab and the server."""
+    folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
     with folder.log_path.open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "evalcore.runner.worker", str(folder.path), *flags],

@@ -8,16 +8,18 @@ is kept. Generation and scoring are apart, so neither repeats the other.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from evalcore.benchmarks.base import Benchmark
-from evalcore.errors import EnvironmentFailure, TargetFailure
+from evalcore.errors import EnvironmentFailure, RunFolderError, TargetFailure
 from evalcore.records import (
     BenchmarkSpec,
     Call,
@@ -71,7 +73,8 @@ def execute(
 ) -> RunSummary:
     """Run, resume or (with `generate` off) rescore; the caller holds the lock of the folder.
 
-    `listen` is called at every tick. Raises UsageError where the target cannot be opened.
+    `listen` is called at every tick. Raises UsageError where the target cannot be opened and
+    RunFolderError where the folder does not hold the samples that the run declared.
     """
     return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
 
@@ -98,9 +101,9 @@ class _Execution:
         self.scores = Journal(folder.path / "verdicts" / self.scoring / _WORKER)
         self.started = time.monotonic()
         self.cancelled = False
+        self._sample_limit = self.spec.sample_timeout or settings.sample_timeout
 
     async def run(self, generate: bool) -> RunSummary:
-        self.folder.cancel_path.unlink(missing_ok=True)
         self.tracker.event("started" if not self.episodes else "resumed")
         self.tracker.write()
         ticking = asyncio.create_task(self._tick())
@@ -192,8 +195,8 @@ class _Execution:
 
     def _services(self, target: Target, calls: Journal, cache: Cache | None) -> Services:
         wanted = self.spec.concurrency or self.settings.concurrency
-        wanted = min(wanted, target.info.max_in_flight)
         card = target.info.card
+        wanted = min(wanted, target.info.max_in_flight, self._bearable(card))
         flow = Flow(
             start=min(target.info.start_in_flight, wanted),
             maximum=wanted,
@@ -213,6 +216,11 @@ class _Execution:
             seed=self.spec.seed,
         )
 
+    def _bearable(self, card: Mapping[str, Any]) -> int:
+        """How many may wait for a start, at a known limit, and still be within their time."""
+        rate = card.get("requests_per_minute")
+        return max(1, int(rate / 60 * self._sample_limit / 2)) if rate else sys.maxsize
+
     async def _work(self, left: Iterator[Job], services: Services) -> None:
         for job in left:
             episode = await self._episode(job, services)
@@ -223,7 +231,7 @@ class _Execution:
 
     async def _episode(self, job: Job, services: Services) -> Episode:
         """Run one sample; whatever ends it becomes an episode, so that the run goes on."""
-        limit = self.spec.sample_timeout or self.settings.sample_timeout
+        limit = self._sample_limit
         deadline = asyncio.get_running_loop().time() + limit
         context = SampleContext(services, job.benchmark, job.samples[0], job.epoch, deadline)
         try:
@@ -265,7 +273,10 @@ class _Execution:
 
 
 async def verdict_on(benchmark: Benchmark, sample: Sample, episode: Episode) -> Verdict:
-    """The benchmark's verdict; an episode without an answer gets its outcome from the failure."""
+    """The benchmark's verdict; an episode without an answer gets its outcome from the failure.
+
+    A scorer that breaks on one answer leaves that sample unmeasured and ends nothing else.
+    """
     if episode.failure is not None:
         ours = episode.failure.kind == "environment"
         return Verdict(
@@ -278,14 +289,15 @@ async def verdict_on(benchmark: Benchmark, sample: Sample, episode: Episode) -> 
         )
     try:
         return await benchmark.evaluate_sample(sample, episode)
-    except EnvironmentFailure as error:
+    except Exception as error:
+        ours = isinstance(error, EnvironmentFailure)
         return Verdict(
             metric=sample.metric,
             id=sample.id,
             epoch=episode.epoch,
             outcome="environment_error",
             reason="environment",
-            note=str(error),
+            note=str(error) if ours else scrub(f"{type(error).__name__}: {error}"),
         )
 
 
@@ -300,6 +312,13 @@ def _jobs(folder: RunFolder, spec: RunSpec) -> Iterator[Job]:
     for line in folder.samples():
         key = benchmarks[line.benchmark].generation_key(line.sample)
         groups[line.benchmark][key].append(line.sample)
+    for declared in spec.benchmarks:
+        found = sum(map(len, groups[declared.key].values()))
+        if found != declared.samples:  # a score over other samples would not be this run's
+            raise RunFolderError(
+                f"{folder.path}: samples.jsonl holds {found} samples of {declared.key}, "
+                f"the run declared {declared.samples}; restore the file or start a new run"
+            )
     for epoch in range(spec.epochs):
         for name, benchmark in benchmarks.items():
             for key, samples in groups[name].items():

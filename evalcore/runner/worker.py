@@ -17,7 +17,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from evalcore import settings as configuration
-from evalcore.errors import EvalboardError, RunBusy
+from evalcore.errors import EvalboardError, RunBusy, RunFolderError
 from evalcore.records import Progress, RunSummary, now
 from evalcore.runner.execute import execute
 from evalcore.runner.progress import Tracker
@@ -37,16 +37,24 @@ def work(
     generate: bool = True,
     listen: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
-    """Execute under the lock and enter the result into the index; raises RunBusy."""
+    """Execute under the lock and enter the result into the index; raises RunBusy.
+
+    A run that cannot start or go on says why where the pages look.
+    """
     lock = FileLock(folder.lock_path, timeout=_LOOK)
     try:
         lock.acquire()
     except Timeout:
         raise RunBusy(f"run {folder.run_id} is being worked on by another process") from None
-    with lock:
+    try:
         summary = execute(folder, settings, secrets, generate=generate, listen=listen)
         record_run(settings, folder)
-    lock.release()
+    except EvalboardError as error:
+        _say_why(folder, str(error))
+        raise
+    finally:
+        folder.cancel_path.unlink(missing_ok=True)  # it was meant for this worker
+        lock.release()
     return summary
 
 
@@ -61,19 +69,18 @@ def main(arguments: list[str] | None = None) -> int:
     folder = RunFolder(given.folder)
     try:
         summary = work(folder, settings, secrets, generate=not given.rescore)
-    except RunBusy as error:
-        print(error, file=sys.stderr)
-        return 2
     except EvalboardError as error:
-        _say_why(folder, str(error))
         print(error, file=sys.stderr)
         return 2
     return 0 if summary.complete else 3
 
 
 def _say_why(folder: RunFolder, message: str) -> None:
-    """A run that could not start is incomplete, and says why where the pages look."""
-    before = folder.progress() or Progress(run_id=folder.run_id, state="incomplete")
+    try:
+        before = folder.progress()
+    except RunFolderError:
+        before = None
+    before = before or Progress(run_id=folder.run_id, state="incomplete")
     folder.write_progress(
         msgspec.structs.replace(before, state="incomplete", message=message, at=now())
     )

@@ -187,7 +187,9 @@ class RunFolder:
             return "running"
         if summary is not None and (progress is None or progress.state != "running"):
             return summary.state
-        return "interrupted" if progress is not None else "planned"
+        # A worker takes the lock before it writes progress, and its file stays.
+        started = progress is not None or self.lock_path.exists()
+        return "interrupted" if started else "planned"
 
     def signature(self) -> str:
         """Changes whenever anything a reader shows may have changed."""

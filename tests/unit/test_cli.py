@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,11 @@ def test_score_keeps_the_order_and_writes_a_line_each(
         ('{"prediction": "x"}', "line 1, field id: is missing"),
         ('{"id": "c0"}', "line 1, field prediction: is missing"),
         ('{"id": "c99", "prediction": "x"}', "line 1, field id: no case 'c99'"),
+        ('{"id": ["c0"], "prediction": "x"}', "line 1, field id: must be a text"),
+        ('{"id": null, "prediction": "x"}', "line 1, field id: must be a text"),
+        ('{"id": "c0", "prediction": "x", "metric": 5}', "line 1, field metric: benchmark"),
+        ('{"id": "c0", "prediction": "x", "metric": "poetry"}', "no metric 'poetry'; it has:"),
+        ('{"id": "c0", "prediction": "x", "votes": "yes"}', "field votes: must be a list"),
     ],
 )
 def test_bad_predictions_name_line_and_field(
@@ -120,6 +126,77 @@ def test_bad_predictions_name_line_and_field(
     assert status == 2
     assert problem in err
     assert out.read_text(encoding="utf-8") == "kept"
+
+
+def test_hostile_predictions_become_strict_json(
+    capsys: pytest.CaptureFixture[str], cases: str, tmp_path: Path
+) -> None:
+    predictions, out = tmp_path / "p.jsonl", tmp_path / "v.jsonl"
+    answers = [
+        '{"has_syntax_error": [NaN, 1e999, -Infinity]}',
+        '{"has_syntax_error": "\\ud800"}',
+        '"\\ud800 {\\"has_syntax_error\\": \\"\\\\udfff\\"}"',
+        '{"has_syntax_error": ' + "9" * 4000 + "}",
+    ]
+    lines = [f'{{"id": "c{n}", "prediction": {answer}}}' for n, answer in enumerate(answers)]
+    predictions.write_text("\n".join(lines), encoding="utf-8-sig")
+    words = ("score", "sql_understanding", "--predictions", str(predictions), "--dataset", cases)
+    assert call(capsys, *words, "--out", str(out), "--evidence")[0] == 0
+    read = [
+        json.loads(line, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+        for line in out.read_text(encoding="utf-8").splitlines()
+    ]
+    assert [line["outcome"] for line in read] == ["failed"] * 4
+
+
+def test_thousands_of_predictions_take_seconds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cases = syntax_cases(tmp_path / "cases", 3000)
+    predictions = tmp_path / "p.jsonl"
+    rows = [{"id": f"c{n}", "prediction": {"has_syntax_error": "no"}} for n in range(3000)]
+    predictions.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    words = ("score", "sql_understanding", "--predictions", str(predictions))
+    began = time.perf_counter()
+    status, _, _ = call(capsys, *words, "--dataset", str(cases), "--out", str(tmp_path / "v.jsonl"))
+    assert status == 0
+    assert time.perf_counter() - began < 3
+
+
+def test_a_data_folder_that_is_none_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str], cases: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "file"
+    place.write_text("x", encoding="utf-8")
+    status, _, err = call(capsys, *RUN, "--dataset", cases, "--data", str(place))
+    assert (status, err.count("\n")) == (2, 1)
+    assert str(place) in err
+    status, _, err = call(capsys, *RUN, "--data", str(tmp_path), "--dataset", "a" * 5000)
+    assert (status, "name too long" in err) == (2, True)
+
+
+def test_a_missing_key_starts_nothing(
+    capsys: pytest.CaptureFixture[str],
+    cases: str,
+    data: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    words = (*RUN, "--dataset", cases, "--data", data, "--target", "openai:any")
+    status, _, err = call(capsys, *words)
+    assert (status, "OPENAI_API_KEY" in err) == (2, True)
+    assert not (Path(data) / "runs").exists()
+
+
+def test_an_interrupted_command_says_how_to_go_on(
+    capsys: pytest.CaptureFixture[str], data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evalcore.settings.load", interrupted)
+    status, _, err = call(capsys, "list", "runs", "--data", data)
+    assert (status, "evalcore resume" in err) == (3, True)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,10 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
 
 def wait_for(folder: RunFolder, *states: RunState, seconds: float = 30) -> RunState:
     until = time.monotonic() + seconds
-    while (state := folder.state()) not in states and time.monotonic() < until:
+    while (state := folder.state()) not in states:
+        if time.monotonic() > until:
+            log = folder.log_path.read_text() if folder.log_path.exists() else "no log"
+            raise AssertionError(f"{state} after {seconds} s; {folder.progress()}; worker: {log}")
         time.sleep(0.05)
     return state
 

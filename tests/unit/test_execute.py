@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from evalcore import settings as configuration
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
-from evalcore.errors import EnvironmentFailure, RunBusy, TargetFailure
+from evalcore.errors import EnvironmentFailure, RunBusy, RunFolderError, TargetFailure, UsageError
 from evalcore.records import Completion, Failure, GenerationRequest, RunSummary, TargetSpec, Usage
 from evalcore.runner.plan import create_folder, plan
 from evalcore.runner.request import RunRequest
@@ -118,6 +119,59 @@ def test_a_fault_of_ours_is_no_wrong_answer(run: Callable, monkeypatch: pytest.M
     score = go(Fake(lambda n: Completion(text=NO))).benchmarks[KEY]
     assert score.outcomes == {"environment_error": 6}
     assert not score.complete
+
+
+def test_a_scorer_that_breaks_leaves_one_sample_unmeasured(
+    run: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = SqlUnderstanding.evaluate_sample
+
+    async def broken(self: Any, sample: Any, episode: Any, context: Any = None) -> Any:
+        return await sound(self, sample, episode, 1 / 0 if sample.id == "c2" else None)
+
+    monkeypatch.setattr(SqlUnderstanding, "evaluate_sample", broken)
+    _, go = run()
+    score = go(Fake(lambda n: Completion(text=NO))).benchmarks[KEY]
+    assert score.outcomes == {"passed": 5, "environment_error": 1}
+
+
+@pytest.mark.parametrize("lost", ["all", "one", "file"])
+def test_a_run_whose_samples_are_lost_keeps_its_result(run: Callable, lost: str) -> None:
+    folder, go = run()
+    before = go(Fake(lambda n: Completion(text=NO)))
+    path = folder.path / "samples.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"" if lost == "all" else b"".join(lines[1:]))
+    if lost == "file":
+        path.unlink()
+    with pytest.raises(RunFolderError, match=r"samples\.jsonl holds . samples .* declared 6"):
+        go(Fake(lambda n: Completion(text=NO)))
+    assert folder.summary() == before
+    assert "declared 6" in folder.progress().message
+
+
+def test_an_answer_that_no_file_can_hold_is_scored_and_journaled(run: Callable) -> None:
+    answer = '{"has_syntax_error": "\\ud800", "why": [NaN, 1e999]}'
+    folder, go = run(count=1)
+    summary = go(Fake(lambda n: Completion(text=answer)))
+    assert summary.benchmarks[KEY].outcomes == {"failed": 1}
+    assert len(list(folder.verdicts(summary.scoring))) == 1
+
+
+def test_who_waits_for_a_slow_limit_is_not_out_of_time_before_it_starts(run: Callable) -> None:
+    _, go = run(count=6)
+    target = Fake(lambda n: Completion(text=NO))
+    target.info = msgspec.structs.replace(
+        target.info, card={"requests_per_minute": 300.0}, max_in_flight=6
+    )
+    assert go(target).state == "done"
+
+
+def test_a_broken_cache_says_what_to_do(run: Callable, settings: configuration.Settings) -> None:
+    _, go = run()
+    (settings.data_dir / "cache.sqlite").write_bytes(b"no database " * 100)
+    with pytest.raises(UsageError, match=r"cache\.sqlite: .*delete the file"):
+        go(Fake(lambda n: Completion(text=NO), cacheable=True))
 
 
 def test_an_unexpected_fault_ends_one_sample_and_is_told(run: Callable) -> None:
