@@ -7,6 +7,7 @@ never a value, so a hostile name can be passed as a value.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -31,10 +32,32 @@ def lookup(key: str, language: str) -> str | None:
     return catalogue(DEFAULT).get(key) if found is None else found
 
 
+def retell(text: str, language: str) -> str:
+    """A stored English sentence in `language` where the area `note` holds it, else as it stands.
+
+    Runs store what scorers and the runner say in English; a sentence is known by the English entry
+    that it fills.
+    """
+    for key, pattern in _notes():
+        if found := pattern.fullmatch(text):
+            return t(key, language, **found.groupdict())
+    return text
+
+
 def language_of(locale: str | None) -> str:
     """The language to begin with for a browser's locale such as `zh-CN`."""
     prefix = (locale or "").replace("_", "-").split("-")[0].lower()
     return prefix if prefix in LANGUAGES else DEFAULT
+
+
+@cache
+def _notes() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Key and pattern of every English note; a placeholder stands for any text."""
+    return tuple(
+        (key, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text)), re.DOTALL))
+        for key, text in catalogue(DEFAULT).items()
+        if key.startswith("note.")
+    )
 
 
 @cache

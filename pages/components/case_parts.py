@@ -12,7 +12,7 @@ from evalcore.i18n import lookup
 from evalcore.queries.cases import CaseView, Neighbour
 from evalcore.records import Episode
 from pages.components import evidence, numbers, state
-from pages.components.language import Translate, current
+from pages.components.language import Translate, current, note
 from pages.components.run_detail import OUTCOME_COLOURS
 from pages.components.state import CaseLink
 from pages.components.text import escape
@@ -48,7 +48,7 @@ def verdict(view: CaseView, tr: Translate) -> None:
             reason = lookup(f"common.reason.{judged.reason}", current()) or judged.reason
             st.markdown(escape(reason, 120), width="content")
     if judged.note:
-        st.text(judged.note)
+        st.text(note(judged.note))
 
 
 def measures(view: CaseView, tr: Translate) -> None:
@@ -62,9 +62,9 @@ def measures(view: CaseView, tr: Translate) -> None:
     if episode is not None:
         cells += [
             ("common.latency", numbers.duration(episode.latency, tr)),
-            ("case.input_tokens", numbers.count(episode.usage.input_tokens, tr)),
-            ("case.output_tokens", numbers.count(episode.usage.output_tokens, tr)),
-            ("common.cost", numbers.money(episode.cost, tr)),
+            *numbers.usage(
+                episode.usage.input_tokens, episode.usage.output_tokens, episode.cost, tr
+            ),
         ]
     with st.container(horizontal=True, gap="medium"):
         for key, value in cells:

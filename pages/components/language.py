@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from evalcore.i18n import LANGUAGES, language_of, t
+from evalcore.i18n import LANGUAGES, language_of, retell, t
 
 KEY = "lang"
 Translate = Callable[..., str]
@@ -33,6 +33,11 @@ def translator() -> Translate:
         return t(key, language, **values)
 
     return translate
+
+
+def note(text: str) -> str:
+    """What a scorer or the runner said, in the session's language."""
+    return retell(text, current())
 
 
 def switch() -> None:

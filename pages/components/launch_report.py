@@ -11,7 +11,7 @@ from evalcore.errors import EvalboardError
 from evalcore.records import Record
 from evalcore.runner.request import ConnectionReport, Estimate
 from pages.components import numbers
-from pages.components.language import Translate
+from pages.components.language import Translate, note
 from pages.components.text import escape
 
 R = TypeVar("R", bound=Record)
@@ -60,13 +60,13 @@ def _estimate(estimate: Estimate, tr: Translate) -> None:
     cells = (
         ("launch.estimate.samples", numbers.count(estimate.samples, tr)),
         ("launch.estimate.requests", numbers.count(estimate.requests, tr)),
-        ("launch.estimate.input_tokens", numbers.count(estimate.input_tokens, tr)),
-        ("launch.estimate.output_tokens", numbers.count(estimate.output_tokens, tr)),
+        ("common.input_tokens", numbers.count(estimate.input_tokens, tr)),
+        ("common.output_tokens", numbers.count(estimate.output_tokens, tr)),
         ("launch.estimate.seconds", numbers.duration(estimate.seconds, tr)),
         ("launch.estimate.cost", numbers.money(estimate.cost, tr)),
     )
     columns = st.columns(2)
     for number, (key, value) in enumerate(cells):
         columns[number % 2].metric(tr(key), value)
-    for note in estimate.notes:
-        st.caption(escape(note, 300))
+    for text in estimate.notes:
+        st.caption(escape(note(text), 300))

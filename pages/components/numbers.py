@@ -33,6 +33,18 @@ def money(dollars: float | None, tr: Translate) -> str:
     return tr("common.dollars", value=f"{dollars:,.{digits}f}")
 
 
+def usage(
+    tokens_in: int | None, tokens_out: int | None, cost: float | None, tr: Translate
+) -> list[tuple[str, str]]:
+    """Text keys and values of tokens and cost; a program that is free has no tokens to speak of."""
+    tokens = [
+        ("common.input_tokens", count(tokens_in, tr)),
+        ("common.output_tokens", count(tokens_out, tr)),
+    ]
+    program = tokens_in is None and tokens_out is None and cost == 0
+    return [*([] if program else tokens), ("common.cost", money(cost, tr))]
+
+
 def score(value: float | None, tr: Translate) -> str:
     """A score of 0 to 100 with one digit; a dash where there is none."""
     return tr("common.none") if value is None else f"{value:.1f}"

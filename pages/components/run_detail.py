@@ -84,9 +84,7 @@ def _measures(row: RunRow, tr: Translate) -> None:
         *(() if row.moving else score),
         *time,
         ("runs.requests", numbers.count(row.requests, tr)),
-        ("runs.input_tokens", numbers.count(row.input_tokens, tr)),
-        ("runs.output_tokens", numbers.count(row.output_tokens, tr)),
-        ("common.cost", numbers.money(row.cost, tr)),
+        *numbers.usage(row.input_tokens, row.output_tokens, row.cost, tr),
     ]
     with st.container(horizontal=True, gap="medium"):
         for key, value in cells:

@@ -16,7 +16,7 @@ from evalcore.records import content_hash
 from evalcore.settings import Settings
 from pages.components import state, url_state
 from pages.components.board import cost_format, metric_title
-from pages.components.language import Translate
+from pages.components.language import Translate, note
 from pages.components.state import CaseLink
 from pages.components.text import escape, plain
 
@@ -130,7 +130,8 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
 def _note(case: pd.Series) -> str:
     """Why a case ended as it did, in the words of the scorer."""
     parts = [case[name] for name in ("note", "reason", "error_type")]
-    return plain(next((part for part in parts if isinstance(part, str) and part), ""), 120)
+    said = next((part for part in parts if isinstance(part, str) and part), "")
+    return plain(note(said), 120)
 
 
 def _config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from evalcore.benchmarks.sql_understanding import benchmark, verified
 from evalcore.catalog import benchmark_cards, target_kinds
-from evalcore.i18n import DEFAULT, LANGUAGES, catalogue, language_of, lookup, t
+from evalcore.i18n import DEFAULT, LANGUAGES, catalogue, language_of, lookup, retell, t
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]
@@ -97,3 +98,19 @@ def test_an_unknown_language_reads_english():
 )
 def test_the_language_follows_the_browser(locale, language):
     assert language_of(locale) == language
+
+
+SAID = [*verified._TABLE_NOTES.values(), *benchmark._FORMAT_NOTES.values(), "Wrong: steps, index."]
+
+
+@pytest.mark.parametrize("sentence", SAID)
+def test_what_a_scorer_says_is_retold(sentence):
+    assert retell(sentence, DEFAULT) == sentence
+    told = retell(sentence, "zh")
+    assert told != sentence
+    assert not sentence.startswith("Wrong") or "steps, index" in told
+
+
+def test_what_no_catalogue_knows_stands_as_it_is():
+    assert retell("Wrong {fields} of x", "zh") == "Wrong {fields} of x"
+    assert retell("Wrong: {fields}.", "zh") == "错误字段：{fields}。"
