@@ -55,8 +55,8 @@ def from_json(kind: type[R], line: bytes | str) -> R:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind)
     try:
         return decoder.decode(line)  # type: ignore[no-any-return]
-    except UnicodeDecodeError as error:  # the one error of a decoder that is no msgspec error
-        raise msgspec.DecodeError(f"not UTF-8: {error}") from None
+    except (UnicodeDecodeError, RecursionError) as error:  # what a decoder raises of other kinds
+        raise msgspec.DecodeError(f"not UTF-8 or nested too deep: {error}") from None
 
 
 def content_hash(value: Any, length: int = 16) -> str:

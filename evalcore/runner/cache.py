@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from evalcore.errors import UsageError
 from evalcore.records import Completion, GenerationRequest, content_hash, from_json, to_json
 
 
@@ -17,14 +18,22 @@ def key(request: GenerationRequest, identity: str, revision: str, seed: int, epo
 
 
 class Cache:
-    """Completions by key; several processes may use one file."""
+    """Completions by key; several processes may use one file.
+
+    Raises UsageError for a file that is no such cache.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
+        except sqlite3.DatabaseError as error:
+            raise UsageError(
+                f"{path}: {error}; delete the file, it only spares requests made before"
+            ) from None
 
     def get(self, name: str) -> Completion | None:
         row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()

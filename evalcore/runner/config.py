@@ -38,9 +38,15 @@ def read(path: Path) -> tuple[Config, frozenset[str]]:
     import yaml
 
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: {error}") from None
+        text = path.read_text(encoding="utf-8")
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            # A few lines of aliases to aliases stand for more than any memory holds.
+            raise UsageError(f"{path}: aliases (*name) are not taken; write the value out")
+        values = yaml.safe_load(text) or {}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise UsageError(f"{path}: must hold fields, one `name: value` a line")
     known = [field.name for field in msgspec.structs.fields(Config)]

@@ -31,20 +31,26 @@ class WaitTooLong(Exception):
 
 
 class Pacer:
-    """Spaces starts evenly; `rate` None means no limit, `weight` is for tokens."""
+    """Spaces starts evenly; `rate` None means no limit, `weight` is for tokens.
+
+    Who waits stands in line and takes a start only when it comes, so that one who leaves (cancelled
+    or out of time) takes none.
+    """
 
     def __init__(self, rate: float | None = None) -> None:
         self.rate = rate
         self._next = 0.0
+        self._line = asyncio.Lock()
 
     async def wait(self, weight: float = 1.0) -> None:
         if self.rate is None:
             return
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next)
-        self._next = start + weight / self.rate
-        if start > now:
-            await asyncio.sleep(start - now)
+        async with self._line:
+            now = asyncio.get_running_loop().time()
+            start = max(now, self._next)
+            if start > now:
+                await asyncio.sleep(start - now)
+            self._next = start + weight / self.rate
 
 
 class Flow:

@@ -113,6 +113,14 @@ def _check(request: RunRequest) -> None:
         raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
     if request.concurrency < 0:
         raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
+    cards = [catalog.benchmark_card(key) for key in request.benchmarks]
+    known = [metric.key for card in cards for metric in card.metrics]
+    for metric in request.metrics:
+        if metric not in known:
+            chosen = ", ".join(request.benchmarks)
+            raise UsageError(
+                f"benchmark {chosen} has no metric {metric!r}; it has: {', '.join(known)}"
+            )
     for key in request.options:
         if key not in request.benchmarks:
             chosen = ", ".join(request.benchmarks)

@@ -18,6 +18,7 @@ import msgspec
 
 from evalcore import catalog, jsonl
 from evalcore.benchmarks.base import Benchmark, DatasetSource
+from evalcore.catalog import BenchmarkCard
 from evalcore.errors import DatasetError, UsageError
 from evalcore.records import Episode, Record, Sample, Verdict
 from evalcore.runner.execute import verdict_on
@@ -56,10 +57,10 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
     path = find_dataset(request.dataset, card, settings)
     metrics = (card.metric(request.metric).key,) if request.metric else ()
     samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
-    source = Path(request.predictions)
+    source, by_id = Path(request.predictions), _by_id(samples)
     pairs = [
-        (prediction, _find(source, prediction, _by_id(samples)))
-        for prediction in _read(source, request.metric)
+        (prediction, _find(source, prediction, by_id))
+        for prediction in _read(source, card, request.metric)
     ]
     verdicts = asyncio.run(_verdicts(benchmark, pairs))
     lines = (json.dumps(_line(v, request.evidence), ensure_ascii=False) + "\n" for v in verdicts)
@@ -93,18 +94,32 @@ def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
     return found
 
 
-def _read(path: Path, metric: str) -> Iterator[Prediction]:
+def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
     for number, row in jsonl.rows(path):
         for field in ("id", "prediction"):
             if field not in row:
                 raise DatasetError(path, number, field, "is missing")
+        if not isinstance(row["id"], str | int) or isinstance(row["id"], bool):
+            raise DatasetError(path, number, "id", "must be a text or an integer")
+        if not isinstance(row.get("votes") or [], list):
+            raise DatasetError(path, number, "votes", "must be a list")
         yield Prediction(
             line=number,
             id=str(row["id"]),
-            metric=str(row.get("metric") or metric),
+            metric=_metric(path, number, card, row) or metric,
             answer=_as_text(row["prediction"]),
             votes=row.get("votes") or [],
         )
+
+
+def _metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -> str:
+    value = row.get("metric")
+    if value in (None, ""):
+        return ""
+    try:
+        return card.metric(value).key
+    except UsageError as error:
+        raise DatasetError(path, number, "metric", str(error)) from None
 
 
 def _as_text(prediction: Any) -> str:

@@ -79,7 +79,9 @@ async def _once(
     try:
         started = await flow.enter(deadline, tokens)
     except WaitTooLong as error:
-        raise TargetFailure(Failure(kind="rate_limited", message=str(error))) from None
+        raise TargetFailure(
+            Failure(kind="rate_limited", message=str(error), retry_after=error.seconds)
+        ) from None
     try:
         done = await attempt()
     except TargetFailure as error:

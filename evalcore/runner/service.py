@@ -124,7 +124,7 @@ def main() -> int:
         request = msgspec.convert(given["request"], RunRequest)
         settings = msgspec.convert(given["settings"], Settings)
         result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
-    except (EvalboardError, msgspec.ValidationError) as error:
+    except (EvalboardError, msgspec.ValidationError, OSError) as error:
         result = {"error": scrub(str(error), given.get("keys", {}).values())}
     sys.stdout.buffer.write(msgspec.json.encode(result))
     return 0

@@ -1,13 +1,14 @@
 """When two cells of a result are the same value, and which cells can be at all.
 
-`key` and `numbers` are necessary conditions of `same`: cells that are the same have equal keys and
-numbers within `tolerance`. The matching of rows uses them to compare only what can be equal.
+`key` and `positions` are necessary conditions of `same`: cells that are the same have equal keys
+and positions within `tolerance`. The matching of rows uses them to compare only what can be equal.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 ABSOLUTE, RELATIVE = 1e-4, 1e-6
@@ -94,16 +95,34 @@ class CellRules:
             return None
         return number if math.isfinite(number) else None
 
-    def key(self, value: Any) -> object:
+    def key(self, value: Any, depth: int = 0) -> object:
         """Equal for cells that are the same, so that rows fall into groups by it."""
         if isinstance(value, list | tuple | dict):
-            return type(value) is dict, len(value)
+            if depth == _MAX_DEPTH:
+                return None
+            names = tuple(sorted(value)) if isinstance(value, dict) else None
+            return names, tuple(self.key(item, depth + 1) for item in _items(value))
         if self.position(value) is not None:
             return float
         return moment(value) if isinstance(value, str) else (type(value), value)
+
+    def positions(self, value: Any, depth: int = 0) -> Iterator[float]:
+        """Where a cell, or what is nested in it, lies on the number line, in an order of its own.
+
+        Cells of equal keys have equally many.
+        """
+        if isinstance(value, list | tuple | dict):
+            for item in _items(value) if depth < _MAX_DEPTH else ():
+                yield from self.positions(item, depth + 1)
+        elif (position := self.position(value)) is not None:
+            yield position
 
     def position(self, value: Any) -> float | None:
         """Where a cell lies on the number line if it can equal any number or boolean."""
         if isinstance(value, str) and value.strip().lower() in _WORDS:
             return float(_WORDS[value.strip().lower()])
         return self.number(value)
+
+
+def _items(value: list[Any] | tuple[Any, ...] | dict[str, Any]) -> Iterable[Any]:
+    return [value[name] for name in sorted(value)] if isinstance(value, dict) else value

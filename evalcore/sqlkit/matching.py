@@ -3,13 +3,15 @@
 Rows are first split into clusters between which no pair can be the same: by the key of every cell,
 then at every gap on the number line that is wider than the tolerance. In almost all tables a
 cluster then holds one distinct row. Where it holds more, a maximum matching decides (augmenting
-paths over distinct rows with their counts), because pairing greedily can leave rows over.
+paths over distinct rows with their counts), because pairing greedily can leave rows over; a row is
+compared only with those that lie within the tolerance in one column.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -50,8 +52,7 @@ def _clusters(
     groups: dict[object, list[_Entry]] = {}
     for is_actual, rows in ((False, expected), (True, actual)):
         for place, row in enumerate(rows):
-            positions = (rules.position(cell) for cell in row)
-            numbers = tuple(position for position in positions if position is not None)
+            numbers = tuple(number for cell in row for number in rules.positions(cell))
             key = tuple(rules.key(cell) for cell in row)
             groups.setdefault(key, []).append(_Entry(is_actual, place, row, numbers))
     for group in groups.values():
@@ -82,11 +83,9 @@ def _pair(left: list[_Entry], right: list[_Entry], rules: CellRules) -> dict[int
     """A maximum pairing of one cluster: places in the expected table to places in the actual."""
     if not left or not right:
         return {}
-    givers, takers = _distinct(left), _distinct(right)
-    edges = [
-        [j for j, taker in enumerate(takers) if rules.same_row(giver[0].row, taker[0].row)]
-        for giver in givers
-    ]
+    column = _widest_column(left + right)
+    givers, takers = _distinct(left, column), _distinct(right, column)
+    edges = list(_edges(givers, takers, column, rules))
     flow = _maximum_flow([len(g) for g in givers], [len(t) for t in takers], edges)
     pairs: dict[int, int] = {}
     for (i, j), amount in flow.items():
@@ -95,8 +94,33 @@ def _pair(left: list[_Entry], right: list[_Entry], rules: CellRules) -> dict[int
     return pairs
 
 
-def _distinct(entries: list[_Entry]) -> list[list[_Entry]]:
-    """Entries grouped by identical rows; rows with nested cells stand alone."""
+def _widest_column(cluster: list[_Entry]) -> int | None:
+    """The column of numbers that tells most rows apart, None where there are no numbers."""
+    columns = list(zip(*(entry.numbers for entry in cluster), strict=True))
+    return max(range(len(columns)), key=lambda c: max(columns[c]) - min(columns[c]), default=None)
+
+
+def _edges(
+    givers: list[list[_Entry]], takers: list[list[_Entry]], column: int | None, rules: CellRules
+) -> Iterator[list[int]]:
+    """For each giver the takers that are the same row; those too far off are not looked at."""
+    lows, highs = [0] * len(givers), [len(takers)] * len(givers)
+    if column is not None:
+        along = [taker[0].numbers[column] for taker in takers]
+        for i, giver in enumerate(givers):
+            number = giver[0].numbers[column]
+            # What lies within the tolerance of both is at most this far: twice is safe.
+            reach = 2 * tolerance(number, number)
+            lows[i] = bisect_left(along, number - reach)
+            highs[i] = bisect_right(along, number + reach)
+    for giver, low, high in zip(givers, lows, highs, strict=True):
+        row = giver[0].row
+        yield [j for j in range(low, high) if rules.same_row(row, takers[j][0].row)]
+
+
+def _distinct(entries: list[_Entry], column: int | None) -> list[list[_Entry]]:
+    """Entries grouped by identical rows, along a column of numbers; rows with nested cells stand
+    alone."""
     groups: dict[object, list[_Entry]] = {}
     for entry in entries:
         identity = tuple(
@@ -104,7 +128,9 @@ def _distinct(entries: list[_Entry]) -> list[list[_Entry]]:
             for cell in entry.row
         )
         groups.setdefault(identity, []).append(entry)
-    return list(groups.values())
+    if column is None:
+        return list(groups.values())
+    return sorted(groups.values(), key=lambda group: group[0].numbers[column])
 
 
 def _maximum_flow(
@@ -112,24 +138,28 @@ def _maximum_flow(
 ) -> Counter[tuple[int, int]]:
     """How much goes from each giver i to each taker j, in sum as much as can (Edmonds-Karp)."""
     flow: Counter[tuple[int, int]] = Counter()
+    holders: dict[int, set[int]] = {}  # taker -> the givers that have something flow to it
     for giver in range(len(supply)):
         while supply[giver]:
-            path = _augmenting_path(giver, demand, edges, flow)
+            path = _augmenting_path(giver, demand, edges, holders)
             if not path:
                 break
             undone = [(path[k + 2], path[k + 1]) for k in range(0, len(path) - 2, 2)]
             amount = min([supply[giver], demand[path[-1]], *(flow[edge] for edge in undone)])
             for k in range(0, len(path), 2):
                 flow[path[k], path[k + 1]] += amount
+                holders.setdefault(path[k + 1], set()).add(path[k])
             for edge in undone:
                 flow[edge] -= amount
+                if not flow[edge]:
+                    holders[edge[1]].discard(edge[0])
             supply[giver] -= amount
             demand[path[-1]] -= amount
     return flow
 
 
 def _augmenting_path(
-    start: int, demand: list[int], edges: list[list[int]], flow: Counter[tuple[int, int]]
+    start: int, demand: list[int], edges: list[list[int]], holders: Mapping[int, set[int]]
 ) -> list[int]:
     """Giver, taker, giver, ..., taker: the last takes more, each later giver changes its taker."""
     came_from: dict[int, int] = {}  # taker -> the giver that reached it
@@ -143,8 +173,8 @@ def _augmenting_path(
             came_from[taker] = giver
             if demand[taker]:
                 return _walk_back(taker, came_from, reached)
-            for other in range(len(edges)):
-                if other not in reached and flow[other, taker] > 0:
+            for other in holders.get(taker, ()):
+                if other not in reached:
                     reached[other] = taker
                     queue.append(other)
     return []

@@ -2,18 +2,23 @@
 
 JSON has no dates, decimals or bytes, so each becomes one fixed form: a decimal an integer where it
 is whole and else a float; a date, time or timestamp ISO text (`2024-01-31 08:00:00`); bytes
-hexadecimal digits; NaN and the infinities the words NaN, Infinity, -Infinity.
+hexadecimal digits; NaN and the infinities the words NaN, Infinity, -Infinity; half of a surrogate
+pair, which UTF-8 cannot hold, the replacement character; what is nested deeper than 100 levels "…".
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 from evalcore.records import Record
+
+_DEEPEST = 100
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ResultTable(Record, frozen=True):
@@ -35,14 +40,26 @@ class ResultTable(Record, frozen=True):
         )
 
 
-def json_value(value: Any) -> Any:
+def json_value(value: Any, depth: int = 0) -> Any:
     """One cell as a JSON value, by the forms the module names; what is unknown becomes its text."""
-    if value is None or type(value) in (bool, int, str):
+    if value is None or type(value) in (bool, int):
         return value
+    if isinstance(value, dict | list | tuple):
+        return _nested(value, depth + 1) if depth < _DEEPEST else "…"
     for kind, convert in _CONVERSIONS:
         if isinstance(value, kind):
             return convert(value)
     return str(value)
+
+
+def _nested(value: dict[Any, Any] | list[Any] | tuple[Any, ...], depth: int) -> Any:
+    if isinstance(value, dict):
+        return {_text(str(name)): json_value(item, depth) for name, item in value.items()}
+    return [json_value(item, depth) for item in value]
+
+
+def _text(value: str) -> str:
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
 def _float(value: float) -> float | str:
@@ -58,11 +75,10 @@ def _decimal(value: Decimal) -> int | float | str:
 
 
 _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (str, _text),
     (float, _float),
     (Decimal, _decimal),
     (datetime, lambda value: value.isoformat(sep=" ")),
     ((date, time), lambda value: value.isoformat()),
     ((bytes, bytearray, memoryview), lambda value: bytes(value).hex()),
-    (dict, lambda value: {str(key): json_value(item) for key, item in value.items()}),
-    ((list, tuple), lambda value: [json_value(item) for item in value]),
 )

@@ -58,7 +58,7 @@ class AtomicStorage(Storage):
             return None
         try:
             tables = _split.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._unreadable(f"not an object of tables ({error})") from None
         return {
             name: {key: LazyDocument(bytes(document)) for key, document in table.items()}

@@ -79,13 +79,15 @@ def _end_of_last_line(file: BinaryIO, size: int) -> int:
 
 
 def read(path: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
-    """The records of one journal; a torn last line is left out, any other bad line is an error.
+    """The records of one journal; a torn last line is left out.
+
+    Raises RunFolderError for any other bad line and for a file that cannot be read.
 
     Lines without the bytes `containing` are passed over undecoded.
     """
     if not path.exists():
         return
-    with path.open("rb") as file:
+    with _opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
@@ -95,6 +97,13 @@ def read(path: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
                 yield from_json(kind, line)
             except msgspec.MsgspecError as error:
                 raise RunFolderError(f"{path}, line {number}: {error}") from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise RunFolderError(f"{path}: {error.strerror}") from None
 
 
 def read_all(folder: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:

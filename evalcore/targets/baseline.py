@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -57,6 +58,7 @@ class Baseline:
         self.key = spec.key
         self._variant = VARIANTS[name]
         self._engines: dict[str, Engine] = {}
+        self._opening = threading.Lock()
         self.info = TargetInfo(
             kind="baseline", title=self._variant.title, max_in_flight=4, start_in_flight=4
         )
@@ -83,9 +85,10 @@ class Baseline:
 
     def _engine(self, dialect: str) -> Engine:
         name = self._variant.engine or (dialect if dialect in _EMBEDDED else "sqlite")
-        if name not in self._engines:
-            self._engines[name] = registry.open_engine(name)
-        return self._engines[name]
+        with self._opening:  # answers are made in several threads
+            if name not in self._engines:
+                self._engines[name] = registry.open_engine(name)
+            return self._engines[name]
 
     def _run(self, given: Mapping[str, Any]) -> Execution:
         dialect = given["dialect"]

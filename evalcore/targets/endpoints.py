@@ -15,6 +15,7 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.records import Record
+from evalcore.secrets import scrub
 from evalcore.settings import Endpoint, Settings
 
 DEFAULT = "openai"
@@ -60,7 +61,7 @@ PRESETS: dict[str, Endpoint] = {
     "lmstudio": Endpoint(base_url="http://127.0.0.1:1234/v1", local=True, title="LM Studio"),
 }
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEY_IN_QUERY = re.compile(r"(?i)(^|&)[^=&]*(key|token|secret|sig|password)[^=&]*=")
+_KEY_IN_QUERY = re.compile(r"(?i)(^|[&;])[^=&;]*(key|token|secret|sig|password|auth)[^=&;]*=")
 
 
 class Place(Record, frozen=True):
@@ -142,8 +143,12 @@ def check_address(address: str) -> None:
         fits = False
     if not fits:
         raise UsageError("base_url must look like https://HOST/v1 or http://HOST:PORT/v1")
-    if parts.username is not None or _KEY_IN_QUERY.search(parts.query):
+    if parts.username is not None or _holds_key(address, parts.query + parts.fragment):
         raise UsageError("base_url must hold no password or key; name a variable by api_key_env")
+
+
+def _holds_key(address: str, arguments: str) -> bool:
+    return bool(_KEY_IN_QUERY.search(arguments)) or scrub(address) != address
 
 
 def is_loopback(address: str) -> bool:

@@ -8,6 +8,7 @@ opened. The key lives in the SDK's client alone: no error, record or repr of a t
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from evalcore.records import (
     TargetSpec,
     content_hash,
 )
-from evalcore.secrets import Secrets
+from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
 from evalcore.targets import failures, openai_reply
 from evalcore.targets.base import TargetInfo
@@ -78,6 +79,7 @@ def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> OpenAIComp
     """The target of a spec, not yet opened; raises UsageError for a bad key or option."""
     options = read_options(spec)
     place = locate(spec.key, settings, options.base_url, options.api_key_env)
+    _refuse_keys(spec, secrets.get(place.endpoint.api_key_env))
     return OpenAICompatible(spec, place, options, settings.request_timeout, secrets)
 
 
@@ -92,9 +94,19 @@ def read_options(spec: TargetSpec) -> Options:
         if isinstance(given.get(name), str):
             given[name] = _from_text(given[name], wrap)
     try:
-        return msgspec.convert(given, Options, strict=False)
+        options = msgspec.convert(given, Options, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"{spec.key}: option not understood: {error}") from None
+    if options.timeout is not None and not options.timeout > 0:
+        raise UsageError(f"{spec.key}: option timeout must be more than 0 seconds")
+    return options
+
+
+def _refuse_keys(spec: TargetSpec, key: str | None) -> None:
+    """The options enter the run's spec, so that a key in them would be written down."""
+    written = json.dumps(spec.options, ensure_ascii=False, default=str)
+    if scrub(written, [key]) != written:
+        raise UsageError(f"{spec.key}: no option may hold a key; name a variable by api_key_env")
 
 
 def _from_text(text: str, wrap: bool) -> Any:

@@ -107,3 +107,35 @@ def test_exceptions_and_reprs_hold_no_key(tmp_path: Path) -> None:
             registry.create(TargetSpec(key="openai:test", options=options), settings, secrets)
         shown.append(str(caught.value))
     assert all(LIKELY not in text for text in shown)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"extra_body": {"api_key": LIKELY}},
+        {"extra_body": json.dumps({"headers": {"Authorization": f"Bearer {LIKELY}"}})},
+        {"extra_body": {"user": PLAIN}},
+        {"stop": PLAIN},
+        {"base_url": f"http://127.0.0.1:9/{PLAIN}/v1"},
+        {"base_url": f"https://h/v1?auth={PLAIN}"},
+        {"base_url": f"https://h/{LIKELY}/v1"},
+        {"base_url": f"https://h/v1#{LIKELY}"},
+        {"api_key": LIKELY},
+    ],
+)
+def test_a_key_in_an_option_is_refused_before_anything_is_written(
+    tmp_path: Path, options: dict[str, object]
+) -> None:
+    settings = configuration.load(tmp_path / "data")
+    request = RunRequest(
+        target="openai:test",
+        target_options=options,
+        benchmarks=("sql_understanding",),
+        dataset=str(syntax_cases(tmp_path / "cases", 1)),
+    )
+    with pytest.raises(EvalboardError) as caught:
+        client.launch(request, {"OPENAI_API_KEY": PLAIN}, settings)
+    assert PLAIN not in str(caught.value)
+    assert LIKELY not in str(caught.value)
+    assert PLAIN.encode() not in everything_written(tmp_path)
+    assert LIKELY.encode() not in everything_written(tmp_path)

@@ -174,6 +174,21 @@ def test_large_tables_take_little_time() -> None:
     assert time.perf_counter() - start < 5
 
 
+LARGE: dict[str, list[list[Any]]] = {
+    "a chain of neighbours": [[i * 5e-5] for i in range(5_000)],
+    "lists": [[[i, "x"]] for i in range(5_000)],
+    "objects": [[{"a": i, "b": None}] for i in range(5_000)],
+}
+
+
+@pytest.mark.parametrize("rows", LARGE.values(), ids=LARGE.keys())
+def test_rows_that_are_alike_take_little_time(rows: list[list[Any]]) -> None:
+    start = time.perf_counter()
+    assert diff(rows, rows[::-1]).equal
+    assert len(diff(rows, rows[1:][::-1]).missing) == 1
+    assert time.perf_counter() - start < 5
+
+
 def test_hostile_nesting_is_no_crash() -> None:
     deep: Any = 1
     for _ in range(600):
@@ -249,3 +264,11 @@ def test_json_value_of_nested_and_odd_values() -> None:
     assert json_value(float("-inf")) == "-Infinity"
     assert json_value(Decimal("NaN")) == "NaN"
     assert json_value(complex(1, 2)) == "(1+2j)"
+
+
+def test_json_value_ends_nesting_and_mends_text() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    assert "…" in json.dumps(json_value(deep), ensure_ascii=False)
+    assert json_value({"\ud800": "a\udfff"}) == {"\ufffd": "a\ufffd"}

@@ -69,13 +69,18 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
         ("max_samples: many", "max_samples"),
         ("benchmarks: bfcl", "benchmarks"),
         ("- a\n- b", "must hold fields"),
-        ("a: [", "run.yaml"),
+        ("a: [", "run.yaml: is no YAML"),
+        ("experiment_name: 2024-99-99", "run.yaml: is no YAML"),
+        ("max_samples: !!int many", "run.yaml: is no YAML"),
+        ("a: " + "[" * 5000, "run.yaml: is no YAML"),
+        ("target_options: {a: &a [x, x], b: [*a, *a]}", "aliases"),
         ("dtype: int8", "dtype does not apply to a openai: target"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as caught:
         applied(tmp_path, text)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

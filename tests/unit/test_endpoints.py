@@ -108,6 +108,10 @@ def test_bad_addresses(address):
         "https://user:hunter2hunter2@host/v1",
         "https://host/v1?api_key=hunter2",
         "https://h/?sig=hunter2",
+        "https://h/?auth=hunter2",
+        "https://h/v1?a=1;key=hunter2",
+        "https://h/v1#token=hunter2",
+        "https://h/sk-hunter2hunter2/v1",
     ],
 )
 def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(address):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.benchmarks.sql_understanding.extraction import extract
+from evalcore.records import from_json, to_json
 
 FIELDS = ("columns", "rows")
 ANSWER = {"columns": ["a"], "rows": [[1], [None]]}
@@ -55,6 +57,56 @@ def test_an_object_that_had_to_be_found_is_lenient(text: str) -> None:
 )
 def test_what_holds_no_answer_is_none(text: str) -> None:
     assert extract(text, FIELDS).kind == "none"
+
+
+HUGE = 200_000
+HOSTILE = {
+    "braces": "{" * HUGE,
+    "brackets": "[" * HUGE,
+    "backticks": "`" * HUGE,
+    "quotes": '"' * HUGE,
+    "nested": '{"columns":' * 20_000 + "1" + "}" * 20_000,
+    "nested lists": '{"columns": ' + "[" * 90_000 + "]" * 90_000 + "}",
+    "open thoughts": "<think>" * (HUGE // 7),
+    "a word after a fence": "```" + "a" * HUGE,
+    "spaces after a fence": "```" + " " * HUGE,
+    "tiny objects": "{a}" * (HUGE // 3),
+    "tiny wrong answers": "{'rows':x}" * (HUGE // 10),
+    "operators": "{'rows': " + "-" * 100_000 + "1}",
+    "a number too long": '{"rows": ' + "9" * 5000 + "}",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_answers_take_no_time(text: str) -> None:
+    began = time.perf_counter()
+    assert extract(text, FIELDS).kind == "none"
+    assert time.perf_counter() - began < 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('{"rows": [[NaN, -Infinity, 1e999]]}', [["NaN", "-Infinity", "Infinity"]]),
+        ('{"rows": [["\\ud83d", "\ud83d", "\\ud83d\\ude00"]]}', [["\ufffd", "\ufffd", "😀"]]),
+        ("{'rows': {1: 2, None: (3,)}}", {"1": 2, "None": [3]}),
+        (f'{{"rows": {"9" * 4000}}}', int("9" * 4000)),
+        ('{"rows": 1, "rows": 2}', 2),
+    ],
+)
+def test_what_is_found_can_be_journaled(text: str, rows: object) -> None:
+    found = extract(text, FIELDS)
+    assert found.value == {"rows": rows}
+    assert from_json(type(found), to_json(found)) == found
+
+
+def test_an_answer_after_a_very_long_thought_is_found() -> None:
+    text = f"<think>{'hm ' * HUGE}</think>{TEXT}"
+    assert extract(text, FIELDS).value == ANSWER
+
+
+def test_an_answer_before_a_closed_thought_is_found() -> None:
+    assert extract(f"{TEXT} <think>was it right?</think> Yes.", FIELDS).value == ANSWER
 
 
 def test_braces_inside_texts_do_not_end_an_object() -> None:

@@ -77,7 +77,14 @@ def test_a_journal_that_is_one_torn_line_becomes_empty(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", [b"{broken}\n", b'{"number":"x"}\n', b'{"number":1,"text":"\xff"}\n', b"\n"]
+    "bad",
+    [
+        b"{broken}\n",
+        b'{"number":"x"}\n',
+        b'{"number":1,"text":"\xff"}\n',
+        b"\n",
+        b'{"number":1,"new":' + b"[" * 100_000 + b"\n",
+    ],
 )
 def test_a_bad_line_in_the_middle_is_named(tmp_path, bad):
     path = tmp_path / "w.jsonl"
@@ -129,3 +136,9 @@ def test_a_line_that_does_not_fit_leaves_nothing_behind(tmp_path):
 
 def test_unknown_fields_of_a_newer_writer_are_passed_over():
     assert from_json(Line, b'{"number":1,"added":[1]}') == Line(1)
+
+
+def test_a_journal_that_is_no_file_is_named(tmp_path):
+    (tmp_path / "w.jsonl").mkdir()
+    with pytest.raises(RunFolderError, match=r"w\.jsonl: Is a directory"):
+        list(read_all(tmp_path, Line))

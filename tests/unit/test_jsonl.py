@@ -45,3 +45,13 @@ def test_a_bad_line_is_named(tmp_path: Path, content: bytes, line: int, problem:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"none\.jsonl"):
         list(jsonl.rows(tmp_path / "none.jsonl"))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    path = write(tmp_path, b'\xef\xbb\xbf{"a": 1}')
+    assert list(jsonl.rows(path)) == [(1, {"a": 1})]
+
+
+def test_half_a_surrogate_pair_is_replaced_and_a_whole_one_kept(tmp_path: Path) -> None:
+    path = write(tmp_path, b'{"a": ["x\\ud83d", "\\uD83D\\uDE00"], "\\udc00": 1}')
+    assert list(jsonl.rows(path)) == [(1, {"a": ["x\ufffd", "😀"], "\ufffd": 1})]

@@ -126,3 +126,17 @@ async def test_tokens_are_paced_by_their_number() -> None:
     await pacer.wait(100)
     await pacer.wait(1)
     assert 0.09 <= asyncio.get_running_loop().time() - began < 0.3
+
+
+async def test_who_leaves_the_line_takes_no_start() -> None:
+    flow = Flow(start=8, maximum=8, requests_per_minute=60 * 5)
+    began = asyncio.get_running_loop().time()
+    await flow.enter(FAR)
+    waiting = [asyncio.create_task(flow.enter(FAR)) for _ in range(7)]
+    await asyncio.sleep(0.01)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert flow.in_flight == 1
+    await flow.enter(FAR)
+    assert 0.19 <= asyncio.get_running_loop().time() - began < 0.39

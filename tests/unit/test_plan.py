@@ -110,6 +110,7 @@ def test_a_prompt_template_wraps_the_question(tmp_path: Path) -> None:
         ({"benchmarks": ()}, "no benchmark"),
         ({"benchmarks": ("chess",)}, "unknown benchmark 'chess'; known: .*sql_understanding"),
         ({"metrics": ("poetry",)}, "no metric 'poetry'; it has: execution_accuracy"),
+        ({"metrics": ("execution_accuracy", "poetry")}, "no metric 'poetry'"),
         ({"dataset": "nowhere"}, "no dataset 'nowhere'"),
         ({"epochs": 0}, "epochs"),
         ({"max_samples": 0}, "max_samples"),

@@ -88,3 +88,15 @@ async def test_a_wait_beyond_the_deadline_ends_at_once_and_says_so() -> None:
 async def test_kinds_are_counted_apart() -> None:
     script = Script(*failing("malformed", 2), *failing("retryable", 3))
     assert (await run(script)).attempts == 6
+
+
+async def test_a_pause_of_the_flow_beyond_the_deadline_ends_at_once() -> None:
+    loop = asyncio.get_running_loop()
+    flow = Flow(start=4, maximum=4)
+    flow.refuse(await flow.enter(loop.time() + 1), 3600.0)
+    flow.leave()
+    seen: list[Failure] = []
+    script = Script()
+    with pytest.raises(TargetFailure, match="past the sample's time limit"):
+        await with_retries(script, flow, RULES, loop.time() + 60, seen.append)
+    assert (script.calls, len(seen), flow.in_flight) == (0, 1, 0)

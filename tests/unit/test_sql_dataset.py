@@ -120,6 +120,15 @@ def without(field: str) -> dict[str, Any]:
             "expected.rows",
         ),
         ({**CASE, "metric": "poetry"}, "metric"),
+        ({**CASE, "counterexamples": 1}, "counterexamples"),
+        (
+            {
+                **CASE,
+                "metric": "explain_detection",
+                "expected": {"steps": None, "temp_sort": False},
+            },
+            "expected.steps",
+        ),
     ],
 )
 def test_a_bad_case_names_file_line_and_field(tmp_path: Path, row: Any, field: str) -> None:

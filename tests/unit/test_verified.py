@@ -33,6 +33,7 @@ RIGHT = {
     },
     "no columns given": {"rows": ROWS},
 }
+ODD_NAMES = {"columns": [["a"], {"b": 1}], "rows": [{"a": 1, "b": "x"}] * 3}
 WRONG = {
     "a duplicate lost": ({"columns": ["a", "b"], "rows": ROWS[:2]}, "row_count"),
     "a value": ({"columns": ["a", "b"], "rows": [[1, "x"], [2, "y"], [3, "y"]]}, "rows"),
@@ -41,6 +42,7 @@ WRONG = {
         {"columns": ["a", "b", "c"], "rows": [[*row, 0] for row in ROWS]},
         "columns_count",
     ),
+    "names that are no texts": (ODD_NAMES, "rows"),
     "no table": ({"rows": "three"}, "shape"),
     "rows of no list": ({"columns": ["a", "b"], "rows": [1, 2, 3]}, "shape"),
 }

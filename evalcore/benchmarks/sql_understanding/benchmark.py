@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
 from evalcore.benchmarks.sql_understanding import dataset, prompts, scale_rule, verified
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract
 from evalcore.records import Completion, Episode, Message, Sample, Section, Verdict
+from evalcore.sqlkit.table import json_value
 
 _FORMAT_NOTES = {
     "empty": "The answer is empty.",
@@ -76,9 +76,8 @@ class SqlUnderstanding(Benchmark):
             note = "The published evaluator fails on a boolean here; counted as wrong."
         if found.value is None and not right:
             return self._unreadable(sample, episode)
-        section = Section(
-            kind="json", title="compared", body={"expected": _expected(sample), "answer": answer}
-        )
+        body = {"expected": sample.reference["expected"], "answer": json_value(answer)}
+        section = Section(kind="json", title="compared", body=body)
         reading = verified.Reading(right=right, error=error, note=note, evidence=(section,))
         return self._verdict(sample, episode, found, reading)
 
@@ -127,10 +126,6 @@ def _unreadable_reason(episode: Episode) -> str:
     if episode.finish_reason in by_finish:
         return by_finish[episode.finish_reason]
     return "format" if episode.answer.strip() else "empty"
-
-
-def _expected(sample: Sample) -> Any:
-    return sample.reference["expected"]
 
 
 def _provenance(sample: Sample) -> tuple[Section, ...]:

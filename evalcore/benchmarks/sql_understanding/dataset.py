@@ -93,7 +93,7 @@ def _sample(path: Path, number: int, row: dict[str, Any], mode: str) -> Sample:
         difficulty=_difficulty(path, number, row),
         meta={
             "provenance": provenance,
-            "counterexamples": row.get("counterexamples", []),
+            "counterexamples": _list(path, number, row, "counterexamples"),
             "source": f"{path.name}:{number}",
         },
     )
@@ -125,6 +125,13 @@ def _statements(path: Path, number: int, row: dict[str, Any], field: str) -> lis
         value = [value]
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise DatasetError(path, number, field, "must be a list of SQL texts")
+    return value
+
+
+def _list(path: Path, number: int, row: dict[str, Any], field: str) -> list[Any]:
+    value = row.get(field, [])
+    if not isinstance(value, list):
+        raise DatasetError(path, number, field, "must be a list")
     return value
 
 
@@ -166,6 +173,8 @@ def _expected(
         )
     if metric == "execution_accuracy":
         _check_table(path, number, expected)
+    if metric == "explain_detection" and not isinstance(expected["steps"], list):
+        raise DatasetError(path, number, "expected.steps", "must be a list")
     return expected
 
 
@@ -197,6 +206,6 @@ def _orders(sql: str, dialect: str) -> bool:
 
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
-    except sqlglot.errors.SqlglotError:
+    except (sqlglot.errors.SqlglotError, RecursionError):
         return False
     return isinstance(tree, exp.Query) and tree.args.get("order") is not None

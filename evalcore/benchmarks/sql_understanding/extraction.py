@@ -3,6 +3,9 @@
 `strict` means the whole answer is the JSON object that was asked for; `lenient` means it had to be
 found (code fence, prose around it, reasoning block, single quotes, trailing comma); `none` means
 there is none. A format failure is thereby told apart from a wrong answer.
+
+Answers are hostile: every search is linear in their length, and what is found holds only values
+that JSON can hold again (`sqlkit.table.json_value`), so that it can be journaled.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from evalcore.records import Record
+from evalcore.sqlkit.table import json_value
 
 Kind = Literal["strict", "lenient", "none"]
 
-_LIMIT = 200_000  # characters looked at; longer answers are cut before the search
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.S | re.I)
-_REASONING_END = re.compile(r"</(think|thinking|reasoning)>", re.I)
-_FENCE = re.compile(r"```[A-Za-z0-9_+-]*[ \t]*\n?(.*?)```", re.S)
+_LIMIT = 200_000  # characters searched after the reasoning; of longer answers the end
+_REASONING_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.I)
+_FENCE = "```"
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+-]*[ \t]*\n?")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
@@ -38,7 +42,9 @@ def extract(text: str, fields: Sequence[str]) -> Extraction:
         return Extraction(kind="strict", value=strict)
     best: dict[str, Any] | None = None
     best_count = 0
-    for candidate in _candidates(_without_reasoning(text[:_LIMIT])):
+    for candidate in _candidates(_without_reasoning(text)[-_LIMIT:]):
+        if not any(field in candidate for field in fields):
+            continue
         value = _object(candidate)
         count = sum(field in value for field in fields) if value else 0
         if value and count >= max(best_count, 1):
@@ -47,17 +53,27 @@ def extract(text: str, fields: Sequence[str]) -> Extraction:
 
 
 def _without_reasoning(text: str) -> str:
-    text = _REASONING.sub("", text)
-    # An opening tag may be missing: what stands before the last closing one is reasoning.
-    ends = [match.end() for match in _REASONING_END.finditer(text)]
-    return text[ends[-1] :] if ends else text
+    """Without closed blocks; where the opening tag is missing, all before the end is reasoning."""
+    kept: list[str] = []
+    start, opened = 0, -1
+    for tag in _REASONING_TAG.finditer(text):
+        if not tag[1]:
+            opened = tag.start() if opened < 0 else opened
+            continue
+        if opened < 0:
+            kept.clear()
+        else:
+            kept.append(text[start:opened])
+        start, opened = tag.end(), -1
+    return "".join([*kept, text[start:]])
 
 
 def _candidates(text: str) -> Iterator[str]:
     """Texts that may be the object: spans with balanced braces, then whole code fences."""
     yield from _balanced(text)
-    for match in _FENCE.finditer(text):
-        yield match.group(1).strip()
+    parts = text.split(_FENCE)
+    for inside in parts[1:-1:2]:  # what follows the last mark is closed by none
+        yield _LANGUAGE.sub("", inside, count=1).strip()
 
 
 def _balanced(text: str) -> Iterator[str]:
@@ -91,7 +107,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json_value(json.loads(text))
     except (ValueError, RecursionError):
         return None
 
@@ -107,6 +123,6 @@ def _python_literal(text: str) -> Any:
     try:
         value = ast.literal_eval(words)
         json.dumps(value)
+        return json_value(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
-    return value

@@ -67,7 +67,7 @@ def _rows(answer: dict[str, Any]) -> list[list[Any]] | None:
     if not isinstance(rows, list) or not isinstance(columns, list):
         return None
     if rows and all(isinstance(row, dict) for row in rows):
-        names = columns or list(rows[0])
+        names = list(map(str, columns)) or list(rows[0])
         return [[row.get(name) for name in names] for row in rows]
     if rows and not any(isinstance(row, list) for row in rows) and len(columns) == 1:
         return [[row] for row in rows]
