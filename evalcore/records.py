@@ -29,8 +29,8 @@ FailureKind = Literal[
 ]
 RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
 SectionKind = Literal[
-    "text", "code", "json", "table", "table_diff", "chat", "votes", "log", "tree_diff"
-]
+    "text", "code", "json", "table", "table_diff", "database", "plans", "chat", "votes", "log"
+] | Literal["tree_diff"]
 
 #: Outcomes that say something about the target; the others leave the sample unmeasured.
 MEASURED: frozenset[Outcome] = frozenset({"passed", "failed"})
@@ -212,7 +212,8 @@ class Section(Record, frozen=True):
 
     Bodies by kind: text, code, log: str (code: {"language", "text"}); json: any;
     table: {"columns", "rows"}; table_diff: {"columns", "expected", "actual", "missing", "extra"}
-    (lists of rows); chat: list of messages; votes: list of {"judge", "vote", "reason"};
+    (lists of rows); database: {"profile", "tables": [{"name", "columns", "rows"}]}; plans:
+    {"unit", "before", "after"} of {"amount", "plan": lines}; chat: list of messages; votes: list of {"judge", "vote", "reason"};
     tree_diff: {"expected", "actual", "differences": [{"path", "expected", "actual"}]}.
     """
 

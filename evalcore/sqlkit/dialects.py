@@ -1,11 +1,18 @@
-"""The SQL dialects we know: one internal name each (sqlglot's), and the name that people use."""
+"""The SQL dialects and servers we know: how people write them, who parses and who executes them.
+
+A server that cannot be had here is executed by one that shares its kernel's dialect where that is
+honest: openGauss and GaussDB (PostgreSQL kernel), OceanBase in MySQL mode. Nothing executes Oracle,
+SQL Server or OceanBase in Oracle mode.
+"""
 
 from __future__ import annotations
 
 import re
 
 from evalcore.errors import UsageError
+from evalcore.records import Record
 
+#: Dialects by internal name (sqlglot's): the name that people use.
 TITLES: dict[str, str] = {
     "sqlite": "SQLite",
     "duckdb": "DuckDB",
@@ -17,6 +24,37 @@ TITLES: dict[str, str] = {
 _ALIASES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "mariadb": "mysql"}
 
 
+class Server(Record, frozen=True):
+    """A database product as a case names it.
+
+    `dialect` is the internal name of the dialect that its SQL is parsed in, `engine` who executes
+    it here ("" if nobody), `version` what the case says of its version, "" if nothing.
+    """
+
+    title: str
+    dialect: str
+    engine: str = ""
+    version: str = ""
+
+    @property
+    def name(self) -> str:
+        """As a prompt says it."""
+        return f"{self.title} {self.version}".strip()
+
+
+_ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
+#: Products that share another dialect, by the beginning of their folded name.
+_KINDRED: dict[str, Server] = {
+    "opengauss": Server("openGauss", "postgres", "postgres"),
+    "gaussdb": Server("GaussDB", "postgres", "postgres"),
+    "oceanbaseoracle": Server("OceanBase (Oracle mode)", "oracle"),
+    "oceanbase的oracle模式": Server("OceanBase (Oracle mode)", "oracle"),
+    "oceanbasemysql": Server("OceanBase (MySQL mode)", "mysql", "mysql"),
+    "oceanbase的mysql模式": Server("OceanBase (MySQL mode)", "mysql", "mysql"),
+}
+_NAME_AND_VERSION = re.compile(r"(.*?)[\s-]*(?:v(?=\d))?(\d[\w.]*)?\s*", re.IGNORECASE | re.DOTALL)
+
+
 def dialect_name(text: str) -> str:
     """The internal name of a dialect as people write it; raises UsageError naming the known."""
     folded = re.sub(r"[^a-z]", "", text.lower())
@@ -24,3 +62,22 @@ def dialect_name(text: str) -> str:
     if name not in TITLES:
         raise UsageError(f"dialect {text!r} is unknown; known: {', '.join(TITLES.values())}")
     return name
+
+
+def server(text: str, version: str = "") -> Server:
+    """The server that a text names, with its version in it ("Postgresql-9.2") or beside it.
+
+    Raises UsageError naming the known ones.
+    """
+    found = _NAME_AND_VERSION.fullmatch(text.strip())
+    written, told = (found[1], found[2] or "") if found else (text, "")
+    folded = re.sub(r"[\W_]", "", written.lower())
+    for beginning, kindred in _KINDRED.items():
+        if folded.startswith(beginning):
+            return Server(kindred.title, kindred.dialect, kindred.engine, version or told)
+    try:
+        name = dialect_name(written)
+    except UsageError:
+        known = [*TITLES.values(), *dict.fromkeys(kindred.title for kindred in _KINDRED.values())]
+        raise UsageError(f"database {text!r} is unknown; known: {', '.join(known)}") from None
+    return Server(TITLES[name], name, name if name in _ENGINES else "", version or told)

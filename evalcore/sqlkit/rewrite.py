@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sqlglot
 from sqlglot import exp
 
@@ -28,3 +30,13 @@ def changed_table(sql: str, dialect: str) -> str | None:
         return None
     table = tree.this if isinstance(tree.this, exp.Table) else tree.this.find(exp.Table)
     return str(table.name) if table is not None else None
+
+
+@cache
+def orders_rows(sql: str, dialect: str) -> bool:
+    """Whether the outermost query has an ORDER BY; a text that does not parse has none."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect=dialect)
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return False
+    return isinstance(tree, exp.Query) and tree.args.get("order") is not None

@@ -146,6 +146,33 @@ def _side(
     )
 
 
+def _database(body: Any, tr: Translate) -> None:
+    """The tables of a database beside each other where they fit, empty ones in a line."""
+    st.caption(tr("case.database_about"))
+    filled = [table for table in body["tables"] if table["rows"]]
+    empty = [str(table["name"]) for table in body["tables"] if not table["rows"]]
+    for table in filled:
+        st.caption(tr("case.database_table", name=escape(table["name"]), count=len(table["rows"])))
+        st.dataframe(
+            tables.frame(table["columns"], table["rows"]),
+            hide_index=True,
+            alt=str(table["name"]),
+        )
+    if empty:
+        st.caption(tr("case.database_empty", names=escape(", ".join(empty))))
+    _explain_null([row for table in filled for row in table["rows"]], tr)
+
+
+def _plans(body: Any, tr: Translate) -> None:
+    """What was counted before and after, each over its plan."""
+    unit = lookup(f"case.unit.{body['unit']}", current()) or str(body["unit"])
+    for column, side in zip(st.columns(2), ("before", "after"), strict=True):
+        with column:
+            amount = body[side]["amount"]
+            st.metric(tr(f"case.work_{side}", unit=unit), f"{amount:,}")
+            verbatim("\n".join(map(str, body[side]["plan"])), None)
+
+
 def _chat(body: Any, tr: Translate) -> None:
     transcript(body, tr)
 
@@ -180,6 +207,8 @@ _DRAWERS: dict[str, Callable[[Any, Translate], None]] = {
     "json": _json,
     "table": _table,
     "table_diff": _table_diff,
+    "database": _database,
+    "plans": _plans,
     "chat": _chat,
     "votes": _votes,
     "log": _log,

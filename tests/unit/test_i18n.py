@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.sql_understanding import benchmark, verified
+from evalcore.benchmarks import answer_text
+from evalcore.benchmarks.sql_understanding import verified
 from evalcore.catalog import benchmark_cards, target_kinds
 from evalcore.i18n import DEFAULT, LANGUAGES, catalogue, language_of, lookup, retell, t
 
@@ -100,7 +101,7 @@ def test_the_language_follows_the_browser(locale, language):
     assert language_of(locale) == language
 
 
-SAID = [*verified._TABLE_NOTES.values(), *benchmark._FORMAT_NOTES.values(), "Wrong: steps, index."]
+SAID = [*verified._TABLE_NOTES.values(), *answer_text.NOTES.values(), "Wrong: steps, index."]
 
 
 @pytest.mark.parametrize("sentence", SAID)

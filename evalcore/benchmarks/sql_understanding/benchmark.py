@@ -9,15 +9,17 @@ from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
 from evalcore.benchmarks.sql_understanding import dataset, prompts, scale_rule, verified
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract
-from evalcore.records import Completion, Episode, Message, Sample, Section, Verdict
+from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, ruled
+from evalcore.records import (
+    Completion,
+    Episode,
+    EvidenceKind,
+    Message,
+    Sample,
+    Section,
+    Verdict,
+)
 from evalcore.sqlkit.table import json_value
-
-_FORMAT_NOTES = {
-    "empty": "The answer is empty.",
-    "token_limit": "The answer was cut off by the token limit before it was complete.",
-    "content_filter": "The provider withheld the answer.",
-    "format": "No JSON object of the requested form was found in the answer.",
-}
 
 
 class SqlUnderstanding(Benchmark):
@@ -58,7 +60,7 @@ class SqlUnderstanding(Benchmark):
     def _verified(self, sample: Sample, episode: Episode) -> Verdict:
         found = extract(episode.answer, list(sample.reference["expected"]))
         if found.value is None:
-            return self._unreadable(sample, episode)
+            return self._nothing(sample, episode)
         reading = verified.read_answer(sample, found.value)
         return self._verdict(sample, episode, found, reading)
 
@@ -75,7 +77,7 @@ class SqlUnderstanding(Benchmark):
             right, error = False, "undefined"
             note = "The published evaluator fails on a boolean here; counted as wrong."
         if found.value is None and not right:
-            return self._unreadable(sample, episode)
+            return self._nothing(sample, episode)
         body = {"expected": sample.reference["expected"], "answer": json_value(answer)}
         section = Section(kind="json", title="compared", body=body)
         reading = verified.Reading(right=right, error=error, note=note, evidence=(section,))
@@ -84,48 +86,22 @@ class SqlUnderstanding(Benchmark):
     def _verdict(
         self, sample: Sample, episode: Episode, found: Extraction, reading: verified.Reading
     ) -> Verdict:
-        score = float(reading.right)
-        return Verdict(
-            metric=sample.metric,
-            id=sample.id,
-            epoch=episode.epoch,
+        error = {"error_type": reading.error} if reading.error else {}
+        ruling = Ruling(
             outcome="passed" if reading.right else "failed",
-            score=score,
-            evidence_kind=self.card.metric(sample.metric).evidence,
+            evidence_kind=self._kind(sample),
             reason="" if reading.right else "wrong_answer",
             note=reading.note,
-            views={"strict": score if found.kind == "strict" else 0.0, "lenient": score},
-            details={
-                "extraction": found.kind,
-                **({"error_type": reading.error} if reading.error else {}),
-                **reading.details,
-            },
+            details={**error, **reading.details},
             evidence=(*reading.evidence, *_provenance(sample)),
         )
+        return ruled(sample, episode, found.kind, ruling)
 
-    def _unreadable(self, sample: Sample, episode: Episode) -> Verdict:
-        reason = _unreadable_reason(episode)
-        answer = Section(kind="text", title="answer", body=episode.answer)
-        return Verdict(
-            metric=sample.metric,
-            id=sample.id,
-            epoch=episode.epoch,
-            outcome="failed",
-            score=0.0,
-            evidence_kind=self.card.metric(sample.metric).evidence,
-            reason=reason,
-            note=_FORMAT_NOTES[reason],
-            views={"strict": 0.0, "lenient": 0.0},
-            details={"extraction": "none", "error_type": reason},
-            evidence=(answer, *_provenance(sample)),
-        )
+    def _nothing(self, sample: Sample, episode: Episode) -> Verdict:
+        return nothing_found(sample, episode, self._kind(sample), _provenance(sample))
 
-
-def _unreadable_reason(episode: Episode) -> str:
-    by_finish = {"length": "token_limit", "content_filter": "content_filter"}
-    if episode.finish_reason in by_finish:
-        return by_finish[episode.finish_reason]
-    return "format" if episode.answer.strip() else "empty"
+    def _kind(self, sample: Sample) -> EvidenceKind:
+        return self.card.metric(sample.metric).evidence
 
 
 def _provenance(sample: Sample) -> tuple[Section, ...]:

@@ -14,17 +14,12 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
+from evalcore.benchmarks.answer_text import LIMIT, Kind, fenced, without_reasoning
 from evalcore.records import Record
 from evalcore.sqlkit.table import json_value
 
-Kind = Literal["strict", "lenient", "none"]
-
-_LIMIT = 200_000  # characters searched after the reasoning; of longer answers the end
-_REASONING_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.I)
-_FENCE = "```"
-_LANGUAGE = re.compile(r"[A-Za-z0-9_+-]*[ \t]*\n?")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
@@ -42,7 +37,7 @@ def extract(text: str, fields: Sequence[str]) -> Extraction:
         return Extraction(kind="strict", value=strict)
     best: dict[str, Any] | None = None
     best_count = 0
-    for candidate in _candidates(_without_reasoning(text)[-_LIMIT:]):
+    for candidate in _candidates(without_reasoning(text)[-LIMIT:]):
         if not any(field in candidate for field in fields):
             continue
         value = _object(candidate)
@@ -52,28 +47,10 @@ def extract(text: str, fields: Sequence[str]) -> Extraction:
     return Extraction(kind="lenient", value=best) if best else Extraction(kind="none")
 
 
-def _without_reasoning(text: str) -> str:
-    """Without closed blocks; where the opening tag is missing, all before the end is reasoning."""
-    kept: list[str] = []
-    start, opened = 0, -1
-    for tag in _REASONING_TAG.finditer(text):
-        if not tag[1]:
-            opened = tag.start() if opened < 0 else opened
-            continue
-        if opened < 0:
-            kept.clear()
-        else:
-            kept.append(text[start:opened])
-        start, opened = tag.end(), -1
-    return "".join([*kept, text[start:]])
-
-
 def _candidates(text: str) -> Iterator[str]:
     """Texts that may be the object: spans with balanced braces, then whole code fences."""
     yield from _balanced(text)
-    parts = text.split(_FENCE)
-    for inside in parts[1:-1:2]:  # what follows the last mark is closed by none
-        yield _LANGUAGE.sub("", inside, count=1).strip()
+    yield from fenced(text)
 
 
 def _balanced(text: str) -> Iterator[str]:

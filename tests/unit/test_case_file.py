@@ -1,0 +1,96 @@
+"""Reading case lines: every wrong field is named with its file and line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evalcore.benchmarks import case_file
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.case_file import Line
+from evalcore.errors import DatasetError
+from evalcore.records import Sample
+
+FILES = {"alpha": ("alpha",), "pair": ("beta", "gamma")}
+
+
+def read(line: Line, stem: str) -> Iterator[Sample]:
+    for metric in FILES[stem]:
+        yield Sample(metric=metric, id=line.identity(), input={}, difficulty=line.difficulty())
+
+
+def write(folder: Path, name: str, *rows: object) -> None:
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def case(case_id: object = "1", **more: object) -> dict[str, object]:
+    return {"case_id": case_id, "difficulty_level": "2", **more}
+
+
+def load(place: Path, *metrics: str) -> list[Sample]:
+    return case_file.load(DatasetSource(path=str(place), metrics=metrics), FILES, read)
+
+
+def test_a_file_may_feed_several_metrics(tmp_path: Path) -> None:
+    write(tmp_path, "alpha.jsonl", case())
+    write(tmp_path, "pair.jsonl", case(), case("2"))
+    assert [s.key for s in load(tmp_path)] == [
+        "alpha/1",
+        "beta/1",
+        "gamma/1",
+        "beta/2",
+        "gamma/2",
+    ]
+    assert [s.key for s in load(tmp_path, "gamma")] == ["gamma/1", "gamma/2"]
+    assert [s.key for s in load(tmp_path / "alpha.jsonl")] == ["alpha/1"]
+
+
+def test_a_field_metric_overrides_the_file_name(tmp_path: Path) -> None:
+    write(tmp_path, "mine.jsonl", case(metric="alpha"))
+    assert [s.key for s in load(tmp_path / "mine.jsonl")] == ["alpha/1"]
+    write(tmp_path, "mine.jsonl", case())
+    with pytest.raises(DatasetError, match=r"line 1, field metric.*alpha, pair"):
+        load(tmp_path / "mine.jsonl")
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no such file"):
+        load(tmp_path / "none")
+    with pytest.raises(DatasetError, match=r"holds none of: alpha\.jsonl, pair\.jsonl"):
+        load(tmp_path)
+    write(tmp_path, "alpha.jsonl", case(), case())
+    with pytest.raises(DatasetError, match=r"line 2, field case_id.*twice"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("row", "reader", "field"),
+    [
+        ({}, "identity", "case_id"),
+        ({"case_id": True}, "identity", "case_id"),
+        ({"difficulty_level": "4"}, "difficulty", "difficulty_level"),
+        ({"sql": " "}, "text", "sql"),
+        ({"sql": 5}, "optional_text", "sql"),
+        ({"sql": [1]}, "texts", "sql"),
+        ({"sql": "x"}, "items", "sql"),
+        ({"sql": []}, "object", "sql"),
+        ({"sql": "yes"}, "truth", "sql"),
+        ({"sql": "klingon"}, "dialect", "sql"),
+    ],
+)
+def test_a_wrong_field_is_named(row: dict[str, object], reader: str, field: str) -> None:
+    line = Line(Path("cases.jsonl"), 7, row)
+    arguments = () if reader in ("identity", "difficulty") else (field,)
+    with pytest.raises(DatasetError, match=rf"cases\.jsonl, line 7, field {field}"):
+        getattr(line, reader)(*arguments)
+
+
+def test_one_text_stands_for_a_list_of_it() -> None:
+    line = Line(Path("x"), 1, {"sql": "SELECT 1", "ordered": False})
+    assert line.texts("sql") == ["SELECT 1"]
+    assert line.texts("absent") == []
+    assert line.truth("ordered") is False
+    assert line.truth("absent") is None

@@ -1,0 +1,73 @@
+"""Names of databases as people write them, and what a stated version does not have yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.errors import UsageError
+from evalcore.sqlkit.dialects import dialect_name, server
+from evalcore.sqlkit.features import missing
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "dialect", "engine", "version"),
+    [
+        ("ORACLE", "Oracle", "oracle", "", ""),
+        ("SQLServer", "SQL Server", "tsql", "", ""),
+        ("Postgresql-9.2", "PostgreSQL", "postgres", "postgres", "9.2"),
+        ("PostgreSQL 16", "PostgreSQL", "postgres", "postgres", "16"),
+        ("MySQL", "MySQL", "mysql", "mysql", ""),
+        ("MariaDB", "MySQL", "mysql", "mysql", ""),
+        ("SQLite", "SQLite", "sqlite", "sqlite", ""),
+        ("GaussDB-v2.0_3.x", "GaussDB", "postgres", "postgres", "2.0_3.x"),
+        ("openGauss 5.0", "openGauss", "postgres", "postgres", "5.0"),
+        ("OceanBase的Oracle模式-4.2.5", "OceanBase (Oracle mode)", "oracle", "", "4.2.5"),
+        ("OceanBase-MySQL", "OceanBase (MySQL mode)", "mysql", "mysql", ""),
+    ],
+)
+def test_servers_as_people_write_them(
+    text: str, title: str, dialect: str, engine: str, version: str
+) -> None:
+    found = server(text)
+    assert (found.title, found.dialect, found.engine) == (title, dialect, engine)
+    assert found.version == version
+    assert found.name == f"{title} {version}".strip()
+
+
+def test_a_version_beside_the_name_wins() -> None:
+    assert server("openGauss", "6.0").version == "6.0"
+
+
+def test_an_unknown_server_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="openGauss"):
+        server("dBASE IV")
+    with pytest.raises(UsageError, match="PostgreSQL"):
+        dialect_name("")
+
+
+@pytest.mark.parametrize(
+    ("sql", "version", "feature"),
+    [
+        ("SELECT * FROM a CROSS JOIN LATERAL (SELECT a.x) AS l", "9.2", "LATERAL"),
+        ("SELECT count(*) FILTER (WHERE x) FROM t", "9.2", "FILTER"),
+        ("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", "9.4", "ON CONFLICT"),
+        ("SELECT a, sum(b) FROM t GROUP BY ROLLUP (a)", "9.4", "GROUPING SETS"),
+        ("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY)", "9.6", "identity"),
+        ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "14", "MERGE"),
+    ],
+)
+def test_what_a_version_does_not_have(sql: str, version: str, feature: str) -> None:
+    assert feature in missing(sql, "postgres", "PostgreSQL", version)
+    assert missing(sql, "postgres", "PostgreSQL", "16") == ""
+    assert missing(sql, "postgres", "PostgreSQL", "") == ""
+    assert missing(sql, "postgres", "GaussDB", version) == ""
+
+
+def test_nothing_is_said_of_what_does_not_parse() -> None:
+    assert missing("SELECT FROM WHERE (", "postgres", "PostgreSQL", "9.2") == ""
+
+
+def test_mysql_of_before_window_functions() -> None:
+    sql = "SELECT rank() OVER (ORDER BY a) FROM t"
+    assert "window functions" in missing(sql, "mysql", "MySQL", "5.7")
+    assert missing(sql, "mysql", "MySQL", "8.0") == ""
