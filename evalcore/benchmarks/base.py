@@ -140,6 +140,9 @@ class Benchmark(ABC):
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """The next turn of a control target: `reference`, `null` or `noop`."""
 
+    def close(self) -> None:
+        """Free what was opened to score; safe to call twice. Nothing to do by default."""
+
     def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Problems of a dataset, and the engines (with versions) that confirmed its answers.
 

@@ -165,9 +165,9 @@ def test_duckdb_specific_leftovers(engines: dict[str, Engine]) -> None:
     assert duckdb.execute([], "SELECT left_over(1)").status == "error"
     assert duckdb.execute([], "CREATE TYPE left_over AS ENUM ('a')").status == "ok"
     assert duckdb.execute([], "SELECT 'a'::left_over").status == "error"
-    assert rows(duckdb.execute([], "SELECT current_database(), current_schema()")) == (
-        ("memory", "main"),
-    )
+    assert rows(duckdb.execute([], "SELECT current_schema()")) == (("main",),)
+    here = "SELECT current_database()"
+    assert rows(duckdb.execute([], here)) == rows(duckdb.execute([], here))
 
 
 def test_duckdb_values_of_every_type(engines: dict[str, Engine]) -> None:
@@ -321,3 +321,62 @@ WORDS = [
 def test_guard(sql: str, dialect: str, statements: int, refusal: str) -> None:
     found = inspect(sql, dialect)
     assert (found.statements, found.refusal) == (statements, refusal)
+
+
+TWO_ROWS = ["CREATE TABLE t (a INTEGER, b TEXT)", "INSERT INTO t VALUES (1, 'x'), (2, 'y')"]
+
+
+@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
+def test_a_prepared_database_shows_no_trace_of_the_call_before(name: str) -> None:
+    changes = [
+        "DELETE FROM t",
+        "WITH gone AS (SELECT 1 AS a) DELETE FROM t WHERE a IN (SELECT a FROM gone)",
+        "INSERT INTO t VALUES (3, 'z') RETURNING a",
+        "DROP TABLE t",
+        "CREATE TABLE t2 AS SELECT * FROM t",
+        "UPDATE t SET b = 'q'",
+    ]
+    with open_engine(name) as engine:
+        for sql in changes:
+            engine.execute(TWO_ROWS, sql)
+            seen = engine.execute(TWO_ROWS, "SELECT a, b FROM t ORDER BY a")
+            assert rows(seen) == ((1, "x"), (2, "y")), sql
+            assert engine.execute(TWO_ROWS, "SELECT 1 FROM t2").status == "error"
+
+
+@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
+def test_probes_look_after_the_statement_and_scripts_hold_several(name: str) -> None:
+    with open_engine(name) as engine:
+        done = engine.execute(
+            TWO_ROWS,
+            "UPDATE t SET a = a + 10 WHERE b = 'x'",
+            probes=["SELECT a FROM t ORDER BY a", "INSERT INTO t VALUES (5, 'w')", "SELECT 7"],
+        )
+        assert [table.rows for table in done.probed if table.columns] == [((2,), (11,)), ((7,),)]
+        script = "CREATE TABLE u (k INTEGER); INSERT INTO u VALUES (4);"
+        assert engine.execute(TWO_ROWS, script).status == "forbidden"
+        done = engine.execute(TWO_ROWS, script, script=True, probes=["SELECT k FROM u"])
+        assert (done.status, done.probed[-1].rows) == ("ok", ((4,),))
+        failed = engine.execute(TWO_ROWS, "DELETE FROM t", probes=["SELECT absent FROM t"])
+        assert (failed.status, failed.stage) == ("error", "state")
+        assert rows(engine.execute(TWO_ROWS, "SELECT count(*) FROM t")) == ((2,),)
+
+
+@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
+def test_work_is_the_same_every_time_and_grows_with_what_is_read(name: str) -> None:
+    many = (
+        "INSERT INTO big SELECT * FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+        "SELECT i + 1 FROM n WHERE i < 3000) SELECT i, i % 7 FROM n)"
+    )
+    setup = ["CREATE TABLE big (id INTEGER PRIMARY KEY, g INTEGER)", many]
+    with open_engine(name) as engine:
+        scan, join = (
+            "SELECT g FROM big WHERE g = 3",
+            "SELECT count(*) FROM big a JOIN big b USING (g)",
+        )
+        first, again = engine.measure(setup, scan), engine.measure(setup, scan)
+        assert first.amount == again.amount > 300
+        assert first.plan
+        assert engine.measure(setup, join).amount > first.amount
+        failed = engine.measure(setup, "SELECT absent FROM big")
+        assert (failed.execution.status, failed.unit, failed.amount) == ("error", "", 0)

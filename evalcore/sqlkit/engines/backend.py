@@ -1,15 +1,18 @@
-"""The child-side half that all engines share: stages, result caps and the naming of errors.
+"""The child-side half that all engines share: prepared databases, stages, result caps, errors.
 
-Runs inside the worker process only; an engine's module adds its connection and its locks.
+Runs inside the worker process only; an engine's module adds its connection and its locks. The
+database of a setup is kept for the next statement on it, until one may have changed something.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Generic, TypeVar
 
+from evalcore.records import content_hash
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status
 from evalcore.sqlkit.table import ResultTable, json_value
 
@@ -17,6 +20,7 @@ Connection = TypeVar("Connection")
 Outcome = tuple[ResultTable | None, int | None]
 _BATCH = 256
 _MESSAGE = 1000
+_KEPT = 64  # prepared databases
 
 
 class Refused(Exception):
@@ -24,29 +28,50 @@ class Refused(Exception):
 
 
 class Backend(ABC, Generic[Connection]):
-    """A service of `evalcore.sandbox.child`: requests are {"op", "setup", "sql", "state_of"}."""
+    """A service of `evalcore.sandbox.child`.
+
+    Requests are {"op", "setup", "sql", "state_of", "probes", "script"}, as `base.Engine` has them;
+    op "measure" answers with the amount of work as `affected` and the plan as the table.
+    """
 
     errors: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.about: dict[str, Any] = {}
+        self._kept: OrderedDict[str, Connection] = OrderedDict()
 
     @abstractmethod
-    def database(self) -> AbstractContextManager[Connection]:
-        """A fresh database whose use is interrupted after `limits.seconds`."""
+    def create(self, name: str) -> Connection:
+        """A fresh, empty database."""
+
+    @abstractmethod
+    def discard(self, connection: Connection) -> None:
+        """Forget a database with all it holds."""
+
+    @abstractmethod
+    def watched(self, connection: Connection) -> AbstractContextManager[None]:
+        """Whatever runs within is interrupted after `limits.seconds`."""
 
     @abstractmethod
     def run_script(self, connection: Connection, script: str) -> None:
-        """Run all statements of a setup script."""
+        """Run all statements of a script."""
 
     @abstractmethod
     def run(self, connection: Connection, sql: str) -> Outcome:
         """Run one statement: its rows and the number of rows it changed."""
 
     @abstractmethod
+    def only_reads(self, connection: Connection, sql: str) -> bool:
+        """Whether a statement, run already, can have left nothing behind."""
+
+    @abstractmethod
     def plan(self, connection: Connection, sql: str) -> Outcome:
         """The engine's plan as a table."""
+
+    @abstractmethod
+    def work(self, connection: Connection, sql: str) -> Outcome:
+        """Run a query; its plan as a table of one column, and the amount of work it took."""
 
     @abstractmethod
     def parse(self, connection: Connection, sql: str) -> Outcome:
@@ -57,26 +82,59 @@ class Backend(ABC, Generic[Connection]):
         """The word for an engine's error."""
 
     def __call__(self, request: Mapping[str, Any]) -> Execution:
-        stage: Stage = "statement"
+        setup, sql = request.get("setup", ()), request.get("sql", "SELECT 1")
+        stage: Stage = "setup"
+        clean = False
+        name = content_hash(list(setup))
+        connection = self._kept.pop(name, None)
         try:
-            with self.database() as connection:
-                stage = "setup"
-                for script in request.get("setup", ()):
-                    self.run_script(connection, script)
-                stage = "statement"
-                operations = {"execute": self.run, "explain": self.plan, "syntax": self.parse}
-                table, affected = operations[request.get("op", "execute")](
-                    connection, request.get("sql", "SELECT 1")
-                )
+            if connection is None:
+                connection = self.create(name)
+                with self.watched(connection):
+                    for script in setup:
+                        self.run_script(connection, script)
+            stage = "statement"
+            with self.watched(connection):
+                table, affected = self._operate(connection, request, sql)
+                clean = request.get("op") == "syntax" or self.only_reads(connection, sql)
+                stage = "state"
                 if request.get("state_of"):
-                    stage = "state"
                     table, _ = self.run(connection, content_of(request["state_of"]))
+                probed = [self.run(connection, probe)[0] for probe in request.get("probes", ())]
+                clean = clean and all(
+                    self.only_reads(connection, probe) for probe in request.get("probes", ())
+                )
         except Refused as error:
             return Execution(status="forbidden", message=str(error), stage=stage)
         except self.errors as error:
             status = self.status_of(error)
             return Execution(status=status, message=str(error)[:_MESSAGE], stage=stage)
-        return Execution(status="ok", table=table, affected=affected)
+        finally:
+            self._put_back(name, connection, clean)
+        found = tuple(table for table in probed if table is not None)
+        return Execution(status="ok", table=table, affected=affected, probed=found)
+
+    def _operate(self, connection: Connection, request: Mapping[str, Any], sql: str) -> Outcome:
+        if request.get("script"):
+            self.run_script(connection, sql)
+            return None, None
+        operations = {
+            "execute": self.run,
+            "explain": self.plan,
+            "measure": self.work,
+            "syntax": self.parse,
+        }
+        return operations[request.get("op", "execute")](connection, sql)
+
+    def _put_back(self, name: str, connection: Connection | None, clean: bool) -> None:
+        if connection is None:
+            return
+        if not clean:
+            self.discard(connection)
+            return
+        self._kept[name] = connection
+        if len(self._kept) > _KEPT:
+            self.discard(self._kept.popitem(last=False)[1])
 
 
 def content_of(table: str) -> str:

@@ -38,7 +38,8 @@ class Execution(Record, frozen=True):
     engine), forbidden (against the rules of the sandbox), timeout, memory (the limits), crashed
     (the engine's process died of it). `stage` tells where: in the setup, in the statement, or in
     reading the table asked for by `state_of`. `table` is None where the statement yields no rows;
-    `affected` counts the rows it changed. `elapsed` is in seconds, without starting the process.
+    `affected` counts the rows it changed; `probed` holds a table per probe that yields rows.
+    `elapsed` is in seconds, without starting the process.
     """
 
     status: Status
@@ -46,7 +47,22 @@ class Execution(Record, frozen=True):
     stage: Stage = "statement"
     table: ResultTable | None = None
     affected: int | None = None
+    probed: tuple[ResultTable, ...] = ()
     elapsed: float = 0.0
+
+
+class Work(Record, frozen=True):
+    """What a statement cost, by a counter that is the same at every repetition.
+
+    `unit` names the counter: vm_steps (SQLite), rows (operators' rows in DuckDB, Handler_read* in
+    MariaDB), or pages (buffers touched in PostgreSQL). `plan` is the engine's own text, a line a
+    step. `execution` says how the statement ended; the rest is empty unless it is ok.
+    """
+
+    execution: Execution
+    unit: str = ""
+    amount: int = 0
+    plan: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
@@ -62,10 +78,21 @@ class Engine(Protocol):
     def version(self) -> str:
         """The engine's own version."""
 
-    def execute(self, setup: Sequence[str], sql: str, *, state_of: str | None = None) -> Execution:
-        """Run `sql`, one statement, in a new in-memory database after the scripts of `setup`.
+    def execute(
+        self,
+        setup: Sequence[str],
+        sql: str,
+        *,
+        state_of: str | None = None,
+        probes: Sequence[str] = (),
+        script: bool = False,
+    ) -> Execution:
+        """Run `sql`, one statement, in a database that holds what the scripts of `setup` made.
 
         With `state_of` the table is that table's content afterwards, not the statement's rows.
+        `probes` are our own statements (calls of a procedure, queries) run after it, each as one
+        more stage "state"; `script` lets `sql` hold several statements. Nothing of a call is seen
+        by the next one; a database may be kept prepared for the same `setup`.
         """
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
@@ -76,6 +103,9 @@ class Engine(Protocol):
 
         Errors of meaning (an unknown table, column or function) are ok.
         """
+
+    def measure(self, setup: Sequence[str], sql: str) -> Work:
+        """Run a query and count what it read, with the plan; repeatable for the same `setup`."""
 
     def close(self) -> None:
         """End the process; safe to call twice."""

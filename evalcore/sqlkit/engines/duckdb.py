@@ -9,11 +9,12 @@ millisecond. A watchdog interrupts a statement at its deadline; a single kernel 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta, tzinfo
 from types import ModuleType
@@ -37,16 +38,9 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "max_temp_directory_size": "0KB",
 }
 _LOCK = ("SET TimeZone = 'UTC'", "SET lock_configuration = true")
-_RENEW = (
-    "ATTACH ':memory:' AS spare",
-    "USE spare",
-    "DETACH memory",
-    "ATTACH ':memory:' AS memory",
-    "USE memory",
-    "DETACH spare",
-)
 #: Names of DuckDB's statement types; MULTI is a PIVOT that first creates its type.
 _QUERYING = frozenset(("SELECT", "MULTI"))
+_READING = frozenset(("SELECT", "EXPLAIN"))
 _CHANGING = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE_INTO"))
 _ALLOWED = _QUERYING | _CHANGING | frozenset(("CREATE", "DROP", "ALTER", "TRANSACTION"))
 _RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
@@ -83,21 +77,31 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
         for statement in (*_LOCK, _WARM_UP):
             self._root.execute(statement).fetchall()
         self._watchdog = _Watchdog()
+        self._names: dict[int, str] = {}
         self.about = {"version": duckdb.__version__}
 
-    @contextmanager
-    def database(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def create(self, name: str) -> duckdb.DuckDBPyConnection:
         try:
-            for statement in _RENEW:
-                self._root.execute(statement)
+            self._root.execute(f"ATTACH ':memory:' AS d{name}")
             connection = self._root.cursor()
+            connection.execute(f"USE d{name}")
         except duckdb.Error as error:
             raise BrokenInstance(str(error)) from error
+        self._names[id(connection)] = f"d{name}"
+        return connection
+
+    def discard(self, connection: duckdb.DuckDBPyConnection) -> None:
+        name = self._names.pop(id(connection))
+        connection.close()
         try:
-            with self._watchdog.watch(connection, self.limits.seconds):
-                yield connection
-        finally:
-            connection.close()
+            self._root.execute(f"DETACH {name}")
+        except duckdb.Error as error:
+            raise BrokenInstance(str(error)) from error
+
+    @contextmanager
+    def watched(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        with self._watchdog.watch(connection, self.limits.seconds):
+            yield
 
     def run_script(self, connection: duckdb.DuckDBPyConnection, script: str) -> None:
         for statement in _allowed_statements(connection, script):
@@ -118,10 +122,23 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
                 table = None
         return table, affected
 
+    def only_reads(self, connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
+        """By the statement's type; a transaction that was left open is not."""
+        statements = connection.extract_statements(sql)
+        return bool(statements) and all(s.type.name in _READING for s in statements)
+
     def plan(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
         _allowed_statements(connection, sql)
         result = connection.execute(f"EXPLAIN {sql}")
         return ResultTable.of(("explain_key", "explain_value"), result.fetchall()), None
+
+    def work(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+        """Rows that the operators of the plan passed on and, of scans, looked at."""
+        _allowed_statements(connection, sql)
+        analyzed = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}").fetchall()
+        steps = list(_steps(json.loads(analyzed[0][1]).get("operator", ())))
+        lines = [(f"{'  ' * depth}{kind}: {rows}",) for depth, kind, rows in steps]
+        return ResultTable.of(("plan",), lines), sum(rows for _, _, rows in steps)
 
     def parse(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
         try:
@@ -142,6 +159,16 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
 
 class BrokenInstance(Exception):
     """An earlier statement left the instance unusable: this process must be replaced."""
+
+
+def _steps(
+    operators: Iterable[Mapping[str, Any]], depth: int = 0
+) -> Iterator[tuple[int, str, int]]:
+    """The operators of an analysed plan: depth, name, rows looked at and passed on."""
+    for operator in operators:
+        rows = operator.get("intermediate_rows", 0) + operator.get("operator_rows_scanned", 0)
+        yield depth, str(operator.get("type", "")), int(rows)
+        yield from _steps(operator.get("children", ()), depth + 1)
 
 
 def open_backend(options: Mapping[str, Any]) -> DuckdbBackend:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
-from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status
+from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
 from evalcore.sqlkit.engines.guard import inspect
 
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
+#: What `measure` counts.
+_UNITS = {"sqlite": "vm_steps", "duckdb": "rows"}
 _NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
 
 
@@ -44,11 +46,27 @@ class ProcessEngine:
         """The kernel limits that hold for the process (names of `evalcore.sandbox.limits`)."""
         return self._worker.hello().enforced
 
-    def execute(self, setup: Sequence[str], sql: str, *, state_of: str | None = None) -> Execution:
-        return self._guarded("execute", setup, sql, state_of)
+    def execute(
+        self,
+        setup: Sequence[str],
+        sql: str,
+        *,
+        state_of: str | None = None,
+        probes: Sequence[str] = (),
+        script: bool = False,
+    ) -> Execution:
+        more = {"state_of": state_of, "probes": list(probes), "script": script}
+        return self._guarded("execute", setup, sql, more)
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
-        return self._guarded("explain", setup, sql, None)
+        return self._guarded("explain", setup, sql, {})
+
+    def measure(self, setup: Sequence[str], sql: str) -> Work:
+        done = self._guarded("measure", setup, sql, {})
+        if done.status != "ok" or done.table is None:
+            return Work(execution=done)
+        plan = tuple(str(row[0]) for row in done.table.rows)
+        return Work(execution=done, unit=_UNITS[self.name], amount=done.affected or 0, plan=plan)
 
     def check_syntax(self, sql: str) -> Execution:
         if inspect(sql, self.name).statements == 0:
@@ -69,7 +87,9 @@ class ProcessEngine:
     ) -> None:
         self.close()
 
-    def _guarded(self, op: str, setup: Sequence[str], sql: str, state_of: str | None) -> Execution:
+    def _guarded(
+        self, op: str, setup: Sequence[str], sql: str, more: Mapping[str, Any]
+    ) -> Execution:
         for script in setup:
             if refusal := inspect(script, self.name).refusal:
                 return self._refused(script, refusal, "setup")
@@ -77,11 +97,11 @@ class ProcessEngine:
         if found.statements == 0:
             return _NO_STATEMENT
         refusal = found.refusal
-        if found.statements is not None and found.statements > 1:
+        if found.statements is not None and found.statements > 1 and not more.get("script"):
             refusal = f"{found.statements} statements where one is run"
         if refusal:
             return self._refused(sql, refusal, "statement")
-        return self._ask({"op": op, "setup": list(setup), "sql": sql, "state_of": state_of})
+        return self._ask({"op": op, "setup": list(setup), "sql": sql, **more})
 
     def _refused(self, script: str, reason: str, stage: Stage) -> Execution:
         syntax = self._ask({"op": "syntax", "sql": script})

@@ -1,4 +1,4 @@
-"""SQLite inside its worker process: a new in-memory database per call, behind an authorizer.
+"""SQLite inside its worker process: in-memory databases behind an authorizer.
 
 The authorizer names what is allowed, so a feature nobody thought of is refused. The progress
 handler stops a statement between two steps of the engine; a single step that never ends (a huge
@@ -11,7 +11,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from evalcore.sqlkit.engines.backend import Backend, Outcome, fetch_table
@@ -36,7 +36,11 @@ _LIMITS = {
     "EXPR_DEPTH": 500,
 }
 _STEPS_BETWEEN_CHECKS = 5_000
+_STEPS_COUNTED = 20
 _PAGE = 4096
+_READING = re.compile(
+    r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|VALUES|WITH|EXPLAIN)\b", re.I | re.S
+)
 
 _STATUS: dict[int, Status] = {
     sqlite3.SQLITE_AUTH: "forbidden",
@@ -65,23 +69,29 @@ class SqliteBackend(Backend[sqlite3.Connection]):
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
         self.about = {"version": sqlite3.sqlite_version}
+        self._changes = 0  # SQLite's count of changed rows when a call began
+
+    def create(self, name: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        pages = self.limits.memory_mb * 500_000 // _PAGE  # half, as the rest is for results
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        for limit, value in (_LIMITS | {"LENGTH": self.limits.bytes}).items():
+            connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
+        connection.set_authorizer(_authorize)
+        return connection
+
+    def discard(self, connection: sqlite3.Connection) -> None:
+        connection.close()
 
     @contextmanager
-    def database(self) -> Iterator[sqlite3.Connection]:
+    def watched(self, connection: sqlite3.Connection) -> Iterator[None]:
         deadline = time.monotonic() + self.limits.seconds
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            pages = self.limits.memory_mb * 500_000 // _PAGE  # half, as the rest is for results
-            connection.execute(f"PRAGMA max_page_count = {pages}")
-            for name, value in (_LIMITS | {"LENGTH": self.limits.bytes}).items():
-                connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{name}"), value)
-            connection.set_authorizer(_authorize)
-            connection.set_progress_handler(
-                lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CHECKS
-            )
-            yield connection
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CHECKS)
+        self._changes = connection.total_changes
+        yield
 
     def run_script(self, connection: sqlite3.Connection, script: str) -> None:
         connection.executescript(script)
@@ -91,10 +101,30 @@ class SqliteBackend(Backend[sqlite3.Connection]):
         table = _table(cursor, self.limits) if cursor.description else None
         return table, cursor.rowcount if cursor.rowcount >= 0 else None
 
+    def only_reads(self, connection: sqlite3.Connection, sql: str) -> bool:
+        """By its first word, and for WITH, which may also change rows, by SQLite's own count."""
+        unchanged = connection.total_changes == self._changes and not connection.in_transaction
+        return unchanged and _READING.match(sql) is not None
+
     def plan(self, connection: sqlite3.Connection, sql: str) -> Outcome:
         cursor = connection.execute(f"EXPLAIN QUERY PLAN {sql}")
         rows = [(row[0], row[1], row[3]) for row in cursor]
         return ResultTable.of(("id", "parent", "detail"), rows), None
+
+    def work(self, connection: sqlite3.Connection, sql: str) -> Outcome:
+        """Steps of SQLite's virtual machine, in units of the handler that counts them."""
+        plan, _ = self.plan(connection, sql)
+        deadline, counted = time.monotonic() + self.limits.seconds, 0
+
+        def count() -> bool:
+            nonlocal counted
+            counted += 1
+            return time.monotonic() > deadline
+
+        connection.set_progress_handler(count, _STEPS_COUNTED)
+        self.run(connection, sql)
+        lines = [(f"{'  ' * depth}{detail}",) for depth, detail in _indented(plan)]
+        return ResultTable.of(("plan",), lines), counted * _STEPS_COUNTED
 
     def parse(self, connection: sqlite3.Connection, sql: str) -> Outcome:
         """Compile each statement under EXPLAIN, which prepares it and runs nothing.
@@ -123,6 +153,14 @@ class SqliteBackend(Backend[sqlite3.Connection]):
 def open_backend(options: Mapping[str, Any]) -> SqliteBackend:
     """The service of the worker process; `options` are the fields of `Limits`."""
     return SqliteBackend(Limits(**options))
+
+
+def _indented(plan: ResultTable | None) -> Iterator[tuple[int, str]]:
+    """The lines of a plan of (id, parent, detail), each with its depth."""
+    depths: dict[int, int] = {}
+    for place, parent, detail in plan.rows if plan else ():
+        depths[place] = depths.get(parent, -1) + 1
+        yield depths[place], detail
 
 
 def _authorize(action: int, _first: Any, second: Any, *_: Any) -> int:
