@@ -40,7 +40,11 @@ class OptionCard(Record, frozen=True):
 
 
 class BenchmarkCard(Record, frozen=True):
-    """What is known of a benchmark without loading it. Titles and texts are per language."""
+    """What is known of a benchmark without loading it. Titles and texts are per language.
+
+    `judged` tells whether a panel may decide what cannot be executed; the panel then belongs to the
+    column key.
+    """
 
     key: str
     suite: str
@@ -52,6 +56,7 @@ class BenchmarkCard(Record, frozen=True):
     dataset: str = ""
     prompt_version: str = "1"
     scorer_version: str = "1"
+    judged: bool = False
 
     @property
     def weights(self) -> dict[str, float]:

@@ -6,7 +6,6 @@ is an opinion and no proof; an engine's `check_syntax` is the stronger word wher
 
 from __future__ import annotations
 
-import logging
 import re
 
 import sqlglot
@@ -15,9 +14,6 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from evalcore.sqlkit.dialects import dialect_name
-
-# A statement that is only known by its first word is reported by our return values, not by a log.
-logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 Class = tuple[str, str]
 

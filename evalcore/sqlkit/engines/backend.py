@@ -35,6 +35,7 @@ class Backend(ABC, Generic[Connection]):
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
+    mark: ClassVar[str] = '"'  # what quotes a name
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -81,40 +82,60 @@ class Backend(ABC, Generic[Connection]):
     def status_of(self, error: Exception) -> Status:
         """The word for an engine's error."""
 
+    def place_of(self, request: Mapping[str, Any]) -> str:
+        """The name under which the database of a request is kept."""
+        return content_hash(list(request.get("setup", ())))
+
+    def statement(
+        self, connection: Connection, request: Mapping[str, Any]
+    ) -> AbstractContextManager[None]:
+        """Around the statement and its probes; an engine may begin and undo a transaction here."""
+        return self.watched(connection)
+
+    def left_clean(self, connection: Connection, request: Mapping[str, Any], failed: bool) -> bool:
+        """Whether the database is as its setup made it, after the statement and its probes."""
+        if request.get("op") == "syntax":
+            return not failed
+        statements = (request.get("sql", "SELECT 1"), *request.get("probes", ()))
+        return not failed and all(self.only_reads(connection, sql) for sql in statements)
+
     def __call__(self, request: Mapping[str, Any]) -> Execution:
-        setup, sql = request.get("setup", ()), request.get("sql", "SELECT 1")
         stage: Stage = "setup"
-        clean = False
-        name = content_hash(list(setup))
+        failed = True
+        name = self.place_of(request)
         connection = self._kept.pop(name, None)
         try:
             if connection is None:
                 connection = self.create(name)
                 with self.watched(connection):
-                    for script in setup:
+                    for script in request.get("setup", ()):
                         self.run_script(connection, script)
             stage = "statement"
-            with self.watched(connection):
-                table, affected = self._operate(connection, request, sql)
-                clean = request.get("op") == "syntax" or self.only_reads(connection, sql)
+            with self.statement(connection, request):
+                table, affected = self._operate(connection, request)
                 stage = "state"
                 if request.get("state_of"):
-                    table, _ = self.run(connection, content_of(request["state_of"]))
+                    table, _ = self.run(connection, content_of(request["state_of"], self.mark))
                 probed = [self.run(connection, probe)[0] for probe in request.get("probes", ())]
-                clean = clean and all(
-                    self.only_reads(connection, probe) for probe in request.get("probes", ())
-                )
+            failed = False
         except Refused as error:
             return Execution(status="forbidden", message=str(error), stage=stage)
         except self.errors as error:
             status = self.status_of(error)
-            return Execution(status=status, message=str(error)[:_MESSAGE], stage=stage)
+            return Execution(status=status, message=self.message_of(error), stage=stage)
         finally:
-            self._put_back(name, connection, clean)
+            if connection is not None:
+                made = stage != "setup"
+                clean = made and self.left_clean(connection, request, failed)
+                self._put_back(name, connection, clean)
         found = tuple(table for table in probed if table is not None)
         return Execution(status="ok", table=table, affected=affected, probed=found)
 
-    def _operate(self, connection: Connection, request: Mapping[str, Any], sql: str) -> Outcome:
+    def message_of(self, error: Exception) -> str:
+        return str(error)[:_MESSAGE]
+
+    def _operate(self, connection: Connection, request: Mapping[str, Any]) -> Outcome:
+        sql = request.get("sql", "SELECT 1")
         if request.get("script"):
             self.run_script(connection, sql)
             return None, None
@@ -126,9 +147,7 @@ class Backend(ABC, Generic[Connection]):
         }
         return operations[request.get("op", "execute")](connection, sql)
 
-    def _put_back(self, name: str, connection: Connection | None, clean: bool) -> None:
-        if connection is None:
-            return
+    def _put_back(self, name: str, connection: Connection, clean: bool) -> None:
         if not clean:
             self.discard(connection)
             return
@@ -137,9 +156,9 @@ class Backend(ABC, Generic[Connection]):
             self.discard(self._kept.popitem(last=False)[1])
 
 
-def content_of(table: str) -> str:
+def content_of(table: str, mark: str) -> str:
     """The query for all rows of a table, whatever characters its name holds."""
-    return 'SELECT * FROM "' + table.replace('"', '""') + '"'  # noqa: S608 - quoted as it must be
+    return f"SELECT * FROM {mark}{table.replace(mark, mark * 2)}{mark}"  # noqa: S608 - quoted
 
 
 def fetch_table(

@@ -72,7 +72,7 @@ class SqliteBackend(Backend[sqlite3.Connection]):
         self._changes = 0  # SQLite's count of changed rows when a call began
 
     def create(self, name: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA trusted_schema = OFF")

@@ -1,0 +1,1 @@
+"""Whether two statements do the same, found out by running both on many generated databases."""

@@ -1,0 +1,189 @@
+"""The decision: an answer against a reference, on every database of its question."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from evalcore.sqlkit.engines.base import Engine, Status
+from evalcore.sqlkit.equivalence import trial as trials
+from evalcore.sqlkit.equivalence.observe import Observation, difference, observe, select_all
+from evalcore.sqlkit.equivalence.records import Counterexample, Equivalence, Question
+from evalcore.sqlkit.equivalence.trial import Trial, Trials
+from evalcore.sqlkit.generate import Database, shrink
+from evalcore.sqlkit.table import ResultTable
+
+#: So many databases must show something, or agreement on them says nothing.
+LEAST_NONEMPTY = 2
+_MORE = 4  # databases made for an answer's own constants
+_PREPARED = 64  # questions whose databases are remembered
+#: Statuses that are the answer's own fault on a database where the reference ran within limits.
+_FAILURES: frozenset[Status] = frozenset(
+    ("syntax_error", "error", "forbidden", "timeout", "memory", "crashed")
+)
+
+
+class Decider:
+    """Decides questions on engines that `open_engine` gives by name; usable from several threads.
+
+    Raises what `open_engine` raises where an engine is missing.
+    """
+
+    def __init__(self, open_engine: Callable[[str], Engine]) -> None:
+        self._open = open_engine
+        self._prepared: OrderedDict[Question, Trials] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def decide(self, question: Question, answer: str) -> Equivalence:
+        """Whether `answer` does what the reference does; the same for the same text, always."""
+        engine = self._open(question.engine)
+        prepared = self.prepare(question)
+        few = len(list(trials.nonempty(prepared.kept))) < LEAST_NONEMPTY
+        if few or prepared.unstable > len(prepared.kept):
+            return _undecidable(prepared)
+        verdict = _compare(engine, question, prepared, prepared.kept, answer)
+        if verdict.status != "equivalent":
+            return verdict
+        added = trials.more(engine, question, prepared.schema, answer, _MORE)
+        return _compare(engine, question, prepared, added, answer, verdict)
+
+    def prepare(self, question: Question) -> Trials:
+        """The databases of a question, remembered for the next answer."""
+        with self._lock:
+            found = self._prepared.get(question)
+            if found is None:
+                found = trials.prepare(self._open(question.engine), question)
+                self._prepared[question] = found
+                if len(self._prepared) > _PREPARED:
+                    self._prepared.popitem(last=False)
+            self._prepared.move_to_end(question)
+            return found
+
+
+def _undecidable(prepared: Trials) -> Equivalence:
+    total = len(prepared.kept) + prepared.failed + prepared.unstable
+    cause, message = "few_databases", "the reference shows too little on the databases"
+    if prepared.failed * 2 > total:
+        cause, message = "reference_fails", f"the reference does not run: {prepared.message}"
+    elif prepared.unstable > len(prepared.kept):
+        cause, message = "unstable", "the reference depends on how the rows happen to lie"
+    return Equivalence(
+        status="undecided", databases=len(prepared.kept), cause=cause, message=message
+    )
+
+
+def _compare(
+    engine: Engine,
+    question: Question,
+    prepared: Trials,
+    kept: Sequence[Trial],
+    answer: str,
+    before: Equivalence = Equivalence(status="equivalent"),  # noqa: B008 - a frozen record
+) -> Equivalence:
+    failures: list[tuple[Trial, Observation]] = []
+    count, shown = before.databases, before.nonempty
+    for number, trial in enumerate(kept):
+        seen = observe(engine, trial.setup, question, answer)
+        if not seen.ok:
+            failures.append((trial, seen))
+            if _hopeless(seen, number + 1 == len(failures), len(failures)):
+                break
+            continue
+        count, shown = count + 1, shown + trial.shows
+        if difference(trial.expected, seen, trial.ordered):
+            example = _counterexample(engine, question, prepared, trial, answer)
+            return Equivalence("different", count, shown, counterexample=example)
+    if not failures:
+        return Equivalence("equivalent", count, shown)
+    trial, seen = failures[0]
+    if count == 0:
+        return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
+    example = _counterexample(engine, question, prepared, trial, answer)
+    return Equivalence("different", count + 1, shown, counterexample=example)
+
+
+def _hopeless(seen: Observation, always: bool, failures: int) -> bool:
+    """Whether trying further databases can change nothing: the statement itself is at fault."""
+    status = seen.execution.status
+    return always and (
+        status in ("syntax_error", "forbidden") or (failures >= 2 and status in _FAILURES)
+    )
+
+
+def _counterexample(
+    engine: Engine, question: Question, prepared: Trials, trial: Trial, answer: str
+) -> Counterexample:
+    """The difference on the smallest database found that still shows it."""
+    rows = trial.rows
+    if rows is not None:
+
+        def differs(candidate: Database) -> bool:
+            return _differs(engine, question, prepared, candidate, answer)
+
+        rows = shrink(rows, differs)
+        setup = trials.setup_of(question, prepared.schema, rows)
+        expected = observe(engine, setup, question, question.reference)
+        if expected.ok:
+            smaller = Trial(trial.profile, setup, expected, trial.ordered, trial.shows, rows)
+            found = _describe(engine, question, prepared, smaller, answer)
+            if found is not None:
+                return found
+    found = _describe(engine, question, prepared, trial, answer)
+    if found is None:  # the engine answered twice in two ways
+        return Counterexample(profile=trial.profile, tables={}, reason="failed")
+    return found
+
+
+def _differs(
+    engine: Engine, question: Question, prepared: Trials, rows: Database, answer: str
+) -> bool:
+    """Whether a smaller database still shows the difference, by a reference that is stable."""
+    setup = trials.setup_of(question, prepared.schema, rows)
+    expected = observe(engine, setup, question, question.reference)
+    if not expected.ok:
+        return False
+    seen = observe(engine, setup, question, answer)
+    if not seen.ok or difference(expected, seen, ordered=False):
+        twin = trials.twin_of(question, prepared.schema, rows)
+        again = observe(engine, twin, question, question.reference)
+        return again.ok and difference(expected, again, ordered=False) is None
+    return False
+
+
+def _describe(
+    engine: Engine, question: Question, prepared: Trials, trial: Trial, answer: str
+) -> Counterexample | None:
+    seen = observe(engine, trial.setup, question, answer)
+    tables = _contents(engine, question, prepared, trial)
+    if not seen.ok:
+        expected = next(iter(trial.expected.tables.values()), None)
+        return Counterexample(
+            profile=trial.profile,
+            tables=tables,
+            expected=expected,
+            reason="failed",
+            message=seen.execution.message,
+        )
+    found = difference(trial.expected, seen, trial.ordered)
+    if found is None:
+        return None
+    return Counterexample(
+        profile=trial.profile,
+        tables=tables,
+        of=found.of,
+        expected=found.expected,
+        actual=found.actual,
+        diff=found.diff,
+        reason=found.diff.reason if found.diff else "no_rows",
+    )
+
+
+def _contents(
+    engine: Engine, question: Question, prepared: Trials, trial: Trial
+) -> dict[str, ResultTable]:
+    """What the database holds, read from the engine itself."""
+    names = [table.name for table in prepared.schema.tables]
+    queries = [select_all(name, question.engine) for name in names]
+    done = engine.execute(trial.setup, "SELECT 1", probes=queries)
+    return dict(zip(names, done.probed, strict=False))

@@ -1,0 +1,45 @@
+"""How much an engine reads for a statement, on one large database of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from evalcore.sqlkit.engines.base import Engine, Work
+from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.generate import inserts, scaled
+from evalcore.sqlkit.schema import read_schema
+
+ROWS = 4_000
+_REMEMBERED = 32
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def large_setup(question: Question) -> tuple[str, ...]:
+    """DDL and rows of the database on which work is counted; the same for every answer."""
+    schema = read_schema(question.schema, question.engine)
+    mined = ((question.reference, question.engine), *question.related)
+    rows = scaled(schema, mined, seed=question.seed, rows=ROWS)
+    return (*question.schema, *inserts(schema, rows, question.engine))
+
+
+class Meter:
+    """Counts work on engines that `open_engine` gives; the reference's count is remembered."""
+
+    def __init__(self, open_engine: Callable[[str], Engine]) -> None:
+        self._open = open_engine
+        self._known: dict[tuple[Question, str], Work] = {}
+
+    def of(self, question: Question, sql: str) -> Work:
+        engine = self._open(question.engine)
+        return engine.measure(large_setup(question), sql)
+
+    def of_reference(self, question: Question) -> Work:
+        """The work of the statement that answers are held against."""
+        return self.of_known(question, question.reference)
+
+    def of_known(self, question: Question, sql: str) -> Work:
+        """As `of`, remembered: for statements of the case itself."""
+        if (question, sql) not in self._known:
+            self._known[question, sql] = self.of(question, sql)
+        return self._known[question, sql]

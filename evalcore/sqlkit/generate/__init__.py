@@ -1,0 +1,13 @@
+"""Generated databases on which two statements that differ should show it.
+
+`hints` reads constants, joins and limits out of statements, `values` turns them into cells that
+satisfy, miss by one or nearly match, `profiles` says what kinds of databases there are, `build`
+fills the tables of one, `render` writes it as INSERTs, `shrink` makes a counterexample small.
+"""
+
+from evalcore.sqlkit.generate.build import databases, scaled
+from evalcore.sqlkit.generate.database import Database, permuted
+from evalcore.sqlkit.generate.render import inserts
+from evalcore.sqlkit.generate.shrink import shrink
+
+__all__ = ["Database", "databases", "inserts", "permuted", "scaled", "shrink"]

@@ -1,0 +1,101 @@
+"""What kinds of databases are made: small, with many NULLs, with ties, around a limit, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle, islice
+
+import msgspec
+
+from evalcore.records import Record
+
+
+class Profile(Record, frozen=True):
+    """One kind of database.
+
+    `rows` is the size of a table that others do not refer to. Shares are probabilities: `good` of a
+    row whose every column satisfies some condition, `near` of a cell that just misses one, `null`
+    of a NULL where one is allowed, `duplicate` of a row that repeats an earlier one but for its
+    key, `dangling` of a reference that finds nothing. `domain` is the number of values that joined
+    columns share, per row. `distinct` gives columns that something orders pairwise distinct values.
+    `empty` empties every so-manieth table. `wide` draws from many values, for plans.
+    """
+
+    name: str
+    rows: int
+    good: float = 0.6
+    near: float = 0.2
+    null: float = 0.1
+    duplicate: float = 0.1
+    dangling: float = 0.15
+    domain: float = 0.8
+    distinct: bool = False
+    empty: int | None = None
+    wide: bool = False
+
+
+_USUAL = (
+    Profile("common", rows=14),
+    Profile("dense joins", rows=24, good=0.8, null=0.0, domain=0.3, dangling=0.0),
+    Profile("many nulls", rows=16, null=0.4, good=0.45),
+    Profile("distinct keys", rows=18, distinct=True, duplicate=0.0, good=0.7, null=0.05),
+    Profile("near misses", rows=20, good=0.4, near=0.6, null=0.05),
+    Profile("ties", rows=18, duplicate=0.5, domain=0.4),
+    Profile("tiny", rows=3, good=0.7, null=0.2),
+    Profile("distinct without nulls", rows=30, distinct=True, null=0.0, good=0.9, near=0.1),
+    Profile("dangling", rows=16, dangling=0.5, null=0.2),
+    Profile("larger", rows=48, good=0.5),
+    Profile("one empty", rows=12, empty=2),
+    Profile("good rows", rows=20, good=1.0, near=0.0, null=0.0, domain=0.4, dangling=0.0),
+    Profile("few groups", rows=26, domain=0.12, good=0.7, duplicate=0.2),
+    Profile("nulls and ties", rows=20, null=0.3, duplicate=0.4, domain=0.5),
+    Profile("other empty", rows=12, empty=3),
+    Profile("unfiltered", rows=22, good=0.15, near=0.3, null=0.15),
+)
+_MOST_ROWS = 64
+SCALED = Profile(
+    "scaled", rows=4000, good=0.04, near=0.01, null=0.03, duplicate=0.0, dangling=0.02, wide=True
+)
+
+
+def choose(counts: Sequence[int], count: int) -> tuple[Profile, ...]:
+    """So many profiles; where statements count or limit rows, some have about that many."""
+    small = [limit for limit in counts if 0 < limit <= _MOST_ROWS // 2]
+    around = [profile for limit in small for profile in _around(limit)][: count // 3]
+    usual = islice(cycle(_USUAL), count - len(around))
+    return (
+        *(
+            msgspec.structs.replace(p, rows=p.rows + 5 * (n // len(_USUAL)))
+            for n, p in enumerate(usual)
+        ),
+        *around,
+    )
+
+
+def made_eager(profile: Profile) -> Profile:
+    """The same kind of database, but with rows that nearly all satisfy something."""
+    return msgspec.structs.replace(
+        profile,
+        name=f"{profile.name}, eager",
+        rows=profile.rows + 10,
+        good=0.97,
+        near=0.1,
+        null=profile.null / 6,
+        dangling=0.03,
+        domain=min(profile.domain, 0.3),
+        empty=None,
+    )
+
+
+def _around(limit: int) -> tuple[Profile, ...]:
+    """Tables of just so many rows and a few more, and groups of such a size."""
+    full = Profile("", rows=limit, distinct=True, good=0.95, near=0.0, null=0.0, domain=0.9)
+    named = msgspec.structs.replace
+    return (
+        named(
+            full, name=f"groups of {limit}", rows=min(90, 7 * (limit + 2)), domain=1 / (limit + 2)
+        ),
+        named(full, name=f"{limit + 1} rows", rows=limit + 1),
+        named(full, name=f"{2 * limit + 3} rows", rows=2 * limit + 3),
+        named(full, name=f"{limit} rows"),
+    )

@@ -1,0 +1,255 @@
+"""Cells for a column: such as satisfy the statements' conditions, such as just miss, and others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from evalcore.records import Record
+from evalcore.sqlkit.generate.hints import Constant, Hints
+from evalcore.sqlkit.schema import Column
+
+Cell = Any
+
+
+class Pool(Record, frozen=True):
+    """Cells of one column by what they do: satisfy a condition, just miss one, or neither."""
+
+    hits: tuple[Cell, ...]
+    near: tuple[Cell, ...]
+    plain: tuple[Cell, ...]
+
+    @property
+    def all(self) -> tuple[Cell, ...]:
+        return tuple(dict.fromkeys((*self.hits, *self.near, *self.plain)))
+
+
+_WORDS = ("ash", "Birch", "cedar", "dogwood", "Elm", "fir", "hazel wood", "O'Neil", "x", "_y%")
+_FIRST_DAY = date(2023, 11, 28)
+_PLAIN: dict[str, tuple[Cell, ...]] = {
+    "integer": (0, 1, 2, 3, 4, 5, 7, 10, -1, 12),
+    "decimal": (0, 1, 2.5, 3.25, 7, 10, 19.99, -1.5, 100),
+    "float": (0.0, 1.5, 2.25, 3.0, 10.5, -2.0, 100.0),
+    "text": _WORDS,
+    "date": tuple((_FIRST_DAY + timedelta(days=17 * n)).isoformat() for n in range(10)),
+    "timestamp": tuple(
+        str(datetime(2023, 11, 28, 7 * n % 24, 13 * n % 60) + timedelta(days=11 * n))
+        for n in range(10)
+    ),
+    "time": ("00:00:00", "06:30:00", "12:00:00", "18:45:10", "23:59:59"),
+    "boolean": (True, False),
+    "bytes": ("", "00ff", "6162"),
+    "json": ("{}", '{"a": 1}', '{"a": null, "b": [1, 2]}'),
+}
+
+
+def pool(column: Column, hints: Hints) -> Pool:
+    """The cells of a column, all within what its declaration allows."""
+    fits = fitting(column)
+    if column.choices:
+        told = {str(c.value) for c in hints.constants.get(column.name.lower(), ())}
+        chosen = tuple(choice for choice in column.choices if choice in told)
+        return Pool(hits=chosen, near=(), plain=column.choices)
+    hits: list[Cell] = []
+    near: list[Cell] = []
+    for constant in hints.constants.get(column.name.lower(), ()):
+        good, bad = _around(constant, column.kind)
+        hits += filter(fits, good)
+        near += filter(fits, bad)
+    plain = tuple(filter(fits, _PLAIN[column.kind])) or _fallback(column)
+    return Pool(hits=tuple(dict.fromkeys(hits)), near=tuple(dict.fromkeys(near)), plain=plain)
+
+
+def _fallback(column: Column) -> tuple[Cell, ...]:
+    """Cells for a text too short for words."""
+    return ("a", "B", "") if column.kind == "text" else (0, 1)
+
+
+def fitting(column: Column) -> Callable[[Cell], bool]:
+    """Whether a cell keeps to length, precision and scale."""
+    if column.kind == "text" and column.length is not None:
+        length = column.length
+        return lambda cell: len(cell) <= length
+    if column.kind == "integer":
+        bound = 10 ** (column.precision or 9)
+        return lambda cell: -bound < cell < bound
+    if column.kind == "decimal" and column.precision is not None:
+        bound, scale = 10 ** (column.precision - (column.scale or 0)), column.scale or 0
+        return lambda cell: -bound < cell < bound and round(cell, scale) == cell
+    return lambda cell: True
+
+
+def _around(constant: Constant, kind: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    """Cells that satisfy a comparison with the constant, and cells that just miss it."""
+    if constant.operator == "null":
+        return (), ()  # NULLs come by the share of the profile
+    if constant.operator == "like":
+        return _like(str(constant.value)) if kind == "text" else ((), ())
+    centre = _as_kind(constant.value, kind)
+    if centre is None:
+        return (), ()
+    below, above = _NEIGHBOURS[kind](centre)
+    table: dict[str, tuple[Sequence[Cell], Sequence[Cell]]] = {
+        "=": ((centre,), (*below[:1], *above[:1], *_look_alikes(centre))),
+        "<>": ((*above, *below), (centre, *_look_alikes(centre))),
+        "<": (below, (centre, *above[:1])),
+        "<=": ((centre, *below), above[:1]),
+        ">": (above, (centre, *below[:1])),
+        ">=": ((centre, *above), below[:1]),
+    }
+    return table[constant.operator]
+
+
+def _look_alikes(cell: Cell) -> tuple[Cell, ...]:
+    """Texts that are easily taken for another."""
+    if not isinstance(cell, str) or not cell or _DATE.match(cell):
+        return ()
+    return (cell.swapcase(), cell + "x", cell[:-1]) if len(cell) > 1 else (cell.swapcase(),)
+
+
+def _numbers(step: float) -> Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]:
+    def around(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
+        far = max(abs(centre) // 4, step * 3)
+        return (
+            (round(centre - step, 6), centre - far),
+            (round(centre + step, 6), centre + far),
+        )
+
+    return around
+
+
+def _days(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    day = date.fromisoformat(centre)
+    moved = [(day + timedelta(days=n)).isoformat() for n in (-1, -40, 1, 40)]
+    return moved[:2], moved[2:]
+
+
+def _moments(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    moment = datetime.fromisoformat(centre)
+    steps = (
+        timedelta(seconds=-1),
+        timedelta(days=-20),
+        timedelta(seconds=1),
+        timedelta(hours=15),
+        timedelta(days=20),
+    )
+    moved = [str(moment + step) for step in steps]
+    return moved[:2], moved[2:]
+
+
+def _texts(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    if re.fullmatch(r"-?\d{1,15}", centre):
+        width = len(centre)
+        lower, upper = str(int(centre) - 1).zfill(width), str(int(centre) + 1).zfill(width)
+        return (lower,), (upper, centre + "0")
+    if not centre:
+        return (), ("a",)
+    last = centre[-1]
+    return (centre[:-1] + chr(max(33, ord(last) - 1)),), (
+        centre[:-1] + chr(ord(last) + 1),
+        centre + "a",
+    )
+
+
+def _none(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    return (), (not centre,) if isinstance(centre, bool) else ()
+
+
+_NEIGHBOURS: dict[str, Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]] = {
+    "integer": _numbers(1),
+    "decimal": _numbers(0.01),
+    "float": _numbers(0.5),
+    "text": _texts,
+    "date": _days,
+    "timestamp": _moments,
+    "time": _none,
+    "boolean": _none,
+    "bytes": _none,
+    "json": _none,
+}
+_DATE = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?")
+
+
+def _as_kind(value: Any, kind: str) -> Cell | None:
+    """A literal as a cell of that kind, None where it is none."""
+    if kind in ("integer", "decimal", "float"):
+        return _as_number(value, whole=kind == "integer")
+    if kind == "boolean":
+        return bool(value) if isinstance(value, int | float) else None
+    if kind in ("date", "timestamp"):
+        return _as_moment(value, kind)
+    if kind == "text":
+        return str(value)
+    return None
+
+
+def _as_number(value: Any, whole: bool) -> int | float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    if abs(number) > 1e15:
+        return None
+    return int(number) if whole or number == int(number) else number
+
+
+def _as_moment(value: Any, kind: str) -> str | None:
+    """A date or time from an ISO text, its beginning, or the number of a year."""
+    text = f"{value}-07-01" if isinstance(value, int) and 1900 <= value <= 2100 else str(value)
+    text = text.replace("/", "-")
+    if re.fullmatch(r"\d{4}-\d\d?", text):
+        text += "-15"
+    text = re.sub(r"-(\d)(?=\D|$)", r"-0\1", text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if not 1000 < moment.year < 9000:
+        return None
+    moment = moment.replace(tzinfo=None, microsecond=0)
+    return moment.date().isoformat() if kind == "date" else str(moment)
+
+
+def _like(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    """Texts that match a LIKE pattern, and some that nearly do."""
+    core = re.sub(r"\\(.)", r"\1", pattern)
+    tight = core.replace("%", "").replace("_", "k")
+    loose = core.replace("%", "zq").replace("_", "7")
+    near = [
+        tight[:-1],
+        tight[1:],
+        tight.swapcase(),
+        "p" + tight,
+        tight + "p",
+        tight[:1] + "." + tight[1:],
+    ]
+    wild = core.replace("%", "").replace("_", "")
+    hits = [tight, loose] if tight else [loose]
+    if core.endswith("%") and tight:  # as many as a unique column may need
+        hits += [f"{tight}{number}" for number in range(1, 9)]
+    return hits, [text for text in (*near, wild) if text and text not in hits]
+
+
+def extended(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
+    """The values, then ever new ones of the kind, for keys."""
+    seen = dict.fromkeys(values)
+    yield from seen
+    makers: dict[str, Callable[[int], Cell]] = {
+        "integer": lambda n: n,
+        "decimal": lambda n: n,
+        "float": lambda n: n + 0.5,
+        "date": lambda n: (date(2021, 1, 1) + timedelta(days=3 * n)).isoformat(),
+        "timestamp": lambda n: str(datetime(2021, 1, 1, 8) + timedelta(hours=31 * n)),
+        "time": lambda n: f"{n // 60 % 24:02}:{n % 60:02}:{n // 1440 % 60:02}",
+        "bytes": lambda n: f"{n:08x}",
+        "json": lambda n: f'{{"n": {n}}}',
+        "boolean": lambda n: bool(n % 2),
+        "text": lambda n: f"k{n}",
+    }
+    for number in range(1, 100_000):
+        value = makers[kind](number)
+        if value not in seen:
+            seen[value] = None
+            yield value

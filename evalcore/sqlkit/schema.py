@@ -1,0 +1,327 @@
+"""What DDL says of tables: columns with their kinds and limits, keys, references, checks.
+
+Read with sqlglot, tolerant of options that only one product knows; statements that create no table
+(functions, settings) are passed over, UNIQUE indexes count as keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+import sqlglot
+from sqlglot import exp
+
+from evalcore.records import Record
+
+Kind = Literal[
+    "integer", "decimal", "float", "text", "date", "timestamp", "time", "boolean", "bytes", "json"
+]
+
+
+class Column(Record, frozen=True):
+    """A column. `precision` of an integer is the number of digits that are always safe.
+
+    `computed` columns cannot be inserted; `identity` ones are filled where nothing is given.
+    `quoted` tells whether the DDL quotes the name.
+    """
+
+    name: str
+    kind: Kind
+    nullable: bool = True
+    length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    choices: tuple[str, ...] = ()
+    identity: bool = False
+    computed: bool = False
+    declared: str = ""
+    quoted: bool = False
+
+
+class Key(Record, frozen=True):
+    """Columns whose values are unique together."""
+
+    columns: tuple[str, ...]
+    primary: bool = False
+
+
+class ForeignKey(Record, frozen=True):
+    columns: tuple[str, ...]
+    table: str
+    target_columns: tuple[str, ...] = ()
+
+
+class Table(Record, frozen=True):
+    """A table. `name` is as it was written, perhaps qualified; `checks` are SQL conditions."""
+
+    name: str
+    columns: tuple[Column, ...]
+    keys: tuple[Key, ...] = ()
+    foreign: tuple[ForeignKey, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    def column(self, name: str) -> Column | None:
+        folded = name.lower()
+        return next((c for c in self.columns if c.name.lower() == folded), None)
+
+
+class Schema(Record, frozen=True):
+    """Tables in the order of their creation."""
+
+    tables: tuple[Table, ...]
+    dialect: str = ""
+
+    def table(self, name: str) -> Table | None:
+        folded = plain_name(name)
+        return next((t for t in self.tables if plain_name(t.name) == folded), None)
+
+
+def plain_name(name: str) -> str:
+    """The last part of a name, folded and without quotes."""
+    return name.rpartition(".")[2].strip('`"[]').lower()
+
+
+def in_order(schema: Schema) -> list[Table]:
+    """Tables after those that they refer to; a circle is cut where it began."""
+    done: dict[str, Table] = {}
+
+    def visit(table: Table, above: tuple[str, ...]) -> None:
+        name = plain_name(table.name)
+        if name in done or name in above:
+            return
+        for foreign in table.foreign:
+            target = schema.table(foreign.table)
+            if target is not None:
+                visit(target, (*above, name))
+        done[name] = table
+
+    for table in schema.tables:
+        visit(table, ())
+    return list(done.values())
+
+
+_Type = exp.DType
+_KINDS: dict[Kind, tuple[exp.DType, ...]] = {
+    "integer": (
+        _Type.TINYINT,
+        _Type.UTINYINT,
+        _Type.SMALLINT,
+        _Type.USMALLINT,
+        _Type.MEDIUMINT,
+        _Type.UMEDIUMINT,
+        _Type.INT,
+        _Type.UINT,
+        _Type.BIGINT,
+        _Type.UBIGINT,
+        _Type.INT128,
+        _Type.SERIAL,
+        _Type.SMALLSERIAL,
+        _Type.BIGSERIAL,
+        _Type.YEAR,
+        _Type.BIT,
+    ),
+    "decimal": (_Type.DECIMAL, _Type.UDECIMAL, _Type.BIGDECIMAL, _Type.MONEY, _Type.SMALLMONEY),
+    "float": (_Type.FLOAT, _Type.DOUBLE, _Type.UDOUBLE),
+    "date": (_Type.DATE, _Type.DATE32),
+    "timestamp": (
+        _Type.DATETIME,
+        _Type.DATETIME2,
+        _Type.SMALLDATETIME,
+        _Type.TIMESTAMP,
+        _Type.TIMESTAMPTZ,
+        _Type.TIMESTAMPLTZ,
+        _Type.TIMESTAMPNTZ,
+        _Type.TIMESTAMP_S,
+        _Type.TIMESTAMP_MS,
+        _Type.TIMESTAMP_NS,
+    ),
+    "time": (_Type.TIME, _Type.TIMETZ),
+    "boolean": (_Type.BOOLEAN,),
+    "bytes": (
+        _Type.BLOB,
+        _Type.TINYBLOB,
+        _Type.MEDIUMBLOB,
+        _Type.LONGBLOB,
+        _Type.BINARY,
+        _Type.VARBINARY,
+    ),
+    "json": (_Type.JSON, _Type.JSONB),
+}
+_KIND_OF: dict[exp.DType, Kind] = {t: kind for kind, types in _KINDS.items() for t in types}
+_DIGITS = {
+    _Type.BIT: 1,
+    _Type.TINYINT: 2,
+    _Type.UTINYINT: 2,
+    _Type.SMALLINT: 4,
+    _Type.USMALLINT: 4,
+    _Type.SMALLSERIAL: 4,
+    _Type.YEAR: 4,
+    _Type.MEDIUMINT: 6,
+    _Type.UMEDIUMINT: 6,
+    _Type.BIGINT: 18,
+    _Type.UBIGINT: 18,
+    _Type.BIGSERIAL: 18,
+    _Type.INT128: 18,
+}
+_SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
+
+
+def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
+    """The tables that DDL creates; what cannot be parsed is passed over."""
+    tables: dict[str, Table] = {}
+    for statement in _statements(ddl, dialect):
+        if not isinstance(statement, exp.Create):
+            continue
+        if statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
+            table = _table(statement, dialect)
+            tables[plain_name(table.name)] = table
+        elif statement.kind == "INDEX" and statement.args.get("unique"):
+            _add_unique_index(statement.this, tables)
+    return Schema(tables=tuple(tables.values()), dialect=dialect)
+
+
+def _statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
+    for text in ddl:
+        try:
+            yield from (tree for tree in sqlglot.parse(text, read=dialect) if tree)
+        except (sqlglot.errors.SqlglotError, RecursionError):
+            continue
+
+
+def _table(create: exp.Create, dialect: str) -> Table:
+    body = create.this
+    keys: list[Key] = []
+    foreign: list[ForeignKey] = []
+    checks: list[str] = []
+    columns: list[Column] = []
+    for item in body.expressions:
+        if isinstance(item, exp.ColumnDef):
+            columns.append(_column(item, dialect))
+            _constraints_of_column(item, dialect, keys, foreign, checks)
+        else:
+            _constraints_of_table(item, dialect, keys, foreign, checks)
+    required = {name.lower() for key in keys if key.primary for name in key.columns}
+    return Table(
+        name=body.this.sql(dialect=dialect),
+        columns=tuple(_required(c) if c.name.lower() in required else c for c in columns),
+        keys=tuple(keys),
+        foreign=tuple(foreign),
+        checks=tuple(checks),
+    )
+
+
+def _required(column: Column) -> Column:
+    return msgspec.structs.replace(column, nullable=False)
+
+
+def _column(item: exp.ColumnDef, dialect: str) -> Column:
+    kinds = {type(c.kind): c.kind for c in item.constraints}
+    not_null = kinds.get(exp.NotNullColumnConstraint)
+    declared = item.args.get("kind")
+    kind, sizes, choices = _type(declared)
+    generated = kinds.get(exp.GeneratedAsIdentityColumnConstraint)
+    computed = exp.ComputedColumnConstraint in kinds or bool(
+        generated is not None and generated.args.get("expression")
+    )
+    digits = _DIGITS.get(declared.this, 9) if kind == "integer" and declared else None
+    return Column(
+        name=item.name,
+        kind=kind,
+        nullable=not_null is None or bool(not_null.args.get("allow_null")),
+        length=sizes[0] if sizes and kind in ("text", "bytes") else None,
+        precision=sizes[0] if sizes and kind == "decimal" else digits,
+        scale=(sizes[1] if len(sizes) > 1 else 0) if sizes and kind == "decimal" else None,
+        choices=choices,
+        identity=exp.AutoIncrementColumnConstraint in kinds
+        or (generated is not None and not computed)
+        or (declared is not None and declared.this in _SERIALS),
+        computed=computed,
+        declared=declared.sql(dialect=dialect) if declared else "",
+        quoted=bool(item.this.args.get("quoted")),
+    )
+
+
+def _type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ...]]:
+    if not isinstance(declared, exp.DataType):
+        return "text", [], ()
+    if declared.this in (_Type.ENUM, _Type.SET):
+        return "text", [], tuple(e.name for e in declared.expressions)
+    sizes = [int(p.name) for p in declared.expressions if p.name.isdigit()]
+    kind = _KIND_OF.get(declared.this, "text")
+    if declared.this == _Type.TINYINT and sizes == [1]:
+        return "boolean", [], ()
+    if kind == "decimal" and len(sizes) == 1 and sizes[0] > 0:
+        sizes.append(0)
+    return kind, sizes, ()
+
+
+def _constraints_of_column(
+    item: exp.ColumnDef,
+    dialect: str,
+    keys: list[Key],
+    foreign: list[ForeignKey],
+    checks: list[str],
+) -> None:
+    for constraint in item.constraints:
+        kind = constraint.kind
+        if isinstance(kind, exp.PrimaryKeyColumnConstraint | exp.UniqueColumnConstraint):
+            primary = isinstance(kind, exp.PrimaryKeyColumnConstraint)
+            keys.append(Key(columns=(item.name,), primary=primary))
+        elif isinstance(kind, exp.Reference):
+            foreign.append(_reference((item.name,), kind, dialect))
+        elif isinstance(kind, exp.CheckColumnConstraint):
+            checks.append(kind.this.sql(dialect=dialect))
+
+
+def _constraints_of_table(
+    item: exp.Expr,
+    dialect: str,
+    keys: list[Key],
+    foreign: list[ForeignKey],
+    checks: list[str],
+) -> None:
+    for part in item.expressions if isinstance(item, exp.Constraint) else (item,):
+        if isinstance(part, exp.PrimaryKey):
+            keys.append(Key(columns=_names(part.expressions), primary=True))
+        elif isinstance(part, exp.UniqueColumnConstraint):
+            inner = part.this
+            names = inner.expressions if isinstance(inner, exp.Schema) else part.expressions
+            if names:
+                keys.append(Key(columns=_names(names)))
+        elif isinstance(part, exp.ForeignKey):
+            foreign.append(_reference(_names(part.expressions), part.args["reference"], dialect))
+        elif isinstance(part, exp.CheckColumnConstraint):
+            checks.append(part.this.sql(dialect=dialect))
+
+
+def _names(items: Sequence[exp.Expr]) -> tuple[str, ...]:
+    """Column names, without the order or prefix length that an index may state."""
+    found = []
+    for item in items:
+        identifier = item if isinstance(item, exp.Identifier) else item.find(exp.Identifier)
+        found.append(identifier.name if identifier else item.name)
+    return tuple(found)
+
+
+def _reference(columns: tuple[str, ...], reference: exp.Expr, dialect: str) -> ForeignKey:
+    target = reference.this
+    named = target.expressions if isinstance(target, exp.Schema) else ()
+    table = target.this if isinstance(target, exp.Schema) else target
+    return ForeignKey(
+        columns=columns, table=table.sql(dialect=dialect), target_columns=_names(named)
+    )
+
+
+def _add_unique_index(index: exp.Expr, tables: dict[str, Table]) -> None:
+    table = index.args.get("table")
+    params = index.args.get("params")
+    columns = params.args.get("columns") if params else None
+    if table is None or not columns or plain_name(table.name) not in tables:
+        return
+    if any(column.find(exp.Func) for column in columns):
+        return  # unique by an expression: left to the engine
+    known = tables[plain_name(table.name)]
+    keys = (*known.keys, Key(columns=_names(columns)))
+    tables[plain_name(table.name)] = msgspec.structs.replace(known, keys=keys)

@@ -1,0 +1,230 @@
+"""The decision: equal, different with a small counterexample, error, undecided; always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from evalcore.errors import UsageError
+from evalcore.sqlkit.engines.pool import EnginePool
+from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.equivalence.effort import Meter
+from evalcore.sqlkit.equivalence.records import Equivalence, Question
+
+DDL = (
+    "CREATE TABLE members (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, city VARCHAR(20), "
+    "joined DATE)",
+    "CREATE TABLE loans (id INTEGER PRIMARY KEY, member_id INTEGER REFERENCES members (id), "
+    "fee DECIMAL(8, 2), status VARCHAR(10) NOT NULL, due DATE)",
+)
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[EnginePool]:
+    with EnginePool() as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def decider(engines: EnginePool) -> Decider:
+    return Decider(engines.get)
+
+
+def ask(decider: Decider, engine: str, reference: str, answer: str, **more: object) -> Equivalence:
+    question = Question(engine=engine, schema=DDL, reference=reference, **more)  # type: ignore[arg-type]
+    return decider.decide(question, answer)
+
+
+TOTALS = (
+    "SELECT m.name, SUM(l.fee) AS total FROM members m JOIN loans l ON l.member_id = m.id "
+    "WHERE l.status = 'open' GROUP BY m.id, m.name HAVING SUM(l.fee) > 100"
+)
+MARCH = "SELECT id, due FROM loans WHERE due >= '2024-03-01' AND due < '2024-04-01'"
+FIRST = MARCH + " ORDER BY due, id LIMIT 5"
+
+SAME = [
+    (
+        TOTALS,
+        "SELECT name, total FROM (SELECT m.id, m.name, SUM(l.fee) AS total FROM loans l "
+        "JOIN members m ON m.id = l.member_id WHERE l.status = 'open' GROUP BY m.id, m.name) x "
+        "WHERE total > 100",
+    ),
+    (MARCH, "SELECT id, due FROM loans WHERE due BETWEEN '2024-03-01' AND '2024-03-31'"),
+    (
+        "SELECT name FROM members WHERE id IN (SELECT member_id FROM loans)",
+        "SELECT name FROM members m WHERE EXISTS (SELECT 1 FROM loans WHERE member_id = m.id)",
+    ),
+    (FIRST, FIRST.replace("due >= '2024-03-01' AND", "'2024-03-01' <= due AND")),
+]
+DIFFERENT = [
+    (TOTALS, TOTALS.replace("> 100", ">= 100"), "row_count"),
+    (TOTALS, TOTALS.replace("GROUP BY m.id, m.name", "GROUP BY m.name"), "row_count"),
+    (TOTALS, TOTALS.replace("m JOIN", "m LEFT JOIN").replace("l.status", "m.name"), None),
+    (MARCH, MARCH.replace("< '2024-04-01'", "<= '2024-04-01'"), "row_count"),
+    (MARCH, MARCH.replace("id, due", "due, id"), "rows"),
+    (MARCH, MARCH.replace("id, due", "id"), "columns_count"),
+    (FIRST, FIRST.replace("LIMIT 5", "LIMIT 6"), "row_count"),
+    (FIRST, FIRST.replace("due, id LIMIT", "due DESC, id LIMIT"), None),
+    (
+        "SELECT name FROM members WHERE id NOT IN (SELECT member_id FROM loans)",
+        "SELECT name FROM members m WHERE NOT EXISTS (SELECT 1 FROM loans WHERE member_id = m.id)",
+        "row_count",
+    ),
+    ("SELECT city FROM members", "SELECT DISTINCT city FROM members", "row_count"),
+    ("SELECT COUNT(*) FROM members", "SELECT COUNT(city) FROM members", "rows"),
+    (
+        "SELECT city FROM members UNION SELECT status FROM loans",
+        "SELECT city FROM members UNION ALL SELECT status FROM loans",
+        "row_count",
+    ),
+    ("SELECT AVG(fee) FROM loans", "SELECT SUM(fee) / COUNT(*) FROM loans", "rows"),
+]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(("reference", "answer"), SAME)
+def test_equivalent(decider: Decider, engine: str, reference: str, answer: str) -> None:
+    found = ask(decider, engine, reference, answer)
+    assert found.status == "equivalent", found
+    assert found.databases >= 16
+    assert found.nonempty >= 6
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(("reference", "answer", "reason"), DIFFERENT)
+def test_different(
+    decider: Decider, engine: str, reference: str, answer: str, reason: str | None
+) -> None:
+    found = ask(decider, engine, reference, answer)
+    assert found.status == "different", found
+    example = found.counterexample
+    assert example is not None
+    assert reason is None or example.reason == reason
+    assert sum(len(table.rows) for table in example.tables.values()) <= 16
+    assert found == ask(decider, engine, reference, answer)
+
+
+def test_a_counterexample_is_small_and_shows_both_sides(decider: Decider) -> None:
+    found = ask(
+        decider, "sqlite", "SELECT COUNT(*) FROM members", "SELECT COUNT(city) FROM members"
+    )
+    example = found.counterexample
+    assert example is not None
+    assert example.expected is not None
+    assert example.actual is not None
+    assert example.expected.rows == ((1,),)
+    assert example.actual.rows == ((0,),)
+    assert len(example.tables["members"].rows) == 1
+    assert example.tables["members"].rows[0][2] is None
+
+
+def test_order_counts_only_where_the_reference_orders_totally(decider: Decider) -> None:
+    by_id = "SELECT id FROM loans ORDER BY id"
+    assert (
+        ask(decider, "sqlite", by_id, "SELECT id FROM loans ORDER BY id DESC").status == "different"
+    )
+    ties = "SELECT status FROM loans ORDER BY due"
+    assert ask(decider, "sqlite", ties, ties + ", id DESC").status == "equivalent"
+    assert ask(decider, "sqlite", ties, "SELECT status FROM loans").status == "different"
+    assert (
+        ask(decider, "sqlite", by_id, "SELECT id FROM loans", ordered=False).status == "equivalent"
+    )
+
+
+CHANGE = (
+    "UPDATE loans SET fee = fee * 2 WHERE member_id IN (SELECT id FROM members WHERE city = 'Ulm')"
+)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_changes_are_compared_by_the_table_afterwards(decider: Decider, engine: str) -> None:
+    answer = (
+        "UPDATE loans SET fee = fee + fee WHERE EXISTS (SELECT 1 FROM members m "
+        "WHERE m.id = loans.member_id AND m.city = 'Ulm')"
+    )
+    seen = ask(decider, engine, CHANGE, answer, state_of=("loans",))
+    assert (seen.status, seen.nonempty > 3) == ("equivalent", True)
+    wrong = ask(decider, engine, CHANGE, CHANGE.replace("* 2", "* 3"), state_of=("loans",))
+    assert wrong.status == "different"
+    assert wrong.counterexample is not None
+    assert wrong.counterexample.of == "loans"
+    query = ask(decider, engine, CHANGE, "SELECT 1", state_of=("loans",))
+    assert query.status == "different"
+
+
+def test_calls_use_what_the_statement_made(decider: Decider) -> None:
+    more = {"calls": ("INSERT INTO seats VALUES (1)", "SELECT * FROM seats"), "data": ((), ())}
+    reference = "CREATE TABLE seats (n INTEGER DEFAULT 3, PRIMARY KEY (n))"
+    same = ask(decider, "sqlite", reference, "CREATE TABLE seats (n INTEGER PRIMARY KEY)", **more)
+    assert same.status == "equivalent"
+    other = ask(decider, "sqlite", reference, "CREATE TABLE seats (n TEXT, m TEXT)", **more)
+    assert other.status in ("different", "error")
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ("SELEC id FROM loans", "syntax_error"),
+        ("SELECT absent FROM loans", "error"),
+        ("ATTACH 'x' AS y", "forbidden"),
+        ("SELECT 1; DROP TABLE loans", "forbidden"),
+        (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT SUM(i) FROM n",
+            "timeout",
+        ),
+    ],
+)
+def test_what_does_not_run_is_an_error_with_the_engines_words(
+    decider: Decider, answer: str, cause: str
+) -> None:
+    found = ask(decider, "sqlite", "SELECT id FROM loans", answer)
+    assert (found.status, found.cause) == ("error", cause)
+    assert found.message
+
+
+@pytest.mark.parametrize(
+    ("reference", "cause"),
+    [
+        ("SELECT absent FROM loans", "reference_fails"),
+        ("SELECT id FROM loans WHERE 1 = 0", "few_databases"),
+        ("SELECT status FROM loans LIMIT 1", "unstable"),
+    ],
+)
+def test_what_the_reference_leaves_open_is_undecided(
+    decider: Decider, reference: str, cause: str
+) -> None:
+    found = ask(decider, "duckdb", reference, reference)
+    assert (found.status, found.cause) == ("undecided", cause)
+
+
+def test_databases_by_hand_are_used_too(decider: Decider) -> None:
+    data = (("INSERT INTO members VALUES (1, 'Abe', 'Kyiv', '2024-01-01')",),) * 2
+    rare = "SELECT name FROM members WHERE city || '#' || name = 'Kyiv#Abe'"
+    found = ask(decider, "sqlite", rare, "SELECT name FROM members WHERE 1 = 0", data=data)
+    assert found.status == "different"
+    assert found.counterexample is not None
+    assert found.counterexample.profile == "by hand 1"
+    assert found.counterexample.tables["members"].rows[0][1] == "Abe"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_effort_tells_a_rewrite_that_reads_less(engines: EnginePool, engine: str) -> None:
+    slow = (
+        "SELECT id FROM members m WHERE (SELECT COUNT(*) FROM loans l WHERE l.member_id = m.id) > 0"
+    )
+    question = Question(engine=engine, schema=DDL, reference=slow)
+    meter = Meter(engines.get)
+    before = meter.of_reference(question)
+    after = meter.of(question, "SELECT id FROM members WHERE id IN (SELECT member_id FROM loans)")
+    assert before.unit
+    assert 0 < after.amount < before.amount or engine == "duckdb"
+    assert meter.of(question, slow).amount == before.amount
+
+
+def test_an_unknown_engine_is_said() -> None:
+    def none(name: str) -> object:
+        raise UsageError(f"unknown SQL engine {name!r}")
+
+    with pytest.raises(UsageError, match="unknown SQL engine"):
+        Decider(none).decide(Question(engine="x", schema=(), reference="SELECT 1"), "SELECT 1")  # type: ignore[arg-type]

@@ -1,0 +1,125 @@
+"""Generated databases: repeatable, within what the DDL allows, near what statements ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.sqlkit.engines.registry import open_engine
+from evalcore.sqlkit.generate import Database, databases, inserts, permuted, scaled, shrink
+from evalcore.sqlkit.generate.hints import Constant, read_hints
+from evalcore.sqlkit.schema import read_schema
+
+DDL = (
+    "CREATE TABLE crews (id INTEGER PRIMARY KEY, name VARCHAR(12) NOT NULL UNIQUE, "
+    "grade INTEGER CHECK (grade BETWEEN 1 AND 5), lead INTEGER REFERENCES crews (id))",
+    "CREATE TABLE tours (id INTEGER PRIMARY KEY, crew_id INTEGER NOT NULL REFERENCES crews (id), "
+    "starts DATE NOT NULL, fee DECIMAL(6, 2), UNIQUE (crew_id, starts))",
+)
+SQL = (
+    "SELECT c.name, SUM(t.fee) AS total FROM crews c JOIN tours t ON t.crew_id = c.id "
+    "WHERE t.starts >= '2024-05-01' AND c.name LIKE 'North%' GROUP BY c.name "
+    "HAVING COUNT(*) > 2 AND SUM(t.fee) > 150 ORDER BY total LIMIT 4"
+)
+SCHEMA = read_schema(DDL, "sqlite")
+
+
+def test_hints_follow_aliases_joins_and_counts() -> None:
+    hints = read_hints([(SQL, "sqlite")])
+    assert Constant(">=", "2024-05-01") in hints.constants["starts"]
+    assert Constant("like", "North%") in hints.constants["name"]
+    assert Constant(">", 150) in hints.constants["fee"]
+    assert hints.family("crew_id") == hints.family("id")
+    assert set(hints.counts) == {2, 4}
+    assert "fee" in hints.sorted  # ORDER BY total, which is SUM(fee)
+
+
+def test_what_does_not_parse_gives_no_hints() -> None:
+    assert read_hints([("SELECT FROM (", "sqlite")]).constants == {}
+
+
+def test_equal_arguments_give_equal_databases() -> None:
+    first = databases(SCHEMA, [(SQL, "sqlite")], seed=7)
+    assert first == databases(SCHEMA, [(SQL, "sqlite")], seed=7)
+    assert first != databases(SCHEMA, [(SQL, "sqlite")], seed=8)
+    assert len(first) == 16
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_every_database_fits_its_tables(engine: str) -> None:
+    schema = read_schema(DDL, engine)
+    with open_engine(engine) as opened:
+        for database in databases(schema, [(SQL, engine)], seed=3):
+            setup = (*DDL, *inserts(schema, database, engine))
+            counts = opened.execute(
+                setup, "SELECT (SELECT COUNT(*) FROM crews), (SELECT COUNT(*) FROM tours)"
+            )
+            assert counts.status == "ok", (database.profile, counts.message)
+            assert counts.table is not None
+            assert counts.table.rows[0] == tuple(map(len, database.tables.values()))
+            broken = opened.execute(
+                setup,
+                "SELECT COUNT(*) FROM tours t LEFT JOIN crews c ON c.id = t.crew_id "
+                "WHERE c.id IS NULL",
+            )
+            assert broken.table is not None
+            assert broken.table.rows == ((0,),)
+
+
+def test_most_databases_have_rows_for_the_query() -> None:
+    """Under four conditions at once, of which one counts the rows of a group."""
+    filled = {False: 0, True: 0}
+    with open_engine("sqlite") as engine:
+        for eager in filled:
+            for database in databases(SCHEMA, [(SQL, "sqlite")], seed=11, eager=eager):
+                seen = engine.execute((*DDL, *inserts(SCHEMA, database, "sqlite")), SQL)
+                filled[eager] += bool(seen.table and seen.table.rows)
+    assert filled[False] >= 3
+    assert filled[True] >= 10
+
+
+def test_cells_satisfy_just_miss_and_nearly_match() -> None:
+    cells = {
+        str(cell)
+        for database in databases(SCHEMA, [(SQL, "sqlite")], seed=1)
+        for rows in database.tables.values()
+        for row in rows
+        for cell in row
+    }
+    assert {"2024-05-01", "2024-04-30", "2024-05-02", "150", "150.01"} <= cells
+    assert "North" in cells
+    assert any(cell.startswith("nORTH") or cell == "pNorth" for cell in cells)
+
+
+def test_keys_that_something_orders_are_distinct_where_the_profile_says_so() -> None:
+    for database in databases(SCHEMA, [(SQL, "sqlite")], seed=5):
+        if database.profile.startswith("distinct"):
+            fees = [row[3] for row in database.tables["tours"] if row[3] is not None]
+            assert len(fees) == len(set(fees)) > 3
+
+
+def test_permuted_keeps_the_rows_and_changes_their_order() -> None:
+    database = Database("x", {"a": tuple((n,) for n in range(5)), "b": ((1,), (2,)), "c": ()})
+    twin = permuted(database)
+    for name, rows in database.tables.items():
+        assert sorted(twin.tables[name]) == sorted(rows)
+        assert twin.tables[name] != rows or len(rows) < 2
+
+
+def test_scaled_has_rare_and_frequent_values() -> None:
+    database = scaled(SCHEMA, [(SQL, "sqlite")], seed=2, rows=2000)
+    assert len(database.tables["tours"]) > 1500
+    names = [row[1] for row in database.tables["crews"]]
+    assert len(set(names)) == len(names) > 100
+
+
+def test_shrink_keeps_only_what_the_difference_needs() -> None:
+    database = Database(
+        "x", {"a": tuple((n,) for n in range(40)), "b": tuple((n,) for n in range(9))}
+    )
+    small = shrink(database, lambda d: (17,) in d.tables["a"] and (3,) in d.tables["b"])
+    assert small.tables == {"a": ((17,),), "b": ((3,),)}
+
+
+def test_shrink_gives_back_what_it_cannot_make_smaller() -> None:
+    database = Database("x", {"a": ((1,), (2,))})
+    assert shrink(database, lambda d: False) == database
