@@ -119,8 +119,6 @@ _KINDS: dict[Kind, tuple[exp.DType, ...]] = {
         _Type.SERIAL,
         _Type.SMALLSERIAL,
         _Type.BIGSERIAL,
-        _Type.YEAR,
-        _Type.BIT,
     ),
     "decimal": (_Type.DECIMAL, _Type.UDECIMAL, _Type.BIGDECIMAL, _Type.MONEY, _Type.SMALLMONEY),
     "float": (_Type.FLOAT, _Type.DOUBLE, _Type.UDOUBLE),
@@ -138,7 +136,7 @@ _KINDS: dict[Kind, tuple[exp.DType, ...]] = {
         _Type.TIMESTAMP_NS,
     ),
     "time": (_Type.TIME, _Type.TIMETZ),
-    "boolean": (_Type.BOOLEAN,),
+    "boolean": (_Type.BOOLEAN, _Type.BIT),
     "bytes": (
         _Type.BLOB,
         _Type.TINYBLOB,
@@ -151,13 +149,11 @@ _KINDS: dict[Kind, tuple[exp.DType, ...]] = {
 }
 _KIND_OF: dict[exp.DType, Kind] = {t: kind for kind, types in _KINDS.items() for t in types}
 _DIGITS = {
-    _Type.BIT: 1,
     _Type.TINYINT: 2,
     _Type.UTINYINT: 2,
     _Type.SMALLINT: 4,
     _Type.USMALLINT: 4,
     _Type.SMALLSERIAL: 4,
-    _Type.YEAR: 4,
     _Type.MEDIUMINT: 6,
     _Type.UMEDIUMINT: 6,
     _Type.BIGINT: 18,
@@ -165,6 +161,7 @@ _DIGITS = {
     _Type.BIGSERIAL: 18,
     _Type.INT128: 18,
 }
+_YEARS = ("1999", "2019", "2020", "2023", "2024", "2025")
 _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 
 
@@ -248,6 +245,8 @@ def _type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ..
         return "text", [], ()
     if declared.this in (_Type.ENUM, _Type.SET):
         return "text", [], tuple(e.name for e in declared.expressions)
+    if declared.this == _Type.YEAR:
+        return "text", [], _YEARS
     sizes = [int(p.name) for p in declared.expressions if p.name.isdigit()]
     kind = _KIND_OF.get(declared.this, "text")
     if declared.this == _Type.TINYINT and sizes == [1]:

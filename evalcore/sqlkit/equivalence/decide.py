@@ -16,6 +16,8 @@ from evalcore.sqlkit.table import ResultTable
 
 #: So many databases must show something, or agreement on them says nothing.
 LEAST_NONEMPTY = 2
+#: Where so many times more databases are unstable than not, agreement on the rest says little.
+_MOST_UNSTABLE = 3
 _MORE = 4  # databases made for an answer's own constants
 _PREPARED = 64  # questions whose databases are remembered
 #: Statuses that are the answer's own fault on a database where the reference ran within limits.
@@ -40,7 +42,7 @@ class Decider:
         engine = self._open(question.engine)
         prepared = self.prepare(question)
         few = len(list(trials.nonempty(prepared.kept))) < LEAST_NONEMPTY
-        if few or prepared.unstable > len(prepared.kept):
+        if few or prepared.unstable > _MOST_UNSTABLE * len(prepared.kept):
             return _undecidable(prepared)
         verdict = _compare(engine, question, prepared, prepared.kept, answer)
         if verdict.status != "equivalent":
@@ -66,7 +68,7 @@ def _undecidable(prepared: Trials) -> Equivalence:
     cause, message = "few_databases", "the reference shows too little on the databases"
     if prepared.failed * 2 > total:
         cause, message = "reference_fails", f"the reference does not run: {prepared.message}"
-    elif prepared.unstable > len(prepared.kept):
+    elif prepared.unstable:
         cause, message = "unstable", "the reference depends on how the rows happen to lie"
     return Equivalence(
         status="undecided", databases=len(prepared.kept), cause=cause, message=message

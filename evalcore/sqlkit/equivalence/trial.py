@@ -15,7 +15,7 @@ from evalcore.sqlkit.engines.base import Engine
 from evalcore.sqlkit.equivalence.observe import Observation, difference, observe, select_all
 from evalcore.sqlkit.equivalence.records import Question
 from evalcore.sqlkit.generate import Database, databases, inserts, permuted
-from evalcore.sqlkit.rewrite import orders_rows
+from evalcore.sqlkit.rewrite import on_another_engine, orders_rows, tie_breakers
 from evalcore.sqlkit.schema import Schema, read_schema
 
 
@@ -85,7 +85,7 @@ def twin_of(question: Question, schema: Schema, rows: Database) -> tuple[str, ..
     if question.engine == "sqlite":
         return tuple(_ROWID.sub("INT PRIMARY KEY", text) for text in setup)
     if question.engine == "mysql":
-        return (*setup, *(f"ALTER TABLE {table.name} ENGINE=Aria" for table in schema.tables))
+        return tuple(map(on_another_engine, setup))
     return setup
 
 
@@ -127,16 +127,26 @@ def _ordered(
     engine: Engine, question: Question, schema: Schema, rows: Database | None, seen: Observation
 ) -> bool | None:
     """Whether the order of rows is the reference's own on this database; None if even the rows
-    depend on how they happen to lie."""
+    depend on ties or on how they happen to lie."""
+    setup = setup_of(question, schema, rows) if rows is not None else ()
+    if rows is not None:
+        twin = twin_of(question, schema, rows)
+        again = observe(engine, twin, question, question.reference)
+        if not again.ok or difference(seen, again, ordered=False):
+            return None
     wanted = question.ordered
     if wanted is None:
         wanted = orders_rows(question.reference, question.engine)
-    if rows is None:
+    if rows is None or not wanted:
         return wanted
-    twin = observe(engine, twin_of(question, schema, rows), question, question.reference)
-    if not twin.ok or difference(seen, twin, ordered=False):
+    width = len(table.columns) if (table := seen.tables.get("")) else 0
+    broken = [
+        observe(engine, setup, question, sql)
+        for sql in tie_breakers(question.reference, question.engine, width)
+    ]
+    if any(tried.ok and difference(seen, tried, ordered=False) for tried in broken):
         return None
-    return wanted and difference(seen, twin, ordered=True) is None
+    return not any(tried.ok and difference(seen, tried, ordered=True) for tried in broken)
 
 
 def _shows(engine: Engine, question: Question, setup: Sequence[str], seen: Observation) -> bool:

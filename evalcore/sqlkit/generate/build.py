@@ -39,7 +39,7 @@ def databases(
     that else hardly a row would pass them all.
     """
     hints = read_hints(statements)
-    profiles = choose(hints.counts, count)
+    profiles = choose(hints.counts, count, ranked=hints.ranked)
     return tuple(
         _database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
         for number, profile in enumerate(map(made_eager, profiles) if eager else profiles)
@@ -76,6 +76,13 @@ def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random
         profile=profile.name,
         tables={table.name: tuple(filled[table.name]) for table in schema.tables},
     )
+
+
+def _without_case_or_sign(value: Cell) -> Cell:
+    """What keeps values apart under any collation and under ABS."""
+    if isinstance(value, str):
+        return value.casefold().rstrip()
+    return abs(value) if isinstance(value, int | float) else value
 
 
 class _Domains:
@@ -210,11 +217,10 @@ class _Filler:
         return cells
 
     def _fresh(self, place: int, good: bool) -> Cell:
-        """A value that the column does not hold yet; in a distinct profile not even by case."""
+        """A value that the column does not hold yet, in a distinct profile not even nearly."""
         fits = fitting(self.columns[place])
         for value in self.fresh[place] if good else self.common[place]:
-            folded = value.casefold().rstrip() if isinstance(value, str) else value
-            key = folded if self.profile.distinct else value
+            key = _without_case_or_sign(value) if self.profile.distinct else value
             if key not in self.used[place] and fits(value):
                 self.used[place].add(key)
                 return value

@@ -28,12 +28,16 @@ class Constant(Record, frozen=True):
 
 class Hints(Record, frozen=True):
     """`constants` by folded column name; `kindred` gives each column of a join the name of its
-    class; `counts` are limits and bounds on COUNT; `sorted` are columns that something orders."""
+    class; `counts` are limits and bounds on COUNT; `sorted` are columns that something orders;
+    `clock` tells that a statement asks for the present time, `ranked` that one numbers or cuts off
+    rows inside, so that ties would leave open what it gives."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}
     counts: tuple[int, ...] = ()
     sorted: tuple[str, ...] = ()
+    clock: bool = False
+    ranked: bool = False
 
     def family(self, column: str) -> str:
         return self.kindred.get(column.lower(), column.lower())
@@ -49,6 +53,8 @@ _COMPARISONS: dict[type[exp.Expr], tuple[Operator, Operator]] = {
     exp.GTE: (">=", "<="),
 }
 _LIKES = (exp.Like, exp.ILike)
+_RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
+_CLOCKS = (exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentDatetime, exp.CurrentTime)
 _ORDERING: tuple[type[exp.Expr], ...] = (exp.Ordered, exp.Min, exp.Max, exp.First, exp.Last)
 
 
@@ -66,6 +72,8 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         constants={name: tuple(found) for name, found in constants.items()},
         kindred=_kindred(trees, aliases),
         counts=tuple(dict.fromkeys(count for tree in trees for count in _counts(tree))),
+        clock=any(tree.find(*_CLOCKS) for tree in trees),
+        ranked=any(map(_ranks, trees)),
         sorted=tuple(
             dict.fromkeys(
                 column
@@ -215,8 +223,14 @@ def _counts(tree: exp.Expr) -> Iterator[int]:
         inner = limit.args.get("expression") or limit.args.get("count")
         if isinstance(inner, exp.Literal) and inner.is_int:
             yield int(inner.this)
+    counting = {
+        alias.alias.lower()
+        for alias in tree.find_all(exp.Alias)
+        if isinstance(alias.this, exp.Count | exp.Window)
+    }
     for node in tree.find_all(*_COMPARISONS):
-        if node.find(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank) is None:
+        named = counting.intersection((*_columns(node.this), *_columns(node.expression)))
+        if not named and node.find(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank) is None:
             continue
         yield from (v for side in (node.this, node.expression) for v in _whole(side))
 
@@ -224,6 +238,11 @@ def _counts(tree: exp.Expr) -> Iterator[int]:
 def _whole(node: exp.Expr) -> Iterator[int]:
     if isinstance(node, exp.Literal) and node.is_int:
         yield int(node.this)
+
+
+def _ranks(tree: exp.Expr) -> bool:
+    limits = (limit for limit in tree.find_all(exp.Limit, exp.Fetch) if limit.parent is not tree)
+    return tree.find(*_RANKING) is not None or next(limits, None) is not None
 
 
 def _sorted(tree: exp.Expr) -> Iterator[str]:

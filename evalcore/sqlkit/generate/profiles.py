@@ -58,18 +58,24 @@ SCALED = Profile(
 )
 
 
-def choose(counts: Sequence[int], count: int) -> tuple[Profile, ...]:
-    """So many profiles; where statements count or limit rows, some have about that many."""
+def choose(counts: Sequence[int], count: int, *, ranked: bool = False) -> tuple[Profile, ...]:
+    """So many profiles; where statements count or limit rows, some have about that many.
+
+    `ranked` makes all of them distinct in what orders rows.
+    """
     small = [limit for limit in counts if 0 < limit <= _MOST_ROWS // 2]
     around = [profile for limit in small for profile in _around(limit)][: count // 3]
     usual = islice(cycle(_USUAL), count - len(around))
-    return (
+    chosen = (
         *(
             msgspec.structs.replace(p, rows=p.rows + 5 * (n // len(_USUAL)))
             for n, p in enumerate(usual)
         ),
         *around,
     )
+    if not ranked:
+        return chosen
+    return tuple(msgspec.structs.replace(p, distinct=True, duplicate=0.0) for p in chosen)
 
 
 def made_eager(profile: Profile) -> Profile:

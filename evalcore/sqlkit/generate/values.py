@@ -59,7 +59,16 @@ def pool(column: Column, hints: Hints) -> Pool:
         hits += filter(fits, good)
         near += filter(fits, bad)
     plain = tuple(filter(fits, _PLAIN[column.kind])) or _fallback(column)
+    if hints.clock and column.kind in ("date", "timestamp"):
+        hits += _recent(column.kind)
     return Pool(hits=tuple(dict.fromkeys(hits)), near=tuple(dict.fromkeys(near)), plain=plain)
+
+
+def _recent(kind: str) -> list[Cell]:
+    """Days before and after this one, for statements that ask what day it is."""
+    today = date.today()
+    days = [today - timedelta(days=n) for n in (0, 1, 6, 8, 29, 32, 89, 93, 178, 184, 364, 400, -2)]
+    return [day.isoformat() if kind == "date" else f"{day} 10:30:00" for day in days]
 
 
 def _fallback(column: Column) -> tuple[Cell, ...]:
@@ -186,11 +195,13 @@ def _as_kind(value: Any, kind: str) -> Cell | None:
 
 
 def _as_number(value: Any, whole: bool) -> int | float | None:
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else None
     try:
         number = float(value)
     except (TypeError, ValueError):
         return None
-    if abs(number) > 1e15:
+    if not abs(number) < 2**53:
         return None
     return int(number) if whole or number == int(number) else number
 
@@ -233,22 +244,27 @@ def _like(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
 
 
 def extended(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
-    """The values, then ever new ones of the kind, for keys."""
+    """The values, then ever new ones of the kind, for keys; times go on from the first value."""
     seen = dict.fromkeys(values)
+    first = next((str(v) for v in seen if v is not None), "")
     yield from seen
+    day = date.fromisoformat(first) if kind == "date" and first else date(2021, 1, 1)
+    moment = (
+        datetime.fromisoformat(first) if kind == "timestamp" and first else datetime(2021, 1, 1)
+    )
     makers: dict[str, Callable[[int], Cell]] = {
         "integer": lambda n: n,
         "decimal": lambda n: n,
         "float": lambda n: n + 0.5,
-        "date": lambda n: (date(2021, 1, 1) + timedelta(days=3 * n)).isoformat(),
-        "timestamp": lambda n: str(datetime(2021, 1, 1, 8) + timedelta(hours=31 * n)),
+        "date": lambda n: (day + timedelta(days=3 * n if first == "" else -n)).isoformat(),
+        "timestamp": lambda n: str(moment + timedelta(hours=31 * n if first == "" else -n)),
         "time": lambda n: f"{n // 60 % 24:02}:{n % 60:02}:{n // 1440 % 60:02}",
         "bytes": lambda n: f"{n:08x}",
         "json": lambda n: f'{{"n": {n}}}',
         "boolean": lambda n: bool(n % 2),
         "text": lambda n: f"k{n}",
     }
-    for number in range(1, 100_000):
+    for number in range(1, 20_000):
         value = makers[kind](number)
         if value not in seen:
             seen[value] = None
