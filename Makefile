@@ -1,6 +1,7 @@
 # `make app` and `make test` set up what they need in .venv; see the README.
 PYTHON ?= python3
-EXTRAS := dev$(if $(LOCAL),$(comma)local)
+ENGINES := postgres,mysql
+EXTRAS := dev,$(ENGINES)$(if $(LOCAL),$(comma)local)
 comma := ,
 PORT ?= 8501
 BIN := .venv/bin
@@ -29,7 +30,7 @@ shipped: .venv/installed
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[$(ENGINES)]'
 	touch $@
 
 .venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt

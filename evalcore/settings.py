@@ -58,6 +58,8 @@ class Settings(Record, frozen=True):
     max_attempts: int = 5
     retry_base: float = 0.5
     retry_cap: float = 30.0
+    postgres_dsn: str = ""
+    mysql_dsn: str = ""
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
 

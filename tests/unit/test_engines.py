@@ -251,12 +251,14 @@ def test_sqlite_syntax_beyond_near(engines: dict[str, Engine]) -> None:
 
 
 def test_versions_and_availability(engines: dict[str, Engine]) -> None:
-    assert available() == {name: engine.version for name, engine in engines.items()}
+    found = available()
+    assert {name: found[name] for name in NAMES} == {n: e.version for n, e in engines.items()}
+    assert found.keys() == {*NAMES, "postgres", "mysql"}
     assert engines["duckdb"].version.split(".")[0].isdecimal()
 
 
 def test_unknown_engine() -> None:
-    with pytest.raises(UsageError, match="known: sqlite, duckdb"):
+    with pytest.raises(UsageError, match="known: sqlite, duckdb, postgres, mysql"):
         open_engine("oracle")
 
 

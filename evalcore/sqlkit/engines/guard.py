@@ -8,6 +8,7 @@ and the limits of the process stand behind it and do not trust it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
 from evalcore.records import Record
+from evalcore.sqlkit.engines.script import Statement, split
 
 _COMMON = "SELECT WITH VALUES INSERT UPDATE DELETE CREATE DROP ALTER BEGIN COMMIT ROLLBACK END"
 #: The first words of the statements that are run.
@@ -25,9 +27,43 @@ _ALLOWED: dict[str, frozenset[str]] = {
         f"{_COMMON} MERGE TRUNCATE FROM TABLE PIVOT UNPIVOT DESCRIBE SHOW SUMMARIZE COMMENT START "
         "ABORT".split()
     ),
+    "postgres": frozenset(
+        f"{_COMMON} MERGE TRUNCATE TABLE CALL DO START ABORT SAVEPOINT RELEASE COMMENT ANALYZE "
+        "REFRESH REINDEX".split()
+    ),
+    "mysql": frozenset(
+        f"{_COMMON} REPLACE TRUNCATE TABLE RENAME CALL START SAVEPOINT RELEASE ANALYZE PREPARE "
+        "EXECUTE DEALLOCATE SET".split()
+    ),
 }
-_MODIFIERS = frozenset(("OR", "REPLACE", "TEMP", "TEMPORARY", "PERSISTENT", "UNIQUE"))
+_MODIFIERS = frozenset(
+    ("OR", "REPLACE", "TEMP", "TEMPORARY", "PERSISTENT", "UNIQUE", "TRUSTED", "IF", "EXISTS")
+)
 _REFUSED_KINDS = frozenset(("VIRTUAL", "SECRET"))
+#: What belongs to a whole server and not to one database, after CREATE, ALTER or DROP.
+_REFUSED_OF_SERVERS = frozenset(
+    [
+        "DATABASE",
+        "ROLE",
+        "USER",
+        "GROUP",
+        "TABLESPACE",
+        "SERVER",
+        "FOREIGN",
+        "EXTENSION",
+        "LANGUAGE",
+        "PUBLICATION",
+        "SUBSCRIPTION",
+        "SYSTEM",
+        "ACCESS",
+        "OWNED",
+        "EVENT",
+        "INSTANCE",
+        "LOGFILE",
+        "RESOURCE",
+        "UNDO",
+    ]
+)
 #: Functions that read files, call an address, run SQL from a string or look into the process.
 _REFUSED_FUNCTIONS: dict[str, re.Pattern[str]] = {
     "sqlite": re.compile(r"load_extension|readfile|writefile|edit|fts3_tokenizer|pragma_\w+"),
@@ -36,7 +72,21 @@ _REFUSED_FUNCTIONS: dict[str, re.Pattern[str]] = {
         r"|query_table|json_execute_serialized_sql|which_secret|duckdb_secrets|pragma_\w+"
         r"|enable_\w+|disable_\w+|duckdb_logs\w*|write_log"
     ),
+    "postgres": re.compile(
+        r"pg_read_\w+|pg_ls_\w+|pg_stat_file|pg_file_\w+|lo_\w+|loread|lowrite|dblink\w*|set_config"
+        r"|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile|pg_notify"
+        r"|pg_(try_)?advisory_\w+|(query|table|schema|database|cursor)_to_xml\w*|pg_export_snapshot"
+        r"|pg_create_\w+|pg_drop_\w+|pg_switch_wal|pg_log_\w+|pg_import_\w+"
+    ),
+    "mysql": re.compile(
+        r"load_file|benchmark|get_lock|release_lock|release_all_locks|is_free_lock|is_used_lock"
+        r"|master_\w+_wait|source_pos_wait|wait_for_\w+|sys_exec|sys_eval"
+    ),
 }
+_FILES = frozenset((("INTO", "OUTFILE"), ("INTO", "DUMPFILE"), ("DATA", "INFILE")))
+
+
+_SERVERS = frozenset(("postgres", "mysql"))
 
 
 class Finding(Record, frozen=True):
@@ -51,7 +101,9 @@ class Finding(Record, frozen=True):
 
 @lru_cache(maxsize=1024)
 def inspect(script: str, dialect: str) -> Finding:
-    """Look through all statements of a script; `dialect` is sqlite or duckdb."""
+    """Look through all statements of a script; `dialect` is the name of an engine."""
+    if dialect in _SERVERS:
+        return _inspect_for_server(script, dialect)
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(script)
     except TokenError:
@@ -103,3 +155,52 @@ def _refusal(statement: list[Token], dialect: str) -> str:
         ):
             return f"the function {name} is not run"
     return ""
+
+
+def _inspect_for_server(script: str, dialect: str) -> Finding:
+    statements = split(script, dialect)
+    if statements is None:
+        return Finding(statements=None)
+    refusals = (_server_refusal(statement, dialect) for statement in statements)
+    return Finding(
+        statements=len(statements), refusal=next((reason for reason in refusals if reason), "")
+    )
+
+
+def _server_refusal(statement: Statement, dialect: str) -> str:
+    words, first = statement.words, statement.first
+    if first not in _ALLOWED[dialect]:
+        return f"{first or 'empty'} statements are not run"
+    if first == "SET" and not _sets_variables_only(words):
+        return "SET of anything but a user variable is not run"
+    if first in ("CREATE", "ALTER", "DROP"):
+        kind = next((word for word in words[1:] if word not in _MODIFIERS), "")
+        if kind in _REFUSED_OF_SERVERS or (kind == "SCHEMA" and dialect == "mysql"):
+            return f"{first} {kind} is not run"
+    if _FILES.intersection(pairwise(words)):
+        return "reading and writing files is not run"
+    if any(comment.startswith(("!", "M!")) for comment in statement.comments):
+        return "executable comments are not run"
+    for name in _calls(statement, dialect):
+        if _REFUSED_FUNCTIONS[dialect].fullmatch(name):
+            return f"the function {name} is not run"
+    return ""
+
+
+def _sets_variables_only(words: tuple[str, ...]) -> bool:
+    """Whether each item of a SET begins with one @; a comma outside parentheses ends an item."""
+    depth, begins = 0, True
+    for word in words[1:]:
+        if begins and word != "@":
+            return False
+        depth += (word == "(") - (word == ")")
+        begins = word == "," and depth == 0
+    return not begins
+
+
+def _calls(statement: Statement, dialect: str) -> Iterator[str]:
+    """The functions that a statement calls, in the bodies of routines too."""
+    yield from statement.calls
+    for body in statement.bodies:
+        for inner in split(body, dialect) or ():
+            yield from inner.calls

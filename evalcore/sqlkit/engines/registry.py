@@ -1,24 +1,42 @@
-"""Which engines there are, and how to open one."""
+"""Which engines there are, and how to open one.
+
+SQLite and DuckDB run in a limited process here. PostgreSQL and MySQL are servers: the one that the
+settings `postgres_dsn` and `mysql_dsn` name, else one that is kept below the data folder.
+"""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
+from evalcore import settings
 from evalcore.errors import EvalboardError, MissingDependency, UsageError
 from evalcore.sqlkit.engines.base import Engine, Limits
 from evalcore.sqlkit.engines.process import ProcessEngine
+from evalcore.sqlkit.engines.served.dsn import open_served
 
 #: By the engine's name, which is also its module here: the library that its process needs.
 _LIBRARIES = {"sqlite": "sqlite3", "duckdb": "duckdb"}
+_SERVED = ("postgres", "mysql")
+NAMES = (*_LIBRARIES, *_SERVED)
 
 
-def open_engine(name: str, limits: Limits = Limits()) -> Engine:  # noqa: B008 - a frozen record
-    """An engine whose process starts at its first use.
+def open_engine(
+    name: str,
+    limits: Limits = Limits(),  # noqa: B008 - a frozen record
+    folder: Path | None = None,
+) -> Engine:
+    """An engine whose process starts, or whose server is found, at its first use.
 
-    Raises UsageError for an unknown name and MissingDependency where its library is not installed.
+    A kept server belongs to `folder`, by default to the data folder of the settings. Raises
+    UsageError for an unknown name and MissingDependency where a library or program is missing.
     """
+    if name in _SERVED:
+        found = settings.load()
+        dsn = {"postgres": found.postgres_dsn, "mysql": found.mysql_dsn}[name]
+        return open_served(name, limits, folder or found.data_dir / "engines" / name, dsn)
     if name not in _LIBRARIES:
-        raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(_LIBRARIES)}")
+        raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(NAMES)}")
     if find_spec(_LIBRARIES[name]) is None:
         raise MissingDependency(
             f"SQL engine {name} needs the Python module {_LIBRARIES[name]}, which is not installed"
@@ -29,7 +47,7 @@ def open_engine(name: str, limits: Limits = Limits()) -> Engine:  # noqa: B008 -
 def available() -> dict[str, str]:
     """Every engine by name: its version where it starts here, else the reason why it does not."""
     found: dict[str, str] = {}
-    for name in _LIBRARIES:
+    for name in NAMES:
         try:
             with open_engine(name) as engine:
                 found[name] = engine.version

@@ -1,0 +1,97 @@
+"""Opening a served engine: by the DSN that names a server, or on a server kept in a folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
+from evalcore.sqlkit.engines.base import Limits
+from evalcore.sqlkit.engines.served.engine import ServedEngine
+from evalcore.sqlkit.engines.served.holding import hold
+from evalcore.sqlkit.engines.served.programs import PROGRAMS, SOCKET
+from evalcore.sqlkit.engines.served.slots import Server
+
+_RETRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.2
+#: The client's library of each kind of server, which is also in an extra of its name.
+_LIBRARIES = {"postgres": "psycopg", "mysql": "pymysql"}
+_SCHEMES = {"postgres": ("postgres", "postgresql"), "mysql": ("mysql", "mariadb")}
+
+
+def open_served(name: str, limits: Limits, folder: Path, dsn: str = "") -> ServedEngine:
+    """The engine `name` (postgres, mysql), which connects at its first use.
+
+    Raises MissingDependency, with the remedy, where a library or the server's programs are missing
+    and no DSN names a server, and UsageError for a DSN that cannot be read.
+    """
+    if find_spec(_LIBRARIES[name]) is None:
+        raise MissingDependency(
+            f"SQL engine {name} needs the extra {name} (pip install 'evalboard[{name}]')"
+        )
+    if dsn:
+        parameters = _parameters(name, dsn)
+        return ServedEngine(name, limits, lambda: _SERVERS[name](parameters, limits, None))
+    PROGRAMS[name].find()
+    return ServedEngine(name, limits, lambda: _connect_kept(name, limits, folder))
+
+
+def _connect_kept(name: str, limits: Limits, folder: Path) -> Server:
+    """A session on the kept server; again where it has just died and its keeper is yet to see."""
+    deadline = time.monotonic() + _RETRY_SECONDS
+    while True:
+        claim = hold(folder, name)
+        try:
+            return _SERVERS[name](_KEPT[name](claim.place), limits, claim)
+        except EnvironmentFailure:
+            claim.close()
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _parameters(name: str, dsn: str) -> dict[str, Any]:
+    """A DSN as the parameters of its library. No message repeats it, as it holds a password."""
+    variable = f"EVALBOARD_{name.upper()}_DSN"
+    example = f"{_SCHEMES[name][0]}://user:password@host:port/"
+    try:
+        parts = urlsplit(dsn)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"{variable} cannot be read; its form is {example}") from None
+    if parts.scheme not in _SCHEMES[name]:
+        raise UsageError(f"{variable} must have the form {example}")
+    given = {
+        "host": unquote(parts.hostname or ""),
+        "port": port,
+        "user": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+    }
+    if name == "postgres":
+        given["dbname"] = unquote(parts.path.strip("/")) or "postgres"
+    return {key: value for key, value in given.items() if value} | dict(parse_qsl(parts.query))
+
+
+def _postgres(parameters: dict[str, Any], limits: Limits, claim: Any) -> Server:
+    from evalcore.sqlkit.engines.served.postgres import PostgresServer
+
+    return PostgresServer(parameters, limits, claim)
+
+
+def _mysql(parameters: dict[str, Any], limits: Limits, claim: Any) -> Server:
+    from evalcore.sqlkit.engines.served.mysql import MysqlServer
+
+    return MysqlServer(parameters, limits, claim)
+
+
+_SERVERS: dict[str, Callable[[dict[str, Any], Limits, Any], Server]] = {
+    "postgres": _postgres,
+    "mysql": _mysql,
+}
+_KEPT: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "postgres": lambda place: {"host": str(place), "user": "postgres", "dbname": "postgres"},
+    "mysql": lambda place: {"unix_socket": str(place / SOCKET), "user": "root"},
+}

@@ -1,0 +1,444 @@
+"""PostgreSQL and MariaDB as engines: results, errors by name, and that no call sees another's."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
+from evalcore.records import from_json, to_json
+from evalcore.sqlkit.engines.base import Engine, Execution, Limits
+from evalcore.sqlkit.engines.registry import open_engine
+from evalcore.sqlkit.engines.served import programs
+from evalcore.sqlkit.engines.served.holding import hold
+from evalcore.sqlkit.engines.served.mysql_dialect import for_mariadb
+from evalcore.sqlkit.engines.served.place import place_of
+from evalcore.sqlkit.engines.served.programs import PROGRAMS
+from evalcore.sqlkit.engines.served.slots import CAPACITY
+from tests.support.engines import SERVERS, server_engine
+
+SETUP = [
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR(50))",
+    "INSERT INTO t VALUES (1, 'x'), (2, NULL);",
+]
+LIMITS = Limits(seconds=2, rows=50, bytes=20_000)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Engine]]:
+    made: dict[str, Engine] = {}
+    yield made
+    for engine in made.values():
+        engine.close()
+
+
+@pytest.fixture(params=SERVERS)
+def engine(request: pytest.FixtureRequest, engines: dict[str, Engine]) -> Engine:
+    return opened(request.param, engines)
+
+
+def opened(name: str, engines: dict[str, Engine]) -> Engine:
+    if name not in engines:
+        engines[name] = server_engine(name, LIMITS)
+    return engines[name]
+
+
+@pytest.fixture
+def postgres(engines: dict[str, Engine]) -> Engine:
+    return opened("postgres", engines)
+
+
+@pytest.fixture
+def mysql(engines: dict[str, Engine]) -> Engine:
+    return opened("mysql", engines)
+
+
+def rows(execution: Execution) -> tuple[tuple[Any, ...], ...]:
+    assert execution.status == "ok", execution.message
+    assert execution.table is not None
+    return execution.table.rows
+
+
+def test_a_query_gives_columns_and_rows(engine: Engine) -> None:
+    found = engine.execute(SETUP, "SELECT a AS n, b FROM t ORDER BY a DESC")
+    assert rows(found) == ((2, None), (1, "x"))
+    assert found.table is not None
+    assert (found.table.columns, found.table.truncated) == (("n", "b"), False)
+    assert (found.affected, found.stage) == (None, "statement")
+    assert from_json(Execution, to_json(found)) == found
+
+
+CHANGES = [
+    ("INSERT INTO t VALUES (3, 'z')", 1, ((1, "x"), (2, None), (3, "z"))),
+    ("UPDATE t SET b = 'y'", 2, ((1, "y"), (2, "y"))),
+    ("DELETE FROM t WHERE a = 1", 1, ((2, None),)),
+    ("DELETE FROM t WHERE a = 7", 0, ((1, "x"), (2, None))),
+    ("TRUNCATE TABLE t", None, ()),
+]
+
+
+@pytest.mark.parametrize(("sql", "affected", "state"), CHANGES)
+def test_a_change_is_seen_and_undone(
+    engine: Engine, sql: str, affected: int | None, state: tuple[Any, ...]
+) -> None:
+    for _ in range(2):
+        seen = engine.execute(SETUP, sql, state_of="t")
+        assert sorted(rows(seen)) == sorted(state)
+        assert seen.affected == affected
+    bare = engine.execute(SETUP, sql)
+    assert (bare.status, bare.table, bare.affected) == ("ok", None, affected)
+    assert rows(engine.execute(SETUP, "SELECT a, b FROM t ORDER BY a")) == ((1, "x"), (2, None))
+
+
+def test_returning_gives_rows_and_the_count(engine: Engine) -> None:
+    found = engine.execute(SETUP, "DELETE FROM t WHERE a = 1 RETURNING b")
+    assert (rows(found), found.affected) == ((("x",),), 1)
+
+
+@pytest.mark.parametrize(
+    "sql", ["CREATE TABLE u (a INT)", "CREATE TABLE u AS SELECT 1 AS a", "DROP TABLE t"]
+)
+def test_definitions_stay_with_their_call(engine: Engine, sql: str) -> None:
+    found = engine.execute(SETUP, sql)
+    assert (found.status, found.table, found.affected) == ("ok", None, None)
+    assert engine.execute(SETUP, "SELECT * FROM u").status == "error"
+    assert len(rows(engine.execute(SETUP, "SELECT * FROM t"))) == 2
+
+
+FAILURES = [
+    ("SELEC 1", "syntax_error"),
+    ("SELECT * FROM t WHERE", "syntax_error"),
+    ("SELECT 'x", "syntax_error"),
+    ("", "syntax_error"),
+    ("-- nothing", "syntax_error"),
+    ("SELECT * FROM missing", "error"),
+    ("SELECT missing FROM t", "error"),
+    ("SELECT a FROM t UNION SELECT a, b FROM t", "error"),
+    ("INSERT INTO t VALUES (1, 'twice')", "error"),
+    ("GRANT SELECT ON t TO PUBLIC", "forbidden"),
+    ("SELECT 1; SELECT 2", "forbidden"),
+    ("SELECT 1; SELEC 2", "syntax_error"),
+    ("DROP DATABASE evalboard_slot_1", "forbidden"),
+]
+
+
+@pytest.mark.parametrize(("sql", "status"), FAILURES)
+def test_failures_by_name(engine: Engine, sql: str, status: str) -> None:
+    if engine.name == "mysql" and sql.startswith("GRANT"):
+        sql = "GRANT SELECT ON t TO 'x'@'%'"
+    found = engine.execute(SETUP, sql)
+    assert (found.status, found.stage, found.table) == (status, "statement", None)
+    assert found.message
+    assert "evalboard" not in found.message
+
+
+def test_a_broken_setup_is_told_apart_and_does_not_stay(engine: Engine) -> None:
+    for broken, status in (
+        ("CREATE TABLE u (", "syntax_error"),
+        ("INSERT INTO t VALUES (1)", "error"),
+    ):
+        found = engine.execute([*SETUP, broken], "SELECT 1")
+        assert (found.status, found.stage) == (status, "setup")
+        assert engine.execute([*SETUP, broken], "SELECT 1").stage == "setup"
+    refused = engine.execute([*SETUP, "DROP DATABASE x"], "SELECT 1")
+    assert (refused.status, refused.stage) == ("forbidden", "setup")
+    assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+
+
+NUMBERS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9999999) "
+
+
+def test_results_are_cut_at_the_caps(engine: Engine) -> None:
+    pairs = "SELECT a.a FROM t a, t b, t c, t d, t e, t f, t g, t h, t i, t j, t k, t l, t m"
+    by_rows = engine.execute(SETUP, pairs, probes=["SELECT count(*) FROM t"])
+    assert by_rows.table is not None
+    assert (by_rows.table.truncated, len(by_rows.table.rows)) == (True, LIMITS.rows)
+    assert by_rows.probed[0].rows == ((2,),)
+    by_bytes = engine.execute(SETUP, "SELECT repeat('x', 15000) FROM t")
+    assert by_bytes.table is not None
+    assert (by_bytes.table.truncated, len(by_bytes.table.rows)) == (True, 1)
+    assert rows(engine.execute(SETUP, "SELECT 1")) == ((1,),)
+
+
+def test_time_runs_out_and_the_next_call_goes_on(engine: Engine) -> None:
+    start = time.perf_counter()
+    found = engine.execute(SETUP, NUMBERS + "SELECT count(*) FROM n a, n b WHERE a.x + b.x = 0")
+    assert found.status == "timeout"
+    assert time.perf_counter() - start < LIMITS.seconds + 1
+    assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+
+
+COUNTERS = {
+    "postgres": ["CREATE TABLE c (id SERIAL PRIMARY KEY, v INT)", "INSERT INTO c (v) VALUES (7)"],
+    "mysql": [
+        "CREATE TABLE c (id INT AUTO_INCREMENT PRIMARY KEY, v INT)",
+        "INSERT INTO c (v) VALUES (7)",
+    ],
+}
+
+
+def test_counters_start_where_the_setup_left_them(engine: Engine) -> None:
+    for _ in range(3):
+        found = engine.execute(
+            COUNTERS[engine.name], "INSERT INTO c (v) VALUES (8), (9)", state_of="c"
+        )
+        assert sorted(rows(found)) == [(1, 7), (2, 8), (3, 9)]
+
+
+def test_a_script_runs_all_its_statements(engine: Engine) -> None:
+    script = "CREATE TABLE u (a INT); INSERT INTO u VALUES (1), (2); SELECT count(*) FROM u"
+    found = engine.execute(SETUP, script, script=True, probes=["SELECT a FROM u ORDER BY a"])
+    assert rows(found) == ((2,),)
+    assert [table.rows for table in found.probed] == [((1,), (2,))]
+    assert engine.execute(SETUP, "SELECT * FROM u").status == "error"
+    failed = engine.execute(SETUP, "INSERT INTO t VALUES (5, 'q'); SELECT nix FROM t", script=True)
+    assert (failed.status, failed.stage) == ("error", "statement")
+
+
+PROCEDURES = {
+    "postgres": """CREATE PROCEDURE fill(n INT) LANGUAGE plpgsql AS $$
+        BEGIN
+          FOR i IN 1..n LOOP INSERT INTO t VALUES (100 + i, 'p;'); END LOOP;
+          {commit}
+        END; $$""",
+    "mysql": """DELIMITER //
+        CREATE PROCEDURE fill(n INT)
+        BEGIN
+          DECLARE i INT DEFAULT 1;
+          WHILE i <= n DO INSERT INTO t VALUES (100 + i, 'p;'); SET i = i + 1; END WHILE;
+          {commit}
+        END//
+        DELIMITER ;""",
+}
+
+
+@pytest.mark.parametrize("commit", ["", "COMMIT;"])
+def test_procedures_are_called_and_leave_nothing(engine: Engine, commit: str) -> None:
+    script = PROCEDURES[engine.name].format(commit=commit)
+    for _ in range(2):
+        found = engine.execute(
+            SETUP, script, script=True, probes=["CALL fill(3)", "SELECT count(*) FROM t"]
+        )
+        assert found.status == "ok", found.message
+        assert [table.rows for table in found.probed] == [((5,),)]
+    assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+    failing = engine.execute(SETUP, "SELECT 1", probes=["CALL nix()"])
+    assert (failing.status, failing.stage) == ("error", "state")
+
+
+def test_a_script_that_commits_leaves_nothing(engine: Engine) -> None:
+    found = engine.execute(SETUP, "BEGIN; DELETE FROM t; COMMIT", script=True, state_of="t")
+    assert rows(found) == ()
+    assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+    assert engine.execute(SETUP, "COMMIT").status == "ok"
+    assert engine.execute(SETUP, "DROP TABLE t").status == "ok"
+    assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+
+
+STATE = {
+    "postgres": [
+        ("CREATE TEMP TABLE tmp (a INT)", "SELECT * FROM tmp"),
+        ("DO $$ BEGIN PERFORM set_config('search_path', 'nix', false); END $$", ""),
+        ("DO $$ BEGIN EXECUTE 'SET statement_timeout = 1'; END $$", ""),
+    ],
+    "mysql": [
+        ("CREATE TEMPORARY TABLE tmp (a INT)", "SELECT * FROM tmp"),
+        ("BEGIN NOT ATOMIC SET SESSION sql_mode = 'ANSI_QUOTES'; END", ""),
+    ],
+}
+
+
+def test_nothing_of_a_session_stays(engine: Engine) -> None:
+    for statement, look in STATE[engine.name]:
+        assert engine.execute(SETUP, statement).status in ("ok", "forbidden")
+        if look:
+            assert engine.execute(SETUP, look).status == "error"
+        assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+
+
+def test_user_variables_end_with_their_call(mysql: Engine) -> None:
+    found = mysql.execute([], "SET @x := 5; SELECT @x + 1", script=True)
+    assert rows(found) == ((6,),)
+    assert rows(mysql.execute([], "SELECT @x")) == ((None,),)
+    assert mysql.execute([], "SET max_statement_time = 0").status == "forbidden"
+
+
+SYNTAX = [
+    ("SELECT * FROM missing", "ok"),
+    ("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)", "ok"),
+    ("UPDATE missing SET a = 1", "ok"),
+    ("COMMIT; DROP TABLE t", "ok"),
+    ("SELECT FROM WHERE", "syntax_error"),
+    ("SELECT (1", "syntax_error"),
+    ("SELECT 1; SELEC", "syntax_error"),
+    ("SELECT a FROM t ORDER BY a WHERE b", "syntax_error"),
+    ("INSERT INTO t VALUES (1,)", "syntax_error"),
+    ("", "syntax_error"),
+]
+
+
+@pytest.mark.parametrize(("sql", "status"), SYNTAX)
+def test_check_syntax(engine: Engine, sql: str, status: str) -> None:
+    found = engine.check_syntax(sql)
+    assert (found.status, found.table) == (status, None)
+
+
+def test_plans_and_work(engine: Engine) -> None:
+    values = ", ".join(f"({number}, {number % 50})" for number in range(4000))
+    setup = ["CREATE TABLE big (a INT PRIMARY KEY, b INT)", f"INSERT INTO big VALUES {values}"]
+    assert engine.explain(setup, "SELECT * FROM big WHERE a = 7").table is not None
+    one = engine.measure(setup, "SELECT b FROM big WHERE a = 7")
+    whole = engine.measure(setup, "SELECT a FROM big WHERE b = 7")
+    assert one.execution.status == whole.execution.status == "ok"
+    assert 0 < one.amount < whole.amount / 5
+    assert one.plan != whole.plan
+    assert one.unit == {"postgres": "pages", "mysql": "rows"}[engine.name]
+    for sql, work in (
+        ("SELECT b FROM big WHERE a = 7", one),
+        ("SELECT a FROM big WHERE b = 7", whole),
+    ):
+        assert engine.measure(setup, sql).amount == work.amount
+    helped = engine.measure(
+        [*setup, "CREATE INDEX i ON big (b, a)"], "SELECT a FROM big WHERE b = 7"
+    )
+    assert helped.amount < whole.amount / 2
+    assert engine.measure(setup, "SELECT nix FROM big").execution.status == "error"
+
+
+VALUES = {
+    "postgres": (
+        "SELECT 1.50::numeric, DATE '2024-01-31', TIMESTAMP '2024-01-31 08:00:00', TRUE, "
+        "ARRAY[1, 2], '{\"k\": [1]}'::jsonb, 'ab'::bytea, 'infinity'::date, 10::numeric ^ 400, "
+        "'x'::char(3), NULL",
+        (1.5, "2024-01-31", "2024-01-31 08:00:00", True, [1, 2], {"k": [1]}, "6162", "infinity"),
+    ),
+    "mysql": (
+        "SELECT 1.50, DATE '2024-01-31', TIMESTAMP '2024-01-31 08:00:00', TRUE, TIME '25:00:00', "
+        "CAST(b'101' AS UNSIGNED), x'6162', 1e2, NULL",
+        (1.5, "2024-01-31", "2024-01-31 08:00:00", 1, "25:00:00", 5, "6162", 100.0, None),
+    ),
+}
+
+
+def test_values_become_json(engine: Engine) -> None:
+    sql, expected = VALUES[engine.name]
+    assert rows(engine.execute([], sql))[0][: len(expected)] == expected
+
+
+def test_text_is_ordered_and_compared(postgres: Engine, mysql: Engine) -> None:
+    setup = ["CREATE TABLE w (v VARCHAR(9))", "INSERT INTO w VALUES ('a'), ('B'), ('a ')"]
+    assert rows(postgres.execute(setup, "SELECT v FROM w ORDER BY v")) == (("B",), ("a",), ("a ",))
+    assert rows(mysql.execute(setup, "SELECT count(*) FROM w WHERE v = 'A'")) == ((1,),)
+    newer = ["CREATE TABLE w (v VARCHAR(9)) CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs"]
+    assert rows(mysql.execute(newer, "SELECT count(*) FROM w")) == ((0,),)
+
+
+REWRITTEN = [
+    (
+        "CREATE TABLE t (a TEXT) CHARSET=utf8mb4",
+        "CHARSET=utf8mb4 COLLATE utf8mb4_uca1400_nopad_ai_ci",
+    ),
+    ("CREATE TABLE t (a TEXT) COLLATE utf8mb4_0900_bin", "COLLATE utf8mb4_nopad_bin"),
+    ("SELECT 'a' COLLATE utf8mb4_0900_ai_ci", "COLLATE utf8mb4_uca1400_nopad_ai_ci"),
+    ("CREATE TABLE t (a TEXT) CHARSET=utf8mb4 COLLATE=utf8mb4_bin", "COLLATE=utf8mb4_bin"),
+]
+
+
+@pytest.mark.parametrize(("sql", "end"), REWRITTEN)
+def test_collations_of_mysql_8(sql: str, end: str) -> None:
+    assert for_mariadb(sql).endswith(end)
+
+
+def test_many_databases_are_kept_and_the_oldest_given_up(engine: Engine) -> None:
+    setups = [[f"CREATE TABLE k (n INT); INSERT INTO k VALUES ({n})"] for n in range(CAPACITY + 4)]
+    for _ in range(2):
+        found = [rows(engine.execute(setup, "SELECT n FROM k")) for setup in setups]
+        assert found == [((n,),) for n in range(len(setups))]
+
+
+def test_threads_share_an_engine(engine: Engine) -> None:
+    found: dict[int, Any] = {}
+
+    def ask(number: int) -> None:
+        found[number] = rows(engine.execute([], f"SELECT {number} AS n"))[0][0]
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert found == {number: number for number in range(8)}
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Iterator[Path]:
+    """A folder whose servers nobody else uses; removed with what stands in for it."""
+    yield tmp_path
+    for name in SERVERS:
+        shutil.rmtree(place_of(tmp_path / name, PROGRAMS[name].users), ignore_errors=True)
+
+
+def kept(name: str, private: Path) -> Path:
+    """The folder of a private server, and the skip where there can be none."""
+    server_engine(name, LIMITS, private / name).close()
+    return private / name
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_closed_engines_open_again_and_drop_their_databases(name: str, private: Path) -> None:
+    query = {
+        "postgres": "SELECT count(*) FROM pg_database WHERE datname LIKE 'evalboard%'",
+        "mysql": "SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'eval%'",
+    }[name]
+    with open_engine(name, LIMITS, kept(name, private)) as engine:
+        assert engine.execute(SETUP, "SELECT 1").status == "ok"
+        assert engine.execute([], "SELECT 1").status == "ok"
+        engine.close()
+        engine.close()
+        assert rows(engine.execute([], query)) == ((1,),)
+
+
+def test_a_missing_engine_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(programs.shutil, "which", lambda *_, **__: None)
+    with pytest.raises(MissingDependency, match="apt-get install mariadb-server"):
+        open_engine("mysql", folder=tmp_path)
+    monkeypatch.setattr(programs, "find_spec", lambda _: None)
+    with pytest.raises(MissingDependency, match=r"evalboard\[postgres\]"):
+        open_engine("postgres", folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_by_dsn(monkeypatch: pytest.MonkeyPatch, private: Path, name: str) -> None:
+    claim = hold(kept(name, private), name)
+    dsn = {
+        "postgres": f"postgresql://postgres@/postgres?host={claim.place}",
+        "mysql": f"mysql://root@localhost/?unix_socket={claim.place}/server.sock",
+    }[name]
+    monkeypatch.setenv(f"EVALBOARD_{name.upper()}_DSN", dsn)
+    with open_engine(name, LIMITS, private / "unused") as engine:
+        assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
+    assert not (private / "unused").exists()
+    claim.close()
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_dsn_is_never_repeated(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    server_engine(name, LIMITS).close()
+    scheme = {"postgres": "postgresql", "mysql": "mysql"}[name]
+    for dsn, error in (
+        (f"{scheme}://u:secretpw@127.0.0.1:9/", EnvironmentFailure),
+        ("oracle://u:secretpw@127.0.0.1/", UsageError),
+        (f"{scheme}://u:secretpw@host:port/", UsageError),
+    ):
+        monkeypatch.setenv(f"EVALBOARD_{name.upper()}_DSN", dsn)
+        with pytest.raises(error) as caught:
+            open_engine(name, folder=tmp_path).execute([], "SELECT 1")
+        assert "secretpw" not in str(caught.value)
