@@ -18,15 +18,13 @@ from evalcore.sqlkit import plans, syntax
 from evalcore.sqlkit.engines import registry
 from evalcore.sqlkit.engines.base import Engine, Execution
 
-_EMBEDDED = ("sqlite", "duckdb")
-
 
 def confirm(samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
     """Findings, and the engines used with their versions."""
     engines: dict[str, Engine] = {}
     versions: dict[str, str] = {}
     try:
-        for name in sorted({s.input["dialect"] for s in samples} & set(_EMBEDDED)):
+        for name in sorted({s.input["dialect"] for s in samples} & set(registry.NAMES)):
             engines[name] = registry.open_engine(name)
             versions[name] = engines[name].version
         findings = [
