@@ -28,9 +28,8 @@ FailureKind = Literal[
     "environment",  # our side: sandbox, engine, memory
 ]
 RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
-SectionKind = Literal[
-    "text", "code", "json", "table", "table_diff", "database", "plans", "chat", "votes", "log"
-] | Literal["tree_diff"]
+_Tables = Literal["table", "table_diff", "tree_diff", "database", "plans"]
+SectionKind = _Tables | Literal["text", "code", "json", "chat", "votes", "log"]
 
 #: Outcomes that say something about the target; the others leave the sample unmeasured.
 MEASURED: frozenset[Outcome] = frozenset({"passed", "failed"})
@@ -213,7 +212,8 @@ class Section(Record, frozen=True):
     Bodies by kind: text, code, log: str (code: {"language", "text"}); json: any;
     table: {"columns", "rows"}; table_diff: {"columns", "expected", "actual", "missing", "extra"}
     (lists of rows); database: {"profile", "tables": [{"name", "columns", "rows"}]}; plans:
-    {"unit", "before", "after"} of {"amount", "plan": lines}; chat: list of messages; votes: list of {"judge", "vote", "reason"};
+    {"unit", "before", "after"} of {"amount", "plan": lines}; chat: list of messages;
+    votes: list of {"judge", "vote", "reason"};
     tree_diff: {"expected", "actual", "differences": [{"path", "expected", "actual"}]}.
     """
 

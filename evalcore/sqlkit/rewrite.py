@@ -12,12 +12,12 @@ _CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 
 def transpile(sql: str, source: str, target: str) -> str:
-    """The statement in another dialect; one that sqlglot cannot read is passed on as it is."""
+    """Statements in another dialect; what sqlglot cannot read is passed on as it is."""
     if source == target:
         return sql
     try:
-        return sqlglot.transpile(sql, read=source, write=target)[0]
-    except sqlglot.errors.SqlglotError:
+        return ";\n".join(sqlglot.transpile(sql, read=source, write=target))
+    except (sqlglot.errors.SqlglotError, RecursionError):
         return sql
 
 
@@ -45,29 +45,46 @@ def orders_rows(sql: str, dialect: str) -> bool:
 
 @cache
 def tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
-    """The query with its ORDER BY made total in two opposite ways, by its own output columns.
+    """The query with every order made total in two opposite ways: its own by the output columns,
+    that of ROW_NUMBER and its kin by the columns of their SELECT.
 
-    Where both give what the query gives, its order is total but for rows that are the same. Empty
-    for a query without ORDER BY, and for one that does not parse.
+    Where both give what the query gives, ties decide nothing in it. Empty for a query that orders
+    nothing, and for one that does not parse.
     """
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):
         return ()
-    if not isinstance(tree, exp.Query) or tree.args.get("order") is None:
+    if not isinstance(tree, exp.Query):
         return ()
-    return tuple(
-        tree.copy()
-        .order_by(
-            *(
-                exp.Ordered(this=exp.Literal.number(n), desc=descending)
-                for n in range(1, width + 1)
-            ),
-            copy=False,
-        )
-        .sql(dialect=dialect)
-        for descending in (False, True)
-    )
+    ordered = tree.args.get("order") is not None
+    if not ordered and tree.find(*_RANKING) is None:
+        return ()
+    variants = []
+    for descending in (False, True):
+        variant = tree.copy()
+        _break_ties_of_ranks(variant, descending)
+        if ordered:
+            places = (exp.Literal.number(n) for n in range(1, width + 1))
+            variant.order_by(
+                *(exp.Ordered(this=place, desc=descending) for place in places), copy=False
+            )
+        variants.append(variant.sql(dialect=dialect))
+    return tuple(variants)
+
+
+_RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
+
+
+def _break_ties_of_ranks(tree: exp.Query, descending: bool) -> None:
+    for window in tree.find_all(exp.Window):
+        order, select = window.args.get("order"), window.find_ancestor(exp.Select)
+        if order is None or select is None or window.find(*_RANKING) is None:
+            continue
+        outputs = (part for part in select.selects if part.find(exp.Window) is None)
+        for column in [c for part in outputs for c in part.find_all(exp.Column)]:
+            if not isinstance(column.this, exp.Star) and column.find_ancestor(exp.Select) is select:
+                order.append("expressions", exp.Ordered(this=column.copy(), desc=descending))
 
 
 _CREATE_TABLE = re.compile(r"\bCREATE\s+TABLE\b", re.I)

@@ -19,7 +19,10 @@ LEAST_NONEMPTY = 2
 #: Where so many times more databases are unstable than not, agreement on the rest says little.
 _MOST_UNSTABLE = 3
 _MORE = 4  # databases made for an answer's own constants
-_PREPARED = 64  # questions whose databases are remembered
+_PREPARED = 256  # questions whose databases are remembered
+#: They hold no engine and are equal in every process, so that all deciders share them.
+_prepared: OrderedDict[Question, Trials] = OrderedDict()
+_preparing = threading.Lock()
 #: Statuses that are the answer's own fault on a database where the reference ran within limits.
 _FAILURES: frozenset[Status] = frozenset(
     ("syntax_error", "error", "forbidden", "timeout", "memory", "crashed")
@@ -34,8 +37,6 @@ class Decider:
 
     def __init__(self, open_engine: Callable[[str], Engine]) -> None:
         self._open = open_engine
-        self._prepared: OrderedDict[Question, Trials] = OrderedDict()
-        self._lock = threading.Lock()
 
     def decide(self, question: Question, answer: str) -> Equivalence:
         """Whether `answer` does what the reference does; the same for the same text, always."""
@@ -52,14 +53,14 @@ class Decider:
 
     def prepare(self, question: Question) -> Trials:
         """The databases of a question, remembered for the next answer."""
-        with self._lock:
-            found = self._prepared.get(question)
+        with _preparing:
+            found = _prepared.get(question)
             if found is None:
                 found = trials.prepare(self._open(question.engine), question)
-                self._prepared[question] = found
-                if len(self._prepared) > _PREPARED:
-                    self._prepared.popitem(last=False)
-            self._prepared.move_to_end(question)
+                _prepared[question] = found
+                if len(_prepared) > _PREPARED:
+                    _prepared.popitem(last=False)
+            _prepared.move_to_end(question)
             return found
 
 

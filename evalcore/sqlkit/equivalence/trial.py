@@ -137,16 +137,17 @@ def _ordered(
     wanted = question.ordered
     if wanted is None:
         wanted = orders_rows(question.reference, question.engine)
-    if rows is None or not wanted:
+    if rows is None:
         return wanted
     width = len(table.columns) if (table := seen.tables.get("")) else 0
     broken = [
-        observe(engine, setup, question, sql)
+        tried
         for sql in tie_breakers(question.reference, question.engine, width)
+        if (tried := observe(engine, setup, question, sql)).ok
     ]
-    if any(tried.ok and difference(seen, tried, ordered=False) for tried in broken):
+    if any(difference(seen, tried, ordered=False) for tried in broken):
         return None
-    return not any(tried.ok and difference(seen, tried, ordered=True) for tried in broken)
+    return wanted and not any(difference(seen, tried, ordered=True) for tried in broken)
 
 
 def _shows(engine: Engine, question: Question, setup: Sequence[str], seen: Observation) -> bool:

@@ -38,7 +38,7 @@ def databases(
     With `eager` nearly every row satisfies some condition: for statements with so many conditions
     that else hardly a row would pass them all.
     """
-    hints = read_hints(statements)
+    hints = read_hints((*statements, *_checks_of(schema)))
     profiles = choose(hints.counts, count, ranked=hints.ranked)
     return tuple(
         _database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
@@ -51,7 +51,15 @@ def scaled(
 ) -> Database:
     """One large database with rare and frequent values, on which plans and work can be told."""
     profile = msgspec.structs.replace(SCALED, rows=rows)
-    return _database(schema, read_hints(statements), profile, random.Random(f"{seed}/scaled"))  # noqa: S311
+    hints = read_hints((*statements, *_checks_of(schema)))
+    return _database(schema, hints, profile, random.Random(f"{seed}/scaled"))  # noqa: S311
+
+
+def _checks_of(schema: Schema) -> Iterator[tuple[str, str]]:
+    """CHECK conditions as queries, so that what they allow is among the values."""
+    for table in schema.tables:
+        for check in table.checks:
+            yield f"SELECT 1 FROM {table.name} WHERE {check}", schema.dialect  # noqa: S608
 
 
 def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random) -> Database:
@@ -115,6 +123,10 @@ class _Domains:
         return self._known[key]
 
 
+class _NoParent(Exception):
+    """A row must refer to a table that holds nothing."""
+
+
 class _Filler:
     """Fills one table of one database."""
 
@@ -132,7 +144,8 @@ class _Filler:
         self.profile, self.rng, self.domains, self.filled = profile, rng, domains, filled
         self.columns = table.columns
         self.places = {column.name.lower(): n for n, column in enumerate(table.columns)}
-        self.pools = [pool(column, hints) for column in table.columns]
+        self.checks = conditions(table.checks, schema.dialect)
+        self.pools = [self._allowed(column, pool(column, hints)) for column in table.columns]
         self.alone = self._unique_alone()
         self.fresh = {
             place: self._new_values(place, self.pools[place].hits) for place in self.alone
@@ -140,7 +153,6 @@ class _Filler:
         self.common = {place: self._new_values(place, ()) for place in self.alone}
         self.used: dict[int, set[Cell]] = {place: set() for place in self.alone}
         self.wide = [self._many_values(n) for n in range(len(self.columns) if profile.wide else 0)]
-        self.checks = conditions(table.checks, schema.dialect)
         self.seen: list[set[Row]] = [set() for _ in table.keys]
         self.made: list[Row] = []
 
@@ -151,6 +163,17 @@ class _Filler:
             if row is not None:
                 self.made.append(row)
         return iter(list(self.made))
+
+    def _allowed(self, column: Column, found: Pool) -> Pool:
+        """Without what a check on this column alone refuses."""
+
+        def passes(cell: Cell) -> bool:
+            return all(check({column.name.lower(): cell}) for check in self.checks)
+
+        hits, near, plain = (
+            tuple(filter(passes, cells)) for cells in (found.hits, found.near, found.plain)
+        )
+        return Pool(hits=hits, near=near, plain=plain or hits or near or found.plain)
 
     def _unique_alone(self) -> set[int]:
         """Columns that must be unique, or shall be because something orders them."""
@@ -188,7 +211,10 @@ class _Filler:
 
     def _row(self) -> Row | None:
         for _ in range(_ATTEMPTS):
-            cells = self._cells()
+            try:
+                cells = self._cells()
+            except _NoParent:
+                return None
             named = {name: cells[place] for name, place in self.places.items()}
             keys = [
                 tuple(named.get(name.lower()) for name in key.columns) for key in self.table.keys
@@ -224,7 +250,7 @@ class _Filler:
             if key not in self.used[place] and fits(value):
                 self.used[place].add(key)
                 return value
-        return None
+        return None if self.columns[place].nullable else self.rng.choice(self.pools[place].all)
 
     def _is_foreign(self, place: int) -> bool:
         name = self.columns[place].name.lower()
@@ -283,7 +309,7 @@ class _Filler:
             values: Sequence[Any] = [None] * len(places)
         elif not rows:
             if target is not self.table:
-                return
+                raise _NoParent
             values = [cells[self.places[name.lower()]] for name in self._targets(target, foreign)]
         else:
             row = self.rng.choice(rows)

@@ -28,7 +28,8 @@ class Constant(Record, frozen=True):
 
 class Hints(Record, frozen=True):
     """`constants` by folded column name; `kindred` gives each column of a join the name of its
-    class; `counts` are limits and bounds on COUNT; `sorted` are columns that something orders;
+    class; `counts` are limits and bounds on COUNT; `sorted` are columns that something orders
+    (not those that rows are grouped by, which must repeat);
     `clock` tells that a statement asks for the present time, `ranked` that one numbers or cuts off
     rows inside, so that ties would leave open what it gives."""
 
@@ -62,6 +63,7 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
     """All hints of some statements, each with its dialect; what does not parse gives none."""
     trees = [tree for sql, dialect in statements for tree in _trees(sql, dialect)]
     aliases = _aliases(trees)
+    grouped = {name for tree in trees for g in tree.find_all(exp.Group) for name in _columns(g)}
     constants: dict[str, dict[Constant, None]] = defaultdict(dict)
     for tree in trees:
         for names, constant in _constants(tree):
@@ -80,6 +82,7 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
                 for tree in trees
                 for name in _sorted(tree)
                 for column in _resolved(name, aliases)
+                if column not in grouped
             )
         ),
     )
@@ -98,9 +101,11 @@ def _aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for tree in trees:
         for alias in tree.find_all(exp.Alias):
-            for column in alias.this.find_all(exp.Column):
-                if column.name.lower() != alias.alias.lower():
-                    found[alias.alias.lower()][column.name.lower()] = None
+            inner = alias.this
+            parts = inner.this.selects if isinstance(inner, exp.Subquery) else (inner,)
+            for name in (name for part in parts for name in _columns(part)):
+                if name != alias.alias.lower():
+                    found[alias.alias.lower()][name] = None
     return {name: tuple(columns) for name, columns in found.items()}
 
 

@@ -83,7 +83,8 @@ def fitting(column: Column) -> Callable[[Cell], bool]:
         return lambda cell: len(cell) <= length
     if column.kind == "integer":
         bound = 10 ** (column.precision or 9)
-        return lambda cell: -bound < cell < bound
+        least = 0 if column.identity else -bound  # MySQL counts on where it is given a 0
+        return lambda cell: least < cell < bound
     if column.kind == "decimal" and column.precision is not None:
         bound, scale = 10 ** (column.precision - (column.scale or 0)), column.scale or 0
         return lambda cell: -bound < cell < bound and round(cell, scale) == cell
