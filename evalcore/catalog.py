@@ -81,7 +81,10 @@ class TargetKindCard(Record, frozen=True):
     examples: tuple[str, ...] = ()
 
 
-_BUILTIN = ("evalcore.benchmarks.sql_understanding.card:CARD",)
+_BUILTIN = (
+    "evalcore.benchmarks.sql_understanding.card:CARD",
+    "evalcore.benchmarks.dialect_conversion.card:CARD",
+)
 
 
 def _load(reference: str) -> Any:

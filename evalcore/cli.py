@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_score(verbs)
     _add_export(verbs)
     _add_datasets(verbs)
+    _add_verify(verbs)
     _add_index(verbs)
     return parser
 
@@ -125,6 +126,15 @@ def _add_datasets(verbs: Any) -> None:
     sub.add_argument("action", choices=("check",))
     sub.add_argument("names", nargs="*", metavar="NAME|PATH")
     _common(sub, _datasets_check)
+
+
+def _add_verify(verbs: Any) -> None:
+    about = "decide published answers again by execution, and compare with the published verdicts"
+    sub = verbs.add_parser("verify", help=about, description=about)
+    sub.add_argument("origin", choices=("scale",))
+    sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
+    sub.add_argument("--out", type=Path, metavar="FILE.jsonl", help="a line per disagreement")
+    _common(sub, _verify)
 
 
 def _add_index(verbs: Any) -> None:
@@ -315,6 +325,18 @@ def _datasets_check(given: argparse.Namespace) -> int:
     report = dataset_check.check(given.names, _settings(given))
     print(json.dumps(report.as_data()) if given.json else report.as_text())
     return DONE if report.ok else BAD
+
+
+def _verify(given: argparse.Namespace) -> int:
+    from evalcore.exchange.scale import verify
+
+    twins = Path(_settings(given).datasets) / "scale_twins" / "logical_equivalence.jsonl"
+    found = verify.verify(given.path, twins)
+    if given.out:
+        lines = (json.dumps(d, ensure_ascii=False) for d in verify.disagreements(found))
+        given.out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    print(json.dumps(found, ensure_ascii=False) if given.json else verify.as_text(found))
+    return DONE
 
 
 def _index_rebuild(given: argparse.Namespace) -> int:

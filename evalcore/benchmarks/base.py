@@ -142,6 +142,7 @@ class Benchmark(ABC):
 
     def close(self) -> None:
         """Free what was opened to score; safe to call twice. Nothing to do by default."""
+        return
 
     def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Problems of a dataset, and the engines (with versions) that confirmed its answers.

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import Progress, Record, now
+from evalcore.records import Progress, Record, TargetSpec, now
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
-from evalcore.secrets import scrub
+from evalcore.secrets import Secrets, scrub
 from evalcore.settings import ROOT, Settings
 from evalcore.store import run_folder
 from evalcore.store.index import open_index, record_run
@@ -95,6 +95,10 @@ def restore(run_id: str, settings: Settings) -> None:
 
 def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
     """The environment variables that a target needs and that are not set."""
+    if target.startswith("app:"):
+        from evalcore.targets import application  # only here: it reads a description file
+
+        return application.missing_variables(TargetSpec(target, dict(options)), Secrets())
     if not target.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore import documents
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.runner.request import RunRequest
@@ -35,20 +36,7 @@ class Config(Record, frozen=True, forbid_unknown_fields=True):
 
 def read(path: Path) -> tuple[Config, frozenset[str]]:
     """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
-    import yaml
-
-    try:
-        text = path.read_text(encoding="utf-8")
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            # A few lines of aliases to aliases stand for more than any memory holds.
-            raise UsageError(f"{path}: aliases (*name) are not taken; write the value out")
-        values = yaml.safe_load(text) or {}
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: is no YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise UsageError(f"{path}: must hold fields, one `name: value` a line")
+    values = documents.read(path)
     known = [field.name for field in msgspec.structs.fields(Config)]
     for name in values:
         if name not in known:

@@ -72,7 +72,10 @@ def _check(name: str, settings: Settings) -> DatasetReport:
     benchmark = create_benchmark(card.key, {})
     path = find_dataset(name, card, settings)
     samples = benchmark.load_dataset(DatasetSource(path=str(path)))
-    findings, engines = benchmark.check(samples)
+    try:
+        findings, engines = benchmark.check(samples)
+    finally:
+        benchmark.close()
     return DatasetReport(
         dataset=name,
         benchmark=card.key,

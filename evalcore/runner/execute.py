@@ -113,6 +113,8 @@ class _Execution:
                 await self._generate(missing)
         finally:
             ticking.cancel()
+            for benchmark in {id(job.benchmark): job.benchmark for job in self.jobs}.values():
+                benchmark.close()
             self.generations.close()
             self.scores.close()
         return self._finish()

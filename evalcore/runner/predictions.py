@@ -62,7 +62,10 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
         (prediction, _find(source, prediction, by_id))
         for prediction in _read(source, card, request.metric)
     ]
-    verdicts = asyncio.run(_verdicts(benchmark, pairs))
+    try:
+        verdicts = asyncio.run(_verdicts(benchmark, pairs))
+    finally:
+        benchmark.close()
     lines = (json.dumps(_line(v, request.evidence), ensure_ascii=False) + "\n" for v in verdicts)
     try:
         out.write_text("".join(lines), encoding="utf-8")

@@ -24,6 +24,7 @@ from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from evalcore.targets import pricing, registry
+from evalcore.targets.application import Application
 
 
 def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
@@ -88,6 +89,7 @@ def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -
     asked = GenerationRequest(
         messages=(Message(role="user", content="Answer with the single word: ready"),),
         sampling=Sampling(max_tokens=64),
+        input=target.example() if isinstance(target, Application) else {},
     )
 
     async def ask() -> ConnectionReport:

@@ -1,9 +1,9 @@
 """`baseline:sqlglot` and its kin: programs that compete without a language model.
 
 They answer from the structured input of a request, never from a reference: statements are run on an
-embedded engine (transpiled to it where their dialect is another), classes and syntax come from
-sqlglot. They can be wrong: a dialect's own rules may be lost in transpiling, and sqlglot accepts
-more than the engines do.
+embedded engine (transpiled to it where their dialect is another), classes, syntax and conversions
+come from sqlglot. They can be wrong: a dialect's own rules may be lost in transpiling, and sqlglot
+accepts more than the engines do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from evalcore.errors import UsageError
 from evalcore.records import Completion, GenerationRequest, Record, TargetSpec
 from evalcore.sqlkit import plans, rewrite, syntax
+from evalcore.sqlkit.dialects import server
 from evalcore.sqlkit.engines import registry
 from evalcore.sqlkit.engines.base import Engine, Execution
 from evalcore.targets.base import TargetInfo
@@ -36,7 +37,10 @@ VARIANTS: dict[str, _Variant] = {
     "duckdb": _Variant(title="DuckDB for every dialect", engine="duckdb"),
     "constant": _Variant(title="One constant answer per question", constant=True),
 }
+Answer = dict[str, Any] | str | None
 _EMBEDDED = ("sqlite", "duckdb")
+_UNDERSTANDING = "sql_understanding"
+_CONSTANT_SQL = "SELECT 1"
 _CONSTANT: dict[str, dict[str, Any]] = {
     "execution_accuracy": {"columns": ["count"], "rows": [[0]]},
     "sql_identification": {"sql_type": "DML", "statement_type": "SELECT"},
@@ -67,8 +71,10 @@ class Baseline:
         """Engines start when they are first needed."""
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        """The answer as JSON text; empty where this baseline has none."""
+        """The answer as SQL or JSON text; empty where this baseline has none."""
         answer = await asyncio.to_thread(self._answer, request.input)
+        if isinstance(answer, str):
+            return Completion(text=answer)
         return Completion(text=json.dumps(answer, ensure_ascii=False) if answer else "")
 
     async def close(self) -> None:
@@ -76,12 +82,18 @@ class Baseline:
             engine.close()
         self._engines.clear()
 
-    def _answer(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        metric = given.get("metric", "")
+    def _answer(self, given: Mapping[str, Any]) -> Answer:
+        benchmark, metric = given.get("benchmark", ""), given.get("metric", "")
         if self._variant.constant:
-            return _CONSTANT.get(metric)
-        solver = _SOLVERS.get(metric)
+            return _CONSTANT.get(metric) if benchmark == _UNDERSTANDING else _CONSTANT_SQL
+        if benchmark == "dialect_conversion":
+            return self._conversion(given)
+        solver = _SOLVERS.get(metric) if benchmark == _UNDERSTANDING else None
         return solver(self, given) if solver else None
+
+    def _conversion(self, given: Mapping[str, Any]) -> str:
+        source, target = server(given["source_dialect"]), server(given["target_dialect"])
+        return rewrite.transpile(given["sql"], source.dialect, target.dialect)
 
     def _engine(self, dialect: str) -> Engine:
         name = self._variant.engine or (dialect if dialect in _EMBEDDED else "sqlite")

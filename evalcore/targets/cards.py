@@ -69,4 +69,20 @@ CARDS: tuple[TargetKindCard, ...] = (
         },
         examples=("control:reference", "control:null", "control:noop"),
     ),
+    TargetKindCard(
+        prefix="app",
+        form="app:<name> or app:<description.yaml>",
+        title={"en": "Application", "zh": "应用服务"},
+        about={
+            "en": "A product with an HTTP interface, asked as a description file says. Its address "
+            "and key come from the environment.",
+            "zh": "通过 HTTP 接口提供服务的产品，按描述文件调用；地址与密钥取自环境变量。",
+        },
+        options=(
+            OptionCard(
+                name="base_url", about={"en": "wins over the description's", "zh": "优先于描述文件"}
+            ),
+        ),
+        examples=("app:sqlflash", "app:sqlshift"),
+    ),
 )

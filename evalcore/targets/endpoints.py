@@ -160,6 +160,11 @@ def is_loopback(address: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+def same_host(address: str, other: str) -> bool:
+    """Whether two addresses mean the same host and port."""
+    return _host(address) == _host(other)
+
+
 def _host(address: str) -> str:
     parts = urlsplit(address)
     return f"{parts.hostname}:{parts.port or {'http': 80, 'https': 443}.get(parts.scheme)}"

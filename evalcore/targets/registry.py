@@ -18,6 +18,7 @@ _BUILTIN: dict[str, str] = {
     "openai": "evalcore.targets.openai_compatible:create",
     "baseline": "evalcore.targets.baseline:Baseline",
     "control": "evalcore.targets.control:Control",
+    "app": "evalcore.targets.application:create",
 }
 #: Kinds whose factory takes the spec alone.
 _SELF_CONTAINED = ("baseline", "control")

@@ -23,7 +23,10 @@ async def sqlglot() -> AsyncIterator[Baseline]:
 
 async def ask(target: Baseline, metric: str, sql: str, **given: Any) -> Any:
     values = {"dialect": "sqlite", "schema": [], "data": [], **given}
-    request = GenerationRequest(messages=(), input={"metric": metric, "sql": sql, **values})
+    request = GenerationRequest(
+        messages=(),
+        input={"benchmark": "sql_understanding", "metric": metric, "sql": sql, **values},
+    )
     text = (await target.generate(request)).text
     return json.loads(text) if text else None
 

@@ -1,0 +1,1 @@
+"""Dialect conversion: a statement for one database rewritten for another, decided by execution."""

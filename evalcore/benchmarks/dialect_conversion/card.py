@@ -1,0 +1,79 @@
+"""The card of `dialect_conversion`: metrics and weights as SCALE, two scoring modes."""
+
+from __future__ import annotations
+
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+
+CARD = BenchmarkCard(
+    key="dialect_conversion",
+    suite="sql",
+    implementation="evalcore.benchmarks.dialect_conversion.benchmark:DialectConversion",
+    dataset="dialect_conversion",
+    prompt_version="1",
+    scorer_version="1",
+    judged=True,
+    title={"en": "Dialect conversion", "zh": "方言转换"},
+    about={
+        "en": "Rewrite a statement for another database; both sides are executed on generated "
+        "databases and compared.",
+        "zh": "将语句改写为另一种数据库方言；在自动生成的数据库上执行双方并比较结果。",
+    },
+    metrics=(
+        MetricCard(
+            key="logical_equivalence",
+            weight=4,
+            evidence="executed",
+            title={"en": "Logical equivalence", "zh": "逻辑等价"},
+            about={
+                "en": "The converted statement does what an authored reference does, on every "
+                "generated database.",
+                "zh": "转换后的语句在每个生成的数据库上都与人工编写的参考语句效果一致。",
+            },
+        ),
+        MetricCard(
+            key="syntax_error_detection",
+            weight=2,
+            evidence="executed",
+            title={"en": "Valid in the target", "zh": "目标方言语法"},
+            about={
+                "en": "Constructs that the target lacks: the conversion must run there and keep "
+                "the meaning.",
+                "zh": "针对目标方言缺少的写法：转换结果必须能在目标数据库执行且含义不变。",
+            },
+        ),
+        MetricCard(
+            key="domestic_database",
+            weight=3,
+            evidence="executed",
+            title={"en": "Databases made in China", "zh": "国产数据库"},
+            about={
+                "en": "Conversion to openGauss, GaussDB and OceanBase, executed on the database "
+                "whose kernel dialect they share.",
+                "zh": "转换到 openGauss、GaussDB 与 OceanBase，在内核方言相同的数据库上执行。",
+            },
+        ),
+        MetricCard(
+            key="big_sql_conversion",
+            weight=4,
+            evidence="executed",
+            title={"en": "Long statements", "zh": "大型 SQL 转换"},
+            about={
+                "en": "Procedures and queries of many lines; procedures are called and the tables "
+                "compared afterwards.",
+                "zh": "长达数十行的存储过程与查询；调用存储过程后比较表的状态。",
+            },
+        ),
+    ),
+    options=(
+        OptionCard(
+            name="mode",
+            default="verified",
+            choices=("verified", "scale"),
+            about={
+                "en": "verified: engines decide, judges only the rest; scale: judges alone, by "
+                "the published rule",
+                "zh": "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
+            },
+        ),
+    ),
+)

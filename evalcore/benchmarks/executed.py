@@ -1,0 +1,59 @@
+"""What benchmarks share whose answers are SQL that engines execute."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalcore.benchmarks import sql_evidence
+from evalcore.benchmarks.base import Benchmark, Finding
+from evalcore.benchmarks.sql_verdict import Ruling
+from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.records import Sample
+from evalcore.sqlkit.engines.pool import EnginePool
+from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.equivalence.records import Equivalence, Question
+
+
+class ExecutedBenchmark(Benchmark):
+    """Keeps engines and prepared databases while it lives; nothing of a verdict depends on that."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self.engines = EnginePool()
+        self.decider = Decider(self.engines.get)
+
+    def close(self) -> None:
+        self.engines.close()
+
+    async def decide(self, question: Question, answer: str) -> Equivalence:
+        """The decision, made beside the event loop; `undecided` where the engine is missing."""
+        try:
+            return await asyncio.to_thread(self.decider.decide, question, answer)
+        except (MissingDependency, EnvironmentFailure) as error:
+            return Equivalence(status="undecided", cause="no_engine", message=str(error))
+
+    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        """Every variant of a reference passes too; the engines are those that decided."""
+        findings = [
+            Finding(sample=sample.key, problem=f"variant {number} does not pass: {text[:80]!r}")
+            for sample in samples
+            for number, text in enumerate(sample.meta.get("variants", ()), 1)
+            if self._outcome(sample, text) != "passed"
+        ]
+        return findings, self.engines.versions()
+
+
+def by_execution(found: Equivalence, reference: str) -> Ruling:
+    """The ruling on a decision: undecided is not executed, everything else is measured."""
+    outcomes = {"equivalent": "passed", "different": "failed", "error": "failed"}
+    reasons = {"equivalent": "", "different": "wrong_answer", "error": "invalid_sql"}
+    return Ruling(
+        outcome=outcomes.get(found.status, "not_executed"),  # type: ignore[arg-type]
+        evidence_kind="executed",
+        reason=reasons.get(found.status, found.cause),
+        note=sql_evidence.note(found),
+        details=sql_evidence.details(found),
+        evidence=sql_evidence.sections(found, reference),
+    )

@@ -1,0 +1,116 @@
+"""One exchange with a service over HTTP: bounded, to one host only, every failure classified."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from evalcore.errors import TargetFailure
+from evalcore.records import Failure, Record
+from evalcore.targets import failures
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+_LARGEST = 4_000_000  # bytes of a reply, unpacked; a longer answer is none
+_CHUNK = 65_536
+_REDIRECTS = 3
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_NO_KEY = "that the description names in its headers (it names none)"
+_METHOD_KEPT = frozenset({307, 308})
+
+
+class Outgoing(Record, frozen=True):
+    """A request: `url` is absolute; `form` and `json` are bodies, at most one of them given."""
+
+    method: str
+    url: str
+    form: dict[str, str] = {}
+    json: Any = None
+    query: dict[str, str] = {}
+
+
+class Wire:
+    """A session with one service; `keys` are the values, by environment variable, that the headers
+    hold and no message may show; `timeout` in seconds is of one request."""
+
+    def __init__(self, headers: Mapping[str, str], keys: Mapping[str, str], timeout: float) -> None:
+        self._headers, self._keys, self._timeout = dict(headers), dict(keys), timeout
+        self._session: ClientSession | None = None
+
+    async def send(self, outgoing: Outgoing) -> Any:
+        """The JSON of the reply; raises TargetFailure, whose message holds no secret."""
+        outcome = await self._exchange(outgoing)
+        if isinstance(outcome, Failure):
+            raise TargetFailure(failures.clean(outcome, self._keys.values()))
+        return outcome
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _exchange(self, outgoing: Outgoing) -> Any:
+        """Failures are returned: an exception raised from here would carry the request along."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._follow(outgoing)
+        except Exception as error:
+            return failures.from_exception(error)
+
+    async def _follow(self, outgoing: Outgoing) -> Any:
+        for _ in range(_REDIRECTS + 1):
+            async with self._open().request(
+                outgoing.method,
+                outgoing.url,
+                data=outgoing.form or None,
+                json=outgoing.json,
+                params=outgoing.query,
+                allow_redirects=False,
+            ) as response:
+                if response.status not in _MOVED:
+                    return await _read(response, ", ".join(self._keys))
+                following = _redirected(outgoing, response.status, response.headers)
+            if isinstance(following, Failure):
+                return following
+            outgoing = following
+        return Failure(kind="permanent", message=f"more than {_REDIRECTS} redirects")
+
+    def _open(self) -> ClientSession:
+        if self._session is None:
+            from aiohttp import ClientSession, DummyCookieJar
+
+            self._session = ClientSession(headers=self._headers, cookie_jar=DummyCookieJar())
+        return self._session
+
+
+def _redirected(outgoing: Outgoing, status: int, headers: Mapping[str, str]) -> Outgoing | Failure:
+    """The request that a redirect asks for; to another host none goes, for it holds the key."""
+    target = urljoin(outgoing.url, headers.get("Location", ""))
+    if urlsplit(target)[:2] != urlsplit(outgoing.url)[:2]:
+        message = "the service redirects to another host, where no request is sent"
+        return Failure(kind="permanent", message=message, status=status)
+    if status in _METHOD_KEPT:
+        return Outgoing(outgoing.method, target, outgoing.form, outgoing.json)
+    return Outgoing("GET", target)
+
+
+async def _read(response: ClientResponse, variables: str) -> Any:
+    """The JSON of a reply, or the Failure that it is; `variables` hold the keys that were sent."""
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > _LARGEST:
+            return failures.malformed(f"the reply is longer than {_LARGEST} bytes")
+    text = body.decode("utf-8", "replace")
+    if response.status >= 300:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return failures.from_status(response.status, headers, text, variables or _NO_KEY)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        start = text[:200].strip()
+        return failures.malformed(f"status {response.status} with no JSON: {start or 'nothing'}")
