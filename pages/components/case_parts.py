@@ -18,11 +18,12 @@ from pages.components.state import CaseLink
 from pages.components.text import escape
 
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
-_SQL = frozenset({"sql", "schema", "data", "query", "ddl", "source_sql", "target_sql"})
+_SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
 
 #: What comes first in a question: where it runs, what there is, what is asked.
+_FIRST = ("source_dialect", "target_dialect", "dialect", "engine", "description")
 _ORDER = {
-    name: number for number, name in enumerate(("dialect", "engine", "schema", "data", "sql"))
+    name: number for number, name in enumerate((*_FIRST, "source_schema", "schema", "data", "sql"))
 }
 
 

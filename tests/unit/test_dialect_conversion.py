@@ -148,6 +148,13 @@ def test_cases_without_a_reference_are_parsed_and_left_open(
     assert (verdict.outcome, verdict.reason) == ("not_executed", "no_reference")
 
 
+def test_by_the_published_rule_nothing_is_decided_without_a_panel(tmp_path: Path) -> None:
+    made = DialectConversion({"mode": "scale"})
+    verdict = rule(made, samples_of(tmp_path, CASE)[0], CASE["reference"])
+    made.close()
+    assert (verdict.outcome, verdict.score, verdict.reason) == ("not_executed", None, "no_panel")
+
+
 def test_the_question_names_both_sides_and_no_reference(
     benchmark: DialectConversion, tmp_path: Path
 ) -> None:

@@ -21,6 +21,13 @@ from evalcore.records import (
 from evalcore.sqlkit import features, syntax
 from evalcore.sqlkit.equivalence.records import Question
 
+_NO_PANEL = Ruling(
+    outcome="not_executed",
+    evidence_kind="judged",
+    reason="no_panel",
+    note="By the published rule a panel decides alone, and no panel was asked.",
+)
+
 
 class DialectConversion(ExecutedBenchmark):
     """Option `mode`: `verified` (default) or `scale`, where judges alone decide."""
@@ -52,7 +59,8 @@ class DialectConversion(ExecutedBenchmark):
         found = read_sql(episode.answer)
         if found.kind == "none":
             return nothing_found(sample, episode, self.card.metric(sample.metric).evidence)
-        ruling = await self._rule(sample, found.sql)
+        scale = self.options["mode"] == "scale"
+        ruling = _NO_PANEL if scale else await self._rule(sample, found.sql)
         return ruled(sample, episode, found.kind, ruling)
 
     async def _rule(self, sample: Sample, sql: str) -> Ruling:
