@@ -88,15 +88,23 @@ def _check(name: str, settings: Settings) -> DatasetReport:
 
 
 def _card_for(name: str, settings: Settings) -> BenchmarkCard:
-    """The benchmark of a dataset: by its name, else by the metrics that its files are named for."""
+    """The benchmark of a dataset: by its name or its folder's, else by the names of its files.
+
+    Benchmarks share names of metrics, so that the one with most of them is meant.
+    """
     cards = catalog.benchmark_cards()
     for card in cards.values():
         if card.dataset == name:
             return card
     place = Path(name)
     stems = {place.stem} if place.is_file() else {path.stem for path in place.glob("*.jsonl")}
-    for card in cards.values():
-        if stems & {metric.key for metric in card.metrics}:
-            return card
+
+    def fit(card: BenchmarkCard) -> tuple[bool, int]:
+        common = stems & {metric.key for metric in card.metrics}
+        return bool(common) and card.dataset in place.resolve().parts, len(common)
+
+    best = max(cards.values(), key=fit)
+    if fit(best)[1]:
+        return best
     known = ", ".join(card.dataset for card in cards.values())
     raise UsageError(f"{name!r} is no dataset of a known benchmark; bundled: {known}")

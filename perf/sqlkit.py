@@ -1,0 +1,86 @@
+"""How long a decided answer takes on each engine, warm: the bundled conversions, decided again.
+
+`python -m perf.sqlkit [--cases N]` takes N cases per engine from `datasets/dialect_conversion`,
+prepares their databases, then decides every reference, variant and counterexample. It prints, per
+engine: version, answers, the median and the 95th percentile in milliseconds, the median of those
+that were compared on every database because none told them apart, and the median as a ratio to
+parsing the same answer once with sqlglot in the same run. The last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections import defaultdict
+
+import sqlglot
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion, question_of
+from evalcore.errors import EvalboardError
+from evalcore.records import Sample
+from evalcore.settings import ROOT
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=8)
+    given = parser.parse_args()
+    benchmark = DialectConversion({"mode": "verified"})
+    samples = benchmark.load_dataset(
+        DatasetSource(path=str(ROOT / "datasets" / "dialect_conversion"))
+    )
+    by_engine: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        by_engine[sample.reference["engine"]].append(sample)
+    found = {}
+    for engine, group in sorted(by_engine.items()):
+        try:
+            found[engine] = measure(benchmark, group[: given.cases])
+        except EvalboardError as error:
+            print(f"{engine}: not measured: {error}")
+            continue
+        print(f"{engine} {benchmark.engines.versions()[engine]}: {found[engine]}")
+    benchmark.close()
+    print(json.dumps(found))
+
+
+def measure(benchmark: DialectConversion, samples: list[Sample]) -> dict[str, float]:
+    """Milliseconds per decided answer, after the databases were prepared and used once."""
+    times, parsing, whole, databases = [], [], [], []
+    for sample in samples:
+        question = question_of(sample)
+        benchmark.decider.decide(question, question.reference)
+        answers = (*sample.meta["variants"], *sample.meta["counterexamples"])
+        for answer in answers:
+            start = time.perf_counter()
+            decision = benchmark.decider.decide(question, answer)
+            times.append(1000 * (time.perf_counter() - start))
+            if decision.status == "equivalent":  # compared on every database
+                whole.append(times[-1])
+                databases.append(decision.databases)
+            parsing.append(1000 * _parse(answer, question.engine))
+    median = statistics.median(times)
+    return {
+        "answers": len(times),
+        "median_ms": round(median, 1),
+        "median_ms_if_equivalent": round(statistics.median(whole), 1),
+        "databases_if_equivalent": statistics.median(databases),
+        "p95_ms": round(statistics.quantiles(times, n=20)[-1], 1),
+        "times_a_parse": round(median / statistics.median(parsing), 1),
+    }
+
+
+def _parse(sql: str, dialect: str) -> float:
+    start = time.perf_counter()
+    try:
+        sqlglot.parse(sql, read=dialect)
+    except sqlglot.errors.SqlglotError:
+        return time.perf_counter() - start
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
