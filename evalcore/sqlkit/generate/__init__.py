@@ -1,8 +1,9 @@
 """Generated databases on which two statements that differ should show it.
 
 `hints` reads constants, joins and limits out of statements, `values` turns them into cells that
-satisfy, miss by one or nearly match, `profiles` says what kinds of databases there are, `build`
-fills the tables of one, `render` writes it as INSERTs, `shrink` makes a counterexample small.
+satisfy, miss by one or nearly match, `domains` lets joined columns share them, `profiles` says what
+kinds of databases there are, `fill` fills a table and `build` a database, `render` writes it as
+INSERTs, `shrink` makes a counterexample small.
 """
 
 from evalcore.sqlkit.generate.build import databases, scaled
