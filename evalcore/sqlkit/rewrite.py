@@ -49,7 +49,8 @@ def tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
     that of ROW_NUMBER and its kin by the columns of their SELECT.
 
     Where both give what the query gives, ties decide nothing in it. Empty for a query that orders
-    nothing, and for one that does not parse.
+    nothing, and for one that does not parse. Where the query takes ties in (WITH TIES), its own
+    order is left as it is: a total one would cut them off.
     """
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
@@ -57,7 +58,7 @@ def tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
         return ()
     if not isinstance(tree, exp.Query):
         return ()
-    ordered = tree.args.get("order") is not None
+    ordered = tree.args.get("order") is not None and not _takes_ties_in(tree)
     if not ordered and tree.find(*_RANKING) is None:
         return ()
     variants = []
@@ -71,6 +72,11 @@ def tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
             )
         variants.append(variant.sql(dialect=dialect))
     return tuple(variants)
+
+
+def _takes_ties_in(tree: exp.Query) -> bool:
+    options = tree.args["limit"].args.get("limit_options") if tree.args.get("limit") else None
+    return options is not None and bool(options.args.get("with_ties"))
 
 
 _RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)

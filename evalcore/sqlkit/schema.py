@@ -256,6 +256,11 @@ def _type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ..
     return kind, sizes, ()
 
 
+def kind_of_type(declared: exp.DataType | None) -> Kind:
+    """The kind of a type as DDL and CAST write it; text where it is unknown."""
+    return _type(declared)[0]
+
+
 def _constraints_of_column(
     item: exp.ColumnDef,
     dialect: str,

@@ -28,18 +28,20 @@ class Meter:
 
     def __init__(self, open_engine: Callable[[str], Engine]) -> None:
         self._open = open_engine
-        self._known: dict[tuple[Question, str], Work] = {}
+        self._known: dict[tuple[Question, str, tuple[str, ...]], Work] = {}
 
-    def of(self, question: Question, sql: str) -> Work:
+    def of(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
+        """The work of `sql` once the statements `indexes` have run too."""
         engine = self._open(question.engine)
-        return engine.measure(large_setup(question), sql)
+        return engine.measure((*large_setup(question), *indexes), sql)
 
     def of_reference(self, question: Question) -> Work:
         """The work of the statement that answers are held against."""
         return self.of_known(question, question.reference)
 
-    def of_known(self, question: Question, sql: str) -> Work:
+    def of_known(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
         """As `of`, remembered: for statements of the case itself."""
-        if (question, sql) not in self._known:
-            self._known[question, sql] = self.of(question, sql)
-        return self._known[question, sql]
+        key = (question, sql, indexes)
+        if key not in self._known:
+            self._known[key] = self.of(question, sql, indexes)
+        return self._known[key]

@@ -129,6 +129,7 @@ def _ordered(
     """Whether the order of rows is the reference's own on this database; None if even the rows
     depend on ties or on how they happen to lie."""
     setup = setup_of(question, schema, rows) if rows is not None else ()
+    again = None
     if rows is not None:
         twin = twin_of(question, schema, rows)
         again = observe(engine, twin, question, question.reference)
@@ -137,8 +138,9 @@ def _ordered(
     wanted = question.ordered
     if wanted is None:
         wanted = orders_rows(question.reference, question.engine)
-    if rows is None:
+    if again is None:
         return wanted
+    wanted = wanted and difference(seen, again, ordered=True) is None
     width = len(table.columns) if (table := seen.tables.get("")) else 0
     broken = [
         tried

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.hints import Constant, Hints
+from evalcore.sqlkit.generate.spans import around_span, parts_of_dates, span_of
 from evalcore.sqlkit.schema import Column
 
 Cell = Any
@@ -97,6 +98,10 @@ def _around(constant: Constant, kind: str) -> tuple[Sequence[Cell], Sequence[Cel
         return (), ()  # NULLs come by the share of the profile
     if constant.operator == "like":
         return _like(str(constant.value)) if kind == "text" else ((), ())
+    if kind in ("date", "timestamp") and (span := span_of(constant.value)) is not None:
+        return around_span(span, constant.operator, kind)
+    if kind in ("date", "timestamp") and isinstance(constant.value, int):
+        return parts_of_dates(constant.value, kind)
     centre = _as_kind(constant.value, kind)
     if centre is None:
         return (), ()
@@ -208,11 +213,8 @@ def _as_number(value: Any, whole: bool) -> int | float | None:
 
 
 def _as_moment(value: Any, kind: str) -> str | None:
-    """A date or time from an ISO text, its beginning, or the number of a year."""
-    text = f"{value}-07-01" if isinstance(value, int) and 1900 <= value <= 2100 else str(value)
-    text = text.replace("/", "-")
-    if re.fullmatch(r"\d{4}-\d\d?", text):
-        text += "-15"
+    """A date or time from an ISO text."""
+    text = str(value).replace("/", "-")
     text = re.sub(r"-(\d)(?=\D|$)", r"-0\1", text)
     try:
         moment = datetime.fromisoformat(text)

@@ -1,0 +1,219 @@
+"""Finding index advice in what a model really wrote.
+
+The answer is one or more CREATE INDEX statements (in MySQL also ALTER TABLE ... ADD INDEX), or a
+sentence, English or Chinese, that no index is needed or that none can help. `strict` means that it
+is nothing else; statements among prose, in fences or in JSON, and sentences with reasons are
+`lenient`. Statements go before sentences, since reasons are often added to them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from evalcore.records import Record
+from evalcore.sqlkit.index_advice.statement import AdvisedIndex, Unreadable, read_index
+
+Says = Literal["create", "none", "cannot", "nothing"]
+
+_LIMIT = 100_000  # characters searched
+_MOST_STATEMENTS = 24  # read of one answer
+_MOST_BODY = 4_000  # characters of a list of columns
+
+_NAME = r"""(?:`[^`\n]{1,128}`|"[^"\n]{1,128}"|\[[^\]\n]{1,128}\]|[\w$]{1,128})"""
+_QUALIFIED = rf"{_NAME}(?:\s*\.\s*{_NAME}){{0,2}}"
+_KIND = r"(?P<unique>UNIQUE\s+)?(?P<kind>FULLTEXT\s+|SPATIAL\s+)?"
+_BEGIN = re.compile(
+    r"\bCREATE\s+(?:UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+)*INDEX\b"
+    rf"|\bALTER\s+TABLE\s+{_QUALIFIED}\s+ADD\s+(?:UNIQUE|FULLTEXT|SPATIAL|INDEX|KEY)\b",
+    re.IGNORECASE,
+)
+_CREATE = re.compile(
+    rf"""CREATE\s+{_KIND}INDEX\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?
+        (?:(?!ON\b){_QUALIFIED}\s+)?(?:USING\s+(?P<before>\w+)\s+)?
+        ON\s+(?:ONLY\s+)?(?P<table>{_QUALIFIED})\s*(?:USING\s+(?P<method>\w+)\s*)?(?=\()""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ALTER = re.compile(rf"ALTER\s+TABLE\s+(?P<table>{_QUALIFIED})\s+", re.IGNORECASE)
+_ADD = re.compile(
+    rf"""\s*,?\s*ADD\s+{_KIND}(?:INDEX|KEY)?\s*(?:(?!USING\b){_NAME}\s*)?
+        (?:USING\s+(?P<method>\w+)\s*)?(?=\()""",
+    re.IGNORECASE | re.VERBOSE,
+)
+#: What may follow the columns: only INCLUDE and WHERE are about what the index can do.
+_TAIL = re.compile(
+    r"""\s*(?: (?P<include>INCLUDE\s*(?=\()) | (?P<where>WHERE\b) | USING\s+(?P<method>\w+)
+        | WITH\s*\([^)]{0,500}\) | TABLESPACE\s+\w+ | NULLS\s+(?:NOT\s+)?DISTINCT
+        | COMMENT\s*=?\s*'[^'\n]{0,500}' | (?:ALGORITHM|LOCK|KEY_BLOCK_SIZE)\s*=?\s*\w+
+        | (?:NOT\s+)?(?:IN)?VISIBLE\b | ONLINE\b | LOGGING\b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_WHERE_END = re.compile(r";|\n\s*\n|```|\n\s*(?=CREATE\b|ALTER\b|Reason\b)|$", re.IGNORECASE)
+#: What stands before a statement that is meant as one, unlike a mention within a sentence.
+_PLACE = re.compile(r"""(?:\A|[\n;:：；。`"])[ \t>*\-+\d.)]*\Z""")
+_FILLING = re.compile(r"[\s;]*")
+
+_NEW = r"(?:(?:new|additional|further|more|extra|other|another|such|a|an|any)\s+)*"
+_NONE = re.compile(
+    rf"""\bno\s+{_NEW}ind(?:ex|exes|ices)\s+(?:is|are)\s+(?:needed|necessary|required)
+      | \bno\s+{_NEW}ind(?:ex|exes|ices)\s+needs?\s+to\s+be | \bno\s+performance\s+(?:issue|problem)
+      | \bind(?:ex|exes|ices)\s+(?:is|are)\s+not\s+(?:needed|necessary|required)
+      | \bno\s+need\s+(?:to\s+(?:create|add|build)|for)\s+{_NEW}ind
+      | \b(?:do|does)(?:\s+not|n't|n’t)\s+(?:need|require)\s+{_NEW}ind
+      | \b(?:not|un)\s*necessary\s+to\s+(?:create|add|build)\s+{_NEW}ind
+      | \balready\s+(?:optimal|sufficiently\s+indexed)
+      | (?:无需|不需要|没有必要|不必|无须)(?:再|额外|另外|新)*
+            (?:创建|新建|新增|添加|增加|建立|建)?[^，。；\n]{{0,12}}索引
+      | 性能(?:已经|已)?满足要求 | 无(?:SQL)?性能问题 | 没有性能问题 | 无索引建议""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CANNOT = re.compile(
+    rf"""\bno\s+{_NEW}(?:useful\s+)?ind(?:ex|exes|ices)\s+(?:can|could|will|would)\s+
+            (?:help|speed|improve|serve|solve)
+      | \b(?:unable|not\s+able|impossible)\s+to\s+(?:solve|improve|optimi[sz]e|speed|fix|resolve)
+            [^.\n]{{0,60}}?\bind
+      | \b(?:cannot|can\s+not|can't|can’t)\s+be\s+(?:solved|improved|optimi[sz]ed|fixed|resolved)
+            [^.\n]{{0,40}}?\bind
+      | \b{_NEW}ind(?:ex|exes|ices)\s+(?:cannot|can\s+not|can't|can’t|won't|won’t|wouldn't
+            |wouldn’t|will\s+not|would\s+not|does\s+not|do\s+not)\s+(?:help|solve|improve)
+      | (?:无法|不能|难以)(?:通过|用|利用|依靠|走)[^，。；\n]{{0,16}}索引
+      | 索引(?:无法|不能|没有)(?:帮助|解决|优化|改善)
+      | (?:没有|无)(?:任何)?索引(?:能|可以)(?:帮|解决|改善|优化) | 不建议通过(?:创建)?索引""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SENTENCES = {"none": "no index is needed", "cannot": "no index can help"}
+
+
+class Advice(Record, frozen=True):
+    """What an answer says: create `indexes`, none is needed, none can help, or nothing of it.
+
+    `problem` tells what cannot be read of a statement; then nothing is to be executed.
+    """
+
+    says: Says
+    form: Literal["strict", "lenient", "none"]
+    indexes: tuple[AdvisedIndex, ...] = ()
+    problem: str = ""
+
+
+class _Reader:
+    """Walks over one answer, and keeps what it has read and how far."""
+
+    def __init__(self, text: str, dialect: str) -> None:
+        self.text, self.dialect = text, dialect
+        self.indexes: list[AdvisedIndex] = []
+        self.rest = ""
+        self.end = 0
+
+    def read(self, starts: list[int]) -> None:
+        """Raises Unreadable naming what cannot be read."""
+        for start in starts[:_MOST_STATEMENTS]:
+            if start < self.end:
+                continue
+            self.rest += self.text[self.end : start]
+            self.end = start
+            self._statement(start)
+        self.rest += self.text[self.end :]
+
+    def _statement(self, start: int) -> None:
+        found = _CREATE.match(self.text, start)
+        if found:
+            self._columns(found, found["table"], found["before"] or "")
+            return
+        altered = _ALTER.match(self.text, start)
+        if altered is None:
+            raise Unreadable(f"no table or no columns: {self.text[start : start + 80]!r}")
+        self.end = altered.end()
+        while added := _ADD.match(self.text, self.end):
+            self._columns(added, altered["table"], "")
+        if self.end == altered.end():
+            raise Unreadable(f"no columns: {self.text[start : start + 80]!r}")
+
+    def _columns(self, head: re.Match[str], table: str, method: str) -> None:
+        keys, self.end = _listed(self.text, head.end())
+        include: list[str] = []
+        where, method = "", method or head["method"] or ""
+        while tail := _TAIL.match(self.text, self.end):
+            self.end = tail.end()
+            method = method or tail["method"] or ""
+            if tail["include"]:
+                include, self.end = _listed(self.text, self.end)
+            elif tail["where"]:
+                stop = _WHERE_END.search(self.text, self.end)
+                until = stop.start() if stop else len(self.text)
+                where, self.end = self.text[self.end : until], until
+        index = read_index(
+            table,
+            keys,
+            self.dialect,
+            include=include,
+            where=where,
+            unique=bool(head["unique"]),
+            method=method,
+            kind=(head["kind"] or "").strip(),
+        )
+        if index not in self.indexes:
+            self.indexes.append(index)
+
+
+def read_advice(text: str, dialect: str) -> Advice:
+    """The advice of an answer, without its reasoning; `dialect` is that of the statements."""
+    text = text[-_LIMIT:]
+    starts = [found.start() for found in _BEGIN.finditer(text)]
+    meant = [at for at in starts if _PLACE.search(text[max(0, at - 40) : at])]
+    sentence = _sentence(text)
+    if not meant and sentence is not None:
+        return sentence
+    if not starts:
+        return Advice(says="nothing", form="none")
+    reader = _Reader(text, dialect)
+    try:
+        reader.read(meant or starts)
+    except Unreadable as error:
+        return Advice(says="create", form="lenient", problem=str(error))
+    strict = _FILLING.fullmatch(reader.rest) is not None
+    return Advice(
+        says="create", form="strict" if strict else "lenient", indexes=tuple(reader.indexes)
+    )
+
+
+def _sentence(text: str) -> Advice | None:
+    """What is said first, as reasons follow."""
+    found: list[tuple[int, Says]] = []
+    for says, pattern in (("none", _NONE), ("cannot", _CANNOT)):
+        if match := pattern.search(text):
+            found.append((match.start(), says))  # type: ignore[arg-type]
+    if not found:
+        return None
+    says = min(found)[1]
+    strict = text.strip().rstrip(".").casefold() == _SENTENCES[says]
+    return Advice(says=says, form="strict" if strict else "lenient")
+
+
+def _listed(text: str, at: int) -> tuple[list[str], int]:
+    """The items of a list in parentheses that begins at `at`, and where it ends."""
+    items, begin, depth = [], at + 1, 0
+    for place, character in _outside_quotes(text, at):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        if depth == 0 or (character == "," and depth == 1):
+            items.append(text[begin:place])
+            begin = place + 1
+        if depth == 0:
+            return items, place + 1
+    raise Unreadable(f"a list that does not end: {text[at : at + 80]!r}")
+
+
+def _outside_quotes(text: str, at: int) -> Iterator[tuple[int, str]]:
+    quote = ""
+    for place in range(at, min(len(text), at + _MOST_BODY)):
+        character = text[place]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"`":
+            quote = character
+        else:
+            yield place, character

@@ -1,0 +1,12 @@
+"""Which known rewrite leads from one query to another, told from their parse trees.
+
+`reading` makes two texts comparable, `conditions`, `kinds` and `counts` say what is in a query,
+`detectors` holds the closed list of rewrites, `same` tells that nothing was rewritten at all, and
+`rationale` finds the detector for a rule that is stated in words.
+"""
+
+from evalcore.sqlkit.rewrite_rules.detectors import DETECTORS, holds
+from evalcore.sqlkit.rewrite_rules.rationale import detector_for
+from evalcore.sqlkit.rewrite_rules.same import same_statement
+
+__all__ = ["DETECTORS", "detector_for", "holds", "same_statement"]

@@ -1,0 +1,135 @@
+"""How often an equivalent answer is called different: other spellings of the bundled references.
+
+    python -m perf.false_different [--dataset D] [--engine E] [--case C] [--limit N] [--json]
+
+Each reference is paired with the case's own variants and with what `perf.equivalents` makes of it;
+no pair has the same text. Printed are the pairs and the verdicts by kind and by engine, then every
+pair called different with its counterexample, for a person to read: either the decision is false,
+or the pair was none. A spelling that the engine refuses is no pair. `--limit` takes a sample of so
+many spellings a case, always the same (0: all of them).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import sqlglot
+
+from evalcore.records import Record
+from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.mutants import normal_form
+from perf.equivalents import Spelling, spellings
+from perf.questions import DATASETS, Asked, asked, each_case, sampled
+
+LIMIT = 6
+
+
+class Pair(Record, frozen=True):
+    """A reference's other spelling and what was decided; `counterexample` as JSON or None."""
+
+    case: str
+    engine: str
+    kind: str
+    sql: str
+    status: str
+    note: str = ""
+    counterexample: Any = None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--dataset", choices=DATASETS, default="dialect_conversion")
+    parser.add_argument("--engine", default="")
+    parser.add_argument("--case", default="")
+    parser.add_argument("--limit", type=int, default=LIMIT)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    cases = asked(given.dataset, engine=given.engine, case=given.case)
+    found = list(pairs(cases, given.limit))
+    if given.json:
+        print(json.dumps([msgspec.to_builtins(one) for one in found], ensure_ascii=False))
+    else:
+        print("\n".join(report(found)))
+
+
+def pairs(cases: Iterable[Asked], limit: int, processes: int = 0) -> Iterator[Pair]:
+    """Every pair with its verdict; the variants are always among them."""
+    return each_case(partial(_try_case, limit=limit), cases, processes)
+
+
+def _try_case(decider: Decider, one: Asked, *, limit: int) -> list[Pair]:
+    return [_decided(decider, one, spelling) for spelling in spellings_of(one, limit)]
+
+
+def spellings_of(one: Asked, limit: int) -> list[Spelling]:
+    """The variants of a case that are not its reference, and a sample of its other spellings."""
+    reference, engine = one.question.reference, one.engine
+    plain = _plain(reference, engine)
+    made = [Spelling("variant", sql) for sql in one.variants if _plain(sql, engine) != plain]
+    try:
+        made += sampled(spellings(reference, engine), limit, one.case)
+    except sqlglot.errors.SqlglotError:
+        return made  # a procedure: it has its variants only
+    return made
+
+
+def _plain(sql: str, dialect: str) -> str:
+    try:
+        return normal_form(sql, dialect)
+    except sqlglot.errors.SqlglotError:
+        return " ".join(sql.split())
+
+
+def _decided(decider: Decider, one: Asked, spelling: Spelling) -> Pair:
+    found = decider.decide(one.question, spelling.sql)
+    example = found.counterexample
+    return Pair(
+        case=one.case,
+        engine=one.engine,
+        kind=spelling.kind,
+        sql=spelling.sql,
+        status=found.status,
+        note=example.message or example.reason if example else found.message,
+        counterexample=msgspec.to_builtins(example) if example else None,
+    )
+
+
+def rate(found: Iterable[Pair]) -> float:
+    """The share called different among the pairs that were decided; 0 where there are none."""
+    count = Counter(one.status for one in found)
+    decided = count["different"] + count["equivalent"]
+    return count["different"] / decided if decided else 0.0
+
+
+def report(found: Sequence[Pair]) -> Iterator[str]:
+    """The lines that are printed."""
+    yield f"{'':24}{'pairs':>7}{'different':>11}{'undecided':>11}{'refused':>9}{'rate':>8}"
+    for key in ("kind", "engine"):
+        for name in sorted({getattr(one, key) for one in found}):
+            yield _line(name, [one for one in found if getattr(one, key) == name])
+    yield _line("all", found)
+    for one in found:
+        if one.status != "equivalent":
+            text = " ".join(one.sql.split())
+            yield f"{one.status} {one.case} {one.engine} {one.kind}: {one.note} {text}"
+            if one.counterexample is not None:
+                yield json.dumps(one.counterexample, ensure_ascii=False)
+
+
+def _line(name: str, found: Sequence[Pair]) -> str:
+    count = Counter(one.status for one in found)
+    decided = count["different"] + count["equivalent"]
+    return (
+        f"{name:24}{decided:>7}{count['different']:>11}{count['undecided']:>11}"
+        f"{count['error']:>9}{rate(found):>8.1%}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""How many wrong answers the generated databases tell apart: mutants of the bundled references.
+
+    python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--limit N] [--json]
+
+Each reference is changed in one place (`evalcore.sqlkit.mutants`) and the change decided like an
+answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that no
+database lets run is *invalid* and no mutant. `perf/equivalent_mutants.jsonl` lists those that a
+person read and holds equivalent to the reference, each with the reason; a mutant that survives and
+is not listed counts as alive. Printed are, by operator and by engine, the rate over all valid
+mutants and the rate over those not held equivalent, then every mutant alive. `--limit` takes a
+sample of so many mutants a case, always the same (0: all of them).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import sqlglot
+
+from evalcore.records import Record
+from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.mutants import Mutant, mutants, normal_form
+from perf.questions import DATASETS, Asked, asked, each_case, sampled
+
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.jsonl")
+LIMIT = 12
+_FATES = {"different": "killed", "equivalent": "alive", "error": "invalid"}
+
+
+class Tried(Record, frozen=True):
+    """A mutant and its fate: killed, alive, held_equivalent, undecided or invalid.
+
+    A reference whose normal form is not decided equivalent has no mutants but one line of kind
+    "unmutated" that tells why.
+    """
+
+    case: str
+    engine: str
+    kind: str
+    sql: str
+    fate: str
+    note: str = ""
+
+
+class Held(Record, frozen=True):
+    """A line of the list of mutants held equivalent; `sql` is the mutant as printed."""
+
+    case: str
+    kind: str
+    sql: str
+    reason: str
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--dataset", choices=DATASETS, default="dialect_conversion")
+    parser.add_argument("--engine", default="")
+    parser.add_argument("--case", default="")
+    parser.add_argument("--limit", type=int, default=LIMIT)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    cases = asked(given.dataset, engine=given.engine, case=given.case)
+    tried = list(fates(cases, given.limit))
+    if given.json:
+        print(json.dumps([msgspec.to_builtins(one) for one in tried], ensure_ascii=False))
+    else:
+        print("\n".join(report(tried)))
+
+
+def fates(cases: Iterable[Asked], limit: int, processes: int = 0) -> Iterator[Tried]:
+    """Every mutant with its fate; the list of those held equivalent is applied."""
+    held = {(line.case, line.sql) for line in held_equivalent()}
+    for one in each_case(partial(_try_case, limit=limit), cases, processes):
+        listed = one.fate == "alive" and (one.case, one.sql) in held
+        yield msgspec.structs.replace(one, fate="held_equivalent") if listed else one
+
+
+def held_equivalent() -> tuple[Held, ...]:
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    return tuple(msgspec.json.decode(line, type=Held) for line in lines)
+
+
+def _try_case(decider: Decider, one: Asked, *, limit: int) -> list[Tried]:
+    question = one.question
+    try:
+        plain = normal_form(question.reference, question.engine)
+    except sqlglot.errors.SqlglotError:
+        return [_unmutated(one, "the parser does not read the reference")]
+    found = decider.decide(question, plain)
+    if found.status != "equivalent":
+        return [_unmutated(one, f"its normal form is {found.status}: {found.message}")]
+    return [
+        _fate(decider, one, mutant)
+        for mutant in sampled(mutants(question.reference, question.engine), limit, one.case)
+    ]
+
+
+def _unmutated(one: Asked, note: str) -> Tried:
+    return Tried(one.case, one.engine, "unmutated", one.question.reference, "undecided", note)
+
+
+def _fate(decider: Decider, one: Asked, mutant: Mutant) -> Tried:
+    found = decider.decide(one.question, mutant.sql)
+    fate = _FATES.get(found.status, "undecided")
+    note = found.cause or found.message
+    if found.counterexample is not None:
+        note = f"{found.counterexample.reason} ({found.counterexample.profile})"
+    return Tried(one.case, one.engine, mutant.kind, mutant.sql, fate, note)
+
+
+def rate(tried: Iterable[Tried]) -> float:
+    """The share of the mutants not held equivalent that were killed; 1 where there are none."""
+    count = Counter(one.fate for one in tried)
+    told = count["killed"] + count["alive"]
+    return count["killed"] / told if told else 1.0
+
+
+def report(tried: Sequence[Tried]) -> Iterator[str]:
+    """The lines that are printed."""
+    made = [one for one in tried if one.kind != "unmutated"]
+    head = (
+        f"{'':22}{'valid':>7}{'killed':>8}{'held eq.':>10}{'alive':>7}{'undec.':>8}{'invalid':>9}"
+    )
+    yield head + f"{'of all':>9}{'of not eq.':>12}"
+    for key in ("kind", "engine"):
+        for name in sorted({getattr(one, key) for one in made}):
+            yield _line(name, [one for one in made if getattr(one, key) == name])
+    yield _line("all", made)
+    for one in tried:
+        if one.fate in ("alive", "undecided"):
+            text = " ".join(one.sql.split())
+            yield f"{one.fate} {one.case} {one.engine} {one.kind}: {one.note} {text}"
+
+
+def _line(name: str, tried: Sequence[Tried]) -> str:
+    count = Counter(one.fate for one in tried)
+    valid = count["killed"] + count["alive"] + count["held_equivalent"]
+    numbers = (
+        f"{valid:>7}{count['killed']:>8}{count['held_equivalent']:>10}{count['alive']:>7}"
+        f"{count['undecided']:>8}{count['invalid']:>9}"
+    )
+    of_all = count["killed"] / valid if valid else 1.0
+    return f"{name:22}{numbers}{of_all:>9.1%}{rate(tried):>12.1%}"
+
+
+if __name__ == "__main__":
+    main()

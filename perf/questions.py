@@ -1,0 +1,104 @@
+"""The questions of the bundled cases, for scripts that try many answers on them.
+
+`asked` reads them; `each_case` lets processes work on them side by side, each with its own engines.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.dialect_conversion import benchmark as conversion
+from evalcore.benchmarks.dialect_conversion import dataset as conversions
+from evalcore.benchmarks.sql_optimization import assessment
+from evalcore.benchmarks.sql_optimization import dataset as optimizations
+from evalcore.records import Record, Sample
+from evalcore.settings import ROOT
+from evalcore.sqlkit.engines.pool import EnginePool
+from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.equivalence.records import Question
+
+Found = TypeVar("Found")
+DATASETS = ("dialect_conversion", "sql_optimization")
+
+
+class Asked(Record, frozen=True):
+    """A case's question with the answers known to be equivalent to its reference."""
+
+    case: str
+    question: Question
+    variants: tuple[str, ...] = ()
+
+    @property
+    def engine(self) -> str:
+        return self.question.engine
+
+
+def asked(dataset: str, *, engine: str = "", case: str = "") -> tuple[Asked, ...]:
+    """The distinct questions of a bundled dataset, all or those of an engine or a case.
+
+    In `sql_optimization` the original is the reference and the authored rewrite a variant.
+    """
+    read = {"dialect_conversion": _conversions, "sql_optimization": _rewrites}[dataset]
+    found = {one.question: one for one in reversed(list(read()))}
+    return tuple(
+        one
+        for one in sorted(found.values(), key=lambda one: one.case)
+        if engine in ("", one.engine) and case in ("", one.case)
+    )
+
+
+def _conversions() -> Iterator[Asked]:
+    for sample in _samples("dialect_conversion", conversions.load):
+        question = conversion.question_of(sample)
+        yield Asked(sample.id, question, tuple(sample.meta["variants"]))
+
+
+def _rewrites() -> Iterator[Asked]:
+    for sample in _samples("sql_optimization/rewrite.jsonl", optimizations.load):
+        if sample.metric == "logical_equivalence" and sample.reference["reference"]:
+            variants = (sample.reference["reference"], *sample.meta["variants"])
+            yield Asked(sample.id, assessment.question_of(sample), variants)
+
+
+def _samples(path: str, load: Callable[[DatasetSource], list[Sample]]) -> list[Sample]:
+    return load(DatasetSource(path=str(ROOT / "datasets" / path)))
+
+
+def sampled(made: Sequence[Found], limit: int, seed: str) -> list[Found]:
+    """So many of them, the same for the same seed, in their order; all where `limit` is 0."""
+    if limit <= 0 or len(made) <= limit:
+        return list(made)
+    chosen = random.Random(seed).sample(range(len(made)), limit)
+    return [made[place] for place in sorted(chosen)]
+
+
+def each_case(
+    work: Callable[[Decider, Asked], list[Found]], cases: Iterable[Asked], processes: int = 0
+) -> Iterator[Found]:
+    """What `work` finds for every case, in the order of the cases; on all cores by default."""
+    workers = processes or os.cpu_count() or 1
+    if workers == 1:
+        with EnginePool() as engines:
+            for one in cases:
+                yield from work(Decider(engines.get), one)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for found in pool.map(partial(_in_process, work), cases):
+            yield from found
+
+
+def _in_process(work: Callable[[Decider, Asked], list[Any]], one: Asked) -> list[Any]:
+    return work(_decider(), one)
+
+
+@cache
+def _decider() -> Decider:
+    """Engines of a process of the pool; they close with it."""
+    return Decider(EnginePool().get)
