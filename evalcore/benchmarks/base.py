@@ -23,6 +23,7 @@ from evalcore.records import (
     Outcome,
     Record,
     Sample,
+    Usage,
     Verdict,
 )
 
@@ -57,6 +58,15 @@ class Context(Protocol):
 
     @property
     def seed(self) -> int: ...
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The panel for this sample, as specs of targets; empty where nobody is to judge."""
+        ...
+
+    def price(self, role: str, usage: Usage) -> float | None:
+        """USD for one completion of the model in that role, None where unknown."""
+        ...
 
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
         """One completion from the target (or from a judge or simulated user, by `role`).
@@ -122,6 +132,10 @@ class Benchmark(ABC):
             messages=(*prompt, reply),
             finish_reason=completion.finish_reason,
         )
+
+    def may_be_judged(self, sample: Sample) -> bool:
+        """Whether a panel may be asked about answers to this sample; never, by default."""
+        return False
 
     def request_input(self, sample: Sample) -> dict[str, Any]:
         """The structured input that applications and baselines answer from; never a reference."""

@@ -1,0 +1,123 @@
+"""Reading the `votes` of a prediction: what judges said elsewhere, in the forms people keep it in.
+
+A vote is true or false, "yes" or "no", the reply of a judge as text (read by the published rule)
+or, for rules, a list of ids. It may stand in an object with `judge`, `run` and `reason`: under
+`vote`, `answer` or `rules` as it was counted, under `reply` or `text` as it was written. Where both
+stand, the counted one holds. null, "abstain" and "failed" are votes not cast. A list of votes
+within the list is one run of the panel, and so are the objects with the same `run`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.judges import scale_rule
+from evalcore.judges.scale_rule import Ballot
+
+_WORDS = {"yes": True, "true": True, "no": False, "false": False}
+_SILENT = ("abstain", "failed")
+_COUNTED = ("vote", "answer", "rules", "rule_ids", "matched_rule_ids")
+_WRITTEN = ("reply", "text")
+_ID = r"[\w.:-]{1,40}"
+_PLAIN_ID = re.compile(_ID)
+_IDS = re.compile(rf"{_ID}(?:\s*,\s*{_ID})*")
+_ALLOWED = (
+    'a vote is true or false, "yes" or "no", the reply of a judge as text{rules}, or an object '
+    "with one of these as vote, answer, rules, reply or text, and judge, run, reason if known; a "
+    "list of votes is one run"
+)
+
+
+def read_votes(raw: Any, by_rules: bool) -> tuple[Ballot, ...]:
+    """The ballots in a list of votes; `by_rules`: judges named rules instead of yes or no.
+
+    Raises UsageError naming the entry that cannot be read and what can.
+    """
+    if not isinstance(raw, list | tuple):
+        _refuse("votes", raw, by_rules)
+    if not any(_is_run(entry, by_rules) for entry in raw):
+        return tuple(_entry(e, f"votes[{n}]", "1", by_rules) for n, e in enumerate(raw))
+    ballots: list[Ballot] = []
+    for number, run in enumerate(raw):
+        place = f"votes[{number}]"
+        if not isinstance(run, list | tuple):
+            raise UsageError(f"{place}: is a vote beside runs; put it into a list of its own")
+        ballots += [
+            _entry(e, f"{place}[{n}]", str(number + 1), by_rules) for n, e in enumerate(run)
+        ]
+    return tuple(ballots)
+
+
+def _is_run(entry: Any, by_rules: bool) -> bool:
+    """A list is a run, unless it is the list of ids that one judge named."""
+    return isinstance(entry, list | tuple) and not (by_rules and all(map(_is_id, entry)))
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.lower() not in _WORDS and _PLAIN_ID.fullmatch(value) is not None
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _entry(entry: Any, place: str, run: str, by_rules: bool) -> Ballot:
+    if not isinstance(entry, dict):
+        return msgspec.structs.replace(_vote(entry, place, by_rules), run=run)
+    given = [name for name in (*_COUNTED, *_WRITTEN) if name in entry]
+    if not given:
+        _refuse(place, entry, by_rules)
+    name = next((name for name in given if entry[name] not in (None, "")), given[-1])
+    value = entry[name]
+    if name in _WRITTEN and isinstance(value, str | dict):
+        ballot = _written(value, by_rules)
+    else:
+        ballot = _vote(value, f"{place}.{name}", by_rules)
+    return msgspec.structs.replace(
+        ballot,
+        judge=str(entry.get("judge") or ""),
+        run=run if entry.get("run") is None else str(entry["run"]),
+        reason=str(entry.get("reason") or ""),
+    )
+
+
+def _vote(value: Any, place: str, by_rules: bool) -> Ballot:
+    if value is None:
+        return Ballot()
+    if isinstance(value, bool):
+        return Ballot(yes=value)
+    if isinstance(value, str):
+        return _text(value, by_rules)
+    if by_rules and isinstance(value, list | tuple) and all(map(_is_id, value)):
+        return Ballot(rules=tuple(map(str, value)))
+    if by_rules and isinstance(value, int):
+        return Ballot(rules=(str(value),))
+    _refuse(place, value, by_rules)
+
+
+def _text(text: str, by_rules: bool) -> Ballot:
+    """A word, ids joined by commas or printed as a list, or what a judge wrote."""
+    word = text.strip().lower()
+    if word in _WORDS:
+        return Ballot(yes=_WORDS[word])
+    if word in _SILENT:
+        return Ballot()
+    if by_rules:
+        listed = word.startswith("[") and word.endswith("]")
+        ids = [part.strip(" \t'\"") for part in text.strip().strip("[]").split(",")]
+        if listed or _IDS.fullmatch(text.strip()):
+            return Ballot(rules=tuple(filter(None, ids)))
+    return _written(text, by_rules)
+
+
+def _written(reply: str | dict[str, Any], by_rules: bool) -> Ballot:
+    if by_rules:
+        return Ballot(rules=scale_rule.named_rules(reply))
+    return Ballot(yes=scale_rule.says_yes(reply))
+
+
+def _refuse(place: str, value: Any, by_rules: bool) -> NoReturn:
+    allowed = _ALLOWED.format(rules=", a list of rule ids" if by_rules else "")
+    raise UsageError(f"{place}: {str(value)[:80]!r} is no vote; {allowed}")
