@@ -81,6 +81,28 @@ class TargetKindCard(Record, frozen=True):
     examples: tuple[str, ...] = ()
 
 
+class ApplicationCard(Record, frozen=True):
+    """A described HTTP service: what it answers and what it needs.
+
+    `answers` holds (benchmark, metrics) pairs, empty meaning all; `variables` are environment
+    variables; `problem` says why its description cannot be used.
+    """
+
+    key: str
+    title: str
+    about: str = ""
+    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    variables: tuple[str, ...] = ()
+    problem: str = ""
+
+    def takes(self, benchmark: str, metric: str) -> bool:
+        """Whether the service is described to answer cases of a metric."""
+        return any(
+            name in ("", benchmark) and (not metrics or metric in metrics)
+            for name, metrics in self.answers
+        )
+
+
 _BUILTIN = (
     "evalcore.benchmarks.sql_understanding.card:CARD",
     "evalcore.benchmarks.dialect_conversion.card:CARD",
@@ -120,6 +142,18 @@ def endpoints(settings: Settings) -> dict[str, Endpoint]:
     """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
     known: dict[str, Endpoint] = _load("evalcore.targets.endpoints:known")(settings)
     return known
+
+
+def applications(settings: Settings) -> dict[str, ApplicationCard]:
+    """The described services that have a name, by target key."""
+    cards: dict[str, ApplicationCard] = _load("evalcore.targets.application_card:cards")(settings)
+    return cards
+
+
+def application(key: str, settings: Settings) -> ApplicationCard:
+    """What a target key `app:NAME` or `app:FILE` means, its problem included."""
+    card: ApplicationCard = _load("evalcore.targets.application_card:card")(key, settings)
+    return card
 
 
 def local(text: dict[str, str], language: str) -> str:

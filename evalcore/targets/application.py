@@ -2,16 +2,19 @@
 
 One attempt per `generate`: submit, wait where the service works in the background, read the answer.
 Polls are no attempts. An error of the service is a failure and never an answer, and a reply without
-an answer is malformed: the input never stands in for one. Values of secrets live in the session's
-headers alone.
+an answer is malformed: the input never stands in for one. A service that says it has nothing to
+offer is quoted in words (`say`), which is an answer. Values of secrets live in the session's
+headers alone. A run that is stopped while it waits submits the case again when it is resumed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -36,7 +39,8 @@ from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoints import check_address, is_loopback, same_host
 
 _LOST_POLLS = 5  # polls in a row without a reply, after which the task is given up
-_PASSING = frozenset({"retryable", "rate_limited"})
+_PASSING = frozenset({"retryable", "rate_limited", "malformed"})
+_SHORTEST_LOOK = 0.1  # seconds that the last poll is given at least
 _SHORTEST_KEY = 4  # characters; what is shorter is a placeholder
 _REMOVED = "[key removed]"
 
@@ -49,7 +53,7 @@ class Options(Record, frozen=True, forbid_unknown_fields=True):
 
 def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Application:
     """The target of a spec, not yet opened; raises UsageError for a bad description or option."""
-    return Application(spec, load(spec.key), read_options(spec), settings, secrets)
+    return Application(spec, load(spec.key, settings), read_options(spec), settings, secrets)
 
 
 def read_options(spec: TargetSpec) -> Options:
@@ -62,9 +66,9 @@ def read_options(spec: TargetSpec) -> Options:
     return options
 
 
-def missing_variables(spec: TargetSpec, secrets: Secrets) -> tuple[str, ...]:
+def missing_variables(spec: TargetSpec, settings: Settings, secrets: Secrets) -> tuple[str, ...]:
     """The environment variables that a service needs and nobody has set."""
-    described = load(spec.key)
+    described = load(spec.key, settings)
     needed = described.key_variables
     if not read_options(spec).base_url:
         needed = (*described.address_variables, *needed)
@@ -72,7 +76,8 @@ def missing_variables(spec: TargetSpec, secrets: Secrets) -> tuple[str, ...]:
 
 
 class Application:
-    """A service as its description says."""
+    """A service as its description says. `poll_limit` is how many seconds a task is waited for at
+    most, where that is less than the description allows."""
 
     def __init__(
         self,
@@ -84,7 +89,8 @@ class Application:
     ) -> None:
         self.key = spec.key
         self.described = described
-        self._spec, self._options, self._secrets = spec, options, secrets
+        self._options, self._secrets = options, secrets
+        self.poll_limit = math.inf
         self._timeout = described.timeout or settings.request_timeout
         self._wire: Wire | None = None
         self._address = ""
@@ -104,28 +110,36 @@ class Application:
 
     async def open(self, progress: Callable[[str], None]) -> None:
         """Settle address and headers; nothing is sent. Raises UsageError naming what is missing."""
-        missing = missing_variables(self._spec, self._secrets)
+        described = self.described
+        needed = described.key_variables
+        if not self._options.base_url:
+            needed = (*described.address_variables, *needed)
+        known = {name: (self._secrets.get(name) or "").strip() for name in needed}
+        missing = [name for name, value in known.items() if not value]
         if missing:
             raise UsageError(f"{self.key} needs: set {', '.join(missing)}")
-        needed = {*self.described.address_variables, *self.described.key_variables}
-        known = {name: (self._secrets.get(name) or "").strip() for name in needed}
-        self._address = self._settle_address(known)
-        keys = {name: known[name] for name in self.described.key_variables}
+        self._address = self._settle_address()
+        keys = {name: known[name] for name in described.key_variables}
         self._keys = list(keys.values())
-        headers = {name: expanded(text, known) for name, text in self.described.headers.items()}
+        headers = {name: expanded(text, known) for name, text in described.headers.items()}
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
             raise UsageError(f"{self.key}: a variable of its headers holds characters no key has")
         progress(f"requests go to {self._address}")
         self._wire = Wire(headers, keys, self._timeout)
 
-    def _settle_address(self, known: Mapping[str, str]) -> str:
-        """Where requests go. Instead of an address that the description fixes, keys are sent to
-        this machine only: a key belongs to its host."""
-        own = expanded(self.described.base_url, known)
+    def _settle_address(self) -> str:
+        """Where requests go. A key belongs to its host: where the description or the environment
+        names one, an option moves the keys to this machine at most."""
+        described = self.described
+        known = {n: (self._secrets.get(n) or "").strip() for n in described.address_variables}
+        own = expanded(described.base_url, known) if all(known.values()) else ""
         address = (self._options.base_url or own).rstrip("/")
-        check_address(address)
-        bound = self.described.key_variables and not self.described.address_variables
-        if bound and not is_loopback(address) and not same_host(address, own):
+        for place in filter(None, (address, own)):
+            check_address(place)
+        if urlsplit(address).query or urlsplit(address).fragment:
+            raise UsageError(f"{self.key}: its address must end with a path")
+        moved = own and not same_host(address, own) and not is_loopback(address)
+        if moved and described.key_variables:
             raise UsageError(
                 f"{self.key}: its keys go to {own} only; "
                 "for another host write a description of your own"
@@ -167,6 +181,7 @@ class Application:
             "metric": next(iter(branch.metrics), ""),
             "sql": "SELECT id FROM t WHERE id = 1",
             "schema": ["CREATE TABLE t (id INT PRIMARY KEY)"],
+            "source_schema": ["CREATE TABLE t (id INT PRIMARY KEY)"],
             **dict.fromkeys(("explain", "description", "columns_selectivity"), ""),
             **dict.fromkeys(("dialect", "source_dialect", "target_dialect"), "MySQL"),
             **words,
@@ -188,6 +203,16 @@ class Application:
             form={name: values.fill_text(text, told) for name, text in submit.form.items()},
             json=values.fill(submit.json, told),
             query={name: values.fill_text(text, told) for name, text in submit.query.items()},
+            timeout=submit.timeout,
+        )
+
+    def _look(self, poll: Poll, told: Mapping[str, Any]) -> Outgoing:
+        """The request that asks for the state of a task."""
+        return Outgoing(
+            method=poll.method,
+            url=self._address + values.fill_address(poll.url, told),
+            json=values.fill(poll.json, told),
+            query={name: values.fill_text(text, told) for name, text in poll.query.items()},
         )
 
     async def _ask(self, branch: Branch, outgoing: Outgoing) -> Any:
@@ -201,12 +226,14 @@ class Application:
 
     async def _wait(self, branch: Branch, poll: Poll, told: Mapping[str, Any]) -> Any:
         """The reply of the finished task; a poll that is lost on the way is made up by the next."""
-        url = self._address + values.fill_address(poll.url, told)
-        until, lost = time.monotonic() + poll.timeout, 0
+        look, patience = self._look(poll, told), min(poll.timeout, self.poll_limit)
+        until, lost = time.monotonic() + patience, 0
         while True:
             pause = poll.interval
+            left = max(until - time.monotonic(), _SHORTEST_LOOK)
             try:
-                reply = await self._ask(branch, Outgoing("GET", url))
+                look = msgspec.structs.replace(look, timeout=min(self._timeout, left))
+                reply = await self._ask(branch, look)
             except TargetFailure as error:
                 lost += 1
                 if error.failure.kind not in _PASSING or lost >= _LOST_POLLS:
@@ -220,11 +247,11 @@ class Application:
                 if values.first(poll.done, reply):
                     return reply
             if time.monotonic() + pause > until:
-                raise self._failed("timeout", f"no result within {poll.timeout:g} s of polling")
+                raise self._failed("timeout", f"no result within {patience:g} s of polling")
             await asyncio.sleep(pause)
 
     def _service_error(self, branch: Branch, reply: Any, kind: FailureKind) -> TargetFailure:
-        said = values.as_text(values.at(reply, branch.message))
+        said = values.at(reply, branch.message)
         return self._failed(kind, f"the service reports an error: {said or 'without a message'}")
 
     def _failed(self, kind: FailureKind, message: str) -> TargetFailure:

@@ -1,18 +1,8 @@
 """The description of an HTTP service: how a case is submitted, waited for and read from a reply.
 
-A description is data (YAML, TOML or JSON), so that a further service needs no code:
-
-    title: Example
-    base_url: https://HOST           # or $env:VARIABLE; the option base_url goes first
-    headers: {Authorization: Bearer $env:EXAMPLE_KEY}
-    branches:
-      - benchmark: dialect_conversion    # which cases this way is for; empty: all
-        metrics: []
-        submit: {url: /convert, form: {sql: $sql, to: $target_dialect}}
-        error: [{path: code, not_in: [0]}]
-        take: {task: data.task_id}
-        poll: {url: /tasks/$task, done: [{path: data.state, in: [done]}], ...}
-        extract: data.steps[-1].sql
+A description is data (YAML, TOML or JSON), so that a further service needs no code. One with every
+field explained is `examples/application.yaml`; those that come along are in `applications/`, and
+those of one's own have a name where they lie in the folder `applications` of the data folder.
 
 `$name` stands for a field of the case's input, for what `take` took from the reply, for `$case_id`
 or `$benchmark` and `$metric`. `$env:NAME` stands for the value of an environment variable, in
@@ -29,8 +19,11 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore import documents
+from evalcore.catalog import ApplicationCard
 from evalcore.errors import UsageError
 from evalcore.records import Record
+from evalcore.secrets import scrub
+from evalcore.settings import Settings
 
 BUILTIN = Path(__file__).parent / "applications"
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
@@ -50,13 +43,15 @@ class Condition(Record, frozen=True, forbid_unknown_fields=True):
 
 
 class Submit(Record, frozen=True, forbid_unknown_fields=True):
-    """One request. Of `form`, `json` and `query` each that is given is sent."""
+    """The request that hands a case over; `timeout` in seconds is its own, where a service answers
+    at once but slowly (0: the description's)."""
 
     url: str
     method: Literal["GET", "POST", "PUT"] = "POST"
     form: dict[str, str] = {}
     json: Any = None
     query: dict[str, str] = {}
+    timeout: float = 0.0
 
 
 class Poll(Record, frozen=True, forbid_unknown_fields=True):
@@ -68,10 +63,15 @@ class Poll(Record, frozen=True, forbid_unknown_fields=True):
     failed: tuple[Condition, ...] = ()
     interval: float = 5.0
     timeout: float = 1200.0
+    method: Literal["GET", "POST"] = "GET"
+    json: Any = None
+    query: dict[str, str] = {}
 
 
 class Said(Record, frozen=True, forbid_unknown_fields=True):
-    """An answer in words where a reply holds no statement and all conditions of `when` hold."""
+    """An answer in words where a reply holds no statement and all conditions of `when` hold: what
+    the service found out when it has nothing to offer. Where a statement is asked for, such an
+    answer fails; it is never the input in disguise."""
 
     when: tuple[Condition, ...]
     text: str
@@ -129,24 +129,28 @@ class Description(Record, frozen=True, forbid_unknown_fields=True):
         return tuple(dict.fromkeys(found))
 
 
-def names() -> list[str]:
-    """The descriptions that come with the project."""
-    return sorted(path.stem for path in BUILTIN.glob("*.yaml"))
+def own_folder(settings: Settings) -> Path:
+    """Where descriptions of one's own have a name."""
+    return settings.data_dir / "applications"
 
 
-def load(key: str) -> Description:
+def named(settings: Settings) -> dict[str, Path]:
+    """The files of the descriptions that have a name; one's own goes before one that came along."""
+    files = [path for place in (BUILTIN, own_folder(settings)) for path in place.glob("*")]
+    found = {path.stem: path for path in files if path.suffix in _SUFFIXES}
+    return dict(sorted(found.items()))
+
+
+def load(key: str, settings: Settings) -> Description:
     """The description that a target key (`app:NAME` or `app:FILE`) means.
 
     Raises UsageError naming the file and field that is wrong.
     """
-    name = key.partition(":")[2]
-    if name in names():
-        path = BUILTIN / f"{name}.yaml"
-    elif name.endswith(_SUFFIXES):
-        path = Path(name)
-    else:
-        known = ", ".join(f"app:{known}" for known in names())
-        raise UsageError(f"unknown service {key!r}; known: {known}; or app:FILE.yaml of your own")
+    name, known = key.partition(":")[2], named(settings)
+    if name not in known and not name.endswith(_SUFFIXES):
+        keys = ", ".join(f"app:{known}" for known in known)
+        raise UsageError(f"unknown service {key!r}; known: {keys}; or app:FILE.yaml of your own")
+    path = known.get(name) or Path(name)
     try:
         described = msgspec.convert(documents.read(path), Description)
     except msgspec.ValidationError as error:
@@ -154,6 +158,26 @@ def load(key: str) -> Description:
     for problem in _problems(described):
         raise UsageError(f"{path}: {problem}")
     return described
+
+
+def card(key: str, settings: Settings) -> ApplicationCard:
+    """The card of a service; one that cannot be used says why."""
+    try:
+        described = load(key, settings)
+    except UsageError as error:
+        return ApplicationCard(key=key, title=key.partition(":")[2], problem=str(error))
+    return ApplicationCard(
+        key=key,
+        title=described.title,
+        about=described.about,
+        answers=tuple((branch.benchmark, branch.metrics) for branch in described.branches),
+        variables=(*described.address_variables, *described.key_variables),
+    )
+
+
+def cards(settings: Settings) -> dict[str, ApplicationCard]:
+    """The cards of all services that have a name, by target key."""
+    return {f"app:{name}": card(f"app:{name}", settings) for name in named(settings)}
 
 
 def expanded(text: str, values: Mapping[str, str]) -> str:
@@ -164,27 +188,47 @@ def expanded(text: str, values: Mapping[str, str]) -> str:
 def _problems(described: Description) -> Iterator[str]:
     if not described.branches:
         yield "branches: at least one is needed"
-    if described.max_in_flight < 1 or described.timeout < 0:
-        yield "max_in_flight must be at least 1 and timeout not negative"
+    if described.max_in_flight < 1:
+        yield "max_in_flight: must be at least 1"
+    if described.requests_per_minute is not None and not described.requests_per_minute > 0:
+        yield "requests_per_minute: must be more than 0"
+    if not described.timeout >= 0:
+        yield "timeout: must not be negative"
+    for name, text in described.headers.items():
+        if scrub(f"{name}: {text}") != f"{name}: {text}":
+            yield f"headers.{name}: write $env:NAME for a key, never the key itself"
     for number, branch in enumerate(described.branches):
         place = f"branches[{number}]"
-        if "$env:" in str(msgspec.to_builtins(branch)):
-            yield f"{place}: $env:NAME may stand in base_url and headers only"
-        if branch.poll and (branch.poll.interval <= 0 or branch.poll.timeout <= 0):
-            yield f"{place}.poll: interval and timeout must be more than 0 seconds"
-        if branch.poll and not branch.poll.done:
-            yield f"{place}.poll.done: at least one condition is needed"
-        if any(not said.when for said in branch.say):
-            yield f"{place}.say.when: at least one condition is needed"
-        if branch.submit.form and branch.submit.json is not None:
-            yield f"{place}.submit: give form or json, not both"
-        for url in [branch.submit.url] + ([branch.poll.url] if branch.poll else []):
-            if not url.startswith("/") or url.startswith("//"):
-                yield f"{place}: url {url!r} must be a path that begins with /"
-        for condition in _conditions(branch):
-            given = (condition.one_of, condition.none_of, condition.present)
-            if sum(value is not None for value in given) != 1:
-                yield f"{place}: condition on {condition.path!r} needs one of in, not_in, present"
+        yield from (f"{place}{problem}" for problem in _branch_problems(branch))
+
+
+def _branch_problems(branch: Branch) -> Iterator[str]:
+    submit, poll = branch.submit, branch.poll
+    written = str(msgspec.to_builtins(branch))
+    if "$env:" in written:
+        yield ": $env:NAME may stand in base_url and headers only"
+    if scrub(written) != written:
+        yield ": holds a key; a key is sent in headers only, as $env:NAME"
+    if submit.form and submit.json is not None:
+        yield ".submit: give form or json, not both"
+    if not submit.timeout >= 0:
+        yield ".submit.timeout: must not be negative"
+    if poll and not (poll.interval > 0 and poll.timeout > 0):
+        yield ".poll: interval and timeout must be more than 0 seconds"
+    if poll and not poll.done:
+        yield ".poll.done: at least one condition is needed"
+    if not branch.extract.strip():
+        yield ".extract: is empty"
+    for url in [submit.url] + ([poll.url] if poll else []):
+        if not url.startswith("/") or url.startswith("//"):
+            yield f": url {url!r} must be a path that begins with /"
+    for number, said in enumerate(branch.say):
+        if not said.when or not said.text.strip():
+            yield f".say[{number}]: needs a text and at least one condition in when"
+    for condition in _conditions(branch):
+        given = (condition.one_of, condition.none_of, condition.present)
+        if sum(value is not None for value in given) != 1:
+            yield f": condition on {condition.path!r} needs one of in, not_in, present"
 
 
 def _conditions(branch: Branch) -> Iterator[Condition]:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
+
 from evalcore.errors import TargetFailure
 from evalcore.records import Failure, Record
 from evalcore.targets import failures
@@ -24,18 +26,20 @@ _METHOD_KEPT = frozenset({307, 308})
 
 
 class Outgoing(Record, frozen=True):
-    """A request: `url` is absolute; `form` and `json` are bodies, at most one of them given."""
+    """A request: `url` is absolute; `form` and `json` are bodies, at most one of them given.
+    `timeout` in seconds goes before that of the session, where it is not 0."""
 
     method: str
     url: str
     form: dict[str, str] = {}
     json: Any = None
     query: dict[str, str] = {}
+    timeout: float = 0.0
 
 
 class Wire:
     """A session with one service; `keys` are the values, by environment variable, that the headers
-    hold and no message may show; `timeout` in seconds is of one request."""
+    hold and no message may show; `timeout` in seconds is of a request that names none."""
 
     def __init__(self, headers: Mapping[str, str], keys: Mapping[str, str], timeout: float) -> None:
         self._headers, self._keys, self._timeout = dict(headers), dict(keys), timeout
@@ -56,7 +60,7 @@ class Wire:
     async def _exchange(self, outgoing: Outgoing) -> Any:
         """Failures are returned: an exception raised from here would carry the request along."""
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(outgoing.timeout or self._timeout):
                 return await self._follow(outgoing)
         except Exception as error:
             return failures.from_exception(error)
@@ -94,7 +98,7 @@ def _redirected(outgoing: Outgoing, status: int, headers: Mapping[str, str]) -> 
         message = "the service redirects to another host, where no request is sent"
         return Failure(kind="permanent", message=message, status=status)
     if status in _METHOD_KEPT:
-        return Outgoing(outgoing.method, target, outgoing.form, outgoing.json)
+        return msgspec.structs.replace(outgoing, url=target, query={})
     return Outgoing("GET", target)
 
 

@@ -94,8 +94,8 @@ def _renamed(field: str, value: str, words: Mapping[str, str]) -> str:
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
     """A template with its placeholders replaced; raises MissingValue for an unknown one.
 
-    A text that is nothing but a placeholder takes the value with its type, else lists of texts are
-    joined by line ends.
+    A text that is nothing but a placeholder takes the value with its type, else a list becomes text
+    as in `as_text`.
     """
     if isinstance(template, dict):
         return {name: fill(part, values) for name, part in template.items()}
@@ -126,8 +126,9 @@ def fill_address(template: str, values: Mapping[str, Any]) -> str:
 
 
 def as_text(value: Any) -> str:
-    if isinstance(value, list):
-        return "\n".join(as_text(part) for part in value)
+    """A value of a case's input as text: lists hold statements, which become one script."""
+    if isinstance(value, list | tuple):
+        return "\n".join(f"{str(part).rstrip().removesuffix(';')};" for part in value)
     return "" if value is None else str(value)
 
 
