@@ -117,11 +117,10 @@ class Usage(Record, frozen=True):
 
 
 class Completion(Record, frozen=True):
-    """The answer to one request.
+    """The answer to one request, after `attempts`; `sent` are the parameters that really went out.
 
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter, or
-    `unparsable` where a server could not digest what the model wrote. `sent` holds the parameters
-    that really went out, `attempts` how many requests it took, `cached` whether none did.
+    `unparsable` where a server could not digest what the model wrote.
     """
 
     text: str = ""
@@ -159,10 +158,9 @@ class Call(Record, frozen=True):
 
 
 class Sample(Record, frozen=True):
-    """One case of a benchmark, identified by (metric, id).
+    """One case of a benchmark, identified by (metric, id). `difficulty` is the weight 1 to 3.
 
-    `input` is what a target may know, `reference` what only the scorer may; `difficulty` is the
-    weight 1 to 3; `meta` holds what neither needs: provenance, counterexamples, source line.
+    A target may know `input`, only the scorer `reference`; `meta` is for neither: provenance, line.
     """
 
     metric: str
@@ -183,10 +181,8 @@ class Sample(Record, frozen=True):
 
 
 class Episode(Record, frozen=True):
-    """All that happened for one generation key in one epoch.
-
-    `answer` is the final text, `messages` the transcript including the prompt, `failure` why the
-    episode has no answer, `termination` the reason a limit ended it.
+    """All that happened for one generation key in one epoch: `answer` is the final text, `failure`
+    why there is none, `messages` the transcript and prompt, `termination` the limit that ended it.
     """
 
     key: str
@@ -223,11 +219,8 @@ class Section(Record, frozen=True):
 
 
 class Verdict(Record, frozen=True):
-    """The outcome of scoring one episode of one sample.
-
-    `score` is 0 to 1, None unless measured; `views` are scores under named second readings (for
-    example `strict`); `details` is a flat mapping of facts for machines.
-    """
+    """The outcome of scoring one episode of one sample: `score` is 0 to 1, None unless measured,
+    `views` scores under second readings, `details` a flat mapping of facts for machines."""
 
     metric: str
     id: str
@@ -255,10 +248,10 @@ class TargetSpec(Record, frozen=True):
 
 
 class BenchmarkSpec(Record, frozen=True):
-    """One benchmark of a run, frozen: what was asked and how it was scored.
+    """One benchmark of a run, frozen; runs are comparable exactly where the key `column` is equal.
 
-    `column` is the column key: runs are comparable exactly where it is equal. `full` is False for
-    a subset (max_samples, chosen metrics), which never enters the full board.
+    `full` is False for a subset (max_samples, chosen metrics), which never enters the full board;
+    `judges` is the panel where some of its samples may be judged, else empty.
     """
 
     key: str
@@ -273,6 +266,7 @@ class BenchmarkSpec(Record, frozen=True):
     samples: int
     full: bool = True
     metrics: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
 
 
 class RunSpec(Record, frozen=True):
@@ -319,7 +313,8 @@ class MetricScore(Record, frozen=True):
 
 
 class BenchmarkScore(Record, frozen=True):
-    """The score triple of one benchmark: `score` (strict), `answered`, `coverage` (0 to 1)."""
+    """The score triple of one benchmark: `score` (strict), `answered`, `coverage` (0 to 1); of what
+    others published `level` 0 is a bare claim, 1 has a complete case report behind it."""
 
     benchmark: str
     column: str
@@ -334,13 +329,13 @@ class BenchmarkScore(Record, frozen=True):
     outcomes: dict[str, int]
     views: dict[str, float] = {}
     label: str = ""
+    level: int | None = None
+    self_judged: bool = False
 
 
 class Totals(Record, frozen=True):
-    """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown.
-
-    `wall` is the duration of the last worker, in seconds.
-    """
+    """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown;
+    `wall` is the seconds of the last worker. The panel's requests and cost are apart."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -350,6 +345,8 @@ class Totals(Record, frozen=True):
     requests: int = 0
     cached: int = 0
     wall: float = 0.0
+    judge_requests: int = 0
+    judge_cost: float | None = 0.0
 
 
 class RunSummary(Record, frozen=True):

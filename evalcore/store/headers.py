@@ -46,6 +46,13 @@ class HeaderScore(Record, frozen=True):
     metrics: dict[str, MetricLine] = {}
     outcomes: dict[str, int] = {}
     views: dict[str, float] = {}
+    level: int | None = None
+    self_judged: bool = False
+
+    @property
+    def claimed(self) -> bool:
+        """Whether the score is a bare claim of others, with no case behind it."""
+        return self.level == 0
 
 
 class RunHeader(Record, frozen=True):
@@ -124,6 +131,8 @@ def _score(score: BenchmarkScore, dataset: str) -> HeaderScore:
         metrics={name: _line(metric) for name, metric in score.metrics.items()},
         outcomes={name: count for name, count in score.outcomes.items() if count},
         views={name: round(value, 4) for name, value in score.views.items()},
+        level=score.level,
+        self_judged=score.self_judged,
     )
 
 

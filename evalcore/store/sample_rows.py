@@ -116,7 +116,7 @@ def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:
     if episode is None:
         return columns
     return columns | {
-        "latency": episode.latency,
+        "latency": episode.latency or None,  # 0: nobody measured it
         "input_tokens": _count(episode.usage.input_tokens),
         "output_tokens": _count(episode.usage.output_tokens),
         "cost": episode.cost,

@@ -1,0 +1,123 @@
+"""From the rows of a case report to samples, episodes and verdicts: published verdicts stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evalcore.exchange.scale.capabilities import evaluation_type, metric_of
+from evalcore.exchange.scale.forms import CaseRow, Indicator, json_object
+from evalcore.exchange.scale.logs import Vote
+from evalcore.records import Episode, Message, Record, Sample, Section, Verdict
+
+_OURS = {"create_table_statements": "schema", "insert_statements": "data", "db_type": "dialect"}
+_NOT_TOLD = ("expected", "case_id", "difficulty_level")
+_LISTS = ("schema", "data")
+
+
+class Graded(Record, frozen=True):
+    """One row as it enters a run folder."""
+
+    sample: Sample
+    episode: Episode
+    verdict: Verdict
+
+
+def graded(
+    capability: str,
+    report: Iterable[Indicator],
+    metrics: Iterable[str],
+    votes: Mapping[str, Mapping[str, list[Vote]]],
+) -> Iterator[Graded]:
+    """Every row of the indicators among `metrics`, the first of each; `votes` by metric and case.
+
+    A case that stands there twice keeps its first row: its second would count twice.
+    """
+    left = list(metrics)
+    for indicator in report:
+        metric = metric_of(indicator.indicator_name)
+        if metric not in left:
+            continue
+        left.remove(metric)
+        seen: set[str] = set()
+        for row in indicator.case_datas:
+            if row.id not in seen:
+                seen.add(row.id)
+                cast = votes.get(metric, {}).get(row.case_id, [])
+                yield _graded(capability, metric, row, cast)
+
+
+def _graded(capability: str, metric: str, row: CaseRow, cast: list[Vote]) -> Graded:
+    content = json_object(row.case_content) or {"question": row.case_content}
+    sample = Sample(
+        metric=metric,
+        id=row.id,
+        input=_input(content),
+        reference={"expected": content["expected"]} if "expected" in content else {},
+        difficulty=row.case_weight,
+        meta={"source": "SCALE"},
+    )
+    return Graded(sample, _episode(sample, row), _verdict(capability, sample, row, cast))
+
+
+def _input(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the target may know of a case, under our names."""
+    told = {
+        _OURS.get(name, name): value
+        for name, value in content.items()
+        if name not in _NOT_TOLD and not name.startswith("_")  # a client's own notes
+    }
+    return told | {name: [told[name]] for name in _LISTS if isinstance(told.get(name), str)}
+
+
+def answer_text(answer: Any) -> str:
+    """A parsed answer as the text that it was parsed from."""
+    if answer is None:
+        return ""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def _episode(sample: Sample, row: CaseRow) -> Episode:
+    texts = [answer_text(answer.model_answer) for answer in row.model_answers]
+    first = texts[0] if texts else ""
+    return Episode(
+        key=sample.key,
+        epoch=0,
+        answer=first,
+        messages=(
+            Message(role="user", content=row.mode_question),
+            Message(role="assistant", content=first),
+        ),
+        completions=len(texts),
+        state={"answers": texts} if len(texts) > 1 else {},
+    )
+
+
+def _verdict(capability: str, sample: Sample, row: CaseRow, cast: list[Vote]) -> Verdict:
+    objective = evaluation_type(capability, sample.metric) == "objective"
+    details: dict[str, Any] = {"published": row.case_eval_result}
+    if row.service_error:
+        details["error_type"] = "service_error"
+    return Verdict(
+        metric=sample.metric,
+        id=sample.id,
+        outcome="passed" if row.passed else "failed",
+        score=float(row.passed),
+        evidence_kind="checked" if objective else "judged",
+        details=details,
+        evidence=(_votes_section(cast),) if cast else (),
+    )
+
+
+def _votes_section(cast: list[Vote]) -> Section:
+    several = len({vote.run for vote in cast}) > 1
+    body = [
+        {
+            "judge": f"{vote.judge} ({vote.run})" if several else vote.judge,
+            "vote": vote.vote,
+            "reason": vote.reason or (vote.text if not vote.vote else ""),
+        }
+        for vote in cast
+    ]
+    return Section(kind="votes", title="votes", body=body)

@@ -1,0 +1,134 @@
+"""The cases of a run as rows of SCALE's case reports.
+
+The form knows Pass and Fail only: what was not measured is a Fail, as in our strict score.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.exchange.report_data import BenchmarkReport, RunReport
+from evalcore.exchange.scale.capabilities import (
+    SUBJECTIVE,
+    SUFFIX,
+    evaluation_type,
+    indicator_of,
+)
+from evalcore.exchange.scale.forms import Answer, CaseRow, Indicator
+from evalcore.records import MEASURED, Episode, Record, Sample, Verdict
+from evalcore.store.run_folder import RunFolder
+from evalcore.store.sample_rows import generation_key
+
+_ONE_TEXT = "index_advice"  # whose schema is one text there, elsewhere a list
+_THEIRS = {"schema": "create_table_statements", "data": "insert_statements"}
+
+
+class Case(Record, frozen=True):
+    """A case with its episodes and verdicts by epoch; None where nothing is journaled."""
+
+    sample: Sample
+    rounds: tuple[tuple[Episode | None, Verdict | None], ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed in more than half of the epochs."""
+        wins = sum(v is not None and v.outcome == "passed" for _, v in self.rounds)
+        return 2 * wins > len(self.rounds)
+
+
+def unmeasured(of_metric: Mapping[str, Sequence[Case]]) -> int:
+    verdicts = [v for group in of_metric.values() for case in group for _, v in case.rounds]
+    return sum(verdict is None or verdict.outcome not in MEASURED for verdict in verdicts)
+
+
+def cases_of(folder: RunFolder, run: RunReport) -> dict[str, dict[str, list[Case]]]:
+    """Every declared case with what became of it, by benchmark and metric."""
+    verdicts = {
+        (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
+        for line in folder.verdicts(run.summary.scoring)
+    }
+    episodes = {(e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.episodes()}
+    found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
+    for stored in folder.samples():
+        sample, rounds = stored.sample, []
+        for epoch in range(run.spec.epochs):
+            verdict = verdicts.get((stored.benchmark, sample.metric, sample.id, epoch))
+            key = generation_key(verdict, sample.key)
+            rounds.append((episodes.get((stored.benchmark, key, epoch)), verdict))
+        found[stored.benchmark][sample.metric].append(Case(sample, tuple(rounds)))
+    return found
+
+
+def indicator(report: BenchmarkReport, metric: str, cases: Sequence[Case]) -> Indicator:
+    rows = tuple(_row(report.spec.key, case) for case in cases)
+    passed, weight = sum(row.passed for row in rows), report.spec.weights.get(metric, 0.0)
+    return Indicator(
+        indicator_name=f"{indicator_of(metric)}{SUFFIX}",
+        indicator_weight=int(weight) if weight == int(weight) else weight,
+        evaluation_type=evaluation_type(report.spec.key, metric),
+        case_pass_count=passed,
+        case_wrong_count=len(rows) - passed,
+        correct_rate=round(passed / len(rows), 2),
+        case_datas=rows,
+    )
+
+
+def _row(capability: str, case: Case) -> CaseRow:
+    sample = case.sample
+    case_id, rule = identity(sample)
+    asked = next((episode.messages for episode, _ in case.rounds if episode), ())
+    return CaseRow(
+        case_id=case_id,
+        case_weight=sample.difficulty,
+        case_content=json.dumps(_content(capability, sample, case_id), ensure_ascii=False),
+        case_eval_result="Pass" if case.passed else "Fail",
+        mode_question="\n\n".join(m.content for m in asked if m.role in ("system", "user")),
+        model_answers=tuple(
+            Answer(number, _answer(text)) for number, text in enumerate(answers(case), 1)
+        ),
+        rule_id=rule or msgspec.UNSET,
+    )
+
+
+def identity(sample: Sample) -> tuple[str, str]:
+    """The id of a case and, where it stands for one rule of the case, that of the rule."""
+    if sample.metric != SUBJECTIVE:
+        return sample.id, ""
+    case, _, rule = sample.id.rpartition("/")
+    return (case, rule) if case else (rule, "")
+
+
+def _content(capability: str, sample: Sample, case_id: str) -> dict[str, Any]:
+    told = {_THEIRS.get(name, name): value for name, value in sample.input.items()}
+    if capability == "sql_optimization" and "dialect" in told:
+        told["db_type"] = told.pop("dialect")
+    if sample.metric == _ONE_TEXT and isinstance(told.get("create_table_statements"), list):
+        told["create_table_statements"] = "\n".join(told["create_table_statements"])
+    expected = sample.reference.get("expected")
+    if sample.metric != SUBJECTIVE:  # there each rule has a difficulty of its own
+        told["difficulty_level"] = str(sample.difficulty)
+    content = {"case_id": case_id, **told}
+    return content | ({"expected": expected} if expected is not None else {})
+
+
+def answers(case: Case) -> list[str]:
+    """Every answer that was graded: one per epoch, or several that an import kept together."""
+    found: list[str] = []
+    for episode, _ in case.rounds:
+        kept = episode.state.get("answers") if episode else None
+        found += kept if isinstance(kept, list) else [episode.answer if episode else ""]
+    return found
+
+
+def _answer(text: str) -> Any:
+    """JSON answers go out parsed, as they do there."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return text
+    return value if isinstance(value, dict | list) else text

@@ -1,0 +1,94 @@
+"""Where an import prepares its runs: all of them come into the store, or none does.
+
+A kill while the finished folders are moved can leave some of them out; each that is there is whole,
+and the next import adds the rest.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from evalcore.errors import UsageError
+from evalcore.exchange.scale.shelf import Shelf
+from evalcore.records import to_json
+from evalcore.settings import Settings
+from evalcore.store import published as published_file
+from evalcore.store.index import open_index, record_run
+from evalcore.store.published import Published
+from evalcore.store.run_folder import RunFolder, folders
+
+Became = Literal["created", "replaced", "unchanged"]
+
+
+class Stage:
+    """Runs in preparation below `place`; `shelf` holds the files that they are made of."""
+
+    def __init__(self, place: Path, settings: Settings) -> None:
+        self._place, self._settings = place, settings
+        self._became: dict[str, Became] = {}
+        self.shelf = Shelf(place / "shelf", _known(settings))
+
+    def add(self, run_id: str, told: Published) -> Became:
+        """Prepare a run; raises UsageError where one of that id is no import."""
+        if run_id in self._became:
+            raise UsageError(f"two models of {told.month} would both become run {run_id}")
+        folder = RunFolder(self._settings.runs_dir / run_id)
+        exists = folder.path.exists()
+        if exists and folder.spec().origin != "imported":
+            raise UsageError(f"run {run_id} is no import; delete or rename it first")
+        if exists and to_json(published_file.read(folder)) == to_json(told):
+            self._became[run_id] = "unchanged"
+            return "unchanged"
+        prepared = RunFolder(self._place / "runs" / run_id)
+        for name, digest in told.files.items():
+            self.shelf.link(digest, prepared.path / name)
+        published_file.write(prepared, told)
+        self._became[run_id] = "replaced" if exists else "created"
+        return self._became[run_id]
+
+    def commit(self) -> None:
+        """Move every prepared run to its place and into the index."""
+        indexed = open_index(self._settings).headers()
+        for run_id, became in self._became.items():
+            folder = RunFolder(self._settings.runs_dir / run_id)
+            if became == "replaced":
+                folder.path.rename(self._place / f"old-{run_id}")
+            if became != "unchanged":
+                (self._place / "runs" / run_id).rename(folder.path)
+            if became != "unchanged" or run_id not in {header.run_id for header in indexed}:
+                record_run(self._settings, folder)
+
+
+@contextmanager
+def stage(settings: Settings) -> Iterator[Stage]:
+    """A stage that is gone afterwards; raises UsageError while another import has it."""
+    place = settings.runs_dir / ".importing"
+    settings.runs_dir.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(settings.index_path.with_name("import.lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UsageError("another import is going on; try again when it has ended") from None
+    try:
+        shutil.rmtree(place, ignore_errors=True)  # of an import that was killed
+        yield Stage(place, settings)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        lock.release()
+
+
+def _known(settings: Settings) -> Mapping[str, Path]:
+    """The files of earlier imports by digest."""
+    found: dict[str, Path] = {}
+    for folder in folders((settings.runs_dir,)):
+        told = published_file.read(folder)
+        for name, digest in (told.files if told else {}).items():
+            if (folder.path / name).is_file():
+                found.setdefault(digest, folder.path / name)
+    return found

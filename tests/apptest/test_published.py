@@ -1,0 +1,113 @@
+"""Boards that SCALE published, on every page: shown with their level, and never to be repeated."""
+
+from typing import get_args
+
+import pytest
+
+from evalcore import i18n
+from evalcore.exchange.scale.flags import Kind
+from evalcore.exchange.scale.importer import import_tree
+from evalcore.exchange.scale.recompute import Reading
+from tests.support.boards import Plan, make_run
+from tests.support.pages import open_page, store, table, words
+from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, indicator, model, report, row
+
+__all__ = ["store"]  # a fixture
+
+MONTH, BOARD, RUN = "2026-05", "scale-2026-05", "scale-2026-05-a"
+LANGUAGES = ("en", "zh")
+HOSTILE = "<script>alert(1)</script> [x](http://evil.example)"
+
+
+@pytest.fixture
+def filled(store, tmp_path):
+    tree = TreeBuilder(tmp_path / "public")
+    tree.board(
+        MONTH,
+        model("a", {CAPABILITY: claim(55.5)}, description=HOSTILE),
+        model("b", {CAPABILITY: claim(70.5, {"explain_detection": 61.5})}),
+    )
+    odd = indicator("explain_detection", [row(1), row(2, False, mode_question=HOSTILE)], 3)
+    tree.report(MONTH, "a", [*report()[::2], odd])
+    import_tree(tree.root, store, progress=lambda line: None)
+    make_run(store, Plan(target="openai:ours"))
+    return store
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_ranking_shows_the_published_board_with_claims_unranked(filled, language):
+    app = open_page("ranking", language, board=BOARD)
+    assert "SCALE 2026\\-05" in words(app)
+    about = {"en": "verdicts were taken over", "zh": "判定沿用公布结果"}[language]
+    assert about in words(app)
+    ranked, claimed = (element.value for element in app.dataframe[:2])
+    assert list(ranked["target"]) == ["scale:a"]
+    assert list(claimed["target"]) == ["scale:b"]
+    assert list(claimed["score"]) == [70.5]
+    expected = {"en": "Claimed, no cases published", "zh": "仅为声明，未公布用例"}[language]
+    assert list(claimed["status"]) == [expected]
+
+
+def test_our_own_board_comes_first_and_knows_nothing_of_it(filled):
+    app = open_page("ranking")
+    assert list(app.dataframe[0].value["target"]) == ["openai:ours"]
+    assert "scale:" not in words(app)
+    assert "taken over" not in words(app)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_target_shows_claim_and_recomputed_score_with_all_flags(filled, language):
+    app = open_page("target", language, key="scale:a", board=BOARD)
+    level = {"en": "level 1: complete case reports", "zh": "1 级：用例报告完整"}[language]
+    assert level in words(app)
+    scores = table(app, "recomputed")
+    assert scores["claimed"][0] == 55.5
+    how = {"en": "Unexplained", "zh": "无法解释"}[language]
+    assert scores["reading"][0] == how
+    assert f"{how}: " in words(app)
+    flags = table(app, "flag")
+    assert "stated 3, configured 2" in set(flags["detail"])
+    assert not any(text.startswith("target.") for text in flags["flag"])
+    assert "<script>" not in words(app)
+
+
+def test_a_bare_claim_has_its_level_and_no_cases(filled):
+    app = open_page("target", key="scale:b", board=BOARD)
+    assert "level 0: claimed only" in words(app)
+    scores = table(app, "claimed")
+    assert list(scores["claimed"]) == [70.5]
+    assert "recomputed" not in scores.columns
+    assert "lower bound" not in words(app)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reading_and_every_kind_of_flag_has_a_text(language):
+    kinds, readings = get_args(Kind), get_args(Reading)
+    keys = [f"target.flag.{kind}" for kind in kinds]
+    keys += [f"target.{name}.{reading}" for name in ("how", "reading") for reading in readings]
+    assert set(keys) <= i18n.catalogue(language).keys()
+
+
+def test_a_case_says_that_it_was_imported(filled):
+    app = open_page("case", run=RUN, metric="explain_detection", id="2")
+    assert "An imported case" in words(app)
+
+
+def test_a_target_of_ours_has_no_such_part(filled):
+    app = open_page("target", key="openai:ours")
+    assert "level" not in words(app)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("case", {"run": RUN, "metric": "explain_detection", "id": "2"}),
+        ("runs", {"run": RUN}),
+        ("methodology", {"board": BOARD}),
+        ("launch", {}),
+    ],
+)
+def test_every_other_page_can_be_opened(filled, page, query, language):
+    app = open_page(page, language, **query)
+    assert words(app)
