@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from evalcore.benchmarks import sql_evidence
 from evalcore.benchmarks.base import Benchmark, Finding
 from evalcore.benchmarks.sql_verdict import Ruling
 from evalcore.errors import EnvironmentFailure, MissingDependency
-from evalcore.records import Sample
+from evalcore.records import MEASURED, Sample, Verdict
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.equivalence.records import Equivalence, Question
+
+_NO_ENGINE = "no engine here runs this dialect"
 
 
 class ExecutedBenchmark(Benchmark):
@@ -27,8 +31,15 @@ class ExecutedBenchmark(Benchmark):
     def close(self) -> None:
         self.engines.close()
 
+    @property
+    def by_judges_alone(self) -> bool:
+        """Whether the published rule is asked for, by which a panel decides everything."""
+        return bool(self.options.get("mode") == "scale")
+
     async def decide(self, question: Question, answer: str) -> Equivalence:
         """The decision, made beside the event loop; `undecided` where the engine is missing."""
+        if not question.engine:
+            return Equivalence(status="undecided", cause="no_engine", message=_NO_ENGINE)
         try:
             return await asyncio.to_thread(self.decider.decide, question, answer)
         except (MissingDependency, EnvironmentFailure) as error:
@@ -43,6 +54,14 @@ class ExecutedBenchmark(Benchmark):
             if self._outcome(sample, text) != "passed"
         ]
         return findings, self.engines.versions()
+
+
+def beside_execution(judged: Verdict, executed: Verdict) -> Verdict:
+    """A judged verdict that also says what execution found, where it found anything."""
+    if executed.evidence_kind != "executed" or executed.outcome not in MEASURED:
+        return judged
+    details = {**judged.details, "executed": executed.outcome}
+    return msgspec.structs.replace(judged, details=details)
 
 
 def by_execution(found: Equivalence, reference: str) -> Ruling:

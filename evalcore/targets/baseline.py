@@ -1,9 +1,9 @@
 """`baseline:sqlglot` and its kin: programs that compete without a language model.
 
 They answer from the structured input of a request, never from a reference: statements are run on an
-embedded engine (transpiled to it where their dialect is another), classes, syntax and conversions
-come from sqlglot. They can be wrong: a dialect's own rules may be lost in transpiling, and sqlglot
-accepts more than the engines do.
+embedded engine (transpiled to it where their dialect is another), classes, syntax, conversions and
+rewrites come from sqlglot. They can be wrong: a dialect's own rules may be lost in transpiling, and
+sqlglot accepts more than the engines do.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from evalcore.sqlkit import plans, rewrite, syntax
 from evalcore.sqlkit.dialects import server
 from evalcore.sqlkit.engines import registry
 from evalcore.sqlkit.engines.base import Engine, Execution
+from evalcore.targets import baseline_tuning as tuning
 from evalcore.targets.base import TargetInfo
 
 
@@ -88,12 +89,18 @@ class Baseline:
             return _CONSTANT.get(metric) if benchmark == _UNDERSTANDING else _CONSTANT_SQL
         if benchmark == "dialect_conversion":
             return self._conversion(given)
+        if benchmark == "sql_optimization":
+            return self._tuning(given)
         solver = _SOLVERS.get(metric) if benchmark == _UNDERSTANDING else None
         return solver(self, given) if solver else None
 
     def _conversion(self, given: Mapping[str, Any]) -> str:
         source, target = server(given["source_dialect"]), server(given["target_dialect"])
         return rewrite.transpile(given["sql"], source.dialect, target.dialect)
+
+    def _tuning(self, given: Mapping[str, Any]) -> str:
+        tune = tuning.advised if given["metric"] == "index_advice" else tuning.rewritten
+        return tune(given["sql"], server(given["dialect"]).dialect, given["schema"])
 
     def _engine(self, dialect: str) -> Engine:
         name = self._variant.engine or (dialect if dialect in _EMBEDDED else "sqlite")

@@ -1,0 +1,152 @@
+"""Rulings on what nothing here can execute: by the panel of the run, or by recorded votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evalcore.benchmarks.base import Context
+from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, ruled
+from evalcore.judges import panel, recorded, scale_rule
+from evalcore.judges.prompts import PROMPT_VERSION
+from evalcore.judges.records import CAST, Question, Tally, Vote
+from evalcore.judges.scale_rule import Ballot
+from evalcore.records import Episode, Outcome, Sample, Section, Verdict
+
+_REASONS: dict[Outcome, str] = {"failed": "wrong_answer", "judge_error": "judge_error"}
+_NO_PANEL = "Only a panel can decide this, and no panel was asked."
+_NOTES: dict[Outcome, str] = {
+    "passed": "The panel says yes: {yes} yes, {no} no.",
+    "failed": "The panel does not say yes: {yes} yes, {no} no.",
+    "judge_error": "Too few judges voted: {cast} of {panel}.",
+}
+_NONE_CAST = "No vote was cast; by the published rule the case is dropped."
+_PUBLISHED: dict[Outcome, str] = {
+    "passed": "By the published rule the votes pass it: {yes} yes, {no} no.",
+    "failed": "By the published rule the votes fail it: {yes} yes, {no} no.",
+    "judge_error": _NONE_CAST,
+}
+
+
+async def by_panel(
+    context: Context | None, question: Question, *, published: bool = False
+) -> Ruling:
+    """What the panel says; not executed where there is none to ask.
+
+    `published` counts the votes by SCALE's rule instead of ours: a tie passes, one vote suffices.
+    """
+    if context is None or not context.judges:
+        return Ruling(
+            outcome="not_executed", evidence_kind="judged", reason="no_panel", note=_NO_PANEL
+        )
+    tally = await panel.ask(context, question)
+    outcome = _as_published(tally, question) if published else tally.outcome
+    note = (_PUBLISHED if published else _NOTES)[outcome]
+    cast = tally.yes + tally.no
+    return Ruling(
+        outcome=outcome,
+        evidence_kind="judged",
+        reason=_REASONS.get(outcome, ""),
+        note=note.format(yes=tally.yes, no=tally.no, cast=cast, panel=len(tally.votes)),
+        details=_details(tally),
+        evidence=(_section([_line(vote) for vote in tally.votes]),),
+    )
+
+
+def by_recorded(votes: Sequence[Any], by_rules: bool, rule_id: str = "") -> Ruling:
+    """What recorded votes amount to by SCALE's published rule; see `judges.recorded` for the forms.
+
+    Raises UsageError naming a vote that cannot be read.
+    """
+    ballots = recorded.read_votes(votes, by_rules)
+    cast = [ballot for ballot in ballots if ballot.cast]
+    said = [ballot.names(rule_id) for ballot in cast]
+    outcome = _outcome(cast, by_rules, rule_id)
+    return Ruling(
+        outcome=outcome,
+        evidence_kind="judged",
+        reason=_REASONS.get(outcome, ""),
+        note=_PUBLISHED[outcome].format(yes=sum(said), no=len(said) - sum(said)),
+        details={
+            "judge_votes_yes": sum(said),
+            "judge_votes_no": len(said) - sum(said),
+            "judge_votes_abstain": len(ballots) - len(cast),
+            "judge_runs": len({ballot.run for ballot in cast}),
+            "judge_split": len(set(said)) > 1,
+        },
+        evidence=(_section([_recorded_line(ballot, rule_id) for ballot in ballots]),),
+    )
+
+
+async def as_published(
+    sample: Sample, episode: Episode, question: Question, context: Context | None
+) -> Verdict:
+    """The verdict where judges alone decide: by the votes that came with the answer, else by the
+    panel, in both cases counted as SCALE published it."""
+    votes = episode.state.get("votes")
+    if votes:
+        ruling = by_recorded(votes, question.kind == "rules", question.decides)
+    elif not episode.answer.strip():
+        return nothing_found(sample, episode, "judged")
+    else:
+        ruling = await by_panel(context, question, published=True)
+    return ruled(sample, episode, "strict", ruling)
+
+
+def _as_published(tally: Tally, question: Question) -> Outcome:
+    """A vote by rules is for its rule, so that the panel's votes are ballots like any other."""
+    by_rules = question.kind == "rules"
+    ballots = [
+        Ballot(rules=vote.rules) if by_rules else Ballot(yes=vote.vote == "yes")
+        for vote in tally.votes
+        if vote.vote in CAST
+    ]
+    return _outcome(ballots, by_rules, question.decides)
+
+
+def _outcome(ballots: Sequence[Ballot], by_rules: bool, rule_id: str) -> Outcome:
+    """Without a vote the published evaluator dropped the case; that is no verdict here."""
+    if not any(ballot.cast for ballot in ballots):
+        return "judge_error"
+    passes = scale_rule.rule_passes(ballots, rule_id) if by_rules else scale_rule.passes(ballots)
+    return "passed" if passes else "failed"
+
+
+def _details(tally: Tally) -> dict[str, Any]:
+    """Facts for machines; the cost is left out where the price of a judge is unknown."""
+    cost = {} if tally.cost is None else {"judge_cost": tally.cost}
+    return {
+        "judge_votes_yes": tally.yes,
+        "judge_votes_no": tally.no,
+        "judge_votes_abstain": tally.count("abstain"),
+        "judge_votes_failed": tally.count("failed"),
+        "judge_requests": sum(vote.asked for vote in tally.votes),
+        "judge_split": tally.split,
+        "judge_prompt": PROMPT_VERSION,
+        **cost,
+    }
+
+
+def _line(vote: Vote) -> dict[str, Any]:
+    return {
+        "judge": vote.judge,
+        "vote": vote.vote,
+        "reason": vote.reason,
+        "cost": vote.cost,
+        "latency": vote.latency,
+        "rules": list(vote.rules),
+    }
+
+
+def _recorded_line(ballot: Ballot, rule_id: str) -> dict[str, Any]:
+    return {
+        "judge": ballot.judge,
+        "vote": ("yes" if ballot.names(rule_id) else "no") if ballot.cast else "abstain",
+        "reason": ballot.reason,
+        "rules": list(ballot.rules or ()),
+        "run": ballot.run,
+    }
+
+
+def _section(lines: list[dict[str, Any]]) -> Section:
+    return Section(kind="votes", title="votes", body=lines)

@@ -1,0 +1,225 @@
+"""The metric `index_advice`: the advised index is created, and its effect decides.
+
+A case of ours lists the indexes that are good; a sentence instead of an index is right where the
+case says so. SCALE's expectations are prose, which only a panel can hold an answer against.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalcore.benchmarks import judged
+from evalcore.benchmarks.answer_text import without_reasoning
+from evalcore.benchmarks.base import Context
+from evalcore.benchmarks.sql_optimization import judging
+from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, ruled
+from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.records import Episode, Outcome, Sample, Section, Verdict
+from evalcore.sqlkit import index_advice as indexing
+from evalcore.sqlkit.engines.base import Work
+from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.index_advice import Advice, Effect, Expectation
+from evalcore.sqlkit.index_advice.check import MOST_INDEXES
+from evalcore.sqlkit.schema import read_schema
+
+if TYPE_CHECKING:
+    from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
+
+#: How each finding is ruled: outcome, reason, note. Notes are known to the catalogue `note`.
+_RULINGS: dict[str, tuple[Outcome, str, str]] = {
+    "as_good": (
+        "passed",
+        "",
+        "With the advised index the work falls from {before} to {after}; the best known index "
+        "needs {best}.",
+    ),
+    "right_sentence": ("passed", "", "It is right that no index is to be created here."),
+    "weaker": (
+        "failed",
+        "wrong_answer",
+        "The work falls from {before} to {after}, but the best known index needs only {best}.",
+    ),
+    "useless": (
+        "failed",
+        "wrong_answer",
+        "The advised index does not help: work {before} without it, {after} with it.",
+    ),
+    "needless": (
+        "failed",
+        "wrong_answer",
+        "Without the index on {index} the work would be as little.",
+    ),
+    "invalid": ("failed", "invalid_sql", "The engine refuses the index: {message}"),
+    "unreadable": ("failed", "invalid_sql", "The index cannot be read: {message}"),
+    "too_many": (
+        "failed",
+        "wrong_answer",
+        "{message} indexes are advised; more than {most} are not looked at.",
+    ),
+    "not_needed": ("failed", "wrong_answer", "No index is needed: one that exists serves."),
+    "cannot_help": ("failed", "wrong_answer", "No index can help this statement."),
+    "helps": (
+        "failed",
+        "wrong_answer",
+        "An index helps: the best known one lowers the work from {before} to {best}.",
+    ),
+    "no_effect": (
+        "not_executed",
+        "no_effect",
+        "On the generated database no known index lowers the work.",
+    ),
+    "no_count": (
+        "not_executed",
+        "reference_fails",
+        "The work of the statement cannot be counted: {message}",
+    ),
+    "unsupported": (
+        "not_executed",
+        "no_engine",
+        "The server that runs MySQL here has no indexes on expressions.",
+    ),
+}
+_SENTENCES = {"none_ok": "No index is needed.", "cannot_ok": "No index can help."}
+
+
+def expectation(expected: Mapping[str, Any], dialect: str) -> Expectation:
+    """The structured `expected` of a case; raises Unreadable for an alternative that is none."""
+    return Expectation(
+        alternatives=tuple(
+            indexing.read_index(str(one["table"]), [str(c) for c in one["columns"]], dialect)
+            for one in expected["alternatives"]
+        ),
+        none_ok=bool(expected.get("none_ok")),
+        cannot_ok=bool(expected.get("cannot_ok")),
+    )
+
+
+def right_answers(expected: Mapping[str, Any], dialect: str) -> list[str]:
+    """All answers that a case itself calls right, each alone; the first is the reference."""
+    known = expectation(expected, dialect)
+    statements = [
+        f"{indexing.ddl_of((index,), dialect)[0]};".replace("INDEX advised_", "INDEX ix_", 1)
+        for index in known.alternatives
+    ]
+    return statements + [text for flag, text in _SENTENCES.items() if expected.get(flag)]
+
+
+def reference(sample: Sample) -> str:
+    """The first right answer of a case; of SCALE's the text that is expected."""
+    expected = sample.reference["expected"]
+    if isinstance(expected, str):
+        return expected
+    return right_answers(expected, sample.reference["dialect"])[0]
+
+
+async def evaluate(
+    benchmark: SqlOptimization, sample: Sample, episode: Episode, context: Context | None = None
+) -> Verdict:
+    """The verdict on an answer; `not_executed` where the engine or a panel is missing."""
+    answer = without_reasoning(episode.answer).strip()
+    found = indexing.read_advice(answer, sample.reference["dialect"])
+    prose = isinstance(sample.reference["expected"], str)
+    if not answer or (found.says == "nothing" and not prose):
+        return nothing_found(sample, episode, "executed")
+    clean = found.form == "strict" and answer == episode.answer.strip()
+    if prose:
+        question = judging.QUESTIONS[sample.metric](sample, answer)
+        ruling = await judged.by_panel(context, question)
+    else:
+        ruling = await _by_effect(benchmark, sample, found)
+    return ruled(sample, episode, "strict" if clean else "lenient", ruling)
+
+
+def question_of(sample: Sample) -> Question:
+    """The statement on its tables; nothing of the expectation is in it."""
+    return Question(
+        engine=sample.reference["engine"],
+        schema=tuple(sample.input["schema"]),
+        reference=sample.input["sql"],
+    )
+
+
+async def _by_effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Ruling:
+    if found.problem:
+        return _ruling(Effect(found="invalid", message=found.problem), found, "unreadable")
+    if not sample.reference["engine"]:
+        return _no_engine(sample.input["dialect"])
+    try:
+        effect = await asyncio.to_thread(_effect, benchmark, sample, found)
+    except (MissingDependency, EnvironmentFailure) as error:
+        return _no_engine(str(error))
+    return _ruling(effect, found, effect.found)
+
+
+def _effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Effect:
+    question = question_of(sample)
+    expected = expectation(sample.reference["expected"], sample.reference["dialect"])
+
+    def measure(indexes: tuple[str, ...]) -> Work:
+        return benchmark.meter.of_known(question, question.reference, indexes)
+
+    if found.says != "create":
+        return indexing.check_sentence(measure, found, expected, question.engine)
+    schema = read_schema(question.schema, question.engine)
+    indexes = [indexing.placed(index, schema) for index in found.indexes]
+    return indexing.check_advice(measure, indexes, expected, question.engine)
+
+
+def _no_engine(message: str) -> Ruling:
+    return Ruling(
+        outcome="not_executed",
+        evidence_kind="executed",
+        reason="no_engine",
+        note=f"Execution cannot decide: {message}",
+    )
+
+
+def _ruling(effect: Effect, found: Advice, finding: str) -> Ruling:
+    outcome, reason, note = _RULINGS[finding]
+    counted = {"before": effect.before, "after": effect.after, "best": effect.best}
+    amounts = {name: work.amount for name, work in counted.items() if work and work.unit}
+    facts: dict[str, Any] = {f"work_{name}": amount for name, amount in amounts.items()}
+    if amounts and effect.before:
+        facts["work_unit"] = effect.before.unit
+    if any(index.unique for index in found.indexes):
+        facts["unique_ignored"] = True
+    if any(index.where for index in found.indexes):
+        facts["partial_index"] = True
+    if outcome != "passed":
+        facts["error_type"] = finding
+    index = effect.index.target if effect.index else ""
+    told = note.format_map(
+        {"message": effect.message, "most": MOST_INDEXES, "index": index, **amounts}
+    )
+    return Ruling(
+        outcome=outcome,
+        evidence_kind="executed" if effect.before else "checked",
+        reason=reason,
+        note=told,
+        details={"advice": found.says, **facts},
+        evidence=_evidence(effect, found),
+    )
+
+
+def _evidence(effect: Effect, found: Advice) -> tuple[Section, ...]:
+    """Both plans, then what was counted: without an index, with the advised, with each known one.
+
+    Where a sentence was given although an index helps, the second plan is that of the best one.
+    """
+    after = effect.after or effect.best
+    if effect.before is None or after is None:
+        return ()
+    sides = {"before": effect.before, "after": after}
+    plans = {name: {"amount": w.amount, "plan": list(w.plan)} for name, w in sides.items()}
+    rows: list[list[Any]] = [["-", effect.before.amount]]
+    if effect.after is not None:
+        advised = "; ".join(index.target for index in found.indexes)
+        rows.append([advised, effect.after.amount])
+    rows += [[one.index.target, one.work.amount] for one in effect.known if one.work.unit]
+    unit = effect.before.unit
+    return (
+        Section(kind="plans", title="index_effect", body={"unit": unit, **plans}),
+        Section(kind="table", title="index_works", body={"columns": ["index", unit], "rows": rows}),
+    )

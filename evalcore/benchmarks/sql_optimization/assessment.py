@@ -1,0 +1,72 @@
+"""What is found out about one rewrite, once for all metrics that are scored on it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from evalcore.benchmarks.executed import ExecutedBenchmark
+from evalcore.records import Record, Sample
+from evalcore.sqlkit.engines.base import Work
+from evalcore.sqlkit.equivalence.effort import Meter
+from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.rewrite_rules import same_statement
+
+#: A rewrite may read this much more and is still not worse; counters jump by a page or a step.
+_SLACK, _SLACK_UNITS = 1.05, 8
+#: It is better only from here on.
+_BETTER = 0.9
+
+
+class Assessment(Record, frozen=True):
+    """One rewrite beside its original. Work is None where it was not counted."""
+
+    unchanged: bool
+    equivalence: Equivalence
+    before: Work | None = None
+    after: Work | None = None
+
+    @property
+    def counted(self) -> bool:
+        return self.before is not None and self.after is not None and bool(self.before.unit)
+
+    @property
+    def worse(self) -> bool:
+        """Reads more than the original, or fails on a large database where that one does not."""
+        if self.before is None or self.after is None or not self.before.unit:
+            return False
+        if not self.after.unit:
+            return True
+        return self.after.amount > self.before.amount * _SLACK + _SLACK_UNITS
+
+    @property
+    def better(self) -> bool:
+        if self.before is None or self.after is None or not self.counted or not self.after.unit:
+            return False
+        return self.after.amount < self.before.amount * _BETTER
+
+
+def question_of(sample: Sample) -> Question:
+    """The original is what answers are held against; the authored rewrite only helps to mine."""
+    told = sample.reference
+    related = ((told["reference"], told["dialect"]),) if told["reference"] else ()
+    return Question(
+        engine=told["engine"],
+        schema=tuple(sample.input["schema"]),
+        reference=sample.input["sql"],
+        related=related,
+        data=tuple(tuple(script) for script in told["data"]),
+        ordered=told["ordered"],
+    )
+
+
+async def assess(
+    benchmark: ExecutedBenchmark, meter: Meter, question: Question, sql: str, dialect: str
+) -> Assessment:
+    """Compare with the original, then count the work of both where they are equivalent."""
+    unchanged = same_statement(question.reference, sql, dialect, question.schema)
+    equivalence = await benchmark.decide(question, sql)
+    if unchanged or equivalence.status != "equivalent":
+        return Assessment(unchanged=unchanged, equivalence=equivalence)
+    before = await asyncio.to_thread(meter.of_reference, question)
+    after = await asyncio.to_thread(meter.of, question, sql)
+    return Assessment(unchanged=False, equivalence=equivalence, before=before, after=after)
