@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore import __version__
+from evalcore import __version__, cli_exchange
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.secrets import scrub
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
-REPORTS = ("json", "csv", "md", "html")
+_TARGET_HELP = (
+    "for example baseline:sqlglot, openai:MODEL, app:sqlflash or app:SERVICE.yaml (an HTTP service "
+    "as a file describes it); `evalcore list targets` shows the kinds"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,9 +68,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("run", metavar="RUN")
         _common(sub, verb)
     _add_score(verbs)
-    _add_export(verbs)
+    cli_exchange.add(verbs, _common)
     _add_datasets(verbs)
-    _add_verify(verbs)
     _add_index(verbs)
     return parser
 
@@ -86,7 +88,7 @@ def _add_list(verbs: Any) -> None:
 
 def _add_run(verbs: Any) -> None:
     sub = verbs.add_parser("run", help="run benchmarks on a target")
-    sub.add_argument("--target", default="", metavar="T", help="for example baseline:sqlglot")
+    sub.add_argument("--target", default="", metavar="T", help=_TARGET_HELP)
     sub.add_argument("--benchmarks", nargs="+", default=[], metavar="B")
     sub.add_argument("--metrics", nargs="+", default=[], metavar="M")
     sub.add_argument("--dataset", default="", metavar="PATH|NAME")
@@ -95,7 +97,13 @@ def _add_run(verbs: Any) -> None:
     sub.add_argument("--epochs", type=int, default=1, metavar="K")
     sub.add_argument("--option", action="append", default=[], metavar="BENCHMARK.KEY=VALUE")
     sub.add_argument("--target-option", action="append", default=[], metavar="KEY=VALUE")
-    sub.add_argument("--judge", action="append", default=[], metavar="T")
+    sub.add_argument(
+        "--judge",
+        action="append",
+        default=[],
+        metavar="T[?KEY=VALUE&...]",
+        help="a judge of the panel, asked only where nothing can be executed; repeat for more",
+    )
     sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="wins over the flags")
     sub.add_argument("--concurrency", type=int, default=0, metavar="N")
     _common(sub, _run)
@@ -113,28 +121,11 @@ def _add_score(verbs: Any) -> None:
     _common(sub, _score)
 
 
-def _add_export(verbs: Any) -> None:
-    sub = verbs.add_parser("export", help="write a report of a run")
-    sub.add_argument("run", metavar="RUN")
-    sub.add_argument("--format", choices=REPORTS, required=True)
-    sub.add_argument("--out", type=Path, metavar="PATH")
-    _common(sub, _export)
-
-
 def _add_datasets(verbs: Any) -> None:
     sub = verbs.add_parser("datasets", help="check the answers of datasets on real engines")
     sub.add_argument("action", choices=("check",))
     sub.add_argument("names", nargs="*", metavar="NAME|PATH")
     _common(sub, _datasets_check)
-
-
-def _add_verify(verbs: Any) -> None:
-    about = "decide published answers again by execution, and compare with the published verdicts"
-    sub = verbs.add_parser("verify", help=about, description=about)
-    sub.add_argument("origin", choices=("scale",))
-    sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
-    sub.add_argument("--out", type=Path, metavar="FILE.jsonl", help="a line per disagreement")
-    _common(sub, _verify)
 
 
 def _add_index(verbs: Any) -> None:
@@ -158,7 +149,7 @@ def _list(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from evalcore.runner import client, plan
+    from evalcore.runner import client, panel, plan
     from evalcore.secrets import Secrets
     from evalcore.targets import registry
 
@@ -166,9 +157,12 @@ def _run(given: argparse.Namespace) -> int:
     settings, secrets = _settings(given), Secrets()
     made = plan.plan(request, settings)
     registry.create(made.spec.target, settings, secrets)
+    for judge in panel.sits_on(made.spec):
+        registry.create(panel.spec_of(judge), settings, secrets)
     missing = client.missing_keys(request.target, request.target_options, settings)
+    missing += client.missing_judge_keys(panel.sits_on(made.spec), settings)
     if missing:
-        raise UsageError(f"{request.target} needs a key: set {', '.join(missing)}")
+        raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
     folder = plan.create_folder(made, settings)
     return _work(given, folder.run_id, place=place)
 
@@ -303,40 +297,12 @@ def _score(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _export(given: argparse.Namespace) -> int:
-    from evalcore.exchange import reports
-    from evalcore.store import run_folder
-
-    folder = run_folder.find(given.run, _settings(given).run_roots)
-    text = reports.render(folder, given.format)
-    if given.out is None:
-        sys.stdout.write(text)
-        return DONE
-    try:
-        given.out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--out {given.out}: {error.strerror}") from None
-    return DONE
-
-
 def _datasets_check(given: argparse.Namespace) -> int:
     from evalcore.runner import dataset_check
 
     report = dataset_check.check(given.names, _settings(given))
     print(json.dumps(report.as_data()) if given.json else report.as_text())
     return DONE if report.ok else BAD
-
-
-def _verify(given: argparse.Namespace) -> int:
-    from evalcore.exchange.scale import verify
-
-    twins = Path(_settings(given).datasets) / "scale_twins" / "logical_equivalence.jsonl"
-    found = verify.verify(given.path, twins)
-    if given.out:
-        lines = (json.dumps(d, ensure_ascii=False) for d in verify.disagreements(found))
-        given.out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    print(json.dumps(found, ensure_ascii=False) if given.json else verify.as_text(found))
-    return DONE
 
 
 def _index_rebuild(given: argparse.Namespace) -> int:

@@ -38,6 +38,8 @@ def page() -> None:
 
 def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     _header(view, tr)
+    if view.spec.origin == "imported":
+        st.info(tr("case.published"), icon=":material/publish:")
     case_parts.navigation(view, link, tr)
     with st.container(border=True):
         case_parts.verdict(view, tr)

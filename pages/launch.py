@@ -13,7 +13,15 @@ from evalcore.records import TargetSpec
 from evalcore.runner import client
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
-from pages.components import keys, launch_cases, launch_report, launch_target, state
+from pages.components import (
+    keys,
+    launch_application,
+    launch_cases,
+    launch_judges,
+    launch_report,
+    launch_target,
+    state,
+)
 from pages.components.language import Translate, translator
 from pages.components.launch_rules import problems
 from pages.components.text import escape
@@ -33,6 +41,8 @@ def page() -> None:
         with st.container(border=True):
             st.subheader(tr("launch.step.cases"), anchor=False)
             cases = launch_cases.draw(tr)
+            judges = launch_judges.draw(cases.benchmarks, target.key, tr)
+            missing += launch_judges.ask_keys(judges, missing, current, tr)
         with st.container(border=True):
             st.subheader(tr("launch.step.amount"), anchor=False)
             amount = launch_cases.draw_amount(tr)
@@ -43,6 +53,7 @@ def page() -> None:
         metrics=cases.subset,
         dataset=cases.dataset or "",
         options=cases.options,
+        judges=judges,
         **amount._asdict(),
     )
     with side, st.container(border=True):
@@ -53,6 +64,7 @@ def page() -> None:
             Path(current.datasets),
             own_dataset=cases.dataset is not None,
         )
+        wrong += launch_application.problems(request.target, cases.metrics, current)
         st.subheader(tr("launch.not_ready" if wrong else "launch.ready"), anchor=False)
         _summary(request, tr)
         for problem in wrong:

@@ -59,7 +59,8 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         )
         frame = shared.frame(current, board, order)
         kinds = _kinds(frame, tr)
-    explanation.caption(tr("ranking.about", board=escape(shared.board_title(board, tr), 200)))
+    about = "ranking.about_published" if board.published else "ranking.about"
+    explanation.caption(tr(about, board=escape(shared.board_title(board, tr), 200)))
     found = fitting(frame, text, kinds)
     _ranked(frame, found, board, tr)
     _unranked(found, board, tr)
@@ -126,7 +127,8 @@ def _unranked(found: pd.DataFrame, board: Board, tr: Translate) -> None:
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
     ranking_table.unranked(others, board, tr)
-    st.caption(tr("ranking.unranked_about"))
+    published = "ranking.unranked_published"
+    st.caption(tr(published if board.published else "ranking.unranked_about"))
 
 
 def _beyond(found: pd.DataFrame, headers: Headers, board: Board, order: str, tr: Translate) -> None:

@@ -17,6 +17,7 @@ from pages.components import (
     target_charts,
     target_head,
     target_history,
+    target_published,
     url_state,
 )
 from pages.components.language import Translate, translator
@@ -68,6 +69,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         target_charts.profile(headers, board, identity, tr)
     with right:
         target_charts.metric_bars(headers, board, identity, tr)
+    target_published.draw(row, current, tr)
     view = url_state.segments(
         tr("target.view"),
         VIEWS,

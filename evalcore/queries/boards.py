@@ -2,13 +2,14 @@
 
 A board is a suite plus one column key per benchmark. Runs are comparable exactly where their column
 keys are equal, so two datasets, scoring modes or prompt versions make two boards. A row joins a
-target's newest complete runs; its older and its best runs are history.
+target's newest complete runs; its older and its best runs are history. What others published stands
+on boards of its own, one per publication: its columns belong together and to nothing else.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evalcore.catalog import SUITES, benchmark_cards
 from evalcore.records import Record
@@ -48,11 +49,17 @@ class Column(Record, frozen=True):
 
 
 class Board(Record, frozen=True):
-    """A suite with a column per benchmark. `key` is DEFAULT or the column that differs from it."""
+    """A suite with a column per benchmark. `key` is DEFAULT, the column that differs from it, or
+    the dataset of what was published together."""
 
     key: str
     suite: str
     columns: dict[str, Column]
+
+    @property
+    def published(self) -> bool:
+        """Whether it is what others published, and nothing of it was run here."""
+        return not any(column.executed for column in self.columns.values())
 
     @property
     def whole(self) -> bool:
@@ -110,7 +117,7 @@ def columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Column]]
 
 
 def _column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
-    newest = max(runs, key=lambda run: run.created_at)
+    newest = max(runs, key=lambda run: (run.created_at, run.benchmarks[benchmark].samples))
     score = newest.benchmarks[benchmark]
     return Column(
         benchmark=benchmark,
@@ -131,19 +138,32 @@ def _preference(column: Column) -> tuple[bool, bool, bool, bool, int, str]:
 
 
 def boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
-    """The default board of a suite, then one per further column; none without a score."""
+    """The default board of a suite, one per further column, then those that others published, the
+    newest first; none without a score."""
     by_benchmark = columns(headers, suite)
-    default = {benchmark: group[0] for benchmark, group in by_benchmark.items()}
-    if not default:
-        return []
-    others = [column for group in by_benchmark.values() for column in group[1:]]
-    return [
-        Board(key=DEFAULT, suite=suite, columns=default),
-        *(
-            Board(key=column.key, suite=suite, columns={**default, column.benchmark: column})
-            for column in sorted(others, key=_preference, reverse=True)
-        ),
+    own = {
+        benchmark: [column for column in group if column.executed]
+        for benchmark, group in by_benchmark.items()
+    }
+    default = {benchmark: group[0] for benchmark, group in own.items() if group}
+    others = [column for group in own.values() for column in group[1:]]
+    made = [
+        Board(key=column.key, suite=suite, columns={**default, column.benchmark: column})
+        for column in sorted(others, key=_preference, reverse=True)
     ]
+    first = [Board(key=DEFAULT, suite=suite, columns=default)] if default else []
+    return [*first, *made, *_published(by_benchmark, suite)]
+
+
+def _published(by_benchmark: Mapping[str, Sequence[Column]], suite: str) -> list[Board]:
+    """A board per dataset of imported runs."""
+    found: dict[str, dict[str, Column]] = defaultdict(dict)
+    for benchmark, group in by_benchmark.items():
+        for column in group:
+            if not column.executed:
+                found[column.dataset].setdefault(benchmark, column)
+    newest = sorted(found, key=lambda key: max(c.newest for c in found[key].values()), reverse=True)
+    return [Board(key=key, suite=suite, columns=found[key]) for key in newest]
 
 
 def find(boards_of_suite: Sequence[Board], key: str) -> Board:
@@ -199,7 +219,8 @@ def floors(headers: Iterable[RunHeader], board: Board, benchmark: str = "") -> d
 
 
 def suite_score(row: Row, board: Board) -> float | None:
-    """The mean over a suite's benchmarks, 0 to 100, None unless all of them ran to their end."""
+    """The mean over a suite's benchmarks, 0 to 100, None unless all of them ran to their end or
+    are claimed."""
     scores = [_complete_score(row, benchmark) for benchmark in board.columns]
     known = [score for score in scores if score is not None]
     if not board.whole or len(known) < len(scores):
@@ -209,4 +230,4 @@ def suite_score(row: Row, board: Board) -> float | None:
 
 def _complete_score(row: Row, benchmark: str) -> float | None:
     score = row.score(benchmark)
-    return score.score if score is not None and score.complete else None
+    return score.score if score is not None and (score.complete or score.claimed) else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
+from evalcore.catalog import TargetKindCard
 from evalcore.settings import Settings
 from evalcore.store import run_folder
 from evalcore.store.index import load_headers
@@ -51,10 +52,16 @@ def _targets(settings: Settings) -> list[Row]:
             "form": card.form,
             "title": card.title["en"],
             "options": [option.name for option in card.options],
-            "examples": list(card.examples),
+            "examples": _examples(card, settings),
+            "for_example": ", ".join(_examples(card, settings)),
         }
         for card in catalog.target_kinds().values()
     ]
+
+
+def _examples(card: TargetKindCard, settings: Settings) -> list[str]:
+    """The examples of a kind; of services all that have a name."""
+    return list(catalog.applications(settings) if card.prefix == "app" else card.examples)
 
 
 def _datasets(settings: Settings) -> list[Row]:

@@ -47,9 +47,11 @@ def metric_scores(
 def metric_line(
     score: HeaderScore | None, metric: str
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Score, bounds and number of cases of a metric; without a case there is no score to show."""
+    """Score, bounds and number of cases of a metric; without a case there is no score to show,
+    unless it is a claim."""
     line = None if score is None else score.metrics.get(metric)
-    return (None, None, None, 0) if line is None or not line[3] else line
+    shown = line is not None and score is not None and (line[3] or score.claimed)
+    return line if shown and line is not None else (None, None, None, 0)
 
 
 def metric_values(row: Row) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """The ranking of a board as a frame: who stands where, how sure that is, and at what cost.
 
 Ranked are complete runs alone. A target with an incomplete run is listed without a rank, its strict
-score being a lower bound; a control is a yardstick; what was not run is None and never 0.
+score being a lower bound; so is a score that others claim without cases behind it; a control is a
+yardstick; what was not run is None and never 0.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from evalcore.store import samples_table
 from evalcore.store.headers import RunHeader
 from evalcore.store.run_folder import RunFolder
 
-STATUSES = ("ranked", "incomplete", "not_run", "unreadable", "control")
+STATUSES = ("ranked", "claimed", "incomplete", "not_run", "unreadable", "control")
 SUITE = "suite"
 _CASES = """
 SELECT run, benchmark, metric, id, any_value(difficulty * weight) AS weight,
@@ -63,7 +64,8 @@ def ranking(
     identity, target_key, kind, status (of STATUSES), rank, rank_low, rank_high, group (1 for the
     first), leader (of the group), score, low, high (0 to 100), coverage (0 to 1), a column
     per benchmark and per "benchmark/metric", passed, measured and errors (cases), cost (USD),
-    input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of the newest run).
+    input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of the newest run),
+    self_judged (the target is one of its own judges).
     """
     by = order or orders(board)[0]
     board_rows = rows(headers, board)
@@ -120,6 +122,8 @@ def _status(row: Row, board: Board, by: str, readable: set[str]) -> str:
         return "control"
     if len(runs) < len(needed):
         return "not_run"
+    if any(row.runs[key].benchmarks[key].claimed for key in needed):
+        return "claimed"
     if not all(row.runs[key].benchmarks[key].complete for key in needed):
         return "incomplete"
     return "ranked" if all(run.run_id in readable for run in runs) else "unreadable"
@@ -132,6 +136,7 @@ def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) 
         "identity": row.identity,
         "target_key": row.target_key,
         "kind": row.kind,
+        "self_judged": any(run.benchmarks[key].self_judged for key, run in row.runs.items()),
         "status": status,
         "rank": rank and rank.rank,
         "rank_low": rank and rank.low,
@@ -220,4 +225,4 @@ def _columns(board: Board) -> list[str]:
     head = ["identity", "target_key", "kind", "status", "rank", "rank_low", "rank_high", "group"]
     head += ["leader", "score", "low", "high", "coverage"]
     tail = ["passed", "measured", "errors", "cost", "input_tokens", "output_tokens", "latency"]
-    return [*head, *parts, *tail, "date", "run_id"]
+    return [*head, *parts, *tail, "date", "run_id", "self_judged"]

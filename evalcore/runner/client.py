@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ import msgspec
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, now
+from evalcore.runner import panel
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import ROOT, Settings
@@ -98,13 +99,26 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
     if target.startswith("app:"):
         from evalcore.targets import application  # only here: it reads a description file
 
-        return application.missing_variables(TargetSpec(target, dict(options)), Secrets())
+        spec = TargetSpec(target, dict(options))
+        return application.missing_variables(spec, settings, Secrets())
     if not target.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
     place = endpoints.locate(target, settings, address, variable)
     needed = place.endpoint.api_key_env
     return (needed,) if needed and not place.key_optional and not os.environ.get(needed) else ()
+
+
+def check_judges(judges: Sequence[str]) -> None:
+    """Raises UsageError for a panel that cannot sit."""
+    panel.check(judges)
+
+
+def missing_judge_keys(judges: Iterable[str], settings: Settings) -> tuple[str, ...]:
+    """As `missing_keys`, for a panel; raises UsageError for a judge that is none."""
+    specs = [panel.spec_of(judge) for judge in judges]
+    found = (name for spec in specs for name in missing_keys(spec.key, spec.options, settings))
+    return tuple(dict.fromkeys(found))
 
 
 def reconcile(settings: Settings) -> list[str]:
@@ -118,8 +132,9 @@ def reconcile(settings: Settings) -> list[str]:
         if folder.state() != "interrupted":
             continue
         try:
-            target = folder.spec().target
-            missing = missing_keys(target.key, target.options, settings)
+            spec = folder.spec()
+            missing = missing_keys(spec.target.key, spec.target.options, settings)
+            missing += missing_judge_keys(panel.sits_on(spec), settings)
         except EvalboardError as error:
             _note(folder, str(error))
             continue

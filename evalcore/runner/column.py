@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evalcore.judges.prompts import PROMPT_VERSION
 from evalcore.records import Sample, content_hash
 
 REDUCER = "mean"  # how the epochs of a sample become one score
@@ -24,5 +25,12 @@ def column_key(
     weights: Mapping[str, float],
     judges: Iterable[str] = (),
 ) -> str:
+    """The key; a panel enters it with the version of its prompts, in whatever order it sits."""
     parts = [benchmark, data, prompt_version, scorer_version, dict(options), dict(weights)]
-    return content_hash([*parts, REDUCER, sorted(judges)], 12)
+    return content_hash([*parts, REDUCER, panel_parts(judges)], 12)
+
+
+def panel_parts(judges: Iterable[str]) -> list[str]:
+    """What distinguishes one panel from another; empty for none."""
+    named = sorted(judges)
+    return [*named, f"prompts {PROMPT_VERSION}"] if named else []

@@ -1,4 +1,4 @@
-"""A run from a YAML file: slm-evals' fields, `target` and `target_options`; it wins over flags.
+"""A run from a YAML file: slm-evals' fields, `target`, options, `judges`; it wins over flags.
 
 Fields and their meaning: slm-evals' run configuration (model_path, device, dtype, max_new_tokens,
 temperature, experiment_name, output_dir, benchmarks, max_samples, benchmark_overrides).
@@ -32,6 +32,7 @@ class Config(Record, frozen=True, forbid_unknown_fields=True):
     max_samples: int | None = None
     benchmark_overrides: dict[str, dict[str, Any]] = {}
     target_options: dict[str, Any] = {}
+    judges: list[str] = []
 
 
 def read(path: Path) -> tuple[Config, frozenset[str]]:
@@ -59,6 +60,8 @@ def apply(config: Config, given: frozenset[str], request: RunRequest) -> RunRequ
     }
     if config.benchmarks:
         changes["benchmarks"] = tuple(config.benchmarks)
+    if config.judges:
+        changes["judges"] = tuple(config.judges)
     if "max_samples" in given:
         changes["max_samples"] = config.max_samples
     options = {key: dict(values) for key, values in request.options.items()}

@@ -1,66 +1,45 @@
-"""What a benchmark sees while it runs one sample: `generate`, and all that lives behind it.
+"""What a benchmark sees while it runs or scores one sample: `generate`, and all behind it.
 
-Each request is looked up in the journal of an earlier attempt, then in the response cache, and is
-asked only then, under the flow control and the retry layer; every answer is journaled before it is
-used.
+Each request is looked up in the journal of an earlier attempt, and goes through its channel only
+where it is not there; every answer is journaled before it is used.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from evalcore.benchmarks.base import Benchmark
+from evalcore.errors import TargetFailure
 from evalcore.records import (
     Call,
     Completion,
     Failure,
     GenerationRequest,
     Sample,
-    TargetSpec,
     Usage,
     content_hash,
     now,
 )
-from evalcore.runner.cache import Cache
-from evalcore.runner.cache import key as cache_key
-from evalcore.runner.limits import Flow
-from evalcore.runner.retry import Policy, with_retries
-from evalcore.store.journal import Journal
-from evalcore.targets.base import Target
+from evalcore.runner.channels import TARGET, Channels
 from evalcore.targets.control import Control
-
-CallKey = tuple[str, int, str, int]
-
-
-@dataclass(frozen=True)
-class Services:
-    """What all samples of a run share."""
-
-    target: Target
-    spec: TargetSpec
-    flow: Flow
-    policy: Policy
-    calls: Journal
-    journaled: Mapping[CallKey, Call]
-    cache: Cache | None
-    price: Callable[[Usage], float | None]
-    report: Callable[[Failure], None]
-    seed: int
 
 
 @dataclass
 class SampleContext:
-    """`benchmarks.base.Context` for one sample in one epoch; adds up what the requests took."""
+    """`benchmarks.base.Context` for one sample in one epoch; adds up what the target took.
 
-    services: Services
+    `place` names the sample in the journal of calls: its generation while it is run, itself while
+    it is scored. `judges` is empty where this sample is not to be judged.
+    """
+
+    channels: Channels
     benchmark: Benchmark
     sample: Sample
+    place: str
     epoch: int
     deadline: float
+    judges: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
     latency: float = 0.0
@@ -71,19 +50,23 @@ class SampleContext:
 
     @property
     def seed(self) -> int:
-        return self.services.seed
+        return self.channels.run.seed
+
+    def price(self, role: str, usage: Usage) -> float | None:
+        """USD for one answer of the model in that role, None where its price is unknown."""
+        return self.channels[role].price(usage)
 
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
         turn = self._turns.get(role, 0)
         self._turns[role] = turn + 1
-        key = f"{self.benchmark.key}/{self.benchmark.generation_key(self.sample)}"
+        key = f"{self.benchmark.key}/{self.place}"
         asked = content_hash(request)
-        earlier = self.services.journaled.get((key, self.epoch, role, turn))
+        earlier = self.channels.earlier((key, self.epoch, role, turn))
         if earlier is not None and earlier.request == asked:
             completion = earlier.completion
         else:
-            completion = await self._ask(request)
-            self.services.calls.append(
+            completion = await self._ask(request, role)
+            self.channels.journal(
                 Call(
                     key=key,
                     epoch=self.epoch,
@@ -94,40 +77,22 @@ class SampleContext:
                     at=now(),
                 )
             )
-        self._count(completion)
+        if role == TARGET:
+            self._count(completion)
         return completion
 
-    async def _ask(self, request: GenerationRequest) -> Completion:
-        target = self.services.target
-        if isinstance(target, Control):
-            return self.benchmark.control(self.sample, target.kind, request.messages)
-        cache = self.services.cache
-        if cache is None or not target.info.cacheable:
-            return await self._request(request)
-        name = cache_key(
-            request, self.services.spec.identity, target.info.revision, self.seed, self.epoch
-        )
-        found = cache.get(name)
-        if found is not None:
-            return _as_cached(found)
-        completion = await self._request(request)
-        cache.put(name, completion)
-        return completion
-
-    async def _request(self, request: GenerationRequest) -> Completion:
-        started = asyncio.get_running_loop().time()
-        completion = await with_retries(
-            lambda: self.services.target.generate(request),
-            self.services.flow,
-            self.services.policy,
-            self.deadline,
-            self.services.report,
-            tokens=_rough_tokens(request) if self.services.flow.counts_tokens else 0,
-        )
-        if not completion.latency:
-            elapsed = asyncio.get_running_loop().time() - started
-            return msgspec.structs.replace(completion, latency=elapsed)
-        return completion
+    async def _ask(self, request: GenerationRequest, role: str) -> Completion:
+        channel = self.channels[role]
+        if isinstance(channel.target, Control):
+            return self.benchmark.control(self.sample, channel.target.kind, request.messages)
+        if role == TARGET:  # the runner ends a sample that takes too long
+            return await channel.ask(request, self.epoch, self.deadline)
+        try:
+            async with asyncio.timeout_at(self.deadline):
+                return await channel.ask(request, self.epoch, self.deadline)
+        except TimeoutError:
+            message = f"no answer within the {self.channels.sample_limit:.0f} s allowed"
+            raise TargetFailure(Failure(kind="timeout", message=message)) from None
 
     def _count(self, completion: Completion) -> None:
         self.completions += 1
@@ -135,17 +100,9 @@ class SampleContext:
         self.latency += completion.latency
         self.attempts += completion.attempts
         self.cached = self.cached and completion.cached
-        price = self.services.price(completion.usage)
+        price = self.price(TARGET, completion.usage)
         known = self.cost is not None and price is not None
         self.cost = (self.cost or 0.0) + (price or 0.0) if known else None
-
-
-def _as_cached(completion: Completion) -> Completion:
-    return msgspec.structs.replace(completion, cached=True, attempts=0)
-
-
-def _rough_tokens(request: GenerationRequest) -> int:
-    return sum(len(message.content) for message in request.messages) // 4
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:

@@ -8,45 +8,42 @@ is kept. Generation and scoring are apart, so neither repeats the other.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.base import Benchmark
+from evalcore.benchmarks.base import Benchmark, Context
 from evalcore.errors import EnvironmentFailure, RunFolderError, TargetFailure
+from evalcore.judges.panel import role as judge_role
 from evalcore.records import (
     BenchmarkSpec,
-    Call,
     Episode,
     Failure,
     RunSpec,
     RunSummary,
     Sample,
+    TargetSpec,
     Verdict,
     now,
 )
+from evalcore.runner import panel
 from evalcore.runner import summary as summaries
-from evalcore.runner.cache import Cache
-from evalcore.runner.context import CallKey, SampleContext, Services
-from evalcore.runner.limits import Flow
+from evalcore.runner.channels import TARGET, Channel, Channels
+from evalcore.runner.context import SampleContext
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.progress import Tracker
-from evalcore.runner.retry import policy
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
-from evalcore.targets import pricing, registry
-from evalcore.targets.base import Target
 
 _TICK = 0.5  # seconds between two writes of progress.json, and looks for a cancel file
 _WORKER = "main.jsonl"
+_JUDGED_AT_ONCE = 16  # answers that panels are asked about at a time while nothing is generated
 
 
 @dataclass(frozen=True)
@@ -89,30 +86,33 @@ class _Execution:
         secrets: Secrets,
         listen: Callable[[Tracker], None] | None,
     ) -> None:
-        self.folder, self.settings, self.secrets = folder, settings, secrets
-        self.listen = listen
+        self.folder, self.listen = folder, listen
         self.spec: RunSpec = folder.spec()
         self.scoring = summaries.scoring_id(self.spec)
         self.jobs = list(_jobs(folder, self.spec))
+        self.panels = {b.key: b.judges for b in self.spec.benchmarks}
         self.episodes = summaries.latest_episodes(folder)
         self.verdicts = summaries.latest_verdicts(folder.verdicts(self.scoring))
         self.tracker = Tracker(folder, sum(len(job.samples) for job in self.jobs))
         self.generations = Journal(folder.path / "generations" / _WORKER)
         self.scores = Journal(folder.path / "verdicts" / self.scoring / _WORKER)
+        self.channels = Channels(folder, self.spec, settings, secrets)
         self.started = time.monotonic()
         self.cancelled = False
-        self._sample_limit = self.spec.sample_timeout or settings.sample_timeout
 
     async def run(self, generate: bool) -> RunSummary:
         self.tracker.event("started" if not self.episodes else "resumed")
         self.tracker.write()
         ticking = asyncio.create_task(self._tick())
         try:
+            for judge in panel.sits_on(self.spec):
+                await self._open(judge_role(judge), panel.spec_of(judge))
             missing = await self._score_journaled(keep_failed=not generate)
-            if generate and missing:
+            if generate and missing and not self.cancelled:
                 await self._generate(missing)
         finally:
             ticking.cancel()
+            await self.channels.close()
             for benchmark in {id(job.benchmark): job.benchmark for job in self.jobs}.values():
                 benchmark.close()
             self.generations.close()
@@ -137,42 +137,51 @@ class _Execution:
             if self.listen:
                 self.listen(self.tracker)
 
+    async def _open(self, role: str, spec: TargetSpec) -> Channel:
+        self.tracker.phase = "loading the judges" if role != TARGET else "loading the target"
+        channel = await self.channels.open(role, spec, self._say, self.tracker.failed)
+        self.tracker.phase = "running"
+        return channel
+
+    def _say(self, line: str) -> None:
+        self.tracker.message = line
+
     async def _score_journaled(self, keep_failed: bool) -> list[Job]:
         """Score the journaled episodes that have no verdict yet; returns the jobs left to do.
 
         An episode that ended in a failure is one of them, unless `keep_failed`.
         """
-        missing = []
+        missing, answered = [], []
         for job in self.jobs:
             episode = self.episodes.get(job.place)
             if episode is None or (episode.failure and not keep_failed):
                 missing.append(job)
                 continue
             self.tracker.episode(episode, fresh=False)
-            await self._score(job, episode)
+            answered.append(job)
+        width = _JUDGED_AT_ONCE if panel.sits_on(self.spec) else 1
+        await self._side_by_side(answered, width, lambda job: self._score(job, self._known(job)))
         return missing
 
+    def _known(self, job: Job) -> Episode:
+        return self.episodes[job.place]
+
     async def _generate(self, jobs: list[Job]) -> None:
-        target = registry.create(self.spec.target, self.settings, self.secrets)
-        self.tracker.phase = "loading the target"
-        try:
-            await target.open(self._say)
-            self.tracker.phase = "running"
-            await self._generate_with(target, jobs)
-        finally:
-            await target.close()
+        channel = await self._open(TARGET, self.spec.target)
+        self.tracker.flow = channel.flow
+        await self._side_by_side(jobs, channel.flow.maximum, self._answer)
 
-    def _say(self, line: str) -> None:
-        self.tracker.message = line
-
-    async def _generate_with(self, target: Target, jobs: list[Job]) -> None:
-        calls = Journal(self.folder.path / "calls" / _WORKER)
-        cache = Cache(self.settings.data_dir / "cache.sqlite") if self._caches(target) else None
-        services = self._services(target, calls, cache)
-        self.tracker.flow = services.flow
+    async def _side_by_side(
+        self, jobs: list[Job], width: int, work: Callable[[Job], Awaitable[None]]
+    ) -> None:
+        """Work on all jobs, so many at a time, until they are done or the run is cancelled."""
         left = iter(jobs)
-        width = min(services.flow.maximum, len(jobs))
-        working = [asyncio.create_task(self._work(left, services)) for _ in range(width)]
+
+        async def share() -> None:
+            for job in left:
+                await work(job)
+
+        working = [asyncio.create_task(share()) for _ in range(min(width, len(jobs)))]
         watching = asyncio.create_task(self._watch_cancel(working))
         try:
             await asyncio.gather(*working)
@@ -181,12 +190,6 @@ class _Execution:
                 raise
         finally:
             watching.cancel()
-            calls.close()
-            if cache:
-                cache.close()
-
-    def _caches(self, target: Target) -> bool:
-        return self.spec.use_cache and target.info.cacheable
 
     async def _watch_cancel(self, working: list[asyncio.Task[None]]) -> None:
         while not self.folder.cancel_path.exists():
@@ -195,53 +198,36 @@ class _Execution:
         for task in working:
             task.cancel()
 
-    def _services(self, target: Target, calls: Journal, cache: Cache | None) -> Services:
-        wanted = self.spec.concurrency or self.settings.concurrency
-        card = target.info.card
-        wanted = min(wanted, target.info.max_in_flight, self._bearable(card))
-        flow = Flow(
-            start=min(target.info.start_in_flight, wanted),
-            maximum=wanted,
-            requests_per_minute=card.get("requests_per_minute"),
-            tokens_per_minute=card.get("tokens_per_minute"),
-        )
-        return Services(
-            target=target,
-            spec=self.spec.target,
-            flow=flow,
-            policy=policy(self.settings),
-            calls=calls,
-            journaled=_journaled_calls(self.folder),
-            cache=cache,
-            price=pricing.for_target(target.info, self.settings),
-            report=self.tracker.failed,
-            seed=self.spec.seed,
+    async def _answer(self, job: Job) -> None:
+        episode = await self._episode(job)
+        self.generations.append(StoredEpisode(benchmark=job.benchmark.key, episode=episode))
+        self.tracker.episode(episode, fresh=True)
+        await self._score(job, episode)
+
+    def _context(
+        self, job: Job, sample: Sample, place: str, judges: tuple[str, ...] = ()
+    ) -> SampleContext:
+        deadline = asyncio.get_running_loop().time() + self.channels.sample_limit
+        return SampleContext(
+            channels=self.channels,
+            benchmark=job.benchmark,
+            sample=sample,
+            place=place,
+            epoch=job.epoch,
+            deadline=deadline,
+            judges=judges,
         )
 
-    def _bearable(self, card: Mapping[str, Any]) -> int:
-        """How many may wait for a start, at a known limit, and still be within their time."""
-        rate = card.get("requests_per_minute")
-        return max(1, int(rate / 60 * self._sample_limit / 2)) if rate else sys.maxsize
-
-    async def _work(self, left: Iterator[Job], services: Services) -> None:
-        for job in left:
-            episode = await self._episode(job, services)
-            stored = StoredEpisode(benchmark=job.benchmark.key, episode=episode)
-            self.generations.append(stored)
-            self.tracker.episode(episode, fresh=True)
-            await self._score(job, episode)
-
-    async def _episode(self, job: Job, services: Services) -> Episode:
+    async def _episode(self, job: Job) -> Episode:
         """Run one sample; whatever ends it becomes an episode, so that the run goes on."""
-        limit = self._sample_limit
-        deadline = asyncio.get_running_loop().time() + limit
-        context = SampleContext(services, job.benchmark, job.samples[0], job.epoch, deadline)
+        context = self._context(job, job.samples[0], job.key)
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(context.deadline):
                 episode = await job.benchmark.run_sample(job.samples[0], context)
         except TargetFailure as error:
             episode = _failed(job, error.failure)
         except TimeoutError:
+            limit = self.channels.sample_limit
             message = f"no answer within the {limit:.0f} s allowed for one sample"
             episode = _failed(job, Failure(kind="timeout", message=message))
         except EnvironmentFailure as error:
@@ -266,15 +252,24 @@ class _Execution:
             place = (job.benchmark.key, sample.metric, sample.id, job.epoch)
             verdict = self.verdicts.get(place)
             if verdict is None or verdict.outcome not in ("passed", "failed"):
-                verdict = await verdict_on(job.benchmark, sample, episode)
+                verdict = await verdict_on(job.benchmark, sample, episode, self._panel(job, sample))
                 if job.key != sample.key:  # where readers find the episode of this verdict
                     details = {**verdict.details, "generation": job.key}
                     verdict = msgspec.structs.replace(verdict, details=details)
                 self.scores.append(StoredVerdict(benchmark=job.benchmark.key, verdict=verdict))
             self.tracker.verdict(verdict)
 
+    def _panel(self, job: Job, sample: Sample) -> SampleContext | None:
+        """Where the judges are asked, for a sample that may need them."""
+        judges = self.panels[job.benchmark.key]
+        if not judges or not job.benchmark.may_be_judged(sample):
+            return None
+        return self._context(job, sample, sample.key, judges)
 
-async def verdict_on(benchmark: Benchmark, sample: Sample, episode: Episode) -> Verdict:
+
+async def verdict_on(
+    benchmark: Benchmark, sample: Sample, episode: Episode, context: Context | None = None
+) -> Verdict:
     """The benchmark's verdict; an episode without an answer gets its outcome from the failure.
 
     A scorer that breaks on one answer leaves that sample unmeasured and ends nothing else.
@@ -290,7 +285,7 @@ async def verdict_on(benchmark: Benchmark, sample: Sample, episode: Episode) -> 
             note=episode.failure.message,
         )
     try:
-        return await benchmark.evaluate_sample(sample, episode)
+        return await benchmark.evaluate_sample(sample, episode, context)
     except Exception as error:
         ours = isinstance(error, EnvironmentFailure)
         return Verdict(
@@ -329,7 +324,3 @@ def _jobs(folder: RunFolder, spec: RunSpec) -> Iterator[Job]:
 
 def _build(spec: BenchmarkSpec) -> Benchmark:
     return create_benchmark(spec.key, spec.options)
-
-
-def _journaled_calls(folder: RunFolder) -> dict[CallKey, Call]:
-    return {(call.key, call.epoch, call.role, call.turn): call for call in folder.calls()}

@@ -6,7 +6,7 @@ import platform
 import random
 import subprocess
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, now
+from evalcore.runner import panel
 from evalcore.runner.column import column_key, dataset_hash
 from evalcore.runner.request import RunRequest
 from evalcore.settings import ROOT, Settings
@@ -99,6 +100,7 @@ def command(request: RunRequest) -> str:
     words += [f"--max-samples {request.max_samples}"] if request.max_samples else []
     words += [f"--seed {request.seed}"] if request.seed else []
     words += [f"--epochs {request.epochs}"] if request.epochs != 1 else []
+    words += [f"--judge '{judge}'" for judge in request.judges]
     for key, options in request.options.items():
         words += [f"--option {key}.{name}={value}" for name, value in options.items()]
     return " ".join(words)
@@ -113,6 +115,7 @@ def _check(request: RunRequest) -> None:
         raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
     if request.concurrency < 0:
         raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
+    panel.check(request.judges)
     cards = [catalog.benchmark_card(key) for key in request.benchmarks]
     known = [metric.key for card in cards for metric in card.metrics]
     for metric in request.metrics:
@@ -157,11 +160,12 @@ def _benchmark(
         samples=len(samples),
         full=full,
         metrics=metrics,
+        judges=request.judges if any(map(benchmark.may_be_judged, samples)) else (),
     )
-    return column_of(spec, request.judges), samples
+    return column_of(spec), samples
 
 
-def column_of(spec: BenchmarkSpec, judges: Sequence[str]) -> BenchmarkSpec:
+def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:
     """The spec with the column key that follows from its parts."""
     column = column_key(
         spec.key,
@@ -170,7 +174,7 @@ def column_of(spec: BenchmarkSpec, judges: Sequence[str]) -> BenchmarkSpec:
         spec.scorer_version,
         spec.options,
         spec.weights,
-        judges,
+        spec.judges,
     )
     return msgspec.structs.replace(spec, column=column)
 

@@ -20,6 +20,7 @@ from evalcore import catalog, jsonl
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import DatasetError, UsageError
+from evalcore.judges import recorded
 from evalcore.records import Episode, Record, Sample, Verdict
 from evalcore.runner.execute import verdict_on
 from evalcore.runner.plan import create_benchmark, find_dataset
@@ -104,8 +105,7 @@ def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
                 raise DatasetError(path, number, field, "is missing")
         if not isinstance(row["id"], str | int) or isinstance(row["id"], bool):
             raise DatasetError(path, number, "id", "must be a text or an integer")
-        if not isinstance(row.get("votes") or [], list):
-            raise DatasetError(path, number, "votes", "must be a list")
+        _check_votes(path, number, row.get("votes") or [])
         yield Prediction(
             line=number,
             id=str(row["id"]),
@@ -113,6 +113,14 @@ def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
             answer=_as_text(row["prediction"]),
             votes=row.get("votes") or [],
         )
+
+
+def _check_votes(path: Path, number: int, votes: Any) -> None:
+    """Votes are yes or no, or name rules; the benchmark knows which it wants."""
+    try:
+        recorded.read_votes(votes, by_rules=True)
+    except UsageError as error:
+        raise DatasetError(path, number, "votes", str(error)) from None
 
 
 def _metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -> str:

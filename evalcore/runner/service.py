@@ -18,19 +18,25 @@ import msgspec
 
 from evalcore.errors import EvalboardError, TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
-from evalcore.runner.plan import create_benchmark, create_folder, plan
+from evalcore.runner import panel
+from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from evalcore.targets import pricing, registry
 from evalcore.targets.application import Application
+from evalcore.targets.base import Target
+
+_PATIENCE = 60.0  # seconds that a connection test waits for a task of a service
+_WITHOUT_TOKENS = ("baseline", "control", "application")
 
 
 def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     """Create the run folder; returns the run id. The target's name and options are checked too."""
     made = plan(request, settings)
-    registry.create(made.spec.target, settings, secrets)
+    for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
+        registry.create(spec, settings, secrets)
     return create_folder(made, settings).run_id
 
 
@@ -45,10 +51,12 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
             length = sum(len(message.content) for message in benchmark.messages(sample))
             prompts[spec.key, benchmark.generation_key(sample)] = length
     requests = len(prompts) * request.epochs
+    notes = _votes(made, request.epochs)
     tokens_in = sum(prompts.values()) // 4 * request.epochs
-    tokens_out, seconds, notes = _from_history(made.spec.target, requests, settings)
+    tokens_out, seconds, basis = _from_history(made.spec.target, requests, settings)
+    notes.append(basis)
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
-    if target.info.kind in ("baseline", "control"):
+    if target.info.kind in _WITHOUT_TOKENS:
         usage = Usage(input_tokens=0, output_tokens=0)
     else:
         notes.append("input tokens are estimated from the length of the prompts")
@@ -63,9 +71,24 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
     )
 
 
+def _votes(made: Plan, epochs: int) -> list[str]:
+    """How often a panel may be asked, or how many cases stay open without one."""
+    open_cases = votes = 0
+    for spec in made.spec.benchmarks:
+        benchmark = create_benchmark(spec.key, spec.options)
+        found = sum(map(benchmark.may_be_judged, made.samples[spec.key]))
+        open_cases += found
+        votes += found * len(spec.judges)
+    if not open_cases:
+        return []
+    if votes:
+        return [f"the judges vote up to {votes * epochs} times; their cost is not in the estimate"]
+    return [f"{open_cases} cases may need judges, and none is chosen: they stay undecided"]
+
+
 def _from_history(
     spec: TargetSpec, requests: int, settings: Settings
-) -> tuple[int | None, float | None, list[str]]:
+) -> tuple[int | None, float | None, str]:
     """Output tokens and seconds, scaled from the newest run of the same target."""
     for header in load_headers(settings):
         totals = header.totals
@@ -73,8 +96,8 @@ def _from_history(
             continue
         share = requests / totals.requests
         tokens = None if totals.output_tokens is None else round(totals.output_tokens * share)
-        return tokens, totals.wall * share or None, [f"scaled from run {header.run_id}"]
-    return None, None, ["time and output tokens are unknown: this target has not run here yet"]
+        return tokens, totals.wall * share or None, f"scaled from run {header.run_id}"
+    return None, None, "time and output tokens are unknown: this target has not run here yet"
 
 
 def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
@@ -86,30 +109,35 @@ def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -
         return ConnectionReport(ok=True, message="a control needs no connection")
     if target.info.kind == "baseline":
         return ConnectionReport(ok=True, message="a built-in baseline needs no connection")
+    example: dict[str, Any] = {}
+    if isinstance(target, Application):
+        target.poll_limit, example = _PATIENCE, target.example()
     asked = GenerationRequest(
         messages=(Message(role="user", content="Answer with the single word: ready"),),
         sampling=Sampling(max_tokens=64),
-        input=target.example() if isinstance(target, Application) else {},
+        input=example,
     )
+    return asyncio.run(_try(target, asked))
 
-    async def ask() -> ConnectionReport:
-        started = time.monotonic()
-        try:
-            await target.open(lambda line: None)
-            done = await target.generate(asked)
-        except TargetFailure as error:
-            return ConnectionReport(ok=False, message=error.failure.message)
-        finally:
-            await target.close()
-        return ConnectionReport(
-            ok=True,
-            message="the target answered",
-            latency=time.monotonic() - started,
-            model=done.model,
-            reply=done.text[:200],
-        )
 
-    return asyncio.run(ask())
+async def _try(target: Target, asked: GenerationRequest) -> ConnectionReport:
+    started = time.monotonic()
+    try:
+        await target.open(lambda line: None)
+        done = await target.generate(asked)
+    except TargetFailure as error:
+        if error.failure.kind == "timeout":  # of a task that a service has taken
+            return ConnectionReport(ok=True, message="the service took a task and is at work on it")
+        return ConnectionReport(ok=False, message=error.failure.message)
+    finally:
+        await target.close()
+    return ConnectionReport(
+        ok=True,
+        message="the target answered",
+        latency=time.monotonic() - started,
+        model=done.model,
+        reply=done.text[:200],
+    )
 
 
 VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {

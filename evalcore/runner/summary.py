@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from evalcore.judges.identity import is_self
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
@@ -20,7 +21,9 @@ from evalcore.records import (
     content_hash,
     now,
 )
+from evalcore.runner.column import panel_parts
 from evalcore.runner.context import add_usage
+from evalcore.runner.panel import sits_on
 from evalcore.runner.plan import column_of, create_benchmark
 from evalcore.store.run_folder import RunFolder, StoredVerdict
 
@@ -31,7 +34,7 @@ VerdictKey = tuple[str, str, str, int]
 def scoring_id(spec: RunSpec) -> str:
     """Names a folder of verdicts: equal scorers, equal name."""
     versions = [[b.key, current(b).scorer_version] for b in spec.benchmarks]
-    return content_hash([versions, sorted(spec.judges)], 10)
+    return content_hash([versions, panel_parts(sits_on(spec))], 10)
 
 
 def current(spec: BenchmarkSpec) -> BenchmarkSpec:
@@ -77,7 +80,7 @@ def summarise(
         state=state,
         scoring=scoring,
         benchmarks=scores,
-        totals=_totals(episodes, wall),
+        totals=_totals(episodes, [v for group in verdicts.values() for v in group], wall),
         errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
         created_at=spec.created_at,
         finished_at=now(),
@@ -90,8 +93,8 @@ def _score(
     spec: BenchmarkSpec, run: RunSpec, samples: Sequence[Sample], verdicts: Sequence[Verdict]
 ) -> BenchmarkScore:
     benchmark = create_benchmark(spec.key, spec.options)
-    now_scored = column_of(current(spec), run.judges)
-    return benchmark.aggregate(
+    now_scored = column_of(current(spec))
+    scored = benchmark.aggregate(
         samples,
         verdicts,
         spec.weights,
@@ -100,6 +103,8 @@ def _score(
         full=spec.full,
         label=label(spec),
     )
+    by_itself = any(is_self(judge, run.target) for judge in spec.judges)
+    return msgspec.structs.replace(scored, self_judged=by_itself)
 
 
 def label(spec: BenchmarkSpec) -> str:
@@ -112,12 +117,14 @@ def label(spec: BenchmarkSpec) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _totals(episodes: Sequence[Episode], wall: float) -> Totals:
+def _totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
     usage, cost = None, 0.0 if episodes else None
     for episode in episodes:
         usage = add_usage(usage, episode.usage) if usage else episode.usage
         known = cost is not None and episode.cost is not None
         cost = (cost or 0.0) + (episode.cost or 0.0) if known else None
+    judged = [v.details for v in verdicts if v.details.get("judge_requests")]
+    prices = [details.get("judge_cost") for details in judged]
     latencies = sorted(e.latency for e in episodes if e.latency and not e.cached)
     return Totals(
         input_tokens=usage.input_tokens if usage else None,
@@ -128,6 +135,8 @@ def _totals(episodes: Sequence[Episode], wall: float) -> Totals:
         requests=sum(e.attempts for e in episodes),
         cached=sum(e.cached for e in episodes),
         wall=round(wall, 3),
+        judge_requests=sum(details["judge_requests"] for details in judged),
+        judge_cost=None if None in prices else sum(filter(None, prices)),
     )
 
 

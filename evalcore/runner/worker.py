@@ -17,7 +17,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from evalcore import settings as configuration
-from evalcore.errors import EvalboardError, RunBusy, RunFolderError
+from evalcore.errors import EvalboardError, RunBusy, RunFolderError, UsageError
 from evalcore.records import Progress, RunSummary, now
 from evalcore.runner.execute import execute
 from evalcore.runner.progress import Tracker
@@ -39,8 +39,11 @@ def work(
 ) -> RunSummary:
     """Execute under the lock and enter the result into the index; raises RunBusy.
 
-    A run that cannot start or go on says why where the pages look.
+    A run that cannot start or go on says why where the pages look. Raises UsageError for an
+    imported run, which was asked and judged elsewhere.
     """
+    if folder.spec().origin == "imported":
+        raise UsageError(f"run {folder.run_id} was imported; it is shown, never repeated")
     lock = FileLock(folder.lock_path, timeout=_LOOK)
     try:
         lock.acquire()

@@ -24,6 +24,7 @@ from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 _MOST_BOARDS = 32  # kept ready
+_PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
 
 
 def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Board | None:
@@ -78,7 +79,11 @@ def _frame(
 
 
 def board_title(board: Board, tr: Translate) -> str:
-    """The columns of a board in words, from the most to the least telling."""
+    """The columns of a board in words, from the most to the least telling; of a published one its
+    publication."""
+    if board.published:
+        label = next(iter(board.columns.values())).label
+        return f"{plain(label.split(' · ')[0], 40)} · {tr('ranking.imported')}"
     return " + ".join(column_title(column, tr) for column in board.columns.values())
 
 
@@ -119,7 +124,7 @@ def order_title(order: str, tr: Translate) -> str:
 def kind_title(kind: str) -> str:
     """The title of a kind of target, by its prefix."""
     card = target_kinds().get(kind)
-    return (local(card.title, current()) if card else "") or plain(kind)
+    return (local(card.title, current()) if card else "") or _PUBLISHERS.get(kind) or plain(kind)
 
 
 def bold(name: str) -> str:

@@ -62,7 +62,7 @@ def measures(view: CaseView, tr: Translate) -> None:
     episode = view.episode
     if episode is not None:
         cells += [
-            ("common.latency", numbers.duration(episode.latency, tr)),
+            ("common.latency", numbers.duration(episode.latency or None, tr)),
             *numbers.usage(
                 episode.usage.input_tokens, episode.usage.output_tokens, episode.cost, tr
             ),

@@ -13,7 +13,7 @@ import streamlit as st
 
 from evalcore.i18n import lookup
 from evalcore.records import Section
-from pages.components import tables
+from pages.components import numbers, tables
 from pages.components.language import Translate, current
 from pages.components.text import escape
 
@@ -26,7 +26,7 @@ _AVATARS = {
     "assistant": ":material/smart_toy:",
     "tool": ":material/build:",
 }
-_VOTE_COLOURS = {"pass": "green", "passed": "green", "fail": "red", "failed": "red"}
+_VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
 def draw(section: Section, tr: Translate) -> None:
@@ -178,13 +178,26 @@ def _chat(body: Any, tr: Translate) -> None:
 
 
 def _votes(body: Any, tr: Translate) -> None:
+    """One line a judge: what it voted, who it is, what the vote took; its reason below."""
     for vote in body:
-        said = str(vote["vote"])
+        said = str(vote["vote"]).lower()
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(escape(said), color=_VOTE_COLOURS.get(said.lower(), "gray"))  # type: ignore[arg-type]
-            st.markdown(escape(vote["judge"]))
+            word = lookup(f"case.vote.{said}", current()) or escape(said)
+            st.badge(word, color=_VOTE_COLOURS.get(said, "gray"))  # type: ignore[arg-type]
+            st.text(str(vote["judge"]).partition("?")[0])
+            if facts := _vote_facts(vote, tr):
+                st.caption(facts)
         if vote.get("reason"):
             prose(str(vote["reason"]))
+
+
+def _vote_facts(vote: Mapping[str, Any], tr: Translate) -> str:
+    """The rules a judge saw applied, how long it took and what it cost; only what is known."""
+    rules = ", ".join(map(str, vote.get("rules") or ()))
+    facts = [tr("case.vote_rules", rules=escape(rules))] if rules else []
+    facts += [numbers.duration(vote["latency"], tr)] if vote.get("latency") else []
+    facts += [numbers.money(vote["cost"], tr)] if vote.get("cost") is not None else []
+    return " · ".join(facts)
 
 
 def _tree_diff(body: Any, tr: Translate) -> None:

@@ -14,14 +14,18 @@ from pages.components.language import Translate
 from pages.components.text import escape
 
 _PREFIX = "typed_key."
+_ADDRESS = ("_URL", "_HOST")  # how the names of variables end that hold an address
 
 
 def ask(names: Sequence[str], tr: Translate) -> None:
-    """A password field for each environment variable that a target needs and nobody has set."""
+    """A field for each environment variable that a target needs and nobody has set; what is typed
+    is hidden, save for an address."""
     for name in names:
+        address = name.upper().endswith(_ADDRESS)
         st.text_input(
-            tr("common.key_label", name=escape(name)),
-            type="password",
+            tr("common.address_label" if address else "common.key_label", name=escape(name)),
+            type="default" if address else "password",
+            placeholder="https://" if address else None,
             key=f"{_PREFIX}{name}",
             help=tr("common.key_help", name=escape(name)),
             persist_state="session",

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from evalcore.errors import UsageError
 from evalcore.records import Record
+from evalcore.runner import client
 from evalcore.runner.request import RunRequest
 
 
@@ -30,7 +32,7 @@ def problems(
     `metrics` are those chosen, by benchmark; `datasets` is the folder whose entries are datasets by
     name; `own_dataset` says that the bundled cases are not wanted.
     """
-    found = [*_target(request), *_cases(request, metrics)]
+    found = [*_target(request), *_cases(request, metrics), *_judges(request)]
     if own_dataset and not request.dataset:
         found.append(Problem(key="launch.problem.dataset_empty"))
     elif request.dataset and not _exists(request.dataset, datasets):
@@ -50,6 +52,14 @@ def _target(request: RunRequest) -> list[Problem]:
     ):
         found.append(Problem(key="launch.problem.address"))  # not repeated: a key may stand in it
     return found
+
+
+def _judges(request: RunRequest) -> list[Problem]:
+    try:
+        client.check_judges(request.judges)
+    except UsageError as error:
+        return [Problem(key="launch.problem.judge", values={"problem": str(error)})]
+    return []
 
 
 def _is_address(text: str) -> bool:

@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard, local
 from evalcore.settings import Settings
-from pages.components import options
+from pages.components import launch_application, options
 from pages.components.language import Translate, current
 
 CUSTOM = "custom"
@@ -39,6 +39,8 @@ def draw(settings: Settings, tr: Translate) -> ChosenTarget:
     )
     card = kinds[str(kind)]
     st.caption(local(card.about, language))
+    if card.prefix == "app":
+        return ChosenTarget(launch_application.draw(card, settings, tr), _more(card, tr))
     return _endpoint(card, settings, tr) if card.prefix == "openai" else _named(card, tr)
 
 

@@ -21,7 +21,7 @@ _TALLEST = 20  # rows before the table scrolls
 
 def ranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
     """The ranked targets; a click on a name opens the target."""
-    table = _shared(frame, board)
+    table = _shared(frame, board, tr)
     table.insert(0, "rank", frame["rank"])
     table.insert(4, "range", _spans(frame, "rank_low", "rank_high", "{:.0f}"))
     table.insert(5, "group", frame["group"])
@@ -39,7 +39,7 @@ def ranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
 
 def unranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
     """The targets without a rank, each with the reason."""
-    table = _shared(frame, board)
+    table = _shared(frame, board, tr)
     table.insert(1, "status", [tr(f"ranking.status.{status}") for status in frame["status"]])
     reason = st.column_config.TextColumn(tr("ranking.status"), width="medium")
     config = {"status": reason} | _config(frame, board, "ranking.open_other", tr)
@@ -73,7 +73,7 @@ def _draw(
         st.switch_page(state.TARGET, query_params={"key": identity})
 
 
-def _shared(frame: pd.DataFrame, board: Board) -> pd.DataFrame:
+def _shared(frame: pd.DataFrame, board: Board, tr: Translate) -> pd.DataFrame:
     """The columns that both tables have, as they are shown."""
     table = pd.DataFrame({"target": [plain(name, _NAME_LENGTH) for name in frame["identity"]]})
     table["score"] = frame["score"].to_numpy()
@@ -82,13 +82,18 @@ def _shared(frame: pd.DataFrame, board: Board) -> pd.DataFrame:
     for name in parts(board):
         table[name] = frame[name].astype(float).to_numpy()
     whole = frame["measured"] + frame["errors"]
-    table["passed"] = [f"{p}/{n}" for p, n in zip(frame["passed"], whole, strict=True)]
+    table["passed"] = [
+        f"{p}/{n}" if n else None for p, n in zip(frame["passed"], whole, strict=True)
+    ]
     tokens = frame["input_tokens"].astype(float) + frame["output_tokens"].astype(float)
     table["tokens"] = tokens.to_numpy()
     table["latency"] = frame["latency"].astype(float).to_numpy()
     table["coverage"] = frame["coverage"].to_numpy()
     table["date"] = frame["date"].dt.date.to_numpy()
-    table["kind"] = [kind_title(kind) for kind in frame["kind"]]
+    table["kind"] = [
+        f"{kind_title(kind)} · {tr('ranking.self_judged')}" if by_itself else kind_title(kind)
+        for kind, by_itself in zip(frame["kind"], frame["self_judged"], strict=True)
+    ]
     return table
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Row
-from pages.components import numbers
+from pages.components import numbers, target_published
 from pages.components.board import kind_title, span
 from pages.components.language import Translate
 from pages.components.text import escape
@@ -21,10 +21,15 @@ def title(row: Row, tr: Translate) -> None:
     st.title(escape(row.identity, 90), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(escape(kind_title(row.kind)), color="gray")
+        if any(run.benchmarks[key].self_judged for key, run in row.runs.items()):
+            st.badge(tr("ranking.self_judged"), color="orange", icon=":material/gavel:")
         for name, value in newest.target_options.items():
             text = value if isinstance(value, str) else orjson.dumps(value).decode()
             st.badge(f"{escape(name, 30)} = {escape(text, 50)}", color="blue")
-        st.caption(f"{tr('target.date')}: {numbers.moment(newest.created_at, tr)}")
+        if newest.origin == "imported":
+            target_published.marks(row, tr)
+        else:
+            st.caption(f"{tr('target.date')}: {numbers.moment(newest.created_at, tr)}")
 
 
 def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
@@ -42,13 +47,9 @@ def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None
         (
             "target.score",
             numbers.score(_known(own["score"]), tr),
-            span(own["low"], own["high"], "{:.1f}") if row.complete else tr("target.bound"),
+            _certainty(own, row, tr),
         ),
-        (
-            "target.passed",
-            f"{own['passed']}/{cases}",
-            tr("target.passed_share", share=f"{100 * own['passed'] / cases:.0f}") if cases else "",
-        ),
+        *_passed(own, cases, tr),
         *_spent(own, cases, row, tr),
     ]
     with st.grid(min_column_width=_CARD):
@@ -61,6 +62,21 @@ def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None
                 delta_arrow="off",
                 border=True,
             )
+
+
+def _certainty(own: pd.Series, row: Row, tr: Translate) -> str:
+    """The interval of a score, or what stands in its way."""
+    if own["status"] == "claimed":
+        return tr("target.evidence.0")
+    return span(own["low"], own["high"], "{:.1f}") if row.complete else tr("target.bound")
+
+
+def _passed(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, str]]:
+    """Passed cases; a claim has none to show."""
+    if not cases and own["status"] == "claimed":
+        return []
+    share = tr("target.passed_share", share=f"{100 * own['passed'] / cases:.0f}") if cases else ""
+    return [("target.passed", f"{own['passed']}/{cases}", share)]
 
 
 def _spent(own: pd.Series, cases: int, row: Row, tr: Translate) -> list[tuple[str, str, str]]:

@@ -93,7 +93,7 @@ def test_an_endpoint_needs_a_model_and_a_key_before_it_can_start(open_page, aske
     assert "Enter the name of a model" in words(app)
     assert button(app, "start").disabled
     app.text_input(key="launch.model").set_value("small").run()
-    assert "needs the key OPENAI_API_KEY" in words(app)
+    assert "needs OPENAI_API_KEY" in words(app)
     assert button(app, "start").disabled
     app.text_input(key="typed_key.OPENAI_API_KEY").set_value(KEY).run()
     assert not app.warning
@@ -173,3 +173,28 @@ def test_no_benchmark_and_no_metric_are_said(open_page, asked):
     app.multiselect(key="launch.benchmarks").set_value([]).run()
     assert "请至少选择一个基准" in words(app)
     assert button(app, "start").disabled
+
+
+def test_a_panel_is_offered_where_it_may_be_needed(open_page, asked):
+    app = open_page("launch")
+    assert "launch.judges" not in {menu.key for menu in app.multiselect}
+    app.multiselect(key="launch.benchmarks").set_value(["dialect_conversion"]).run()
+    assert "stays undecided" in words(app)
+    judge = "openai:gpt-5.5"
+    app.multiselect(key="launch.judges").set_value([judge, "openai:ollama/qwen3:4b"]).run()
+    assert "a tie does not pass" in words(app)
+    assert button(app, "start").disabled
+    app.text_input(key="typed_key.OPENAI_API_KEY").set_value(KEY).run()
+    button(app, "start").click().run()
+    [(_, request, keys)] = asked
+    assert request.judges == (judge, "openai:ollama/qwen3:4b")
+    assert keys == {"OPENAI_API_KEY": KEY}
+
+
+def test_a_judge_that_is_none_is_said_before_the_start(open_page, asked):
+    app = open_page("launch")
+    app.session_state["launch.benchmarks"] = ["dialect_conversion"]
+    app.session_state["launch.judges"] = ["control:reference"]
+    app.run()
+    assert button(app, "start").disabled
+    assert "cannot judge" in words(app)

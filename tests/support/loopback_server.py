@@ -36,7 +36,8 @@ ECHO = "echo"
 @dataclass(frozen=True)
 class Options:
     """`latency` and `rate_limit` (requests a second, 0: none); `fault` hits the prompts whose hash
-    falls into `share`, on their first `attempts` requests, 0 meaning always."""
+    falls into `share`, on their first `attempts` requests, 0 meaning always; `reply` is the text of
+    every good answer, where it is given."""
 
     port: int = 0
     latency: float = 0.0
@@ -44,6 +45,7 @@ class Options:
     fault: str = ""
     share: float = 1.0
     attempts: int = 0
+    reply: str = ""
 
 
 @dataclass
@@ -172,7 +174,7 @@ class Connection(asyncio.Protocol):
             return self.state.fault()
         if prompt.startswith("!"):
             return scripted(prompt, request, self.state.prompts[name])
-        return Fault(text_reply(prompt))
+        return Fault(text_reply(prompt, self.state.options.reply or None))
 
     def finish(self, reply: Fault) -> None:
         if self.transport.is_closing():

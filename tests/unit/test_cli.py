@@ -112,7 +112,7 @@ def test_score_keeps_the_order_and_writes_a_line_each(
         ('{"id": null, "prediction": "x"}', "line 1, field id: must be a text"),
         ('{"id": "c0", "prediction": "x", "metric": 5}', "line 1, field metric: benchmark"),
         ('{"id": "c0", "prediction": "x", "metric": "poetry"}', "no metric 'poetry'; it has:"),
-        ('{"id": "c0", "prediction": "x", "votes": "yes"}', "field votes: must be a list"),
+        ('{"id": "c0", "prediction": "x", "votes": "yes"}', "line 1, field votes: votes: 'yes' is"),
     ],
 )
 def test_bad_predictions_name_line_and_field(

@@ -145,7 +145,7 @@ def test_cases_without_a_reference_are_parsed_and_left_open(
     sample = samples_of(tmp_path, bare | {"target_dialect": "Postgresql-9.2"})[0]
     assert rule(benchmark, sample, "SELECT (").reason == "wrong_answer"
     verdict = rule(benchmark, sample, "SELECT b FROM t")
-    assert (verdict.outcome, verdict.reason) == ("not_executed", "no_reference")
+    assert (verdict.outcome, verdict.reason) == ("not_executed", "no_panel")
 
 
 def test_by_the_published_rule_nothing_is_decided_without_a_panel(tmp_path: Path) -> None:

@@ -53,7 +53,6 @@ def test_equal_requests_share_a_column_and_the_target_does_not_matter(tmp_path: 
         {"options": {KEY: {"mode": "scale"}}},
         {"options": {KEY: {"weights.syntax_error_detection": "7"}}},
         {"max_samples": 5},
-        {"judges": ("openai:judge",)},
     ],
 )
 def test_what_changes_the_score_changes_the_column(tmp_path: Path, changes: dict) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evalcore.benchmarks import judged
 from evalcore.benchmarks.base import Context, DatasetSource
-from evalcore.benchmarks.dialect_conversion import dataset, prompts
+from evalcore.benchmarks.dialect_conversion import dataset, judging, prompts
 from evalcore.benchmarks.dialect_conversion.card import CARD
-from evalcore.benchmarks.executed import ExecutedBenchmark, by_execution
+from evalcore.benchmarks.executed import ExecutedBenchmark, beside_execution, by_execution
 from evalcore.benchmarks.sql_answer import read_sql
 from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, passed_or_failed, ruled
 from evalcore.records import (
@@ -20,13 +21,6 @@ from evalcore.records import (
 )
 from evalcore.sqlkit import features, syntax
 from evalcore.sqlkit.equivalence.records import Question
-
-_NO_PANEL = Ruling(
-    outcome="not_executed",
-    evidence_kind="judged",
-    reason="no_panel",
-    note="By the published rule a panel decides alone, and no panel was asked.",
-)
 
 
 class DialectConversion(ExecutedBenchmark):
@@ -56,35 +50,40 @@ class DialectConversion(ExecutedBenchmark):
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
+        if not self.by_judges_alone:
+            return await self._verified(sample, episode, context)
+        question = judging.question_of(sample, episode.answer)
+        by_judges = await judged.as_published(sample, episode, question, context)
+        return beside_execution(by_judges, await self._verified(sample, episode, None))
+
+    async def _verified(self, sample: Sample, episode: Episode, context: Context | None) -> Verdict:
         found = read_sql(episode.answer)
         if found.kind == "none":
             return nothing_found(sample, episode, self.card.metric(sample.metric).evidence)
-        scale = self.options["mode"] == "scale"
-        ruling = _NO_PANEL if scale else await self._rule(sample, found.sql)
+        ruling = await self._rule(sample, found.sql, context)
         return ruled(sample, episode, found.kind, ruling)
 
-    async def _rule(self, sample: Sample, sql: str) -> Ruling:
+    def may_be_judged(self, sample: Sample) -> bool:
+        """Only where there is nothing to execute."""
+        return self.by_judges_alone or not sample.reference["reference"]
+
+    async def _rule(self, sample: Sample, sql: str, context: Context | None) -> Ruling:
         told = sample.reference
         lacking = features.missing(sql, told["dialect"], told["title"], told["version"])
         if lacking:
             return passed_or_failed(False, "parsed", lacking, error_type="version")
         if not told["reference"]:
-            return self._without_reference(sample, sql)
+            return await self._without_reference(sample, sql, context)
         equivalence = await self.decide(question_of(sample), sql)
         return by_execution(equivalence, told["reference"])
 
-    def _without_reference(self, sample: Sample, sql: str) -> Ruling:
-        """A case of others, which says nothing but the source: only its grammar can be checked."""
+    async def _without_reference(self, sample: Sample, sql: str, context: Context | None) -> Ruling:
+        """A case of others, which says nothing but the source: grammar first, then the panel."""
         parses, message = syntax.parses(sql, sample.reference["dialect"])
         if not parses:
             note = f"The parser refuses the statement: {message}"
             return passed_or_failed(False, "parsed", note, error_type="syntax_error")
-        return Ruling(
-            outcome="not_executed",
-            evidence_kind="parsed",
-            reason="no_reference",
-            note="The case has no reference to execute, and no panel was asked.",
-        )
+        return await judged.by_panel(context, judging.question_of(sample, sql))
 
 
 def question_of(sample: Sample) -> Question:

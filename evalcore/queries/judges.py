@@ -1,0 +1,87 @@
+"""The panels of a board: how far their judges agree with each other, and with the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from evalcore.judges import agreement
+from evalcore.judges.agreement import Calibration, JudgeProfile, PairAgreement, SplitRate
+from evalcore.judges.records import Vote, VoteWord
+from evalcore.records import MEASURED, Record, Verdict
+from evalcore.store.run_folder import RunFolder, find
+
+_WORDS = frozenset(get_args(VoteWord))
+
+
+class PanelReport(Record, frozen=True):
+    """All panels of some runs together: `answers` were judged, `cost` is USD, None if unknown."""
+
+    answers: int
+    requests: int
+    cost: float | None
+    profiles: tuple[JudgeProfile, ...]
+    pairs: tuple[PairAgreement, ...]
+    splits: SplitRate
+    calibration: tuple[Calibration, ...]
+
+
+def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
+    """What the judges of these runs did, None where nothing was judged.
+
+    Raises UsageError when there is no such run, RunFolderError when its files are broken.
+    """
+    judged = [
+        (verdict, votes)
+        for run in dict.fromkeys(runs)
+        for verdict in _verdicts(find(run, roots))
+        if (votes := votes_of(verdict))
+    ]
+    if not judged:
+        return None
+    cases = [votes for _, votes in judged]
+    asked = [verdict.details for verdict, _ in judged if verdict.details.get("judge_requests")]
+    prices = [details.get("judge_cost") for details in asked]
+    executed = [
+        (verdict.details["executed"] == "passed", votes)
+        for verdict, votes in judged
+        if verdict.details.get("executed") in MEASURED
+    ]
+    return PanelReport(
+        answers=len(judged),
+        requests=sum(int(details["judge_requests"]) for details in asked),
+        cost=None if None in prices else float(sum(filter(None, prices))),
+        profiles=agreement.profiles(cases),
+        pairs=agreement.pairs(cases),
+        splits=agreement.splits(cases),
+        calibration=agreement.calibrate(executed),
+    )
+
+
+def votes_of(verdict: Verdict) -> tuple[Vote, ...]:
+    """The votes that stand in the evidence of a verdict, under the judges' names."""
+    return tuple(
+        Vote(judge=_name(line), vote=line["vote"])
+        for section in verdict.evidence
+        if section.kind == "votes"
+        for line in section.body
+        if line.get("vote") in _WORDS
+    )
+
+
+def _name(line: Mapping[str, Any]) -> str:
+    """A judge without its options, which only say where it is served and how it is sampled."""
+    return str(line.get("judge", "")).partition("?")[0]
+
+
+def _verdicts(folder: RunFolder) -> list[Verdict]:
+    """The latest verdict on each judged sample under the run's present scoring."""
+    summary = folder.summary()
+    if summary is None or not any(spec.judges for spec in folder.spec().benchmarks):
+        return []
+    latest = {
+        (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
+        for line in folder.verdicts(summary.scoring)
+    }
+    return list(latest.values())

@@ -1,0 +1,167 @@
+"""The models that a run asks, by role: each behind its own flow control, retries and prices.
+
+Role `target` is the one under test; `judge:SPEC` is a judge of the panel. They share the response
+cache and the journal of calls, which are opened when the first of them is and closed with the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore.records import (
+    Call,
+    Completion,
+    Failure,
+    GenerationRequest,
+    RunSpec,
+    TargetSpec,
+    Usage,
+)
+from evalcore.runner.cache import Cache
+from evalcore.runner.cache import key as cache_key
+from evalcore.runner.limits import Flow
+from evalcore.runner.retry import Policy, policy, with_retries
+from evalcore.secrets import Secrets
+from evalcore.settings import Settings
+from evalcore.store.journal import Journal
+from evalcore.store.run_folder import RunFolder
+from evalcore.targets import pricing, registry
+from evalcore.targets.base import Target
+
+#: The role of the model under test.
+TARGET = "target"
+
+CallKey = tuple[str, int, str, int]
+_WORKER = "main.jsonl"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One model: how it is asked, once or many times at a time."""
+
+    target: Target
+    spec: TargetSpec
+    flow: Flow
+    policy: Policy
+    cache: Cache | None
+    price: Callable[[Usage], float | None]
+    report: Callable[[Failure], None]
+    seed: int
+
+    async def ask(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
+        """An answer from the cache or the model; raises TargetFailure when none can be had."""
+        if self.cache is None or not self.target.info.cacheable:
+            return await self._request(request, deadline)
+        identity, revision = self.spec.identity, self.target.info.revision
+        name = cache_key(request, identity, revision, self.seed, epoch)
+        found = self.cache.get(name)
+        if found is not None:
+            return msgspec.structs.replace(found, cached=True, attempts=0)
+        completion = await self._request(request, deadline)
+        self.cache.put(name, completion)
+        return completion
+
+    async def _request(self, request: GenerationRequest, deadline: float) -> Completion:
+        started = asyncio.get_running_loop().time()
+        completion = await with_retries(
+            lambda: self.target.generate(request),
+            self.flow,
+            self.policy,
+            deadline,
+            self.report,
+            tokens=_rough_tokens(request) if self.flow.counts_tokens else 0,
+        )
+        if not completion.latency:
+            elapsed = asyncio.get_running_loop().time() - started
+            return msgspec.structs.replace(completion, latency=elapsed)
+        return completion
+
+
+class Channels:
+    """The open channels of one run, and the journal of what went through them."""
+
+    def __init__(
+        self, folder: RunFolder, run: RunSpec, settings: Settings, secrets: Secrets
+    ) -> None:
+        self.run = run
+        self.sample_limit = run.sample_timeout or settings.sample_timeout
+        self._folder, self._settings, self._secrets = folder, settings, secrets
+        self._open: dict[str, Channel] = {}
+        self._calls: Journal | None = None
+        self._cache: Cache | None = None
+        self._journaled: Mapping[CallKey, Call] = {}
+
+    async def open(
+        self,
+        role: str,
+        spec: TargetSpec,
+        say: Callable[[str], None],
+        report: Callable[[Failure], None],
+    ) -> Channel:
+        """Load or connect; raises UsageError where that cannot be done."""
+        target = registry.create(spec, self._settings, self._secrets)
+        if self._calls is None:
+            self._journaled = {(c.key, c.epoch, c.role, c.turn): c for c in self._folder.calls()}
+            self._calls = Journal(self._folder.path / "calls" / _WORKER)
+        caches = self.run.use_cache and target.info.cacheable
+        if caches and self._cache is None:
+            self._cache = Cache(Path(self._settings.data_dir) / "cache.sqlite")
+        self._open[role] = channel = Channel(
+            target=target,
+            spec=spec,
+            flow=self._flow(target),
+            policy=policy(self._settings),
+            cache=self._cache if caches else None,
+            price=pricing.for_target(target.info, self._settings),
+            report=report,
+            seed=self.run.seed,
+        )
+        await target.open(say)
+        return channel
+
+    def __getitem__(self, role: str) -> Channel:
+        return self._open[role]
+
+    def earlier(self, key: CallKey) -> Call | None:
+        """The call of an earlier attempt at this place of the run."""
+        return self._journaled.get(key)
+
+    def journal(self, call: Call) -> None:
+        assert self._calls is not None  # noqa: S101 - open since the first channel
+        self._calls.append(call)
+
+    async def close(self) -> None:
+        """Free everything; safe to call twice."""
+        for role in list(self._open):
+            await self._open.pop(role).target.close()
+        if self._calls:
+            self._calls.close()
+        if self._cache:
+            self._cache.close()
+
+    def _flow(self, target: Target) -> Flow:
+        card = target.info.card
+        wanted = self.run.concurrency or self._settings.concurrency
+        wanted = min(wanted, target.info.max_in_flight, self._bearable(card))
+        return Flow(
+            start=min(target.info.start_in_flight, wanted),
+            maximum=wanted,
+            requests_per_minute=card.get("requests_per_minute"),
+            tokens_per_minute=card.get("tokens_per_minute"),
+        )
+
+    def _bearable(self, card: Mapping[str, Any]) -> int:
+        """How many may wait for a start, at a known limit, and still be within their time."""
+        rate = card.get("requests_per_minute")
+        return max(1, int(rate / 60 * self.sample_limit / 2)) if rate else sys.maxsize
+
+
+def _rough_tokens(request: GenerationRequest) -> int:
+    return sum(len(message.content) for message in request.messages) // 4
