@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.boards import Plan, make_run
+from tests.support.judged_runs import make_judged_run
 from tests.support.pages import open_page, store, table, words
 
 __all__ = ["store"]  # a fixture
@@ -74,3 +75,22 @@ def test_a_corrupt_run_folder_leaves_the_rules_standing(store):
     app = open_page("methodology", key="openai:broken")
     assert "cannot be read" in words(app)
     assert len(app.table) >= 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_panel_of_a_board_is_shown_with_its_figures(store, language):
+    make_judged_run(store, "judged")
+    app = open_page("methodology", language)
+    heading = {"en": "When a panel votes", "zh": "评审团何时投票"}[language]
+    assert any(heading in element.value for element in app.subheader)
+    profiles, pairs, calibration = (element.value for element in app.dataframe[-3:])
+    assert list(profiles.iloc[:, 0]) == ["openai:mild", "openai:shy", "openai:stern"]
+    assert list(profiles.iloc[:, 2]) == ["75 %", "50 %", "25 %"]
+    assert list(pairs["κ"])[1] == "0.20"
+    assert list(calibration.iloc[:, 1]) == ["3", "2", "3"]
+
+
+def test_a_board_where_nothing_was_judged_has_rules_but_no_figures(store):
+    make_run(store, Plan(target="openai:a"))
+    app = open_page("methodology")
+    assert all("panel" not in element.value for element in app.subheader)

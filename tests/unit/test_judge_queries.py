@@ -1,0 +1,81 @@
+"""What is told of the judges of a board: counted over the latest verdicts of its runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evalcore.errors import UsageError
+from evalcore.queries import judges
+from evalcore.store.journal import Journal
+from evalcore.store.run_folder import StoredVerdict
+from tests.support import stored_runs
+from tests.support.boards import settings_in
+from tests.support.judged_runs import VOTES, make_judged_run
+
+MILD, SHY, STERN = "openai:mild", "openai:shy", "openai:stern"
+
+
+def test_all_runs_are_told_of_together_and_each_once(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    make_judged_run(settings, "one")
+    make_judged_run(settings, "two", cost=0.25)
+    found = judges.report(settings.run_roots, ["one", "two", "one"])
+    assert found is not None
+    assert (found.answers, found.requests, found.cost) == (8, 24, 3.0)
+    assert (found.splits.n, found.splits.split) == (8, 4)
+
+
+def test_a_price_that_is_unknown_makes_the_sum_unknown(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    make_judged_run(settings, "one")
+    make_judged_run(settings, "two", cost=None)
+    found = judges.report(settings.run_roots, ["one", "two"])
+    assert found is not None
+    assert found.cost is None
+
+
+def test_judges_are_named_without_their_options_and_compared(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    make_judged_run(settings, "one")
+    found = judges.report(settings.run_roots, ["one"])
+    assert found is not None
+    profiles = {one.judge: one for one in found.profiles}
+    assert list(profiles) == [MILD, SHY, STERN]
+    assert (profiles[MILD].yes_rate, profiles[STERN].yes_rate) == (0.75, 0.25)
+    assert (profiles[SHY].cast, profiles[SHY].abstained, profiles[SHY].failed) == (2, 0.25, 0.25)
+    assert profiles[MILD].difference > 0 > profiles[STERN].difference
+    agreed = {(one.first, one.second): (one.n, one.agreed) for one in found.pairs}
+    assert agreed[MILD, STERN] == (4, 0.5)
+    assert agreed[MILD, SHY] == (2, 0.5)
+
+
+def test_judges_are_held_against_what_was_executed(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    make_judged_run(settings, "one")
+    found = judges.report(settings.run_roots, ["one"])
+    assert found is not None
+    told = {one.judge: (one.n, one.false_pass, one.false_fail) for one in found.calibration}
+    assert told == {MILD: (3, 1, 0), SHY: (2, 0, 0), STERN: (3, 0, 1)}
+
+
+def test_a_rescored_case_counts_by_its_latest_verdict(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    folder = make_judged_run(settings, "one")
+    latest = next(line.verdict for line in folder.verdicts("s1") if line.verdict.id == "0")
+    with Journal(folder.path / "verdicts" / "s1" / "w2.jsonl") as journal:
+        unjudged = msgspec.structs.replace(latest, evidence=())
+        journal.append(StoredVerdict(benchmark="dialect_conversion", verdict=unjudged))
+    found = judges.report(settings.run_roots, ["one"])
+    assert found is not None
+    assert found.answers == len(VOTES) - 1
+
+
+def test_runs_without_judges_say_nothing_and_a_missing_run_is_an_error(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    stored_runs.finish(settings.runs_dir, "plain")
+    assert judges.report(settings.run_roots, ["plain"]) is None
+    with pytest.raises(UsageError, match="absent"):
+        judges.report(settings.run_roots, ["absent"])
