@@ -106,6 +106,7 @@ class ApplicationCard(Record, frozen=True):
 _BUILTIN = (
     "evalcore.benchmarks.sql_understanding.card:CARD",
     "evalcore.benchmarks.dialect_conversion.card:CARD",
+    "evalcore.benchmarks.sql_optimization.card:CARD",
 )
 
 

@@ -114,7 +114,7 @@ def _gather(
             failed += 1
             message = message or seen.execution.message or "the result is too large"
             continue
-        ordered = _ordered(engine, question, schema, rows, seen)
+        ordered = is_ordered(engine, question, schema, rows, seen)
         if ordered is None:
             unstable += 1
             continue
@@ -123,7 +123,7 @@ def _gather(
     return Trials(schema, tuple(kept), failed, unstable, message)
 
 
-def _ordered(
+def is_ordered(
     engine: Engine, question: Question, schema: Schema, rows: Database | None, seen: Observation
 ) -> bool | None:
     """Whether the order of rows is the reference's own on this database; None if even the rows

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
+from evalcore.sqlkit.generate import clock
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "like", "null"]
 
@@ -30,7 +31,8 @@ class Hints(Record, frozen=True):
     """`constants` by folded column name; `kindred` gives each column of a join the name of its
     class; `counts` are limits and bounds on COUNT; `sorted` are columns that something orders
     (not those that rows are grouped by, which must repeat);
-    `clock` tells that a statement asks for the present time, `ranked` that one numbers or cuts off
+    `clock` tells that a statement asks for the present time, `lengths` are the days that statements
+    add to dates or take from them, `ranked` that one numbers or cuts off
     rows inside, so that ties would leave open what it gives."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
@@ -38,6 +40,7 @@ class Hints(Record, frozen=True):
     counts: tuple[int, ...] = ()
     sorted: tuple[str, ...] = ()
     clock: bool = False
+    lengths: tuple[int, ...] = ()
     ranked: bool = False
 
     def family(self, column: str) -> str:
@@ -55,7 +58,6 @@ _COMPARISONS: dict[type[exp.Expr], tuple[Operator, Operator]] = {
 }
 _LIKES = (exp.Like, exp.ILike)
 _RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
-_CLOCKS = (exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentDatetime, exp.CurrentTime)
 _ORDERING: tuple[type[exp.Expr], ...] = (exp.Ordered, exp.Min, exp.Max, exp.First, exp.Last)
 
 
@@ -74,7 +76,8 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         constants={name: tuple(found) for name, found in constants.items()},
         kindred=_kindred(trees, aliases),
         counts=tuple(dict.fromkeys(count for tree in trees for count in _counts(tree))),
-        clock=any(tree.find(*_CLOCKS) for tree in trees),
+        clock=any(map(clock.asked, trees)),
+        lengths=clock.lengths(trees),
         ranked=any(map(_ranks, trees)),
         sorted=tuple(
             dict.fromkeys(

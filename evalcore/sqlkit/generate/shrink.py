@@ -21,19 +21,37 @@ def shrink(database: Database, still_differs: Callable[[Database], bool]) -> Dat
         return still_differs(candidate)
 
     smallest = database
-    for name in sorted(database.tables, key=lambda n: -len(database.tables[n])):
-        rows = smallest.tables[name]
-        step = max(1, len(rows) // 2)
-        while rows and probes > 0:
-            shorter = _first_shorter(smallest, name, rows, step, tried, lambda: probes)
-            if shorter is not None:
-                rows = shorter
-                smallest = _with(smallest, name, rows)
-                step = min(step, max(1, len(rows) // 2))
-            elif step == 1:
-                break
-            else:
-                step = max(1, step // 2)
+    before: list[int] = []
+    while _sizes(smallest) != before and probes > 0:  # a table may hold another's rows
+        before = _sizes(smallest)
+        for name in sorted(smallest.tables, key=lambda n: -len(smallest.tables[n])):
+            smallest = _without_rows(smallest, name, tried, lambda: probes)
+    return smallest
+
+
+def _sizes(database: Database) -> list[int]:
+    return [len(rows) for rows in database.tables.values()]
+
+
+def _without_rows(
+    smallest: Database,
+    name: str,
+    tried: Callable[[Database], bool],
+    left: Callable[[], int],
+) -> Database:
+    """As few rows of one table as still show the difference."""
+    rows = smallest.tables[name]
+    step = max(1, len(rows) // 2)
+    while rows and left() > 0:
+        shorter = _first_shorter(smallest, name, rows, step, tried, left)
+        if shorter is not None:
+            rows = shorter
+            smallest = _with(smallest, name, rows)
+            step = min(step, max(1, len(rows) // 2))
+        elif step == 1:
+            break
+        else:
+            step = max(1, step // 2)
     return smallest
 
 

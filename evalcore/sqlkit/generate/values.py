@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from evalcore.records import Record
+from evalcore.sqlkit.generate import clock
 from evalcore.sqlkit.generate.hints import Constant, Hints
 from evalcore.sqlkit.generate.spans import around_span, parts_of_dates, span_of
 from evalcore.sqlkit.schema import Column
@@ -27,7 +28,7 @@ class Pool(Record, frozen=True):
         return tuple(dict.fromkeys((*self.hits, *self.near, *self.plain)))
 
 
-_WORDS = ("ash", "Birch", "cedar", "dogwood", "Elm", "fir", "hazel wood", "O'Neil", "x", "_y%")
+_WORDS = ("ash", "Birch", "cedar", "dogwood", "Elm", "fir", "hazel wood", "O'Neil", "x", "_y%", "")
 _FIRST_DAY = date(2023, 11, 28)
 _PLAIN: dict[str, tuple[Cell, ...]] = {
     "integer": (0, 1, 2, 3, 4, 5, 7, 10, -1, 12),
@@ -61,14 +62,13 @@ def pool(column: Column, hints: Hints) -> Pool:
         near += filter(fits, bad)
     plain = tuple(filter(fits, _PLAIN[column.kind])) or _fallback(column)
     if hints.clock and column.kind in ("date", "timestamp"):
-        hits += _recent(column.kind)
+        inside, outside = clock.days_around(date.today(), hints.lengths)
+        hits += _moments_of(inside, column.kind)
+        near += _moments_of(outside, column.kind)
     return Pool(hits=tuple(dict.fromkeys(hits)), near=tuple(dict.fromkeys(near)), plain=plain)
 
 
-def _recent(kind: str) -> list[Cell]:
-    """Days before and after this one, for statements that ask what day it is."""
-    today = date.today()
-    days = [today - timedelta(days=n) for n in (0, 1, 6, 8, 29, 32, 89, 93, 178, 184, 364, 400, -2)]
+def _moments_of(days: Iterable[date], kind: str) -> list[Cell]:
     return [day.isoformat() if kind == "date" else f"{day} 10:30:00" for day in days]
 
 
