@@ -184,7 +184,7 @@ def _ruling(effect: Effect, found: Advice, finding: str) -> Ruling:
     if amounts and effect.before:
         facts["work_unit"] = effect.before.unit
     if any(index.unique for index in found.indexes):
-        facts["unique_ignored"] = True
+        facts["unique_index"] = True
     if any(index.where for index in found.indexes):
         facts["partial_index"] = True
     if outcome != "passed":

@@ -1,9 +1,10 @@
 """Finding index advice in what a model really wrote.
 
 The answer is one or more CREATE INDEX statements (in MySQL also ALTER TABLE ... ADD INDEX), or a
-sentence, English or Chinese, that no index is needed or that none can help. `strict` means that it
-is nothing else; statements among prose, in fences or in JSON, and sentences with reasons are
-`lenient`. Statements go before sentences, since reasons are often added to them.
+sentence, English or Chinese, that no index is needed or that none can help; with a statement that
+drops or changes something it is refused as a whole. `strict` means that it is nothing else;
+statements among prose, in fences or in JSON, and sentences with reasons are `lenient`. Statements
+go before sentences, since reasons are often added to them.
 """
 
 from __future__ import annotations
@@ -53,6 +54,18 @@ _WHERE_END = re.compile(r";|\n\s*\n|```|\n\s*(?=CREATE\b|ALTER\b|Reason\b)|$", r
 #: What stands before a statement that is meant as one, unlike a mention within a sentence.
 _PLACE = re.compile(r"""(?:\A|[\n;:：；。`"])[ \t>*\-+\d.)]*\Z""")
 _FILLING = re.compile(r"[\s;]*")
+#: Statements that nobody who follows advice on indexes wants to run, as they stand between others.
+_HARM = re.compile(
+    rf"""(?:\A|[\n;`])[ \t]*(
+        DROP\s+(?:TABLE|DATABASE|SCHEMA|VIEW|INDEX)\s+(?:IF\s+EXISTS\s+)?{_QUALIFIED}
+            (?:\s+(?:CASCADE|RESTRICT|ON\s+{_QUALIFIED}))?[ \t]*(?=;|\n|`|\Z)
+      | TRUNCATE\s+(?:TABLE\s+)?{_QUALIFIED}[ \t]*(?=;|\n|`|\Z)
+      | DELETE\s+FROM\s+{_QUALIFIED}[ \t]*(?=;|\n|`|\Z|WHERE\b)
+      | UPDATE\s+{_QUALIFIED}\s+SET\b | INSERT\s+INTO\s+{_QUALIFIED}
+      | ALTER\s+TABLE\s+{_QUALIFIED}\s+(?:DROP|RENAME|MODIFY|CHANGE|SET|ADD\s+COLUMN)\b
+      | (?:GRANT|REVOKE)\s+\w+\s+ON\b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 _NEW = r"(?:(?:new|additional|further|more|extra|other|another|such|a|an|any)\s+)*"
 _NONE = re.compile(
@@ -108,7 +121,9 @@ class _Reader:
 
     def read(self, starts: list[int]) -> None:
         """Raises Unreadable naming what cannot be read."""
-        for start in starts[:_MOST_STATEMENTS]:
+        if len(starts) > _MOST_STATEMENTS:
+            raise Unreadable(f"{len(starts)} statements, of which {_MOST_STATEMENTS} are read")
+        for start in starts:
             if start < self.end:
                 continue
             self.rest += self.text[self.end : start]
@@ -160,6 +175,8 @@ class _Reader:
 def read_advice(text: str, dialect: str) -> Advice:
     """The advice of an answer, without its reasoning; `dialect` is that of the statements."""
     text = text[-_LIMIT:]
+    if harm := _HARM.search(text):
+        return Advice(says="create", form="lenient", problem=f"no index: {harm[1][:80]!r}")
     starts = [found.start() for found in _BEGIN.finditer(text)]
     meant = [at for at in starts if _PLACE.search(text[max(0, at - 40) : at])]
     sentence = _sentence(text)

@@ -107,9 +107,10 @@ def placed(index: AdvisedIndex, schema: Schema) -> AdvisedIndex:
 
 
 def ddl_of(indexes: Sequence[AdvisedIndex], dialect: str) -> tuple[str, ...]:
-    """The statements that create these indexes, all of them as plain (not UNIQUE) ones.
+    """The statements that create these indexes.
 
     Names are made from the columns, so equal advice gives equal statements whatever it was called.
+    UNIQUE stays: where the rows do not allow it, the advice could not be followed.
     """
     return tuple(
         _create(index, name, dialect) for index, name in zip(indexes, _names(indexes), strict=True)
@@ -118,7 +119,7 @@ def ddl_of(indexes: Sequence[AdvisedIndex], dialect: str) -> tuple[str, ...]:
 
 def _create(index: AdvisedIndex, name: str, dialect: str) -> str:
     using = f"USING {index.method} " if index.method else ""
-    kind = f"{index.kind.upper()} " if index.kind else ""
+    kind = "UNIQUE " * index.unique + f"{index.kind.upper()} " * bool(index.kind)
     if dialect == "mysql":
         return f"CREATE {kind}INDEX {name} {using}ON {index.table} {index.contents}"
     return f"CREATE {kind}INDEX {name} ON {index.table} {using}{index.contents}"

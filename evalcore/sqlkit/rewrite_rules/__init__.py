@@ -1,7 +1,8 @@
 """Which known rewrite leads from one query to another, told from their parse trees.
 
-`reading` makes two texts comparable, `conditions`, `kinds` and `counts` say what is in a query,
-`detectors` holds the closed list of rewrites, `same` tells that nothing was rewritten at all, and
+`parsing` makes two texts comparable, `reading` tells what is behind a name; `conditions`, `counts`
+and `places` say what is in a query and where, `filters` and `kinds` compare conditions, `detectors`
+holds the closed list of rewrites, `same` tells that nothing was rewritten at all, and
 `rationale` finds the detector for a rule that is stated in words.
 """
 

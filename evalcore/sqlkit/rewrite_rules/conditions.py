@@ -16,11 +16,13 @@ from sqlglot.optimizer.scope import Scope
 from evalcore.records import Record
 from evalcore.sqlkit.rewrite_rules.reading import Base, Reading, own_nodes
 
-Clause = Literal["where", "having", "on"]
+Clause = Literal["where", "having", "qualify", "on"]
 RANGE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 COMPARISON = (*RANGE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 MATCHING = (exp.Like, exp.ILike)
 _PREDICATE = (*COMPARISON, *MATCHING, exp.In)
+#: What may stand around a column that is compared as it is.
+_PLAIN = (*_PREDICATE, exp.And, exp.Or, exp.Not, exp.Is, exp.Tuple, exp.Escape)
 
 
 class Condition(Record, frozen=True):
@@ -48,20 +50,20 @@ class Condition(Record, frozen=True):
 
 def conditions(reading: Reading) -> list[Condition]:
     """The conjuncts of all SELECTs of a query."""
-    return [
-        _condition(reading, scope, clause, node)
-        for scope in reading.scopes
-        for clause, whole in _clauses(scope.expression)
-        for node in _conjuncts(whole)
-    ]
+    if not reading.conditions:
+        reading.conditions.extend(
+            _condition(reading, scope, clause, node)
+            for scope in reading.scopes
+            for clause, whole in _clauses(scope.expression)
+            for node in _conjuncts(whole)
+        )
+    return reading.conditions
 
 
 def _clauses(select: exp.Expr) -> Iterator[tuple[Clause, exp.Expr]]:
-    where, having = select.args.get("where"), select.args.get("having")
-    if where is not None:
-        yield "where", where.this
-    if having is not None:
-        yield "having", having.this
+    for clause in ("where", "having", "qualify"):
+        if select.args.get(clause) is not None:
+            yield clause, select.args[clause].this
     for join in select.args.get("joins") or ():
         if join.args.get("on") is not None:
             yield "on", join.args["on"]
@@ -100,20 +102,82 @@ def predicates(reading: Reading) -> Iterator[tuple[Scope, exp.Expr]]:
                 yield condition.scope, node
 
 
+def tests(reading: Reading) -> Counter[Base]:
+    """How often each base column is tested, wherever in a condition; BETWEEN is two tests."""
+    found: Counter[Base] = Counter()
+    for condition in conditions(reading):
+        for node in own_nodes(condition.node):
+            if isinstance(node, (*_PREDICATE, exp.Is)):
+                for base in set(bases_within(reading, condition.scope, node)):
+                    found[base] += 2 if isinstance(node, exp.Between) else 1
+    return found
+
+
 def wrapped_and_bare(reading: Reading) -> tuple[Counter[Base], Counter[Base]]:
     """How often a base column is compared inside an expression, and how often as it is.
 
-    A column under an aggregate counts as neither.
+    Inside also where a derived table or a subquery computes what is compared. A column under an
+    aggregate counts as neither, and so does one that is compared with itself.
     """
     wrapped: Counter[Base] = Counter()
     bare: Counter[Base] = Counter()
-    for scope, node in predicates(reading):
-        for side in sides(node):
-            if isinstance(side, exp.Column):
-                bare.update(reading.origin(side, scope).bases)
-            elif side.find(exp.AggFunc, exp.Query) is None:
-                wrapped.update(bases_within(reading, scope, side))
+    for condition in conditions(reading):
+        for column in (node for node in own_nodes(condition.node) if isinstance(node, exp.Column)):
+            origin = reading.origin(column, condition.scope)
+            wrapped.update(origin.computed)
+            around = _around(column, condition.node)
+            if around is exp.Func:
+                wrapped.update(origin.bases)
+            elif around is exp.Predicate:
+                bare.update(origin.bases)
+    for scope in reading.scopes:
+        if reading.role(scope) in ("exists", "in", "scalar"):
+            wrapped.update(_computed_outside(reading, scope))
     return wrapped, bare
+
+
+def _around(column: exp.Column, condition: exp.Expr) -> type[exp.Expr] | None:
+    """What holds a column in a condition: a Func, any expression; a Predicate; None, neither."""
+    node: exp.Expr | None = column
+    while node is not None and node is not condition:
+        node = node.parent
+        if isinstance(node, exp.AggFunc | exp.Window):
+            return None
+        if not isinstance(node, _PLAIN):
+            return exp.Func
+    holder = column.parent
+    if not isinstance(holder, _PREDICATE):
+        return None
+    return exp.Predicate if sum(side == column for side in sides(holder)) == 1 else None
+
+
+def _computed_outside(reading: Reading, scope: Scope) -> Iterator[Base]:
+    """Columns of the query around a subquery in the expressions that the subquery gives."""
+    for select in scope.expression.expressions if isinstance(scope.expression, exp.Select) else ():
+        value = select.unalias()
+        for column in own_nodes(value) if not isinstance(value, exp.Column) else ():
+            if isinstance(column, exp.Column) and column.table not in scope.selected_sources:
+                yield from reading.origin(column, scope).bases
+
+
+def literals(node: exp.Expr) -> frozenset[str]:
+    """The constants in a part of a query, as text."""
+    return frozenset(part.name for part in own_nodes(node) if isinstance(part, exp.Literal))
+
+
+def alike(a: Condition, b: Condition) -> bool:
+    """Whether two conditions may be one that was moved: on columns of a name, with a constant.
+
+    A rewrite changes the form of a condition and the table whose column it is about, not both the
+    name of the column and the constants.
+    """
+    names = {name for _, name in a.bases} & {name for _, name in b.bases}
+    told = literals(a.node)
+    if not names or isinstance(b.node, exp.Or) > isinstance(a.node, exp.Or):
+        return False
+    if told:
+        return bool(told & literals(b.node))
+    return a.bases == b.bases and type(a.node) is type(b.node)
 
 
 def sides(predicate: exp.Expr) -> list[exp.Expr]:

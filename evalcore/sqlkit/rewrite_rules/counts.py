@@ -1,15 +1,15 @@
-"""What can be counted in a query: how often it reads, joins, nests, sorts, groups and unites."""
+"""What can be counted in a query: how often it joins, nests, sorts, groups and unites."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, ScopeType
 
 from evalcore.sqlkit.rewrite_rules.conditions import COMPARISON
-from evalcore.sqlkit.rewrite_rules.reading import Reading, outputs_of
+from evalcore.sqlkit.rewrite_rules.reading import Reading, outputs_of, own_nodes
 
 Count = Callable[[Reading], int]
 #: A LIMIT that limits nothing, as some write it only to keep an ORDER BY.
@@ -21,46 +21,9 @@ def nodes(*kinds: type[exp.Expr]) -> Count:
     return lambda reading: sum(1 for _ in reading.tree.find_all(*kinds))
 
 
-def reads(reading: Reading) -> Counter[str]:
-    """The stored tables, as often as they are named."""
-    return Counter(table for scope in reading.scopes for table in reading.base_tables(scope))
-
-
-def nested_reads(reading: Reading) -> Counter[str]:
-    """The stored tables that are read in derived tables and scalar subqueries."""
-    return Counter(
-        table
-        for scope in reading.scopes
-        if reading.role(scope) in ("derived", "lateral", "scalar")
-        for table in reading.base_tables(scope)
-    )
-
-
 def joins(reading: Reading) -> int:
     """Joins, those written with a comma too."""
     return nodes(exp.Join)(reading)
-
-
-def outer_joins(reading: Reading) -> Counter[frozenset[str]]:
-    """Outer joins by the stored tables on the side that may be missing."""
-    found: Counter[frozenset[str]] = Counter()
-    for scope in reading.scopes:
-        for join in scope.expression.args.get("joins") or ():
-            if join.side in ("LEFT", "FULL"):
-                found[_behind(reading, scope, join.this)] += 1
-            if join.side in ("RIGHT", "FULL"):
-                found[_behind(reading, scope, scope.expression.args["from_"].this)] += 1
-    return found
-
-
-def _behind(reading: Reading, scope: Scope, node: exp.Expr) -> frozenset[str]:
-    """The stored tables behind one source of a FROM."""
-    source = scope.sources.get(node.alias_or_name)
-    if isinstance(source, exp.Table):
-        return frozenset((source.name,))
-    if not isinstance(source, Scope):
-        return frozenset()
-    return frozenset(t for part in source.traverse() for t in reading.base_tables(part))
 
 
 def derived(reading: Reading) -> int:
@@ -68,9 +31,9 @@ def derived(reading: Reading) -> int:
     return sum(reading.role(scope) in ("derived", "lateral") for scope in reading.scopes)
 
 
-def scalars(reading: Reading) -> int:
-    """Subqueries that stand for a value."""
-    return sum(reading.role(scope) == "scalar" for scope in reading.scopes)
+def unread(reading: Reading) -> int:
+    """CTEs, and queries in them, that nothing reads."""
+    return sum(not reading.live(scope) for scope in reading.scopes)
 
 
 def subqueries(reading: Reading) -> int:
@@ -105,14 +68,6 @@ def not_in(reading: Reading) -> int:
     return found + sum(isinstance(side, exp.All) for side in unequal)
 
 
-def missing_partner(reading: Reading) -> int:
-    """NOT EXISTS, outer joins and EXCEPT: other ways to say NOT IN."""
-    negated = (node.this for node in reading.tree.find_all(exp.Not))
-    exists = sum(isinstance(node, exp.Exists) for node in negated)
-    outer = sum(bool(join.side) for join in reading.tree.find_all(exp.Join))
-    return exists + outer + nodes(exp.Except)(reading)
-
-
 def _semi(node: exp.Expr) -> bool:
     if isinstance(node, exp.In):
         return node.args.get("query") is not None
@@ -121,12 +76,15 @@ def _semi(node: exp.Expr) -> bool:
 
 def compared_counts(reading: Reading) -> int:
     """Comparisons of a subquery that only counts."""
-    return sum(
-        1
-        for node in reading.tree.find_all(*COMPARISON)
-        for side in (node.this, node.args.get("expression"))
-        if isinstance(side, exp.Subquery) and _counts(side.unnest())
-    )
+    return sum(1 for _ in compared_queries(reading))
+
+
+def compared_queries(reading: Reading) -> Iterator[exp.Expr]:
+    """The subqueries that only count, and whose number is compared."""
+    for node in reading.tree.find_all(*COMPARISON):
+        for side in (node.this, node.args.get("expression")):
+            if isinstance(side, exp.Subquery) and _counts(side.unnest()):
+                yield side.unnest()
 
 
 def _counts(query: exp.Expr) -> bool:
@@ -134,91 +92,120 @@ def _counts(query: exp.Expr) -> bool:
     return len(selects) == 1 and isinstance(selects[0].unalias(), exp.Count)
 
 
+def outputs(reading: Reading) -> int:
+    """Columns of derived tables and CTEs."""
+    return sum(len(outputs_of(scope)) for scope in reading.scopes if _derived(reading, scope))
+
+
 def unused_outputs(reading: Reading) -> int:
     """Columns of derived tables and CTEs that no query reads."""
+    used = _used(reading)
     return sum(
-        len([name for name in outputs_of(scope) if name not in used])
-        for scope, used in _uses(reading)
+        name not in used[id(scope)]
+        for scope in reading.scopes
+        if _derived(reading, scope)
+        for name in outputs_of(scope)
     )
 
 
-def _uses(reading: Reading) -> Iterator[tuple[Scope, set[str]]]:
-    for scope in reading.scopes:
-        if reading.role(scope) != "derived":
-            continue
-        readers = [
-            (reader, alias)
-            for reader in reading.scopes
-            for alias, source in reader.sources.items()
-            if source is scope
-        ]
-        used = {
-            column.name
-            for reader, alias in readers
-            for column in reader.columns
-            if column.table in (alias, "")
-        }
-        if any(reader.expression.find(exp.Star) in reader.stars for reader, _ in readers):
-            used.update(outputs_of(scope))
-        yield scope, used
+def _derived(reading: Reading, scope: Scope) -> bool:
+    return reading.role(scope) == "derived"
 
 
-def idle_orders(reading: Reading) -> int:
+def _used(reading: Reading) -> dict[int, set[str]]:
+    """By scope, the names of its columns that are read."""
+    used: dict[int, set[str]] = defaultdict(set)
+    for reader in reading.scopes:
+        within = [source for _, source in reader.selected_sources.values()]
+        for column in reader.columns:
+            source = reading.source(column, reader)
+            for one in within if not column.table else (source,):
+                used[id(one)].add(column.name)
+        for source in within if reader.stars else ():
+            if isinstance(source, Scope):
+                used[id(source)].update(outputs_of(source))
+    return used
+
+
+def inner_orders(reading: Reading) -> int:
     """ORDER BY of queries within the query that has no LIMIT to serve."""
     inner = (query for query in reading.tree.find_all(exp.Query) if query is not reading.tree)
-    return sum(query.args.get("order") is not None and not _limited(query) for query in inner)
+    return sum(query.args.get("order") is not None and not row_limit(query) for query in inner)
 
 
-def inner_limits(reading: Reading) -> int:
-    """LIMITs of derived tables, CTEs and branches of set operations."""
+def row_limit(query: exp.Expr, *, skipped: bool = False) -> int | None:
+    """How many rows LIMIT or FETCH lets through, None for all; `skipped`: OFFSET added.
+
+    A number that is not told as one counts as 1.
+    """
+    limit, offset = query.args.get("limit"), query.args.get("offset")
+    if limit is None:
+        return None
+    count = _number(limit.args.get("expression") or limit.args.get("count"))
+    if not 0 <= count < _ENDLESS:
+        return None
+    return count + (_number(offset.args.get("expression")) if offset and skipped else 0)
+
+
+def _number(node: exp.Expr | None) -> int:
+    if isinstance(node, exp.Neg):
+        return -_number(node.this)
+    return int(node.name) if isinstance(node, exp.Literal) and node.is_int else 1
+
+
+def united_distinct(reading: Reading) -> int:
+    """The queries that go into a UNION which removes duplicates, directly or through another."""
     return sum(
-        _limited(scope.expression)
+        isinstance(scope.expression, exp.Select) and _deduplicated(scope.expression)
         for scope in reading.scopes
-        if reading.role(scope) in ("derived", "branch")
     )
 
 
-def _limited(query: exp.Expr) -> bool:
-    limit = query.args.get("limit")
-    count = limit.args.get("expression") or limit.args.get("count") if limit else None
-    endless = isinstance(count, exp.Literal) and count.is_int and int(count.name) >= _ENDLESS
-    return limit is not None and not endless
+def _deduplicated(query: exp.Expr) -> bool:
+    above = query.parent
+    while isinstance(above, exp.Union | exp.Subquery):
+        if above.args.get("distinct"):
+            return True
+        above = above.parent
+    return False
 
 
-def distinct_unions(reading: Reading) -> int:
-    """UNIONs that remove duplicates."""
-    return sum(bool(node.args.get("distinct")) for node in reading.tree.find_all(exp.Union))
+def deduplications(reading: Reading) -> int:
+    """Set operations that remove duplicates; EXCEPT and INTERSECT count even where they do not."""
+    unions = sum(bool(node.args.get("distinct")) for node in reading.tree.find_all(exp.Union))
+    return unions + nodes(exp.Except, exp.Intersect)(reading)
 
 
-def plain_unions(reading: Reading) -> int:
-    """UNION ALLs."""
-    return nodes(exp.Union)(reading) - distinct_unions(reading)
-
-
-def inner_groups(reading: Reading) -> int:
-    """Derived tables and CTEs, or branches of them, that group or aggregate."""
-    return sum(reading.nested(scope) and _aggregates(scope.expression) for scope in reading.scopes)
-
-
-def _aggregates(query: exp.Expr) -> bool:
+def aggregates(query: exp.Expr) -> bool:
+    """Whether a query groups its rows, or makes one of them."""
     if query.args.get("group") is not None:
         return True
     selects = query.selects if isinstance(query, exp.Select) else []
-    return any(isinstance(found, exp.AggFunc) for s in selects for found in (s.unalias(),))
+    return any(
+        isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window)
+        for select in selects
+        for node in own_nodes(select)
+    )
 
 
-def listed_values(reading: Reading) -> int:
-    """Values in IN lists and in the arrays of = ANY."""
-    lists = [len(node.expressions) for node in reading.tree.find_all(exp.In)]
-    arrays = [
-        len(array.expressions)
-        for node in reading.tree.find_all(exp.Any)
-        for array in node.find_all(exp.Array)
-    ]
-    return sum(lists) + sum(arrays)
+def disjunctions(reading: Reading) -> int:
+    """ORs, and the ANDs under a NOT that mean one."""
+    found = 0
+    for node in reading.tree.find_all(exp.Or, exp.And):
+        found += isinstance(node, exp.Or) != _negated(node)
+    return found
 
 
-_OPERATION = (*COMPARISON, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)
+def _negated(node: exp.Expr) -> bool:
+    odd, above = False, node.parent
+    while isinstance(above, exp.And | exp.Or | exp.Not):
+        odd ^= isinstance(above, exp.Not)
+        above = above.parent
+    return odd
+
+
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)
+_OPERATION = (*COMPARISON, *_ARITHMETIC)
 _NO_CONSTANT = (
     exp.AggFunc,
     exp.Window,
@@ -248,3 +235,13 @@ def _constant(node: exp.Expr) -> bool:
         return False
     literals = sum(1 for _ in node.find_all(exp.Literal))
     return literals > 1 or (literals == 1 and isinstance(node, _OPERATION))
+
+
+def operations(reading: Reading) -> int:
+    """Arithmetic, functions, and comparisons of literals alone."""
+    return sum(
+        isinstance(node, _ARITHMETIC)
+        or (isinstance(node, exp.Func) and not isinstance(node, _NO_CONSTANT))
+        or (isinstance(node, COMPARISON) and _constant(node))
+        for node in reading.tree.walk()
+    )

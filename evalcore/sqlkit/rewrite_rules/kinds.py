@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal
+
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from evalcore.sqlkit.rewrite_rules.conditions import predicates, sides
-from evalcore.sqlkit.rewrite_rules.reading import Reading
+from evalcore.sqlkit.rewrite_rules.conditions import predicates, sides, wrapped_and_bare
+from evalcore.sqlkit.rewrite_rules.reading import Base, Reading
 from evalcore.sqlkit.schema import kind_of_type
 
 #: What a column of a kind is compared with at no cost.
@@ -21,38 +25,64 @@ _FITTING: dict[str, frozenset[str]] = {
     "boolean": frozenset(("boolean", "integer")),
 }
 _NUMBERS = frozenset(("integer", "decimal", "float"))
+Fit = Literal["fit", "misfit", "unknown"]
 
 
-def conversions(reading: Reading) -> int:
-    """How many comparisons of a column are with a value of a kind that it is not.
+def fits_again(before: Reading, after: Reading) -> bool:
+    """A column was compared with another kind of value, and is now with its own.
 
-    A column under a CAST to another kind counts as well. Columns of unknown tables do not.
+    It is not compared with anything of unknown kind instead, nor inside an expression.
     """
-    return sum(_converts(reading, scope, node) for scope, node in predicates(reading))
+    was, now = _comparisons(before), _comparisons(after)
+    hidden = wrapped_and_bare(after)[0] - wrapped_and_bare(before)[0]
+    hidden += now["unknown"] - was["unknown"]
+    better = was["misfit"] - now["misfit"]
+    return any(base in now["fit"] - was["fit"] and base not in hidden for base in better)
 
 
-def _converts(reading: Reading, scope: Scope, predicate: exp.Expr) -> bool:
-    compared = sides(predicate)
-    if any(_cast_away(reading, scope, side) for side in compared):
-        return True
-    columns = {_column_kind(reading, scope, side) for side in compared} - {""}
-    values = {_value_kind(side) for side in compared} - {""}
-    mixed = any(_clash(a, b) for a in columns for b in columns if a < b)
-    return mixed or any(
-        value not in _FITTING.get(kind, {value}) for kind in columns for value in values
-    )
+def _comparisons(reading: Reading) -> dict[Fit, Counter[Base]]:
+    """How often each base column is compared with a value that fits, does not, or is unknown."""
+    found: dict[Fit, Counter[Base]] = {"fit": Counter(), "misfit": Counter(), "unknown": Counter()}
+    for scope, node in predicates(reading):
+        compared = sides(node)
+        columns = {_column_kind(reading, scope, side) for side in compared} - {""}
+        others = [side for side in compared if not _column_kind(reading, scope, side)]
+        values = {_value_kind(side) for side in others}
+        if node.args.get("query") is not None:
+            values.add("")
+        for side in compared:
+            for base, kind in _columns(reading, scope, side):
+                cast = isinstance(side, exp.Cast | exp.TryCast)
+                fit: Fit = "misfit" if cast else _fit(kind, columns, values)
+                found[fit][base] += 1
+    return found
 
 
-def _clash(a: str, b: str) -> bool:
-    """Numbers of different kinds compare without harm to an index."""
-    return a != b and not {a, b} <= _NUMBERS and b not in _FITTING.get(a, {b})
+def _fit(kind: str, columns: set[str], values: set[str]) -> Fit:
+    """What other columns and constants are to a column of one kind.
+
+    Columns that are numbers of different kinds compare without harm to an index.
+    """
+    numbers = _NUMBERS if kind in _NUMBERS else frozenset()
+    if any(_clash(kind, other) for other in (columns - numbers) | values - {""}):
+        return "misfit"
+    return "unknown" if "" in values else "fit"
 
 
-def _cast_away(reading: Reading, scope: Scope, side: exp.Expr) -> bool:
-    if not isinstance(side, exp.Cast | exp.TryCast):
-        return False
-    kind, target = _column_kind(reading, scope, side.this), kind_of_type(side.to)
-    return bool(kind) and target != kind
+def _columns(reading: Reading, scope: Scope, side: exp.Expr) -> Iterator[tuple[Base, str]]:
+    """The column that a side is, or casts to another kind, with its kind."""
+    cast = isinstance(side, exp.Cast | exp.TryCast)
+    column = side.this if cast else side
+    kind = _column_kind(reading, scope, column)
+    harmless = cast and kind_of_type(side.args["to"]) == kind
+    if isinstance(column, exp.Column) and kind and not harmless:
+        for base in reading.origin(column, scope).bases:
+            yield base, kind
+
+
+def _clash(kind: str, other: str) -> bool:
+    """Whether a column of one kind is converted when it is compared with another."""
+    return other not in _FITTING.get(kind, {other})
 
 
 def _column_kind(reading: Reading, scope: Scope, side: exp.Expr) -> str:

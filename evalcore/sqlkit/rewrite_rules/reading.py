@@ -1,63 +1,59 @@
-"""A query as the detectors see it: layout gone, names resolved against the schema, scopes known.
+"""A query as the detectors see it: its scopes, and which stored columns and tables are behind them.
 
-Comments, brackets and the case of names are made equal; stars and USING are written out where the
-schema tells the columns. Done with sqlglot's optimizer, of which only the qualifying of names is
-used.
+How a text becomes one is told in `parsing`.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Literal
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import OptimizeError, SqlglotError
-from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import Scope, ScopeType, traverse_scope
+from sqlglot.optimizer.scope import Scope, ScopeType
 
 from evalcore.records import Record
-from evalcore.sqlkit.schema import Schema, plain_name, read_schema
+from evalcore.sqlkit.schema import Schema
 
 Role = Literal["root", "derived", "lateral", "branch", "exists", "in", "scalar"]
 #: A column of a base table, as (table, column) in lower case.
 Base = tuple[str, str]
 _FROM = (ScopeType.CTE, ScopeType.DERIVED_TABLE)
-#: How many queries are kept. None is read that has more characters, or a tree with more levels.
-REMEMBERED, LONGEST, DEEPEST = 256, 50_000, 600
-#: What the parser and the optimizer raise over a text that they were not made for.
-PARSER_FAULTS = (
-    SqlglotError,
-    RecursionError,
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-)
-
-
+_OFTEN = 1_000  # more is not told apart, as a ladder of CTEs doubles at every rung
 #: The role of a subquery, by what stands around it.
 _SUBQUERY: dict[type[Any], Role] = {exp.Exists: "exists", exp.In: "in", exp.Lateral: "lateral"}
 
 
 class Origin(Record, frozen=True):
-    """Where a column comes from: base columns, through so many derived tables or CTEs."""
+    """Where a column comes from: base columns, through so many derived tables or CTEs.
+
+    `computed` are base columns of which it is an expression, those under an aggregate left out.
+    """
 
     bases: frozenset[Base] = frozenset()
     hops: int = 0
+    computed: frozenset[Base] = frozenset()
 
 
 class Reading(Record, frozen=True):
     """One query. `scopes` are its SELECTs and set operations, the innermost first.
 
-    `known` keeps the origins found so far: in a ladder of CTEs they are asked for very often.
+    `times` tells by scope how often its rows are made: a CTE that only hands rows on is made for
+    each of its readers, any other once, and one without readers never. `conditions`, `known` and
+    `beneath` keep what was found so far: in a ladder of CTEs it is asked for very often.
     """
 
     tree: Any
     scopes: tuple[Any, ...]
     schema: Schema
+    times: dict[int, int]
+    conditions: list[Any]
     known: dict[tuple[int, str], Origin]
+    beneath: dict[int, Counter[str]]
+
+    def live(self, scope: Scope) -> bool:
+        """Whether anything reads the rows of a scope."""
+        return self.times[id(scope)] > 0
 
     def role(self, scope: Scope) -> Role:
         """What a scope is to the query around it."""
@@ -74,22 +70,42 @@ class Reading(Record, frozen=True):
 
     def nested(self, scope: Scope | None) -> bool:
         """Whether the rows of a scope pass through a derived table or CTE on their way out."""
+        return self.within(scope, "derived", "lateral")
+
+    def within(self, scope: Scope | None, *roles: Role) -> bool:
+        """Whether a scope is, or is part of, a query in one of these roles."""
         while scope is not None:
-            if self.role(scope) in ("derived", "lateral"):
+            if self.role(scope) in roles:
                 return True
             scope = scope.parent
         return False
+
+    def tables_beneath(self, scope: Scope) -> Counter[str]:
+        """The stored tables that a scope reads, with all queries in it and CTEs it names."""
+        key = id(scope)
+        if key not in self.beneath:
+            self.beneath[key] = Counter()  # what a recursive query finds of itself
+            found = Counter(self.base_tables(scope))
+            for part in _parts(scope):
+                found += self.tables_beneath(part)
+            self.beneath[key] = found
+        return self.beneath[key]
 
     def base_tables(self, scope: Scope) -> list[str]:
         """The stored tables that a scope itself reads, as often as it does."""
         sources = (source for _, source in scope.selected_sources.values())
         return [source.name for source in sources if isinstance(source, exp.Table)]
 
-    def origin(self, column: exp.Column, scope: Scope | None) -> Origin:
-        """The base columns behind a column; an unknown one is known by its own name."""
+    def source(self, column: exp.Column, scope: Scope | None) -> exp.Table | Scope | None:
+        """What a column is taken from, which may be in a query around the one that it stands in."""
         while scope is not None and column.table not in scope.sources:
             scope = scope.parent
-        source = scope.sources[column.table] if scope is not None else None
+        found: exp.Table | Scope | None = scope.sources[column.table] if scope is not None else None
+        return found
+
+    def origin(self, column: exp.Column, scope: Scope | None) -> Origin:
+        """The base columns behind a column; an unknown one is known by its own name."""
+        source = self.source(column, scope)
         if isinstance(source, Scope):
             return self._through(source, column.name)
         table = source.name if isinstance(source, exp.Table) else ""
@@ -105,13 +121,60 @@ class Reading(Record, frozen=True):
 
     def _found(self, source: Scope, name: str) -> Origin:
         bases: set[Base] = set()
+        computed: set[Base] = set()
         deepest = 0
         for place, select in _outputs(source, name):
             if isinstance(select, exp.Column):
                 found = self.origin(select, place)
                 bases |= found.bases
+                computed |= found.computed
                 deepest = max(deepest, found.hops)
-        return Origin(bases=frozenset(bases), hops=deepest + 1)
+            else:
+                for column in _outside_aggregates(select):
+                    found = self.origin(column, place)
+                    computed |= found.bases | found.computed
+        return Origin(bases=frozenset(bases), hops=deepest + 1, computed=frozenset(computed))
+
+
+def _outside_aggregates(node: exp.Expr) -> Iterator[exp.Column]:
+    """The columns of an expression that are in no aggregate, window or query of it."""
+    around = (exp.AggFunc, exp.Window, exp.Query)
+    for found in node.walk(prune=lambda part: isinstance(part, around)):
+        if isinstance(found, exp.Column):
+            yield found
+
+
+def _parts(scope: Scope) -> Iterator[Scope]:
+    """The scopes within a scope, and the CTEs that it reads."""
+    yield from scope.subquery_scopes
+    yield from scope.set_operation_scopes
+    yield from scope.udtf_scopes
+    for _, source in scope.selected_sources.values():
+        if isinstance(source, Scope) and source.scope_type in _FROM:
+            yield source
+
+
+def times_of(scopes: Sequence[Scope]) -> dict[int, int]:
+    """How often the rows of each scope are made; see `Reading`."""
+    times: dict[int, int] = defaultdict(int)
+    for scope in reversed(scopes):  # those around a scope, and those that read it, come first
+        if scope.scope_type == ScopeType.ROOT:
+            times[id(scope)] = 1
+        often = min(times[id(scope)], _OFTEN)
+        if scope.scope_type == ScopeType.CTE and not _hands_rows_on(scope.expression):
+            often = min(often, 1)
+        times[id(scope)] = often
+        for part in _parts(scope):
+            times[id(part)] += often
+    return times
+
+
+def _hands_rows_on(query: exp.Expr) -> bool:
+    """Whether a query gives the rows that it reads, and computes none over many of them."""
+    if any(query.args.get(name) is not None for name in ("group", "distinct", "limit")):
+        return False
+    aggregates = (node for node in own_nodes(query) if isinstance(node, exp.AggFunc))
+    return all(isinstance(node.parent, exp.Window) for node in aggregates)
 
 
 def _outputs(source: Scope, name: str) -> Iterator[tuple[Scope, exp.Expr]]:
@@ -142,83 +205,3 @@ def own_nodes(root: exp.Expr | None) -> Iterator[exp.Expr]:
     for node in root.walk(prune=lambda n: n is not root and isinstance(n, exp.Query)):
         if node is root or not isinstance(node, exp.Query):
             yield node
-
-
-def read(sql: str, dialect: str, schema: Sequence[str]) -> Reading | None:
-    """One query, None where the text is none, or is more than one statement."""
-    return _read(sql, dialect, tuple(schema)) if len(sql) <= LONGEST else None
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _read(sql: str, dialect: str, ddl: tuple[str, ...]) -> Reading | None:
-    schema = _read_schema(ddl, dialect)
-    try:
-        trees = [tree for tree in sqlglot.parse(sql, read=dialect) if tree]
-        query = trees[0].unnest() if len(trees) == 1 else None
-        if not isinstance(query, exp.Query) or _depth(query) > DEEPEST:
-            return None
-        tree = _qualified(plain(query), dialect, schema)
-        return Reading(tree=tree, scopes=tuple(traverse_scope(tree)), schema=schema, known={})
-    except PARSER_FAULTS:
-        return None
-
-
-def _depth(tree: exp.Expr) -> int:
-    levels = {id(tree): 0}
-    for node in tree.walk():
-        levels[id(node)] = levels.get(id(node.parent), 0) + 1
-    return max(levels.values())
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _read_schema(ddl: tuple[str, ...], dialect: str) -> Schema:
-    return read_schema(ddl, dialect)
-
-
-def _qualified(tree: exp.Expr, dialect: str, schema: Schema) -> exp.Expr:
-    """With every column under its table; as it was where a name is ambiguous."""
-    columns = {
-        plain_name(table.name): {column.name.lower(): "TEXT" for column in table.columns}
-        for table in schema.tables
-    }
-    try:
-        found = qualify(
-            tree.copy(),
-            dialect=dialect,
-            schema=dict(columns),
-            allow_partial_qualification=True,
-            validate_qualify_columns=False,
-            quote_identifiers=False,
-        )
-    except OptimizeError:
-        return tree
-    return plain(found)
-
-
-def plain(tree: exp.Expr) -> exp.Expr:
-    """A copy without what no engine looks at: comments, brackets, the case of names."""
-    copy = tree.copy()
-    for node in list(copy.walk()):
-        _make_plain(node)
-    return copy
-
-
-def _make_plain(node: exp.Expr) -> None:
-    node.comments = None
-    if isinstance(node, exp.Paren) or _needless_wrapper(node):
-        node.replace(node.this)
-    elif isinstance(node, exp.Identifier):
-        node.replace(exp.to_identifier(node.name.lower(), quoted=False))
-    elif isinstance(node, exp.Table | exp.Column):
-        node.set("db", None)
-        node.set("catalog", None)
-    elif isinstance(node, exp.Join) and node.kind in ("INNER", "OUTER"):
-        node.set("kind", None)
-    elif isinstance(node, exp.Ordered) and not node.args.get("desc"):
-        node.set("desc", None)
-
-
-def _needless_wrapper(node: exp.Expr) -> bool:
-    """Brackets around a branch of a set operation, or around brackets."""
-    around = (exp.SetOperation, exp.Subquery)
-    return isinstance(node, exp.Subquery) and node.is_wrapper and isinstance(node.parent, around)

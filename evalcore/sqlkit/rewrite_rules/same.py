@@ -10,14 +10,8 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from evalcore.sqlkit.rewrite_rules.reading import (
-    LONGEST,
-    PARSER_FAULTS,
-    REMEMBERED,
-    outputs_of,
-    own_nodes,
-    read,
-)
+from evalcore.sqlkit.rewrite_rules.parsing import LONGEST, PARSER_FAULTS, REMEMBERED, read
+from evalcore.sqlkit.rewrite_rules.reading import outputs_of, own_nodes
 
 #: The same comparison with its sides exchanged.
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
@@ -74,16 +68,24 @@ _Renaming = tuple[exp.Expr, str, str]  # a node, its argument, and the name to p
 
 def _columns_by_place(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
     """New names for output columns, and for the columns that mean one."""
+    places: dict[int, dict[str, int]] = {}
+
+    def places_of(scope: Scope) -> dict[str, int]:
+        if id(scope) not in places:
+            names = reversed(list(enumerate(outputs_of(scope))))
+            places[id(scope)] = {name: number for number, name in names}
+        return places[id(scope)]
+
     for scope in scopes:
         bare = (node for node in own_nodes(scope.expression) if isinstance(node, exp.Column))
-        meant = [(column, outputs_of(scope)) for column in bare if not column.table]
+        meant = [(column, places_of(scope)) for column in bare if not column.table]
         for column in scope.columns:
             source = scope.sources.get(column.table)
             if isinstance(source, Scope):
-                meant.append((column, outputs_of(source)))
+                meant.append((column, places_of(source)))
         for column, outputs in meant:
             if column.name in outputs:
-                yield column, "this", f"c{outputs.index(column.name)}"
+                yield column, "this", f"c{outputs[column.name]}"
         if isinstance(scope.expression, exp.Select):
             for number, select in enumerate(scope.expression.selects):
                 if isinstance(select, exp.Alias):

@@ -1,0 +1,108 @@
+"""The bundled cases of `sql_optimization`: controls score what they deserve, engine by engine.
+
+`control:reference` gives the authored answers, which must score 100 in every metric; `control:noop`
+returns the statement and `control:null` nothing, which must score 0. All cases of the embedded
+engines are run, and every fifth of a server's, which take longer: that all references and variants
+pass, and counterexamples fail, on every engine is what `evalcore datasets check` proves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
+from evalcore.benchmarks.sql_optimization.card import CARD
+from evalcore.records import Episode, Sample, Verdict
+from evalcore.settings import ROOT
+from evalcore.sqlkit.engines.base import Limits
+from tests.support.engines import SERVERS, server_engine
+
+FOLDER = ROOT / "datasets" / "sql_optimization"
+ENGINES = ("sqlite", "duckdb", *SERVERS)
+#: One case in so many is run on a server.
+THINNED = 5
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Iterator[SqlOptimization]:
+    made = SqlOptimization({"mode": "verified"})
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def samples(benchmark: SqlOptimization) -> list[Sample]:
+    return benchmark.load_dataset(DatasetSource(path=str(FOLDER)))
+
+
+def of_engine(samples: list[Sample], name: str) -> list[Sample]:
+    """The samples that an engine decides, some of a server's; skips where the engine is absent."""
+    found = [sample for sample in samples if sample.reference["engine"] == name]
+    if name not in SERVERS:
+        return found
+    server_engine(name, Limits()).close()
+    cases = sorted({sample.id.split("/")[0] for sample in found})[::THINNED]
+    return [sample for sample in found if sample.id.split("/")[0] in cases]
+
+
+def judged(benchmark: SqlOptimization, samples: list[Sample], kind: str) -> list[Verdict]:
+    async def all_of_them() -> list[Verdict]:
+        return [
+            await benchmark.evaluate_sample(
+                sample,
+                Episode(
+                    key=benchmark.generation_key(sample),
+                    epoch=0,
+                    answer=benchmark.control(sample, kind, ()).text,
+                ),
+            )
+            for sample in samples
+        ]
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize(
+    ("kind", "outcome", "score"),
+    [("reference", "passed", 100.0), ("noop", "failed", 0.0), ("null", "failed", 0.0)],
+)
+def test_controls_score_what_they_deserve(
+    benchmark: SqlOptimization,
+    samples: list[Sample],
+    name: str,
+    kind: str,
+    outcome: str,
+    score: float,
+) -> None:
+    asked = of_engine(samples, name)
+    verdicts = judged(benchmark, asked, kind)
+    wrong = {s.key: v.note for s, v in zip(asked, verdicts, strict=True) if v.outcome != outcome}
+    assert not wrong
+    total = benchmark.aggregate(asked, verdicts, CARD.weights)
+    assert total.score == score
+    assert {total.metrics[metric].score for metric in {s.metric for s in asked}} == {score}
+
+
+def test_sizes_and_spread(samples: list[Sample]) -> None:
+    cases = Counter((s.metric, s.reference["engine"]) for s in samples)
+    assert {metric for metric, _ in cases} == set(CARD.weights)
+    for metric in ("logical_equivalence", "syntax_error_detection", "optimization_depth"):
+        assert {engine for found, engine in cases if found == metric} == set(ENGINES)
+    assert {s.difficulty for s in samples} == {1, 2, 3}
+
+
+def test_the_reference_of_an_index_case_reads_less_than_no_index(
+    benchmark: SqlOptimization, samples: list[Sample]
+) -> None:
+    asked = [s for s in of_engine(samples, "sqlite") if s.metric == "index_advice"]
+    verdicts = judged(benchmark, asked, "reference")
+    counted = [v.details for v in verdicts if "work_after" in v.details]
+    assert len(counted) >= 10
+    for facts in counted:
+        assert facts["work_after"] <= 0.8 * facts["work_before"]
