@@ -2,8 +2,8 @@
 
     python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--limit N] [--json]
 
-Each reference is changed in one place (`evalcore.sqlkit.mutants`) and the change decided like an
-answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that no
+Each authored answer is changed in one place (`evalcore.sqlkit.mutants`) and the change decided like
+an answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that no
 database lets run is *invalid* and no mutant. `perf/equivalent_mutants.jsonl` lists those that a
 person read and holds equivalent to the reference, each with the reason; a mutant that survives and
 is not listed counts as alive. Printed are, by operator and by engine, the rate over all valid
@@ -36,8 +36,8 @@ _FATES = {"different": "killed", "equivalent": "alive", "error": "invalid"}
 class Tried(Record, frozen=True):
     """A mutant and its fate: killed, alive, held_equivalent, undecided or invalid.
 
-    A reference whose normal form is not decided equivalent has no mutants but one line of kind
-    "unmutated" that tells why.
+    An authored answer whose normal form is not decided equivalent has no mutants but one line of
+    kind "unmutated" that tells why.
     """
 
     case: str
@@ -89,20 +89,20 @@ def held_equivalent() -> tuple[Held, ...]:
 def _try_case(decider: Decider, one: Asked, *, limit: int) -> list[Tried]:
     question = one.question
     try:
-        plain = normal_form(question.reference, question.engine)
+        plain = normal_form(one.answer, one.engine)
     except sqlglot.errors.SqlglotError:
-        return [_unmutated(one, "the parser does not read the reference")]
+        return [_unmutated(one, "the parser does not read it")]
     found = decider.decide(question, plain)
     if found.status != "equivalent":
         return [_unmutated(one, f"its normal form is {found.status}: {found.message}")]
     return [
         _fate(decider, one, mutant)
-        for mutant in sampled(mutants(question.reference, question.engine), limit, one.case)
+        for mutant in sampled(mutants(one.answer, one.engine), limit, one.case)
     ]
 
 
 def _unmutated(one: Asked, note: str) -> Tried:
-    return Tried(one.case, one.engine, "unmutated", one.question.reference, "undecided", note)
+    return Tried(one.case, one.engine, "unmutated", one.answer, "undecided", note)
 
 
 def _fate(decider: Decider, one: Asked, mutant: Mutant) -> Tried:

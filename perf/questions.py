@@ -29,10 +29,11 @@ DATASETS = ("dialect_conversion", "sql_optimization")
 
 
 class Asked(Record, frozen=True):
-    """A case's question with the answers known to be equivalent to its reference."""
+    """A case's question with its authored answer and others known to be equivalent to it."""
 
     case: str
     question: Question
+    answer: str
     variants: tuple[str, ...] = ()
 
     @property
@@ -43,7 +44,8 @@ class Asked(Record, frozen=True):
 def asked(dataset: str, *, engine: str = "", case: str = "") -> tuple[Asked, ...]:
     """The distinct questions of a bundled dataset, all or those of an engine or a case.
 
-    In `sql_optimization` the original is the reference and the authored rewrite a variant.
+    In `sql_optimization` answers are held against the slow original; the authored answer is its
+    rewrite.
     """
     read = {"dialect_conversion": _conversions, "sql_optimization": _rewrites}[dataset]
     found = {one.question: one for one in reversed(list(read()))}
@@ -57,14 +59,14 @@ def asked(dataset: str, *, engine: str = "", case: str = "") -> tuple[Asked, ...
 def _conversions() -> Iterator[Asked]:
     for sample in _samples("dialect_conversion", conversions.load):
         question = conversion.question_of(sample)
-        yield Asked(sample.id, question, tuple(sample.meta["variants"]))
+        yield Asked(sample.id, question, question.reference, tuple(sample.meta["variants"]))
 
 
 def _rewrites() -> Iterator[Asked]:
     for sample in _samples("sql_optimization/rewrite.jsonl", optimizations.load):
         if sample.metric == "logical_equivalence" and sample.reference["reference"]:
-            variants = (sample.reference["reference"], *sample.meta["variants"])
-            yield Asked(sample.id, assessment.question_of(sample), variants)
+            question, rewrite = assessment.question_of(sample), sample.reference["reference"]
+            yield Asked(sample.id, question, rewrite, (rewrite, *sample.meta["variants"]))
 
 
 def _samples(path: str, load: Callable[[DatasetSource], list[Sample]]) -> list[Sample]:

@@ -6,7 +6,8 @@ import pytest
 
 from evalcore.sqlkit.engines.registry import open_engine
 from evalcore.sqlkit.generate import Database, databases, inserts, permuted, scaled, shrink
-from evalcore.sqlkit.generate.hints import Constant, read_hints
+from evalcore.sqlkit.generate.constants import Constant
+from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.schema import read_schema
 
 DDL = (
@@ -123,3 +124,70 @@ def test_shrink_keeps_only_what_the_difference_needs() -> None:
 def test_shrink_gives_back_what_it_cannot_make_smaller() -> None:
     database = Database("x", {"a": ((1,), (2,))})
     assert shrink(database, lambda d: False) == database
+
+
+SOLVED = [
+    ("SELECT 1 FROM t WHERE a > 12 * 5", Constant(">", 60)),
+    ("SELECT 1 FROM t WHERE a * 2 - 40 >= 300", Constant(">=", 170)),
+    ("SELECT 1 FROM t WHERE 8 < a / 4", Constant(">", 32)),
+    ("SELECT 1 FROM t WHERE a * -2 > 8", Constant(">", 8)),
+    ("SELECT 1 FROM t WHERE a / 0 > 8", Constant(">", 8)),
+    ("SELECT 1 FROM t WHERE NOT a > 7", Constant("<=", 7)),
+    ("SELECT 1 FROM t WHERE NOT (a IN (3, 4))", Constant("<>", 4)),
+    ("SELECT 1 FROM t WHERE a NOT LIKE 'x%'", Constant("not like", "x%")),
+    ("SELECT 1 FROM t WHERE a GLOB 'x?*'", Constant("like", "x_%")),
+    ("SELECT 1 FROM t WHERE a IS DISTINCT FROM 3", Constant("<>", 3)),
+    ("SELECT 1 FROM t WHERE NOT a", Constant("=", 0)),
+]
+
+
+@pytest.mark.parametrize(("sql", "constant"), SOLVED)
+def test_constants_are_those_at_which_a_condition_turns(sql: str, constant: Constant) -> None:
+    assert constant in read_hints([(sql, "sqlite")]).constants["a"]
+
+
+@pytest.mark.parametrize("huge", ["1e400", "9" * 400, "1e300 * 1e300", "1 / 0"])
+def test_arithmetic_beyond_numbers_gives_no_constant(huge: str) -> None:
+    for constant in read_hints(
+        [(f"SELECT 1 FROM t WHERE a + {huge} > {huge}", "sqlite")]
+    ).constants["a"]:
+        assert constant.value is not None
+
+
+ONE = "CREATE TABLE a (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, size INTEGER NOT NULL)"
+OTHER = "CREATE TABLE b (id INTEGER PRIMARY KEY, note TEXT)"
+
+
+def test_rows_miss_one_condition_alone() -> None:
+    sql = "SELECT id FROM a WHERE kind <> 'store' AND size > 1000"
+    schema = read_schema([ONE], "sqlite")
+    rows = [r for d in databases(schema, [(sql, "sqlite")], seed=4) for r in d.tables["a"]]
+    assert sum(kind == "store" and size > 1000 for _, kind, size in rows) > 3
+    assert sum(kind != "store" and size in (999, 1000) for _, kind, size in rows) > 3
+
+
+def test_tables_joined_by_their_keys_hold_different_ones() -> None:
+    sql = "SELECT 1 FROM a JOIN b ON b.id = a.id"
+    schema = read_schema([ONE, OTHER], "sqlite")
+    keys = [
+        [{row[0] for row in rows} for rows in database.tables.values()]
+        for database in databases(schema, [(sql, "sqlite")], seed=4)
+    ]
+    assert sum(bool(one - other) and bool(other - one) for one, other in keys) >= 6
+    assert sum(bool(one & other) for one, other in keys) >= 12
+
+
+def test_some_databases_have_one_parent_or_few() -> None:
+    made = {d.profile: d for d in databases(SCHEMA, [], seed=1)}
+    assert len(made["one parent"].tables["crews"]) == 1
+    assert 1 < len(made["few parents"].tables["crews"]) <= 3
+    assert len(made["few parents"].tables["tours"]) > 10
+
+
+def test_rows_have_their_groups_in_common() -> None:
+    sql = "SELECT kind, size, MAX(id) FROM a GROUP BY kind, size"
+    schema = read_schema([ONE], "sqlite")
+    for database in databases(schema, [(sql, "sqlite")], seed=4):
+        rows = database.tables["a"]
+        if len(rows) >= 14 and not database.profile.startswith("distinct"):
+            assert len({row[1:] for row in rows}) < len(rows)

@@ -48,7 +48,7 @@ IDLE = "SELECT id, room FROM visits WHERE substr(day, 1, 4) = '2024' AND id = id
 WORSE = (
     "SELECT id, room FROM visits WHERE substr(day, 1, 4) = '2024' "
     "AND (SELECT count(*) FROM visits AS o WHERE o.room >= 0) >= 0 "
-    "AND EXISTS (SELECT 1 FROM visits AS p WHERE p.room + p.id <> -1 AND p.id = visits.id)"
+    "AND EXISTS (SELECT 1 FROM visits AS p WHERE p.room + p.id IS NOT NULL AND p.id = visits.id)"
 )
 
 

@@ -65,9 +65,12 @@ def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random
         for foreign in table.foreign
         if plain_name(foreign.table) != plain_name(table.name)
     }
+    parents = _parents(schema, hints) | referred
     for number, table in enumerate(in_order(schema)):
         rows = profile.rows
-        if plain_name(table.name) in referred:
+        if profile.parents is not None and plain_name(table.name) in parents:
+            rows = profile.parents
+        elif plain_name(table.name) in referred:
             rows = max(2, int(rows * (0.1 if profile.wide else min(0.6, profile.domain))))
         if profile.empty and number % profile.empty == profile.empty - 1:
             rows = 0
@@ -78,3 +81,25 @@ def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random
         profile=profile.name,
         tables={table.name: tuple(filled[table.name]) for table in schema.tables},
     )
+
+
+def _parents(schema: Schema, hints: Hints) -> set[str]:
+    """Tables whose key is joined to a column of another table that may repeat there."""
+    alone = {
+        (plain_name(table.name), key.columns[0].lower())
+        for table in schema.tables
+        for key in table.keys
+        if len(key.columns) == 1
+    }
+    return {
+        name
+        for name, key in alone
+        if key in hints.kindred
+        and any(
+            hints.family(column.name) == hints.family(key)
+            for table in schema.tables
+            if plain_name(table.name) != name
+            for column in table.columns
+            if (plain_name(table.name), column.name.lower()) not in alone
+        )
+    }

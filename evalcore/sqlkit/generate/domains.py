@@ -36,6 +36,6 @@ class Domains:
             kinds = {member.kind for member in self._members.get(family, ())}
             if column.kind == "text" and kinds & {"integer", "decimal"}:
                 base = [str(number) for number in range(1, size + 1)]
-            told = (*pools.hits[:4], *base)
+            told = (*pools.hits[:4], *pools.near[:2], *base)
             self._known[key] = tuple(islice(extended(told, column.kind), size))
         return self._known[key]

@@ -19,6 +19,8 @@ from evalcore.sqlkit.generate.values import Cell, Pool, extended, fitting, pool
 from evalcore.sqlkit.schema import Column, ForeignKey, Schema, Table
 
 _ATTEMPTS = 12  # to find a row that keeps keys and checks
+_ALTERED = 0.4  # of the repeated rows
+_GROUPED = 0.35  # of the others join the group of an earlier row
 _MOST_VALUES = 6_000
 
 
@@ -57,6 +59,10 @@ class Filler:
             place: self._new_values(place, self.pools[place].hits) for place in self.alone
         }
         self.common = {place: self._new_values(place, ()) for place in self.alone}
+        bound = self.alone | {place for place in self.places.values() if self._is_foreign(place)}
+        self.loose = [place for place in range(len(self.columns)) if place not in bound]
+        self.misses = [place for place in self.loose if self.pools[place].near]
+        self.shared = [] if profile.wide else self._shared()
         self.used: dict[int, set[Cell]] = {place: set() for place in self.alone}
         self.wide = [self._many_values(n) for n in range(len(self.columns) if profile.wide else 0)]
         self.seen: list[set[Row]] = [set() for _ in table.keys]
@@ -96,8 +102,21 @@ class Filler:
             }
         return places
 
+    def _shared(self) -> list[int]:
+        """Columns that rows are grouped by, which the rows of a group have in common."""
+        single = {f.columns[0].lower() for f in self.table.foreign if len(f.columns) == 1}
+        keys = {key.columns[0].lower() for key in self.table.keys if len(key.columns) == 1}
+        return [
+            place
+            for name, place in self.places.items()
+            if name in self.hints.grouped and (place in self.loose or name in single - keys)
+        ]
+
     def _new_values(self, place: int, first: Sequence[Cell]) -> Iterator[Cell]:
-        """Ever new values in an order of chance: `first`, those of the family, others."""
+        """Ever new values in an order of chance: `first`, those of the family, others.
+
+        Of those of a family some are passed over, or two tables would hold the same keys.
+        """
         column, pools = self.columns[place], self.pools[place]
         primary = any(k.primary and column.name in k.columns for k in self.table.keys)
         shared = self.domains.joined(column) or primary
@@ -105,7 +124,10 @@ class Filler:
         begin = list(first)
         self.rng.shuffle(begin)
         self.rng.shuffle(others)
-        return iter(extended((*begin, *others), column.kind))
+        told = set(begin)
+        missed = self.profile.dangling if shared else 0.0
+        values = extended((*begin, *others), column.kind)
+        return (v for v in values if v in told or self.rng.random() >= missed)
 
     def _many_values(self, place: int) -> list[Cell]:
         """For plans: from two values to nearly one a row, fixed by the place of the column."""
@@ -139,14 +161,33 @@ class Filler:
         good = self.rng.random() < self.profile.good
         if self.made and self.rng.random() < self.profile.duplicate:
             cells = list(self.rng.choice(self.made))
+            if self.rng.random() < _ALTERED:
+                self._alter(cells)
         else:
             cells = [self._cell(place, good) for place in range(len(self.columns))]
+            if good and self.misses and self.rng.random() < self.profile.near:
+                self._miss_one(cells)
             for foreign in self.table.foreign:
                 self._refer(cells, foreign)
+            if self.made and self.shared and self.rng.random() < _GROUPED:
+                group = self.rng.choice(self.made)
+                for place in self.shared:
+                    cells[place] = group[place]
         for place in self.alone:
             if not self._is_foreign(place):
                 cells[place] = self._fresh(place, good)
         return cells
+
+    def _miss_one(self, cells: list[Cell]) -> None:
+        """One condition just missed where all others hold tells most about that one."""
+        place = self.rng.choice(self.misses)
+        cells[place] = self.rng.choice(self.pools[place].near)
+
+    def _alter(self, cells: list[Cell]) -> None:
+        """A repeated row that differs in one place, such as within a group."""
+        if self.loose:
+            place = self.rng.choice(self.loose)
+            cells[place] = self._cell(place, self.rng.random() < self.profile.good)
 
     def _fresh(self, place: int, good: bool) -> Cell:
         """A value that the column does not hold yet, in a distinct profile not even nearly."""

@@ -18,7 +18,8 @@ class Profile(Record, frozen=True):
     of a NULL where one is allowed, `duplicate` of a row that repeats an earlier one but for its
     key, `dangling` of a reference that finds nothing. `domain` is the number of values that joined
     columns share, per row. `distinct` gives columns that something orders pairwise distinct values.
-    `empty` empties every so-manieth table. `wide` draws from many values, for plans.
+    `empty` empties every so-manieth table. `parents` is the size of the tables whose key others
+    hold, else a share of `rows`. `wide` draws from many values, for plans.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Profile(Record, frozen=True):
     domain: float = 0.8
     distinct: bool = False
     empty: int | None = None
+    parents: int | None = None
     wide: bool = False
 
 
@@ -40,17 +42,17 @@ _USUAL = (
     Profile("many nulls", rows=16, null=0.4, good=0.45),
     Profile("distinct keys", rows=18, distinct=True, duplicate=0.0, good=0.7, null=0.05),
     Profile("near misses", rows=20, good=0.4, near=0.6, null=0.05),
-    Profile("ties", rows=18, duplicate=0.5, domain=0.4),
+    Profile("ties", rows=18, duplicate=0.5, near=0.35, domain=0.4),
     Profile("tiny", rows=3, good=0.7, null=0.2),
+    Profile("few parents", rows=24, good=0.8, duplicate=0.25, dangling=0.0, domain=0.1, parents=3),
+    Profile("one empty", rows=14, empty=2),
     Profile("distinct without nulls", rows=30, distinct=True, null=0.0, good=0.9, near=0.1),
+    Profile("larger", rows=48, good=0.4, near=0.25),
     Profile("dangling", rows=16, dangling=0.5, null=0.2),
-    Profile("larger", rows=48, good=0.5),
-    Profile("one empty", rows=12, empty=2),
-    Profile("good rows", rows=20, good=1.0, near=0.0, null=0.0, domain=0.4, dangling=0.0),
     Profile("few groups", rows=26, domain=0.12, good=0.7, duplicate=0.2),
-    Profile("nulls and ties", rows=20, null=0.3, duplicate=0.4, domain=0.5),
-    Profile("other empty", rows=12, empty=3),
-    Profile("unfiltered", rows=22, good=0.15, near=0.3, null=0.15),
+    Profile("nulls and ties", rows=7, null=0.3, duplicate=0.5, near=0.4, domain=0.5),
+    Profile("one parent", rows=8, good=0.8, duplicate=0.25, domain=0.3, parents=1),
+    Profile("good rows", rows=20, good=1.0, near=0.0, null=0.0, domain=0.4, dangling=0.0),
 )
 _MOST_ROWS = 64
 SCALED = Profile(
@@ -65,7 +67,7 @@ def choose(counts: Sequence[int], count: int, *, ranked: bool = False) -> tuple[
     the reference gives, but where they do not, NULLs and ties tell most.
     """
     small = [limit for limit in counts if 0 < limit <= _MOST_ROWS // 2]
-    around = [profile for limit in small for profile in _around(limit)][: count // 3]
+    around = [p for kind in zip(*map(_around, small), strict=True) for p in kind][: count // 3]
     usual = islice(cycle(_USUAL), count - len(around))
     chosen = (
         *(
@@ -98,14 +100,24 @@ def made_eager(profile: Profile) -> Profile:
 
 
 def _around(limit: int) -> tuple[Profile, ...]:
-    """Tables of just so many rows and a few more, and groups of such a size."""
+    """Groups of such a size, so many parents, tables of just so many rows and a few more."""
     full = Profile("", rows=limit, distinct=True, good=0.95, near=0.0, null=0.0, domain=0.9)
     named = msgspec.structs.replace
     return (
         named(
             full, name=f"groups of {limit}", rows=min(90, 7 * (limit + 2)), domain=1 / (limit + 2)
         ),
-        named(full, name=f"{limit + 1} rows", rows=limit + 1),
+        named(
+            full,
+            name=f"{limit + 2} parents",
+            rows=min(90, 4 * (limit + 2)),
+            parents=limit + 2,
+            dangling=0.0,
+            domain=0.25,
+        ),
+        named(
+            full, name=f"{limit + 1} rows alone", rows=limit + 1, good=1.0, distinct=False, empty=2
+        ),
         named(full, name=f"{2 * limit + 3} rows", rows=2 * limit + 3),
         named(full, name=f"{limit} rows"),
     )

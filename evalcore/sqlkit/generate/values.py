@@ -9,7 +9,8 @@ from typing import Any
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate import clock
-from evalcore.sqlkit.generate.hints import Constant, Hints
+from evalcore.sqlkit.generate.constants import Constant
+from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.spans import around_span, parts_of_dates, span_of
 from evalcore.sqlkit.schema import Column
 
@@ -98,6 +99,8 @@ def _around(constant: Constant, kind: str) -> tuple[Sequence[Cell], Sequence[Cel
         return (), ()  # NULLs come by the share of the profile
     if constant.operator == "like":
         return _like(str(constant.value)) if kind == "text" else ((), ())
+    if constant.operator == "not like":
+        return _like(str(constant.value))[::-1] if kind == "text" else ((), ())
     if kind in ("date", "timestamp") and (span := span_of(constant.value)) is not None:
         return around_span(span, constant.operator, kind)
     if kind in ("date", "timestamp") and isinstance(constant.value, int):
