@@ -1,0 +1,132 @@
+"""The official check of decoded calls against the accepted ones, error types included.
+
+`check` takes the calls of a whole answer; `call_problem` judges a single one. The rule depends on
+the category's name: one call, one call out of several functions, or several in any order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalcore.benchmarks.bfcl.categories import Language
+from evalcore.benchmarks.bfcl.checker.call import call_problem
+from evalcore.benchmarks.bfcl.checker.finding import Finding
+from evalcore.benchmarks.bfcl.decode.call import Call
+
+__all__ = ["Finding", "call_problem", "check", "progress"]
+
+_PARALLEL = "parallel_function_checker_no_order"
+
+#: Where upstream's own checker would crash, because a schema, a reference or a value is outside
+#: what its rules foresee.
+_CRASHES = (
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    StopIteration,
+)
+
+#: Error types in the order in which the rules look for them: the later, the nearer to a match.
+_STAGES = ("wrong_func_name", "missing_required", "unexpected_param", "type_error")
+
+
+def check(
+    category: str,
+    functions: list[dict[str, Any]],
+    calls: list[Call],
+    answers: list[dict[str, Any]],
+    *,
+    language: Language = "python",
+    underscores: bool = False,
+) -> Finding | None:
+    """The official finding about an answer's calls; None if they are accepted.
+
+    `answers` is the ground truth: one mapping {name: {parameter: accepted values}} a call, with
+    `""` among the values where the parameter may be left out. Never raises for what a model wrote:
+    where upstream's checker crashes, the error type is `checker_failed:` and the exception's name.
+    """
+    rule = _parallel if "parallel" in category else _single
+    try:
+        return rule(category, functions, calls, answers, language, underscores)
+    except _CRASHES as error:
+        kind = type(error).__name__
+        return Finding(
+            f"checker_failed:{kind}", f"the official check stops with {kind}: {error}"[:300]
+        )
+
+
+def progress(finding: Finding) -> int:
+    """How far the rules came before this finding; the higher, the nearer to a match."""
+    kinds = [i for i, stage in enumerate(_STAGES) if stage in finding.error_type]
+    return kinds[0] if kinds else len(_STAGES)
+
+
+def _single(
+    category: str,
+    functions: list[dict[str, Any]],
+    calls: list[Call],
+    answers: list[dict[str, Any]],
+    language: Language,
+    underscores: bool,
+) -> Finding | None:
+    several = "multiple" in category
+    if len(calls) != (len(answers) if several else 1):
+        rule = "multiple_function_checker" if several else "simple_function_checker"
+        return _wrong_count(rule, calls, answers)
+    name = next(iter(answers[0]))
+    function = _described(functions, name) if several else functions[0]
+    return call_problem(function, calls[0], answers[0], language, underscores)
+
+
+def _parallel(
+    category: str,
+    functions: list[dict[str, Any]],
+    calls: list[Call],
+    answers: list[dict[str, Any]],
+    language: Language,
+    underscores: bool,
+) -> Finding | None:
+    """Each reference call in turn takes the first call not yet taken that fits it: greedy."""
+    if len(calls) != len(answers):
+        return _wrong_count(_PARALLEL, calls, answers)
+    left = list(range(len(calls)))
+    for index, answer in enumerate(answers):
+        function = _described(functions, next(iter(answer)))
+        nearest: tuple[int, Finding] | None = None
+        for place in left:
+            found = call_problem(function, calls[place], answer, language, underscores)
+            if found is None:
+                left.remove(place)
+                break
+            if nearest is None or progress(found) > progress(nearest[1]):
+                nearest = place, found
+        else:
+            return _unmatched(index, nearest)
+    return None
+
+
+def _unmatched(index: int, nearest: tuple[int, Finding] | None) -> Finding:
+    error_type = f"{_PARALLEL}:cannot_find_match"
+    if nearest is None:
+        return Finding(error_type, "no call is left to match", output=None, expected=index)
+    place, found = nearest
+    message = (
+        f"no call matches the expected call {index + 1}; nearest, call {place + 1}: {found.message}"
+    )
+    return Finding(error_type, message, found.path, place, index, found.error_type)
+
+
+def _wrong_count(rule: str, calls: list[Call], answers: list[dict[str, Any]]) -> Finding:
+    message = f"{len(answers)} calls are expected, not {len(calls)}"
+    return Finding(f"{rule}:wrong_count", message, output=None, expected=None)
+
+
+def _described(functions: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    for function in functions:
+        if function["name"] == name:
+            return function
+    raise KeyError(name)

@@ -1,0 +1,71 @@
+"""The error types of upstream in eleven groups that a reader can tell apart."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Group = Literal[
+    "name",
+    "missing",
+    "extra",
+    "type",
+    "value",
+    "list",
+    "dict",
+    "count",
+    "decode",
+    "relevance",
+    "checker",
+]
+
+_BY_TYPE: dict[str, Group] = {
+    "simple_function_checker:wrong_func_name": "name",
+    "simple_function_checker:missing_required": "missing",
+    "simple_function_checker:missing_optional": "missing",
+    "simple_function_checker:unexpected_param": "extra",
+    "type_error:simple": "type",
+    "type_error:nested": "type",
+    "type_error:java": "type",
+    "type_error:js": "type",
+    "value_error:string": "value",
+    "value_error:others": "value",
+    "value_error:list/tuple": "list",
+    "value_error:list_dict_count": "list",
+    "list_dict_checker:unclear": "list",
+    "value_error:dict_key": "dict",
+    "value_error:dict_value": "dict",
+    "dict_checker:unclear": "dict",
+    "simple_function_checker:wrong_count": "count",
+    "multiple_function_checker:wrong_count": "count",
+    "parallel_function_checker_no_order:wrong_count": "count",
+    "ast_decoder:decoder_failed": "decode",
+    "ast_decoder:decoder_wrong_output_format": "decode",
+    "irrelevance_error:decoder_success": "relevance",
+    "relevance_error:decoder_failed": "relevance",
+}
+
+#: Every group, in the order in which a chart shows them.
+GROUPS: tuple[Group, ...] = (
+    "decode",
+    "relevance",
+    "count",
+    "name",
+    "missing",
+    "extra",
+    "type",
+    "value",
+    "list",
+    "dict",
+    "checker",
+)
+
+
+def group(error_type: str, cause: str = "") -> Group | None:
+    """The group of an error type; None for a valid answer.
+
+    Where no call of a parallel answer matched, the group is that of the nearest call. Types
+    outside upstream's list (its own crashes on such an answer) are of the group `checker`.
+    """
+    if not error_type:
+        return None
+    return _BY_TYPE.get(cause) or _BY_TYPE.get(error_type, "checker")

@@ -1,0 +1,203 @@
+"""Java literals as upstream's checker converts them; what does not convert stays a string.
+
+Kept on purpose: the elements of `new String[]{"a"}` keep their quotes, so that a right answer to an
+`Array` of strings fails (see `flagged`). The searches are linear where upstream's backtrack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+#: Longer source stays a string: no argument of the benchmark comes near, and searches stay short.
+LONGEST = 20_000
+
+_WHOLE = re.compile(r"^-?\d+$")
+_FLOAT = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$")
+_DOUBLE = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$")
+_LONG = re.compile(r"^-?\d+[lL]$")
+_AS_LIST = re.compile(r"new\s+ArrayList<\w*>\(Arrays\.asList\(")
+_ADDING = re.compile(r"new\s+ArrayList<\w*>\(\)\s*\{\{")
+_EMPTY_LIST = re.compile(r"new\s+ArrayList<\w*>\(\)")
+_ADD = re.compile(r"add\((.[^)\n]*+)\)")
+_ARRAY = re.compile(r"new\s+\w+\[\]\s*\{")
+_MAP_START = re.compile(r"new\s+HashMap<")
+_MAP_BODY = re.compile(r">\s*\(\)\s*\{")
+_MAP_EMPTY = re.compile(r">\s*\(\)")
+_BLANK = re.compile(r"\s*")
+
+
+def java_value(text: str, kind: str, nested: str | None = None) -> Any:
+    """The value of a Java literal for a parameter of type `kind` with elements of type `nested`.
+
+    Raises KeyError for a type without a conversion, ValueError for a number of too many digits.
+    """
+    return _CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
+
+
+def _whole(text: str, nested: str | None) -> Any:
+    return int(text) if _WHOLE.match(text) else text
+
+
+def _float(text: str, nested: str | None) -> Any:
+    return float(re.sub(r"[fF]$", "", text)) if _FLOAT.match(text) else text
+
+
+def _double(text: str, nested: str | None) -> Any:
+    return float(text) if _DOUBLE.match(text) else text
+
+
+def _long(text: str, nested: str | None) -> Any:
+    return int(re.sub(r"[lL]$", "", text)) if _LONG.match(text) else text
+
+
+def _boolean(text: str, nested: str | None) -> Any:
+    return text == "true" if text in ("true", "false") else text
+
+
+def _verbatim(text: str, nested: str | None) -> Any:
+    return text
+
+
+def _array_list(text: str, nested: str | None) -> Any:
+    inside = _as_list_arguments(text)
+    if inside is not None:
+        return [_element(item.strip(), nested) for item in inside.split(",")]
+    added = _added(text)
+    if added is not None:
+        return [_element(item.strip(), nested) for item in added]
+    return [] if _EMPTY_LIST.search(text) else text
+
+
+def _as_list_arguments(text: str) -> str | None:
+    """What stands on one line from `Arrays.asList(` to the next `))`; at least a character."""
+    for start in _AS_LIST.finditer(text):
+        begin = start.end()
+        end = text.find("))", begin + 1, _line_end(text, begin))
+        if end != -1:
+            return text[begin:end]
+    return None
+
+
+def _added(text: str) -> list[str] | None:
+    """The arguments of `add(...)` within the double braces of an anonymous ArrayList."""
+    start = _ADDING.search(text)
+    if start is None:
+        return None
+    begin = _after_blanks(text, start.end())
+    end = text.find("}}", begin + 1)
+    if end != -1:
+        return _ADD.findall(text[begin:end].rstrip())
+    return [] if begin > start.end() and text.startswith("}}", begin) else None
+
+
+def _element(text: str, nested: str | None) -> Any:
+    if nested in ("char", "String"):
+        return text[1:-1]
+    return java_value(text, nested) if nested else _untyped(text)
+
+
+def _array(text: str, nested: str | None) -> Any:
+    inside = _array_items(text)
+    if inside is None:
+        return text
+    items = [item.strip() for item in inside.split(",") if item.strip()]
+    return [java_value(item, nested) if nested else _untyped(item) for item in items]
+
+
+def _array_items(text: str) -> str | None:
+    """What stands on one line between the braces of `new T[]{...}`."""
+    for start in _ARRAY.finditer(text):
+        end = text.find("}", start.end(), _line_end(text, start.end()))
+        if end != -1:
+            return text[start.end() : end]
+    return None
+
+
+def _hash_map(text: str, nested: str | None) -> Any:
+    start = _MAP_START.search(text)
+    body = _MAP_BODY.search(text, start.end()) if start else None
+    if body:
+        begin = _after_blanks(text, body.end())
+        begin = _after_blanks(text, begin + text.startswith("{", begin))
+        end = text.find("}", begin)
+        if end != -1:
+            return {key: _untyped(value.strip()) for key, value in _puts(text[begin:end].rstrip())}
+    return {} if _is_empty_map(text) else text
+
+
+def _is_empty_map(text: str) -> bool:
+    """`new HashMap<...>()`, its type arguments on one line, anywhere in the text."""
+    for start in _MAP_START.finditer(text):
+        end = _MAP_EMPTY.search(text, start.end())
+        if end and end.start() < _line_end(text, start.end()):
+            return True
+    return False
+
+
+def _puts(text: str) -> Iterator[tuple[str, str]]:
+    """Key and value of each `put("key", value)`; neither holds a line end."""
+    start = text.find('put("')
+    while start != -1:
+        key = start + len('put("')
+        line_end = _line_end(text, key)
+        after = key
+        for comma in (text.find('",', key, line_end), text.rfind('",', key, line_end)):
+            begin = _after_blanks(text, comma + 2)
+            end = text.find(")", begin, _line_end(text, begin)) if comma != -1 else -1
+            if end != -1:
+                yield text[key:comma], text[begin:end]
+                after = end + 1
+                break
+        start = text.find('put("', after)
+
+
+def _untyped(text: str) -> Any:
+    """A literal whose type is not declared: boolean, string, long, float, else a number or text."""
+    if text in ("true", "false"):
+        return text == "true"
+    if text.startswith('"') and text.endswith('"'):
+        return text[1:-1]
+    if _LONG.match(text):
+        return int(text[:-1])
+    if _FLOAT.match(text):
+        return float(re.sub(r"[fF]$", "", text))
+    return number_or_text(text)
+
+
+def number_or_text(text: str) -> int | float | str:
+    """What Python reads as a number is one; anything else stays as it is."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end == -1 else end
+
+
+def _after_blanks(text: str, start: int) -> int:
+    blanks = _BLANK.match(text, start)
+    return blanks.end() if blanks else start
+
+
+_CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
+    "byte": _whole,
+    "short": _whole,
+    "integer": _whole,
+    "float": _float,
+    "double": _double,
+    "long": _long,
+    "boolean": _boolean,
+    "char": _verbatim,
+    "String": _verbatim,
+    "any": _verbatim,
+    "Array": _array,
+    "ArrayList": _array_list,
+    "HashMap": _hash_map,
+}

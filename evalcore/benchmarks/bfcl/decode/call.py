@@ -1,0 +1,113 @@
+"""What a prediction decodes to, and the one error that decoding raises."""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from typing import Any, Literal
+
+#: One call: {name: {argument: value}}.
+Call = dict[str, dict[str, Any]]
+
+#: Keys of arguments that have no name: given by position, or unpacked from a mapping. No schema
+#: holds them, so that the checker reports them as unexpected.
+POSITIONAL = "*"
+UNPACKED = "**"
+
+#: Longer answers are not parsed: no completion is that long, and a syntax tree costs much memory.
+LONGEST = 1_000_000
+
+#: What hostile text makes parsers and conversions raise.
+PARSING_ERRORS = (
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
+
+
+class DecodeError(Exception):
+    """An answer that holds no calls in the expected form.
+
+    `kind` is upstream's second half of the error type: `decoder_failed` where the text does not
+    parse, `decoder_wrong_output_format` where it parses to something else than calls.
+    """
+
+    def __init__(
+        self, kind: Literal["decoder_failed", "decoder_wrong_output_format"], message: str
+    ) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+#: The name of answers in messages of Python's parser; nothing that it warns of (a model's odd
+#: escapes) concerns a log.
+SOURCE = "<answer>"
+warnings.filterwarnings("ignore", module=SOURCE)
+
+
+def literal(text: str) -> Any:
+    """The value of a Python literal; raises one of PARSING_ERRORS for anything else."""
+    return ast.literal_eval(ast.parse(text.lstrip(" \t"), SOURCE, mode="eval"))
+
+
+def failed(message: object) -> DecodeError:
+    """The error of an answer that does not parse."""
+    return DecodeError("decoder_failed", str(message)[:300])
+
+
+def text_of(answer: Any) -> str:
+    """The text of a prompt-mode answer.
+
+    Raises DecodeError for anything else, for half a surrogate pair and for more than LONGEST.
+    """
+    if not isinstance(answer, str):
+        raise failed(f"expected text, got {type(answer).__name__}")
+    if len(answer) > LONGEST:
+        raise failed(f"longer than {LONGEST} characters")
+    return answer
+
+
+def calls_of(decoded: Any) -> list[Call]:
+    """The decoded value if it is a list of calls, each a mapping of one name to a mapping.
+
+    Raises DecodeError (`decoder_wrong_output_format`) otherwise. An empty list is in the format.
+    """
+    if type(decoded) is list and all(
+        type(item) is dict and len(item) == 1 and type(next(iter(item.values()))) is dict
+        for item in decoded
+    ):
+        return decoded
+    raise DecodeError("decoder_wrong_output_format", "the answer is no list of calls")
+
+
+def plain(value: Any, depth: int = 50) -> Any:
+    """Decoded calls as JSON can hold them, for journals and pages; never raises.
+
+    Tuples become lists; keys become text; numbers that JSON or its readers cannot hold, and all
+    other kinds of value, become their notation.
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int) and abs(value) < 2**63:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, list | tuple) and depth:
+        return [plain(item, depth - 1) for item in value]
+    if isinstance(value, dict) and depth:
+        return {str(plain(key, 0)): plain(item, depth - 1) for key, item in value.items()}
+    return shown(value)
+
+
+def shown(value: Any, longest: int = 200) -> str:
+    """The value in Python's notation, cut; never raises, whatever a model wrote."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError, MemoryError):
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= longest else text[:longest] + "…"

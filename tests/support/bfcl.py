@@ -1,0 +1,34 @@
+"""Small BFCL entries that tests write answers to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalcore.benchmarks.bfcl.entry import Entry
+
+
+def function(name: str, properties: dict[str, Any], required: tuple[str, ...] = ()) -> Any:
+    """A description in the schema dialect; a property given as text is its type."""
+    schemas = {
+        key: {"type": schema} if isinstance(schema, str) else schema
+        for key, schema in properties.items()
+    }
+    parameters = {"type": "dict", "properties": schemas, "required": list(required)}
+    return {"name": name, "description": "", "parameters": parameters}
+
+
+def entry(category: str, functions: list[Any], truth: list[Any] | None = None) -> Entry:
+    """An entry whose question does not matter to the test."""
+    question = [[{"role": "user", "content": "Please."}]]
+    return Entry(f"{category}_0", category, question, functions, truth)
+
+
+def weather(category: str = "simple_python") -> Entry:
+    """One function, `weather.now(city, days=, units=)`: a right call is city Oslo, days 3."""
+    offered = function(
+        "weather.now", {"city": "string", "days": "integer", "units": "string"}, ("city",)
+    )
+    truth = [
+        {"weather.now": {"city": ["Oslo", "Oslo, Norway"], "days": [3], "units": ["", "metric"]}}
+    ]
+    return entry(category, [offered], None if "relevance" in category else truth)

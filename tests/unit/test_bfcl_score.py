@@ -1,0 +1,189 @@
+"""The four views of an answer, and what an answer did where no function fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.benchmarks.bfcl.irrelevance import is_infrastructure_error, kind
+from evalcore.benchmarks.bfcl.reference import (
+    ABSTENTION,
+    prompt_text,
+    reference_answer,
+    reference_calls,
+    tool_calls,
+)
+from evalcore.benchmarks.bfcl.score import VIEWS, fuzzy, official, strict, tolerant, views
+from evalcore.errors import UsageError
+from tests.support.bfcl import entry, function, weather
+
+PYTHON = "prompt_python"
+
+
+def valid(one, answer, mode="") -> str:
+    """The views that accept the answer, by their first letters."""
+    return "".join(name[0] for name, scored in views(one, answer, mode).items() if scored.valid)
+
+
+@pytest.mark.parametrize(
+    ("answer", "accepted"),
+    [
+        ("[weather.now(city='Oslo', days=3)]", "otsf"),
+        ("[weather.now(city='oslo', days=3)]", "otf"),
+        ("```python\n[weather.now(city='Oslo', days=3)]\n```", "tsf"),
+        ('{"name": "weather.now", "arguments": {"city": "Oslo", "days": 3}}', "tsf"),
+        ("[weather.now('Oslo', 3)]", "tsf"),
+        ("[weather.now(city='Oslo', days=3.0)]", "f"),
+        ("[weather.now(city='Oslo', days='3')]", ""),
+        ("[weather.now(city='Oslo')]", ""),
+        ("[weather.now(city='Oslo', days=3, more=1)]", ""),
+        ("[weather.now(city=['Oslo'], days=3)]", ""),
+        ("[weather_now(city='Oslo', days=3)]", ""),
+        ("[weather.now(city='Oslo', days=3), weather.now(city='Oslo', days=3)]", ""),
+        ("I cannot help.", ""),
+        ("", ""),
+    ],
+)
+def test_views_of_a_text(answer, accepted):
+    assert valid(weather(), answer) == accepted
+
+
+def test_views_of_native_calls():
+    text = '{"city": "Oslo", "days": 3}'
+    assert valid(weather(), [{"name": "weather_now", "arguments": text}]) == "otsf"
+    assert valid(weather(), [{"name": "weather.now", "arguments": text}]) == "tsf"
+    assert valid(weather(), "[weather.now(city='Oslo', days=3)]", "fc") == "tsf"
+    assert valid(weather(), None) == ""
+
+
+def test_what_a_scored_answer_tells():
+    scored = official(weather(), "[weather.now(city='Rome', days=3)]")
+    assert (scored.error_type, scored.group) == ("value_error:string", "value")
+    assert (scored.argument, scored.output, scored.expected) == (("city",), 0, 0)
+    assert scored.calls == ({"weather.now": {"city": "Rome", "days": 3}},)
+    assert "'Rome'" in scored.message
+    assert "Oslo" in scored.message
+    failed = official(weather(), "no")
+    assert failed.group == "decode"
+    assert failed.calls is None
+    right = official(weather(), "weather.now(city='Oslo', days=3)")
+    assert (right.score, right.group, right.error_type) == (1.0, None, "")
+
+
+def test_the_fuzzy_score_is_the_share_of_right_arguments():
+    assert fuzzy(weather(), "weather.now(city='Oslo', days=4)").score == pytest.approx(2 / 3)
+    assert fuzzy(weather(), "weather.now(city='Oslo', days=3, x=1)").score == pytest.approx(3 / 4)
+    assert fuzzy(weather(), "other(city='Oslo', days=3)").score == 0
+    assert strict(weather(), "weather.now(city='Oslo', days=4)").score == 0
+
+
+def test_several_calls_are_matched_as_a_whole_by_strict_and_fuzzy():
+    offered = [function("f", {"x": "integer"}, ("x",))]
+    one = entry("parallel", offered, [{"f": {"x": [1, 2]}}, {"f": {"x": [1]}}])
+    assert valid(one, "[f(x=1), f(x=2)]") == "sf"  # upstream's order is greedy
+    assert valid(one, "[f(x=2), f(x=1)]") == "otsf"
+    assert fuzzy(one, "[f(x=1), f(x=9)]").score == 0.5
+    assert fuzzy(one, "[f(x=1)]").score == 0.5
+    assert fuzzy(one, "[f(x=9), f(x=1)]").argument == ("x",)
+
+
+def test_nested_values_are_matched_by_strict_and_fuzzy():
+    offered = [function("f", {"d": "dict"}, ("d",))]
+    truth = [{"f": {"d": [{"k": [{"n": ["Vv"]}], "l": [["A b"], ""], "m": ["", None]}]}}]
+    one = entry("simple_python", offered, truth)
+    assert valid(one, "f(d={'k': {'n': 'Vv'}, 'l': ['A b']})") == "sf"  # upstream cannot match it
+    assert valid(one, "f(d={'k': {'n': 'vv'}, 'l': ['ab'], 'm': None})") == "f"
+    assert valid(one, "f(d={'k': {'n': 'vv', 'o': 1}})") == ""
+    assert valid(one, "f(d={})") == ""
+
+
+def test_java_arrays_pass_where_upstream_keeps_their_quotes():
+    items = {"type": "Array", "items": {"type": "String"}}
+    one = entry(
+        "simple_java",
+        [function("A.f", {"a": items, "b": "long"})],
+        [{"A.f": {"a": [["x"]], "b": [5]}}],
+    )
+    assert valid(one, 'A.f(a=new String[]{"x"}, b=5L)') == "sf"
+    assert valid(one, "A.f(a=new String[]{x}, b=5L)") == "otsf"
+
+
+RELEVANCE = [
+    # where no function fits: answer, kind, views
+    ("None of them fits.", "abstained", "otsf"),
+    ("[]", "abstained", "otsf"),
+    ("You could try weather.now instead.", "abstained", "otsf"),
+    ("", "empty", "otf"),
+    ("<think>Hm.</think>", "empty", "otf"),
+    ("weather.now(city='Oslo')", "call", ""),
+    ("other()", "call", ""),
+    ("```python\n[weather.now(city='Oslo')]\n```", "call", "o"),
+    ('{"name": "weather.now", "arguments": {}}', "call", "o"),
+    ("<tool_call>{broken</tool_call>", "malformed", "o"),
+    ("weather.now(city=", "malformed", "o"),
+    ("[{}]", "malformed", "o"),
+    ([], "empty", "otf"),
+    (None, "empty", "otf"),
+    ([{"name": "weather_now", "arguments": "{}"}], "call", ""),
+    ([{"name": "weather_now", "arguments": "{"}], "malformed", "o"),
+    ([{"name": "weather_now", "arguments": "null"}], "malformed", "o"),
+]
+
+
+@pytest.mark.parametrize(("answer", "what", "accepted"), RELEVANCE)
+def test_irrelevance(answer, what, accepted):
+    one = weather("live_irrelevance")
+    mode = PYTHON if isinstance(answer, str) else "fc"
+    assert kind(one, answer, mode) == what
+    assert valid(one, answer, mode) == accepted
+    if "o" not in accepted:
+        assert official(one, answer, mode).error_type == "irrelevance_error:decoder_success"
+
+
+@pytest.mark.parametrize(
+    ("answer", "accepted"),
+    [
+        ("weather.now(city='Rome')", "otsf"),
+        ("other(a=1)", "ot"),
+        ("```python\nweather.now(city='Rome')\n```", "tsf"),
+        ("[]", ""),
+        ("", ""),
+        ("I cannot.", ""),
+    ],
+)
+def test_relevance(answer, accepted):
+    assert valid(weather("live_relevance"), answer) == accepted
+
+
+def test_failed_requests_of_imported_files_are_known():
+    assert is_infrastructure_error("Error during inference: timed out")
+    assert not is_infrastructure_error("[f()]")
+    assert not is_infrastructure_error(None)
+
+
+@pytest.mark.parametrize("category", ["simple_python", "live_irrelevance", "live_relevance"])
+@pytest.mark.parametrize("mode", ["fc", PYTHON])
+def test_reference_answers_pass_in_every_view(category, mode):
+    one = weather(category)
+    assert valid(one, reference_answer(one, mode), mode) == "otsf"
+
+
+def test_reference_calls_and_their_spellings():
+    calls = reference_calls(weather())
+    assert calls == [{"weather.now": {"city": "Oslo", "days": 3, "units": "metric"}}]
+    assert reference_calls(weather(), "omitted") == [{"weather.now": {"city": "Oslo", "days": 3}}]
+    assert prompt_text(calls) == "[weather.now(city='Oslo', days=3, units='metric')]"
+    assert tool_calls(calls)[0].name == "weather_now"
+    assert reference_answer(weather("irrelevance"), PYTHON) == ABSTENTION
+
+
+def test_an_unknown_mode_is_refused_by_every_view():
+    for view in VIEWS.values():
+        with pytest.raises(UsageError):
+            view(weather(), "[]", "chat")
+
+
+def test_the_tolerant_view_accepts_what_the_official_one_does():
+    one = entry("simple_python", [function("f", {"a": "string"})], [{"f": {"a": ["x[0]", ""]}}])
+    for answer in ("f(a=x[0])", "f('ignored')", "f()"):
+        assert official(one, answer).valid
+        assert tolerant(one, answer).valid
