@@ -1,0 +1,123 @@
+"""Where the simulated APIs come from: our own, or those of a `bfcl-eval` that a user installed.
+
+The official ones are looked for in the folder that EVALBOARD_BFCL_EVAL names (it holds
+`bfcl_eval/`), else in this environment. Nothing of that package is imported here: a worker process
+does, and only the modules of the APIs. Documents of tools lie in `multi_turn_func_doc/` of a
+dataset's folder, one JSON object a line; those of the official APIs also come with the package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.metadata import distributions
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from evalcore import jsonl
+from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.records import Record
+
+VARIABLE = "EVALBOARD_BFCL_EVAL"
+INSTALL = "pip install --no-deps bfcl-eval mpmath"
+DOCUMENTS = "multi_turn_func_doc"
+
+_OFFICIAL_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+_OWN_PACKAGE = "evalcore.benchmarks.bfcl.simulated"
+
+#: The module of every class and, of the same name, the file with its documents.
+OFFICIAL = MappingProxyType(
+    {
+        "GorillaFileSystem": "gorilla_file_system",
+        "MathAPI": "math_api",
+        "MessageAPI": "message_api",
+        "TicketAPI": "ticket_api",
+        "TradingBot": "trading_bot",
+        "TravelAPI": "travel_booking",
+        "TwitterAPI": "posting_api",
+        "VehicleControlAPI": "vehicle_control",
+    }
+)
+OWN = MappingProxyType({"Greenhouse": "greenhouse", "LibraryDesk": "library_desk"})
+
+
+class Api(Record, frozen=True):
+    """A simulated API: `place` is "module:Class", `documents` describe its tools."""
+
+    name: str
+    place: str
+    documents: tuple[dict[str, Any], ...]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names that may be called: the documented ones."""
+        return tuple(document["name"] for document in self.documents)
+
+
+class Installation(Record, frozen=True):
+    """An official package: the folder that holds `bfcl_eval/`, and its version if known."""
+
+    folder: str
+    version: str = ""
+
+
+def installation() -> Installation | None:
+    """The official package, if there is one.
+
+    Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without it.
+    """
+    named = os.environ.get(VARIABLE, "")
+    folder = Path(named).expanduser() if named else _installed()
+    if folder is None:
+        return None
+    if not (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir():
+        raise EnvironmentFailure(f"{VARIABLE}={named} holds no bfcl_eval/; or {INSTALL}")
+    return Installation(str(folder), _version(folder))
+
+
+def find_api(name: str, folders: Sequence[Path], official: Installation | None) -> Api:
+    """The API of a class; its documents come from the first folder that has them.
+
+    Raises EnvironmentFailure where the class is official and not installed or has no documents,
+    DatasetError for a class that nobody knows and for documents that are none.
+    """
+    if name in OWN:
+        stem, package = OWN[name], _OWN_PACKAGE
+    elif name in OFFICIAL:
+        stem, package = OFFICIAL[name], _OFFICIAL_PACKAGE
+        if official is None:
+            raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
+        folders = [*folders, Path(official.folder) / "bfcl_eval" / "data"]
+    else:
+        raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
+    files = [folder / DOCUMENTS / f"{stem}.json" for folder in folders]
+    path = next((path for path in files if path.is_file()), None)
+    if path is None:
+        raise EnvironmentFailure(f"no folder holds {DOCUMENTS}/{stem}.json, the tools of {name}")
+    return Api(name, f"{package}.{stem}:{name}", read_documents(path))
+
+
+def read_documents(path: Path) -> tuple[dict[str, Any], ...]:
+    """The documents of a file; raises DatasetError naming the line that has no usable name."""
+    found = []
+    for line, row in jsonl.rows(path):
+        name = row.get("name")
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            raise DatasetError(path, line, "name", "must be the public name of a tool")
+        found.append(row)
+    return tuple(found)
+
+
+def _installed() -> Path | None:
+    spec = find_spec("bfcl_eval")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations))).parent
+    return folder if (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir() else None
+
+
+def _version(folder: Path) -> str:
+    found = distributions(path=[str(folder)], name="bfcl_eval")
+    return next((distribution.version for distribution in found), "")

@@ -1,0 +1,189 @@
+"""The simulated APIs as the rest of the project uses them: asked in a process that may be killed.
+
+One worker serves every entry, one request at a time; a request holds all it depends on. A live
+conversation sends the calls that it made before along with the new ones, so that it goes on
+unharmed when a call of another one has hung and the process was replaced.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal, Self
+
+import msgspec
+
+from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.multi_turn.apis import (
+    INSTALL,
+    Api,
+    find_api,
+    installation,
+)
+from evalcore.benchmarks.bfcl.multi_turn.checkers import Outcome, clean
+from evalcore.benchmarks.bfcl.multi_turn.service import Execute, Replay, Setting
+from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.records import Record
+from evalcore.sandbox.frames import Reply
+from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
+
+_SERVICE = "evalcore.benchmarks.bfcl.multi_turn.service:open_service"
+_SECONDS = 10.0
+_MEMORY_BYTES = 512_000_000
+_MAX_REPLY = 32_000_000
+
+OverrunKind = Literal["execution_timeout", "execution_lost"]
+
+
+class Overrun(Exception):
+    """A call took more time (`execution_timeout`) or memory (`execution_lost`) than it may."""
+
+    def __init__(self, kind: OverrunKind, message: str) -> None:
+        self.kind: OverrunKind = kind
+        super().__init__(message)
+
+
+class Simulators:
+    """The APIs of a dataset; close it when done. Usable from several threads.
+
+    `missing` says of other classes why they cannot be had, `folder` is where modules are looked
+    for first, `seconds` the limit of one request.
+    """
+
+    def __init__(
+        self,
+        apis: Mapping[str, Api],
+        *,
+        missing: Mapping[str, str] = MappingProxyType({}),
+        folder: str = "",
+        seconds: float = _SECONDS,
+    ) -> None:
+        self._apis = dict(apis)
+        self._missing = dict(missing)
+        self._worker = WorkerProcess(
+            _SERVICE,
+            {"places": {name: api.place for name, api in apis.items()}, "folder": folder},
+            seconds=seconds,
+            memory_bytes=_MEMORY_BYTES,
+            max_reply=_MAX_REPLY,
+        )
+
+    def documents(self, entry: Entry) -> list[dict[str, Any]]:
+        """The documents of all tools of an entry, class by class. Raises what `execute` raises."""
+        return [dict(document) for api in self._of(entry) for document in api.documents]
+
+    def execute(self, entry: Entry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
+        """The results of calls made after others, of one conversation, as the model is told them.
+
+        Raises Overrun; EnvironmentFailure where the APIs cannot be run; DatasetError for an entry
+        whose classes or scenarios are none.
+        """
+        request = Execute(self._setting(entry), _clean(calls), _clean(done))
+        return msgspec.json.decode(self._ask(entry, request), type=list[str])
+
+    def replay(
+        self,
+        entry: Entry,
+        truth: Sequence[Sequence[str]],
+        prediction: Sequence[Sequence[Sequence[str]]],
+    ) -> Outcome:
+        """Both sides run and compared (`checkers.check_turns`). Raises what `execute` raises."""
+        request = Replay(
+            self._setting(entry),
+            [_clean(turn) for turn in truth],
+            [[_clean(step) for step in turn] for turn in prediction],
+        )
+        return msgspec.json.decode(self._ask(entry, request), type=Outcome)
+
+    def close(self) -> None:
+        """End the process; safe to call twice."""
+        self._worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _of(self, entry: Entry) -> list[Api]:
+        names = involved(entry)
+        for name in names:
+            if name in self._missing:
+                raise EnvironmentFailure(self._missing[name])
+            if name not in self._apis:
+                raise DatasetError(entry.id, None, "involved_classes", f"unknown: {name!r}")
+        return [self._apis[name] for name in names]
+
+    def _setting(self, entry: Entry) -> Setting:
+        apis = self._of(entry)
+        missing = self._worker.hello().about["missing"]
+        for api in apis:
+            if api.name in missing:
+                raise EnvironmentFailure(
+                    f"{api.name} cannot be loaded ({missing[api.name]}): {INSTALL}"
+                )
+        scenarios = entry.extra.get("initial_config", {})
+        if not isinstance(scenarios, dict):
+            raise DatasetError(entry.id, None, "initial_config", "must be an object")
+        tools = [(api.name, list(api.tools)) for api in apis]
+        return Setting(tools, json.dumps(scenarios), "long_context" in entry.category)
+
+    def _ask(self, entry: Entry, request: Record) -> msgspec.Raw:
+        reply = self._reply(msgspec.to_builtins(request))
+        if reply.fault == "memory":
+            self._worker.restart()
+            raise Overrun("execution_lost", reply.message)
+        if reply.fault:
+            raise EnvironmentFailure(f"{entry.id} cannot be run: {reply.message}")
+        return reply.result
+
+    def _reply(self, request: Mapping[str, Any]) -> Reply:
+        """The worker's answer; a worker lost for another reason than time is tried once more."""
+        for last in (False, True):
+            try:
+                return self._worker.request(request)
+            except WorkerLost as lost:
+                if lost.timed_out or last:
+                    kind: OverrunKind = "execution_timeout" if lost.timed_out else "execution_lost"
+                    raise Overrun(kind, str(lost)) from None
+        raise AssertionError("the second attempt returns or raises")
+
+
+def open_simulators(
+    entries: Sequence[Entry], folders: Sequence[Path] = (), seconds: float = _SECONDS
+) -> Simulators:
+    """The APIs that the entries involve; `folders` are those of their datasets.
+
+    No process is started before the first request, and what is missing is an EnvironmentFailure
+    only of the entries that need it. Raises DatasetError for a class that nobody knows, and
+    EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without the package.
+    """
+    official = installation()
+    found: dict[str, Api] = {}
+    missing: dict[str, str] = {}
+    for name in sorted({name for entry in entries for name in involved(entry)}):
+        try:
+            found[name] = find_api(name, folders, official)
+        except EnvironmentFailure as problem:
+            missing[name] = str(problem)
+    folder = official.folder if official else ""
+    return Simulators(found, missing=missing, folder=folder, seconds=seconds)
+
+
+def involved(entry: Entry) -> list[str]:
+    """The names of an entry's classes; raises DatasetError if there is no list of names."""
+    names = entry.extra.get("involved_classes")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DatasetError(entry.id, None, "involved_classes", "must be a list of names")
+    return names
+
+
+def _clean(texts: Sequence[str]) -> list[str]:
+    return [clean(text) for text in texts]

@@ -1,0 +1,147 @@
+"""Live conversations: what a target is asked, what it is told, and what ends a conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from evalcore.benchmarks.bfcl.decode import decode
+from evalcore.benchmarks.bfcl.multi_turn.loop import (
+    HANDED_OVER,
+    MOST_STEPS,
+    NOT_RUN,
+    converse,
+)
+from evalcore.benchmarks.bfcl.multi_turn.replay import check
+from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
+from evalcore.errors import DatasetError, TargetFailure
+from evalcore.records import Completion, Failure, ToolCall, from_json, to_json
+from tests.support.bfcl_multi_turn import shelf_entry, shelf_simulators
+
+PUT = "put(box='b', item=1)"
+
+
+@pytest.fixture(scope="module")
+def simulators() -> Iterator[Simulators]:
+    with shelf_simulators() as opened:
+        yield opened
+
+
+def called(*calls: tuple[str, str]) -> Completion:
+    """An answer with native calls of (name, arguments)."""
+    made = [ToolCall(f"c{number}", *call) for number, call in enumerate(calls)]
+    return Completion(text="", tool_calls=tuple(made), finish_reason="tool_calls")
+
+
+class Scripted:
+    """A target that gives prepared answers, then the last one for ever; it keeps its requests."""
+
+    def __init__(self, *answers: Completion | str) -> None:
+        self._answers = [a if isinstance(a, Completion) else Completion(text=a) for a in answers]
+        self.requests: list[tuple] = []
+
+    async def __call__(self, messages, tools) -> Completion:
+        self.requests.append((messages, [tool["name"] for tool in tools]))
+        return self._answers[min(len(self.requests), len(self._answers)) - 1]
+
+
+def read(text: str):
+    return decode(text, "prompt_python")
+
+
+async def test_native_calls_are_run_and_answered(simulators):
+    entry = shelf_entry([[PUT, "label()"], ["count()"]])
+    put = ("put", '{"box": "b", "item": 1}')
+    ask = Scripted(called(put, ("label", "{}")), "Done.", called(("count", "")), "Nothing.")
+    found = await converse(entry, ask, simulators)
+    assert [message.role for message in found.messages] == [
+        *("user", "assistant", "tool", "tool", "assistant"),
+        *("user", "assistant", "tool"),
+    ]
+    results = [(m.tool_call_id, m.content) for m in found.messages if m.role == "tool"]
+    assert results == [("c0", '{"items": 1}'), ("c1", "shelf"), ("c0", NOT_RUN)]
+    assert found.prediction == ((("put(box='b',item=1)", "label()"),), ())
+    assert found.results == ((('{"items": 1}', "shelf"),), ())
+    assert (found.termination, found.requests) == ("", 3)
+    assert check(entry, found.prediction, simulators).error_type.endswith(
+        "empty_turn_model_response"
+    )
+
+
+async def test_calls_in_text_are_answered_by_the_user(simulators):
+    entry = shelf_entry([[PUT], ["count()"]])
+    ask = Scripted(f"[{PUT}, other()]", "All done.", "count()", "[]")
+    found = await converse(entry, ask, simulators, read)
+    assert [message.role for message in found.messages] == ["user", "assistant"] * 4
+    told = found.messages[2].content
+    assert told.startswith("[{'role': 'tool', 'name': \"put(box='b', item=1)\", 'content': '{")
+    assert "name 'other' is not defined" in told
+    assert found.prediction == (((PUT, "other()"),), (("count()",),))
+    assert check(entry, found.prediction, simulators).valid
+    assert from_json(type(found), to_json(found)) == found
+
+
+async def test_the_state_lasts_through_the_conversation(simulators):
+    put = called(("put", '{"box": "b", "item": 1}'))
+    ask = Scripted(put, put, "", put, "")
+    found = await converse(shelf_entry([[PUT], [PUT]]), ask, simulators)
+    assert [result for turn in found.results for step in turn for result in step] == [
+        f'{{"items": {number}}}' for number in (1, 2, 3)
+    ]
+
+
+async def test_too_many_steps_end_the_conversation(simulators):
+    ask = Scripted(called(("count", "{}")))
+    entry = shelf_entry([["count()"], ["count()"]])
+    found = await converse(entry, ask, simulators)
+    assert (found.termination, found.requests) == ("step_limit", MOST_STEPS + 1)
+    assert check(entry, found.prediction, simulators).error_type == "multi_turn:force_terminated"
+    alone = shelf_entry([["count()"]])
+    found = await converse(alone, Scripted(called(("count", "{}"))), simulators)
+    assert check(alone, found.prediction, simulators).valid  # as upstream: no turn is missing
+
+
+async def test_held_back_tools_are_handed_over_in_their_turn(simulators):
+    question = [[{"role": "user", "content": "Put."}], []]
+    entry = shelf_entry([[], [PUT]], question=question, missed_function={"1": ["put", "nothing"]})
+    put = called(("put", '{"box": "b", "item": 1}'))
+    ask = Scripted("I cannot.", put, "Done.")
+    found = await converse(entry, ask, simulators)
+    assert ["put" in tools for _, tools in ask.requests] == [False, True, True]
+    assert [message.content for message in found.messages[:3]] == ["Put.", "I cannot.", HANDED_OVER]
+    assert check(entry, found.prediction, simulators).valid
+    ask = Scripted("I cannot.", PUT, "Done.")
+    found = await converse(entry, ask, simulators, read)
+    assert not any("put" in tools for _, tools in ask.requests)
+    documents, sentence = found.messages[2].content.split("\n")
+    assert [document["name"] for document in json.loads(documents)] == ["put"]
+    assert sentence == HANDED_OVER
+    assert check(entry, found.prediction, simulators).valid
+
+
+async def test_a_call_that_hangs_ends_the_conversation():
+    with shelf_simulators(seconds=1.0) as simulators:
+        entry = shelf_entry([[PUT], [PUT]])
+        found = await converse(entry, Scripted(PUT, "wait()"), simulators, read)
+        assert (found.termination, found.requests) == ("execution_timeout", 2)
+        assert found.prediction == (((PUT,), ("wait()",)),)
+        assert (await converse(entry, Scripted(PUT, ""), simulators, read)).termination == ""
+
+
+async def test_failures_of_the_target_pass_through(simulators):
+    async def fail(messages, tools) -> Completion:
+        raise TargetFailure(Failure("timeout", "too slow"))
+
+    with pytest.raises(TargetFailure):
+        await converse(shelf_entry([[PUT]]), fail, simulators)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{"question": [["Hello"]]}, {"missed_function": {"x": ["put"]}}, {"missed_function": [1]}],
+)
+async def test_entries_that_are_none_are_refused(simulators, extra):
+    with pytest.raises(DatasetError):
+        await converse(shelf_entry([[PUT]], **extra), Scripted(""), simulators)
