@@ -1,0 +1,98 @@
+"""The multi-turn entries of our own: right where they should be, and answerable with the tools."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN
+from evalcore.benchmarks.bfcl.entry import load_folder
+from evalcore.benchmarks.bfcl.multi_turn.replay import examine
+from evalcore.benchmarks.bfcl.multi_turn.simulators import open_simulators
+from tests.support.shared_data import ROOT
+
+FOLDER = ROOT / "datasets" / "bfcl"
+ENTRIES = load_folder(FOLDER, MULTI_TURN)
+EACH = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+LEAST = {"base": 8, "miss_func": 6, "miss_param": 6, "long_context": 4}
+
+ID = re.compile(r"'([TCMZ]\d+|[a-z]+-Z\d-\d{4})'")
+
+
+@pytest.fixture(scope="module")
+def simulators():
+    with open_simulators(ENTRIES, [FOLDER]) as opened:
+        yield opened
+
+
+def one_by_one(truth):
+    return [[[call] for call in turn] for turn in truth]
+
+
+@EACH
+def test_references_and_variants_pass_and_counterexamples_fail(entry, simulators):
+    reference = one_by_one(entry.ground_truth)
+    assert examine(entry, reference, simulators).outcome.error_type == ""
+    for variant in entry.extra["variants"]:
+        assert variant != reference
+        assert examine(entry, variant, simulators).outcome.error_type == "", variant
+    for wrong in entry.extra["counterexamples"]:
+        assert not examine(entry, wrong, simulators).scored.valid, wrong
+
+
+@EACH
+def test_no_call_of_a_reference_can_be_left_out(entry, simulators):
+    for turn, calls in enumerate(entry.ground_truth):
+        for place in range(len(calls)):
+            shorter = one_by_one(entry.ground_truth)
+            del shorter[turn][place]
+            assert not examine(entry, shorter, simulators).scored.valid, calls[place]
+
+
+@EACH
+def test_references_use_only_ids_that_were_said_or_looked_up(entry, simulators):
+    outcome = examine(entry, one_by_one(entry.ground_truth), simulators).outcome
+    known = ""
+    for said, turn in zip(entry.question, outcome.turns, strict=True):
+        known += json.dumps(said)
+        for call, result in turn.called:
+            assert not result.lower().startswith(('{"error', "error")), call
+            for used in ID.findall(call):
+                assert re.search(rf"\b{re.escape(used)}\b", known), (call, used)
+            known += full_result(entry, outcome, call, simulators)
+
+
+def full_result(entry, outcome, call, simulators) -> str:
+    """The result of a call at its place; evidence shows long ones cut."""
+    calls = [called for turn in outcome.turns for called, _ in turn.called]
+    return simulators.execute(entry, calls[: calls.index(call)], [call])[0]
+
+
+@pytest.mark.parametrize("kind", LEAST)
+def test_the_entries_keep_the_rules_of_their_category(kind):
+    lines = (FOLDER / "multi_turn_func_doc").glob("*.json")
+    names = {json.loads(row)["name"] for path in lines for row in path.open(encoding="utf-8")}
+    found = [one for one in ENTRIES if one.category == f"multi_turn_{kind}"]
+    assert len(found) >= LEAST[kind]
+    assert any(len(one.extra["involved_classes"]) == 2 for one in found)
+    for one in found:
+        truth, extra = one.ground_truth, one.extra
+        assert 2 <= len(one.question) == len(truth) <= 5
+        assert set(extra["initial_config"]) == set(extra["involved_classes"])
+        assert len(extra["variants"]) >= 2
+        assert len(extra["counterexamples"]) >= 3
+        missed = extra.get("missed_function", {})
+        assert {name for held in missed.values() for name in held} <= names
+        assert [k for k, turn in enumerate(one.question) if not turn] == [*map(int, missed)]
+        silent = [k for k, turn in enumerate(truth) if not turn]
+        if kind == "miss_func":
+            assert silent == [int(turn) - 1 for turn in missed] != []
+        else:
+            assert not missed
+            assert bool(silent) == (kind == "miss_param")
+
+
+def test_no_two_entries_ask_the_same():
+    assert len({json.dumps(one.question) for one in ENTRIES}) == len(ENTRIES) > 0
