@@ -1,0 +1,1 @@
+"""Exchange with BFCL: its official data fetched, its result and score files in, our answers out."""

@@ -1,0 +1,196 @@
+"""Our answers to BFCL as official result files, which upstream's own evaluation can then score."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SINGLE_TURN
+from evalcore.benchmarks.bfcl.decode import DecodeError
+from evalcore.benchmarks.bfcl.decode.native import name_and_arguments
+from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX
+from evalcore.errors import UsageError
+from evalcore.exchange.bfcl.results import Prediction
+from evalcore.records import Episode, Message, Record, Sample
+from evalcore.runner.summary import latest_episodes
+from evalcore.store.run_folder import RunFolder, write_atomic
+
+BENCHMARK = "bfcl"
+_GROUPS = {"non_live": NON_LIVE, "live": LIVE, "multi_turn": MULTI_TURN}
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.()\- ]+")
+_NUMBER = re.compile(r"\d+")
+
+
+class Exported(Record, frozen=True):
+    """What was written: files, answers and, among those, failed requests; `left_out` counts samples
+    that nobody asked and multi-turn conversations that are not kept step by step."""
+
+    model: str
+    files: tuple[str, ...]
+    answers: int
+    failed: int
+    left_out: int
+
+
+def export(folder: RunFolder, out: Path) -> Exported:
+    """Write the first epoch of a run below `out/result/<model>`.
+
+    Raises UsageError for a run without BFCL, and what `write_results` raises.
+    """
+    spec = folder.spec()
+    if not any(benchmark.key == BENCHMARK for benchmark in spec.benchmarks):
+        raise UsageError(f"run {folder.run_id} has no BFCL in it")
+    declared = sum(line.benchmark == BENCHMARK for line in folder.samples())
+    answers = list(predictions_of(folder))
+    model = model_folder(spec.target.key.partition(":")[2] or spec.target.key)
+    files = write_results(out, model, answers)
+    return Exported(
+        model=model,
+        files=tuple(str(path) for path in files),
+        answers=len(answers),
+        failed=sum(bool(one.error) for one in answers),
+        left_out=declared - len(answers),
+    )
+
+
+def predictions_of(folder: RunFolder) -> Iterator[Prediction]:
+    """The answers of a run in the first epoch, one for each sample that has one."""
+    episodes = latest_episodes(folder)
+    for line in folder.samples():
+        episode = episodes.get((BENCHMARK, line.sample.key, 0))
+        if line.benchmark == BENCHMARK and episode is not None:
+            one = prediction_of(line.sample, episode)
+            if one is not None:
+                yield one
+
+
+def prediction_of(sample: Sample, episode: Episode) -> Prediction | None:
+    """The answer of an episode in the official form; None for a category that upstream's files do
+    not know, and for a conversation of which only the decoded calls are kept."""
+    native = episode.state.get("mode") == "fc" or any(m.tool_calls for m in episode.messages)
+    category, error = sample.metric, ""
+    answer: str | list[Any] | None = ""
+    if category not in SINGLE_TURN and category not in MULTI_TURN:
+        return None
+    if episode.failure is not None:
+        error = episode.failure.message or episode.failure.kind
+    elif category in MULTI_TURN:
+        answer = _turns(episode, native)
+    else:
+        answer = _calls(episode) if native else episode.answer
+    if answer is None:
+        return None
+    return Prediction(
+        category=category,
+        id=sample.id,
+        mode="fc" if native else "prompt",
+        answer=answer,
+        input_tokens=episode.usage.input_tokens,
+        output_tokens=episode.usage.output_tokens,
+        latency=episode.latency,
+        error=error,
+    )
+
+
+def write_results(out: Path, model: str, predictions: Iterable[Prediction]) -> tuple[Path, ...]:
+    """Write answers as upstream's evaluation reads them, below `out/result/<model>`; the files.
+
+    A failed request is written as upstream writes one. Raises UsageError where nothing can be
+    written or the folder holds results, which would be mixed with these.
+    """
+    folder = out / "result" / model_folder(model)
+    if any(folder.rglob("*_result.json")):
+        raise UsageError(f"{folder} holds results already; give another folder")
+    grouped: dict[str, list[Prediction]] = {}
+    for one in predictions:
+        grouped.setdefault(one.category, []).append(one)
+    written = []
+    for category, group in grouped.items():
+        file = folder / _group(category) / f"BFCL_v4_{category}_result.json"
+        lines = (json.dumps(_row(one)) + "\n" for one in sorted(group, key=_order))
+        try:
+            write_atomic(file, "".join(lines).encode())
+        except OSError as error:
+            raise UsageError(f"{file}: {error.strerror}") from None
+        written.append(file)
+    return tuple(written)
+
+
+def model_folder(model: str) -> str:
+    """A model's name as the name of its folder: upstream turns slashes into underscores."""
+    return _UNSAFE.sub("-", model.replace("/", "_")).strip(". ") or "unnamed"
+
+
+def _calls(episode: Episode) -> str | list[Any]:
+    """The native calls of the reply, or its text where it made none."""
+    replies = [message for message in episode.messages if message.role == "assistant"]
+    if replies and replies[-1].tool_calls:
+        return _step(replies[-1])
+    listed = _listed(episode.answer)
+    return episode.answer if listed is None else [_call(item) for item in listed]
+
+
+def _turns(episode: Episode, native: bool) -> list[Any] | None:
+    """The steps of every turn: as an import keeps them, else from a transcript with tool messages,
+    in which only a person's message begins a turn."""
+    listed = _listed(episode.answer)
+    if listed is not None and all(isinstance(turn, list) for turn in listed):
+        return listed
+    if not native:
+        return None
+    turns: list[list[Any]] = []
+    before = "assistant"
+    for message in episode.messages:
+        if message.role == "user" and before != "user":
+            turns.append([])
+        elif message.role == "assistant" and turns:
+            turns[-1].append(_step(message))
+        before = message.role
+    return turns
+
+
+def _step(message: Message) -> str | list[Any]:
+    if not message.tool_calls:
+        return message.content
+    return [{call.name: call.arguments} for call in message.tool_calls]
+
+
+def _listed(text: str) -> list[Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _call(item: Any) -> Any:
+    try:
+        name, arguments = name_and_arguments(item)
+    except DecodeError:
+        return item
+    return {name: arguments}
+
+
+def _row(one: Prediction) -> Mapping[str, Any]:
+    if one.error:
+        return {"id": one.id, "result": f"{INFRASTRUCTURE_PREFIX} {one.error}"}
+    return {
+        "id": one.id,
+        "result": one.answer,
+        "input_token_count": one.input_tokens or 0,
+        "output_token_count": one.output_tokens or 0,
+        "latency": one.latency,
+    }
+
+
+def _group(category: str) -> str:
+    return next(group for group, members in _GROUPS.items() if category in members)
+
+
+def _order(one: Prediction) -> tuple[int, str]:
+    """Upstream's order: by the first number after the category."""
+    number = _NUMBER.match(one.id.rpartition("_")[2])
+    return int(number[0]) if number else 0, one.id

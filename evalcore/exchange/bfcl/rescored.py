@@ -1,0 +1,138 @@
+"""The answers of official result files, scored here: samples, episodes, verdicts and counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from evalcore.benchmarks.base import Benchmark
+from evalcore.benchmarks.bfcl.aggregate import Tally
+from evalcore.benchmarks.bfcl.categories import V3_ALIASES
+from evalcore.errors import UsageError
+from evalcore.exchange.bfcl.results import Prediction
+from evalcore.records import Episode, Failure, Record, Sample, Usage, Verdict
+from evalcore.runner.execute import verdict_on
+
+_V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
+_OFFICIAL = "official"
+
+
+class Results(Record, frozen=True):
+    """What a model's folder holds. `date` is YYYY-MM-DD, `version` v3 or v4; `claims` are the
+    counts of the score files beside it, empty where there are none."""
+
+    model: str
+    date: str
+    version: str
+    predictions: tuple[Prediction, ...]
+    claims: dict[str, Tally] = {}
+
+
+class Count(Record, frozen=True):
+    """What upstream's rule counts of a category here: `failed` requests are never right."""
+
+    right: int
+    total: int
+    failed: int = 0
+
+    @property
+    def share(self) -> float:
+        return 100 * self.right / self.total
+
+    def reading(self, claim: Tally) -> str:
+        return "exact" if (self.right, self.total) == (claim.right, claim.total) else "unexplained"
+
+
+class Rescored(Record, frozen=True):
+    """`samples` are all entries of the categories that were answered. By category: `counts`, how
+    many ids were `renamed` from v3 to v4, how many were `unknown` to the data set."""
+
+    samples: tuple[Sample, ...]
+    episodes: tuple[Episode, ...]
+    verdicts: tuple[Verdict, ...]
+    counts: dict[str, Count]
+    renamed: dict[str, int]
+    unknown: dict[str, int]
+
+    @property
+    def left_out(self) -> list[str]:
+        return [f"{n} answers to unknown entries of {name}" for name, n in self.unknown.items()]
+
+
+def rescore(benchmark: Benchmark, samples: Sequence[Sample], results: Results) -> Rescored:
+    """Score every answer to an entry that the samples hold; raises UsageError for no such answer.
+
+    A v3 answer is taken as one to the v4 entry of the same category and number.
+    """
+    known = {sample.key: sample for sample in samples}
+    renamed: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    pairs: list[tuple[Sample, Prediction]] = []
+    for one in results.predictions:
+        sample = known.get(f"{one.category}/{one.id}")
+        if sample is None:
+            sample = known.get(f"{one.category}/{_todays_id(one)}")
+            (renamed if sample else unknown)[one.category] += 1
+        if sample is not None:
+            pairs.append((sample, one))
+    if not pairs:
+        raise UsageError(
+            f"the results of {results.model} answer no entry of the data set; is it the official "
+            "one, with these categories?"
+        )
+    answered = {sample.metric for sample, _ in pairs}
+    asked = [(sample, episode_of(benchmark, sample, one, results.date)) for sample, one in pairs]
+    verdicts = asyncio.run(_verdicts(benchmark, asked))
+    return Rescored(
+        samples=tuple(sample for sample in samples if sample.metric in answered),
+        episodes=tuple(episode for _, episode in asked),
+        verdicts=tuple(verdicts),
+        counts=_counts(verdicts),
+        renamed=dict(renamed),
+        unknown=dict(unknown),
+    )
+
+
+def episode_of(benchmark: Benchmark, sample: Sample, one: Prediction, at: str) -> Episode:
+    """An answer as an episode of ours; a failed request upstream kept as an answer is a failure."""
+    failure = Failure(kind="retryable", message=one.error) if one.error else None
+    return Episode(
+        key=benchmark.generation_key(sample),
+        epoch=0,
+        answer=one.text,
+        usage=Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens),
+        latency=one.latency,
+        completions=0 if failure else 1,
+        attempts=1,
+        failure=failure,
+        termination=failure.kind if failure else "",
+        state={"mode": one.mode} if one.mode == "fc" else {},
+        at=at,
+    )
+
+
+def _todays_id(one: Prediction) -> str:
+    earlier = _V3_NAMES.get(one.category)
+    if earlier and one.id.startswith(f"{earlier}_"):
+        return f"{one.category}{one.id.removeprefix(earlier)}"
+    return one.id
+
+
+async def _verdicts(benchmark: Benchmark, asked: Sequence[tuple[Sample, Episode]]) -> list[Verdict]:
+    return [await verdict_on(benchmark, sample, episode) for sample, episode in asked]
+
+
+def _counts(verdicts: Sequence[Verdict]) -> dict[str, Count]:
+    total = Counter(verdict.metric for verdict in verdicts)
+    right = Counter(verdict.metric for verdict in verdicts if _right(verdict))
+    failed = Counter(verdict.metric for verdict in verdicts if verdict.outcome == "target_error")
+    return {name: Count(right[name], n, failed[name]) for name, n in total.items()}
+
+
+def _right(verdict: Verdict) -> bool:
+    """Whether upstream's rule accepts the answer."""
+    views: Mapping[str, float] = verdict.views
+    if _OFFICIAL in views:
+        return views[_OFFICIAL] == 1
+    return verdict.outcome == "passed"

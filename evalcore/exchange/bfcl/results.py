@@ -1,0 +1,192 @@
+"""Official result and score files of BFCL: the answers of a model, and what was claimed of them.
+
+`result/<model>/<group>/BFCL_v4_<category>_result.json` (v3: no group) has a line per entry:
+{"id", "result", "input_token_count", "output_token_count", "latency"}. `result` is the text of the
+model, or [{name: arguments as JSON text}] for native tool calls; of a multi-turn entry a list of
+turns, each a list of steps of one of these forms, and the numbers are lists of lists.
+`score/<model>/...BFCL_v4_<category>_score.json` begins with {"accuracy", "correct_count",
+"total_count"}; wrong answers follow. Files of agentic categories and of format sensitivity are
+passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from evalcore import jsonl
+from evalcore.benchmarks.bfcl.aggregate import Tally
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN, canonical
+from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX, is_infrastructure_error
+from evalcore.errors import DatasetError
+from evalcore.records import Record
+from evalcore.secrets import scrub
+
+Mode = Literal["fc", "prompt"]
+
+_NAME = re.compile(r"BFCL_(?P<version>v\d+)_(?P<category>\w+?)_(?P<kind>result|score)\.json")
+_KNOWN = frozenset((*SINGLE_TURN, *MULTI_TURN))
+_FILE_LIMIT = 512 << 20  # bytes; logs of the conversations make the largest official ones
+_DEPTH_LIMIT = 64  # what a model wrote of arguments is text, however deep it is
+_MESSAGE_LIMIT = 500
+
+
+class Prediction(Record, frozen=True):
+    """One answer. `category` is the v4 name, `id` as the file has it, `line` where it stands.
+
+    `answer` is text, or what the native calls or the turns are in the official form; a missing one
+    (null) is empty text. `error` says why there is none. `latency` is in seconds, over all steps.
+    """
+
+    category: str
+    id: str
+    mode: Mode
+    answer: str | list[Any] = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency: float = 0.0
+    error: str = ""
+    line: int = 0
+
+    @property
+    def text(self) -> str:
+        """The answer as `Episode.answer` holds it: text as it is, everything else as JSON text."""
+        if isinstance(self.answer, str):
+            return self.answer
+        return json.dumps(self.answer, ensure_ascii=False)
+
+
+def read_results(path: Path, mode: Mode | None = None) -> Iterator[Prediction]:
+    """The answers of a model's result folder, or of one result file, category by category.
+
+    Without `mode` the answers are native calls (`fc`) if any of them is: a text among them is then
+    a reply without a call, as upstream reads it. Raises DatasetError naming file, line and field.
+    """
+    found = files_of(path, "result")
+    asked = mode or ("fc" if any(_has_native(file) for file in found.values()) else "prompt")
+    for category, file in found.items():
+        seen = set()
+        for line, row in _rows(file):
+            one = _prediction(file, line, row, category, asked)
+            if one.id in seen:
+                raise DatasetError(file, line, "id", f"{one.id!r} is there twice")
+            seen.add(one.id)
+            yield one
+
+
+def read_claims(path: Path) -> dict[str, Tally]:
+    """The claimed counts by category of a model's score folder; raises DatasetError."""
+    claims = {}
+    for category, file in files_of(path, "score").items():
+        line, header = next(_rows(file), (1, {}))
+        right = _count(file, line, header, "correct_count")
+        total = _count(file, line, header, "total_count")
+        if not total or right > total:
+            raise DatasetError(file, line, "total_count", "must be at least 1 and correct_count")
+        claims[category] = Tally(right, total)
+    return claims
+
+
+def files_of(path: Path, kind: Literal["result", "score"]) -> dict[str, Path]:
+    """The files of a kind in a folder by category, in official order; raises DatasetError where a
+    category has two, and for results where there is none."""
+    found: dict[str, Path] = {}
+    for file in [path] if path.is_file() else sorted(path.rglob(f"BFCL_v*_{kind}.json")):
+        match = _NAME.fullmatch(file.name)
+        category = canonical(match["category"]) if match and match["kind"] == kind else ""
+        if category not in _KNOWN:
+            continue
+        if category in found:
+            raise DatasetError(file, None, "", f"{found[category]} has the same category")
+        found[category] = file
+    if not found and kind == "result":
+        raise DatasetError(path, None, "", "holds no BFCL_v4_<category>_result.json")
+    return {name: found[name] for name in (*SINGLE_TURN, *MULTI_TURN) if name in found}
+
+
+def version_of(path: Path) -> str:
+    """The version in the name of a result file: v3 or v4."""
+    match = _NAME.fullmatch(path.name)
+    return match["version"] if match else ""
+
+
+def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        size = file.stat().st_size
+    except OSError as error:
+        raise DatasetError(file, None, "", str(error.strerror)) from None
+    if size > _FILE_LIMIT:
+        raise DatasetError(file, None, "", f"has more than {_FILE_LIMIT >> 20} MB")
+    return jsonl.rows(file)
+
+
+def _count(file: Path, line: int, header: Mapping[str, Any], field: str) -> int:
+    value = header.get(field)
+    if type(value) is not int or value < 0:
+        raise DatasetError(file, line, field, "must be a number of entries")
+    return value
+
+
+def _has_native(file: Path) -> bool:
+    return any(_is_native(row.get("result")) for _, row in _rows(file))
+
+
+def _is_native(result: Any, depth: int = 0) -> bool:
+    """Whether an answer, or a step of a turn of it, is a list of calls."""
+    if not isinstance(result, list) or depth > 2:
+        return False
+    return any(isinstance(item, dict) or _is_native(item, depth + 1) for item in result)
+
+
+def _prediction(
+    file: Path, line: int, row: Mapping[str, Any], category: str, mode: Mode
+) -> Prediction:
+    sample_id = row.get("id")
+    if not isinstance(sample_id, str) or not sample_id:
+        raise DatasetError(file, line, "id", "must be a text")
+    if "result" not in row:
+        raise DatasetError(file, line, "result", "is missing")
+    result = row["result"]
+    if result is not None and not isinstance(result, str | list):
+        raise DatasetError(file, line, "result", "must be a text or a list")
+    if _deeper(result, _DEPTH_LIMIT):
+        raise DatasetError(file, line, "result", f"is nested more than {_DEPTH_LIMIT} deep")
+    failed = is_infrastructure_error(result)
+    return Prediction(
+        category=category,
+        id=sample_id,
+        mode=mode,
+        answer="" if failed or result is None else result,
+        input_tokens=_tokens(row.get("input_token_count")),
+        output_tokens=_tokens(row.get("output_token_count")),
+        latency=_sum(row.get("latency")) or 0.0,
+        error=scrub(_reason(str(result))) if failed else "",
+        line=line,
+    )
+
+
+def _deeper(value: Any, limit: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return limit < 0 or any(_deeper(item, limit - 1) for item in inner)
+
+
+def _reason(result: str) -> str:
+    told = result.strip().removeprefix(INFRASTRUCTURE_PREFIX).strip()
+    return told[:_MESSAGE_LIMIT] or "no reason was given"
+
+
+def _tokens(value: Any) -> int | None:
+    total = _sum(value)
+    return None if total is None else int(total)
+
+
+def _sum(value: Any, depth: int = 0) -> float | None:
+    """A number, or the sum over turns and steps; None where nothing sensible is given."""
+    if isinstance(value, list) and depth < 3:
+        parts = [part for item in value if (part := _sum(item, depth + 1)) is not None]
+        return sum(parts) if parts else None
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if fits and 0 <= value < 1e12 else None

@@ -1,0 +1,109 @@
+"""The wheel of `bfcl-eval`: downloaded alone by pip, compared by hash, and read without unpacking.
+
+The files to read are known by name, so no name of the archive is ever used as a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.secrets import scrub
+
+_DATA = "bfcl_eval/data/"
+_WHEEL_LIMIT = 64 << 20  # bytes; the real one has 2 MB
+_FILE_LIMIT = 32 << 20  # bytes unpacked; the largest real one has 4 MB
+_PIP_SECONDS = 600
+_ELSEWHERE = "download {pinned} where there is a network and give the file with --from"
+
+
+class Release(Record, frozen=True):
+    """A release of the package `bfcl-eval` and the sha256 of its wheel."""
+
+    version: str
+    sha256: str
+
+    @property
+    def pinned(self) -> str:
+        return f"bfcl-eval=={self.version}"
+
+
+OFFICIAL = Release("2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a")
+
+
+def downloaded(place: Path, release: Release, progress: Callable[[str], None]) -> Path:
+    """The wheel, downloaded below `place` by pip, which knows the user's index and proxies.
+
+    Raises UsageError where there is no pip, no network or no such release.
+    """
+    hint = _ELSEWHERE.format(pinned=release.pinned)
+    if find_spec("pip") is None:
+        raise UsageError(f"this Python has no pip (`python -m ensurepip` adds it); or {hint}")
+    progress(f"downloading {release.pinned} alone, 2 MB, nothing is installed")
+    words = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
+    words += ["--disable-pip-version-check", "--only-binary", ":all:"]  # a source would be run
+    try:
+        done = subprocess.run(
+            [*words, "--dest", str(place), release.pinned],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PIP_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"pip did not end within {_PIP_SECONDS} s; {hint}") from None
+    wheels = list(place.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        raise UsageError(f"pip could not download {release.pinned}: {_why(done.stderr)}; {hint}")
+    return wheels[0]
+
+
+def _why(output: str) -> str:
+    errors = [line for line in output.splitlines() if line.startswith("ERROR")]
+    return scrub(errors[-1].removeprefix("ERROR: ")[:300]) if errors else "no reason was given"
+
+
+def wheel_files(
+    path: Path, names: Sequence[str], release: Release
+) -> tuple[Iterator[tuple[str, bytes]], str]:
+    """The named data files of a wheel with their contents, and what the wheel is.
+
+    Raises UsageError for a file that is not exactly this release's wheel; while iterating, for one
+    that lacks a file or has one beyond the limits.
+    """
+    try:
+        size = path.stat().st_size
+        content = path.read_bytes() if size <= _WHEEL_LIMIT else b""
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    if hashlib.sha256(content).hexdigest() != release.sha256:
+        raise UsageError(
+            f"{path} is not the wheel of {release.pinned} (its sha256 must be {release.sha256}); "
+            "download it again"
+        )
+    return _contents(path, content, names), f"{release.pinned} (sha256 {release.sha256[:12]})"
+
+
+def _contents(path: Path, wheel: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            for name in names:
+                with archive.open(_DATA + name) as file:
+                    content = file.read(_FILE_LIMIT + 1)
+                if len(content) > _FILE_LIMIT:
+                    raise UsageError(f"{path}: {name} has more than {_FILE_LIMIT >> 20} MB")
+                yield name, content
+    except KeyError as error:
+        raise UsageError(f"{path} lacks a file: {error.args[0]}") from None
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        raise UsageError(f"{path} is no readable wheel: {error}") from None

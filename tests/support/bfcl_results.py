@@ -1,0 +1,107 @@
+"""Small official folders of BFCL: data, results and scores; and a benchmark to score them with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from evalcore import catalog
+from evalcore.benchmarks.base import Benchmark, DatasetSource
+from evalcore.benchmarks.bfcl.entry import Entry, load_folder
+from evalcore.benchmarks.bfcl.score import views
+from evalcore.catalog import BenchmarkCard, MetricCard
+from evalcore.records import Completion, Episode, Message, Sample, Verdict
+from tests.support.bfcl import function
+
+OFFERED = [function("city.weather", {"city": "string"}, ("city",))]
+TRUTH = [{"city.weather": {"city": ["Oslo"]}}]
+RIGHT, WRONG = "[city.weather(city='Oslo')]", "[city.weather(city='Rome')]"
+NATIVE = [{"city_weather": '{"city": "Oslo"}'}]
+FAILED = "Error during inference: Request timed out."
+_V3 = {"simple_python": "simple", "simple_java": "java", "simple_javascript": "javascript"}
+
+
+def write_lines(path: Path, *rows: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def data_folder(place: Path, counts: dict[str, int], version: str = "v4") -> Path:
+    """An official data folder with that many entries per (v4) category, named as the version is."""
+    for category, number in counts.items():
+        name = _V3.get(category, category) if version == "v3" else category
+        ids = [f"{name}_{i}" for i in range(number)]
+        question = [[{"role": "user", "content": "How is the weather in Oslo?"}]]
+        asked = [{"id": one, "question": question, "function": OFFERED} for one in ids]
+        write_lines(place / f"BFCL_{version}_{name}.json", *asked)
+        if "relevance" not in category:
+            answers = [{"id": one, "ground_truth": TRUTH} for one in ids]
+            write_lines(place / "possible_answer" / f"BFCL_{version}_{name}.json", *answers)
+    return place
+
+
+def result_line(sample_id: str, result: Any, **more: Any) -> dict[str, Any]:
+    numbers = {"input_token_count": 100, "output_token_count": 7, "latency": 0.5}
+    return {"id": sample_id, "result": result, **numbers, **more}
+
+
+def result_file(model: Path, category: str, *answers: Any, version: str = "v4") -> Path:
+    """A result file with the answers to the first entries of a category, named as the version."""
+    group = "" if version == "v3" else "live" if category.startswith("live") else "non_live"
+    rows = [result_line(f"{category}_{i}", answer) for i, answer in enumerate(answers)]
+    return write_lines(model / group / f"BFCL_{version}_{category}_result.json", *rows)
+
+
+def score_file(model: Path, category: str, right: int, total: int) -> Path:
+    header = {"accuracy": right / total, "correct_count": right, "total_count": total}
+    wrong = [{"id": f"{category}_{i}", "valid": False} for i in range(total - right)]
+    return write_lines(model / "non_live" / f"BFCL_v4_{category}_score.json", header, *wrong)
+
+
+class Plain(Benchmark):
+    """Single-turn BFCL by the official view alone, for tests that need some scorer."""
+
+    card = BenchmarkCard(
+        key="bfcl",
+        suite="agentic",
+        implementation="tests.support.bfcl_results:Plain",
+        metrics=(MetricCard("simple_python", 1.0), MetricCard("irrelevance", 1.0)),
+    )
+
+    def load_dataset(self, source: DatasetSource) -> list[Sample]:
+        return [
+            Sample(one.category, one.id, {}, {"entry": msgspec.to_builtins(one)})
+            for one in load_folder(source.folder)
+        ]
+
+    def build_prompt(self, sample: Sample) -> list[Message]:
+        return []
+
+    async def evaluate_sample(
+        self, sample: Sample, episode: Episode, context: Any = None
+    ) -> Verdict:
+        native = episode.state.get("mode") == "fc" and episode.answer.startswith("[")
+        answer = json.loads(episode.answer) if native else episode.answer
+        found = views(msgspec.convert(sample.reference["entry"], Entry), answer)
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            outcome="passed" if found["official"].valid else "failed",
+            score=found["official"].score,
+            views={name: one.score for name, one in found.items()},
+        )
+
+    def control(self, sample: Sample, kind: str, transcript: Any) -> Completion:
+        return Completion(text=RIGHT)
+
+
+@pytest.fixture
+def scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the key `bfcl` stand for the plain scorer."""
+    cards = catalog.benchmark_cards() | {"bfcl": Plain.card}
+    monkeypatch.setattr(catalog, "benchmark_cards", lambda: cards)

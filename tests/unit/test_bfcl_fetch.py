@@ -1,0 +1,272 @@
+"""Fetching the official data: out of a wheel, by pip, from a Hub; and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import threading
+import zipfile
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from msgspec import structs
+
+from evalcore.benchmarks.bfcl.categories import V3_ALIASES
+from evalcore.benchmarks.bfcl.entry import load_folder
+from evalcore.errors import UsageError
+from evalcore.exchange.bfcl import fetch, files, wheel
+from evalcore.exchange.bfcl.fetch import fetch_bfcl
+from evalcore.exchange.bfcl.hub import DATASET
+from evalcore.exchange.bfcl.wheel import OFFICIAL, Release
+from evalcore.settings import Settings
+from tests.support.shared_data import shared_data
+
+NAME = f"bfcl_eval-{OFFICIAL.version}-py3-none-any.whl"
+INFO = f"bfcl_eval-{OFFICIAL.version}.dist-info"
+#: What the wheel holds beside its data; none of it may come out.
+OTHERS = {
+    "bfcl_eval/data/../../../evil.json": "{}",
+    "bfcl_eval/data/unused_datasets/BFCL_v4_sql.json": "{}",
+    "bfcl_eval/model.py": "raise SystemExit",
+    f"{INFO}/METADATA": f"Metadata-Version: 2.1\nName: bfcl_eval\nVersion: {OFFICIAL.version}\n",
+    f"{INFO}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    f"{INFO}/RECORD": "",
+}
+
+
+def entry_line(name: str) -> str:
+    category = name.rpartition("_v4_")[2].rpartition("_v3_")[2].removesuffix(".json")
+    return json.dumps({"id": f"{category}_0", "question": [], "ground_truth": [["f()"]]})
+
+
+def make_wheel(folder, without=(), more=None) -> Release:
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / NAME, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in set(files.names("v4")) - set(without):
+            archive.writestr(f"bfcl_eval/data/{name}", entry_line(name))
+        for name, content in (OTHERS | (more or {})).items():
+            archive.writestr(name, content)
+    digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
+    return Release(OFFICIAL.version, digest)
+
+
+def everything(folder) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def silent(line: str) -> None:
+    assert line
+
+
+def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
+    release = make_wheel(tmp_path / "w")
+    said: list[str] = []
+    folder = tmp_path / "deep" / "data"
+    told = fetch_bfcl(folder, tmp_path / "w" / NAME, said.append, release)
+    assert everything(folder) == {*files.names("v4"), fetch.NOTE}
+    assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
+    assert list((tmp_path / "deep").iterdir()) == [folder]
+    assert (told.version, told.licence, told.already) == ("v4", "Apache-2.0", False)
+    assert "bfcl-eval==2026.3.23" in told.origin
+    assert (
+        told.files["BFCL_v4_parallel.json"]
+        == hashlib.sha256((folder / "BFCL_v4_parallel.json").read_bytes()).hexdigest()
+    )
+    assert "Apache-2.0" in said[-1]
+    assert "--dataset" in fetch.as_text(told)
+
+
+def test_a_complete_folder_is_left_in_place(tmp_path):
+    release = make_wheel(tmp_path)
+    first = fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent, release)
+    (tmp_path / NAME).unlink()
+    said: list[str] = []
+    again = fetch_bfcl(tmp_path / "data", tmp_path / NAME, said.append, release)
+    assert again.already
+    assert again.files == first.files
+    assert "complete" in said[0]
+
+
+def test_a_folder_with_something_else_is_never_touched(tmp_path):
+    release = make_wheel(tmp_path)
+    mine = tmp_path / "data" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    with pytest.raises(UsageError, match="something else"):
+        fetch_bfcl(mine.parent, tmp_path / NAME, silent, release)
+    with pytest.raises(UsageError, match="no folder"):
+        fetch_bfcl(mine, tmp_path / NAME, silent, release)
+    assert everything(mine.parent) == {"mine.txt"}
+
+
+def test_a_folder_that_lost_a_file_or_holds_the_other_version_is_named(tmp_path):
+    release = make_wheel(tmp_path)
+    folder = tmp_path / "data"
+    fetch_bfcl(folder, tmp_path / NAME, silent, release)
+    with pytest.raises(UsageError, match="holds BFCL v4"):
+        fetch_bfcl(folder, "hub", silent)
+    (folder / "BFCL_v4_parallel.json").unlink()
+    with pytest.raises(UsageError, match=r"lacks BFCL_v4_parallel\.json"):
+        fetch_bfcl(folder, tmp_path / NAME, silent, release)
+
+
+@pytest.mark.parametrize(
+    ("without", "more", "problem"),
+    [
+        (("BFCL_v4_parallel.json",), {}, "lacks"),
+        (("BFCL_v4_parallel.json",), {"bfcl_eval/data/BFCL_v4_parallel.json": "x" * 99}, "than"),
+    ],
+)
+def test_a_wheel_without_a_file_or_beyond_a_limit(tmp_path, monkeypatch, without, more, problem):
+    release = make_wheel(tmp_path, without, more)
+    monkeypatch.setattr(wheel, "_FILE_LIMIT", 98)
+    with pytest.raises(UsageError, match=problem):
+        fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent, release)
+    assert everything(tmp_path) == {NAME}
+
+
+def test_another_hash_is_refused(tmp_path):
+    make_wheel(tmp_path)
+    with pytest.raises(UsageError, match=f"sha256 must be {OFFICIAL.sha256}"):
+        fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent)
+    (tmp_path / "no.whl").write_bytes(b"no zip")
+    release = Release(OFFICIAL.version, hashlib.sha256(b"no zip").hexdigest())
+    with pytest.raises(UsageError, match="no readable wheel"):
+        fetch_bfcl(tmp_path / "data", tmp_path / "no.whl", silent, release)
+    with pytest.raises(UsageError, match="No such file"):
+        fetch_bfcl(tmp_path / "data", tmp_path / "absent.whl", silent)
+
+
+def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
+    release = make_wheel(tmp_path / "index")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    told = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
+    assert everything(tmp_path / "data") == {*files.names("v4"), fetch.NOTE}
+    assert len(told.files) == len(files.names("v4"))
+    with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
+        fetch_bfcl(tmp_path / "other", "wheel", silent, Release("0.0.1", ""))
+
+
+def test_without_pip_it_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(wheel, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="ensurepip"):
+        fetch_bfcl(tmp_path / "data", "wheel", silent)
+
+    def endless(*words, **options):
+        raise subprocess.TimeoutExpired("pip", options["timeout"])
+
+    monkeypatch.undo()
+    monkeypatch.setattr(subprocess, "run", endless)
+    with pytest.raises(UsageError, match="did not end"):
+        fetch_bfcl(tmp_path / "data", "wheel", silent)
+    assert everything(tmp_path) == set()
+
+
+def test_the_real_wheel_holds_every_known_file(tmp_path):
+    try:
+        told = fetch_bfcl(tmp_path / "data", "wheel", silent)
+    except UsageError as error:
+        pytest.skip(f"the official wheel cannot be downloaded here: {error}")
+    entries = load_folder(tmp_path / "data")
+    assert len(entries) == 1390 + 2251 + 800
+    assert len(told.files) == len(files.names("v4"))
+
+
+@contextmanager
+def hub(replies):
+    """A server on the loopback that knows the paths below the data set, given as name: bytes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            prefix = f"/datasets/{DATASET}/resolve/main/"
+            name = self.path.removeprefix(prefix) if self.path.startswith(prefix) else ""
+            if name and not name.startswith("moved/"):  # as the Hub sends to its storage
+                self.send_response(302)
+                self.send_header("Location", f"{prefix}moved/{name}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            body = replies.get(name.removeprefix("moved/"))
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *words):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def replies() -> dict[str, bytes]:
+    return {name: entry_line(name).encode() for name in files.names("v3")}
+
+
+def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
+    said: list[str] = []
+    with hub(replies) as address:
+        monkeypatch.setenv("HF_ENDPOINT", f"{address}/")
+        told = fetch_bfcl(tmp_path / "data", "hub", said.append)
+    assert everything(tmp_path / "data") == {*files.names("v3"), fetch.NOTE}
+    assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(told.files)
+    assert (told.version, told.source) == ("v3", "hub")
+    assert DATASET in told.origin
+    assert said[0].startswith(f"1 of {len(replies)}")
+
+
+@pytest.mark.parametrize("body", [None, b"<html>log in</html>", b"{" + b" " * 9999])
+def test_a_hub_without_the_files_leaves_nothing(tmp_path, monkeypatch, replies, body):
+    monkeypatch.setattr("evalcore.exchange.bfcl.hub._FILE_LIMIT", 9000)
+    replies["BFCL_v3_parallel.json"] = body
+    with hub(replies) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        with pytest.raises(UsageError, match=r"BFCL_v3_parallel\.json"):
+            fetch_bfcl(tmp_path / "data", "hub", silent)
+    assert everything(tmp_path) == set()
+
+
+def test_without_network_the_hub_says_what_to_do(tmp_path, monkeypatch):
+    with hub({}) as address:
+        pass
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    with pytest.raises(UsageError, match="check the network, or name a mirror in HF_ENDPOINT"):
+        fetch_bfcl(tmp_path / "data", "hub", silent)
+
+
+def test_where_the_data_goes(tmp_path):
+    settings = Settings(data=str(tmp_path))
+    assert fetch.default_folder(settings) == tmp_path / "datasets" / "bfcl"
+    assert fetch.default_folder(settings, "hub") == tmp_path / "datasets" / "bfcl-v3"
+
+
+def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
+    official = shared_data("bfcl")
+    earlier = {today: name for name, today in V3_ALIASES.items()}
+    for name in files.names("v4"):
+        text = (official / name).read_text(encoding="utf-8")
+        for today, before in earlier.items():
+            name = name.replace(f"_{today}.json", f"_{before}.json")
+            text = text.replace(f'"id": "{today}_', f'"id": "{before}_')
+        place = tmp_path / name.replace("BFCL_v4_", "BFCL_v3_")
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    assert everything(tmp_path) == set(files.names("v3"))
+    today, before = load_folder(official), load_folder(tmp_path)
+    assert len(before) == 3641 + 800
+    assert [one.category for one in before] == [one.category for one in today]
+    assert {one.id.rpartition("_")[0] for one in before} >= {"simple", "java", "javascript"}
+    for one, other in zip(before, today, strict=True):
+        assert structs.replace(one, id=other.id) == other
+    multi_turn = [one for one in before if one.category == "multi_turn_miss_func"]
+    assert len(multi_turn) == 200
+    assert all(one.extra["missed_function"] for one in multi_turn)

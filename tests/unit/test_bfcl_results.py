@@ -1,0 +1,344 @@
+"""Official result files in and out, score files in, and imported runs scored here."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evalcore.benchmarks.bfcl.aggregate import Tally
+from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.bfcl import exporter, results
+from evalcore.exchange.bfcl.exporter import prediction_of, write_results
+from evalcore.exchange.bfcl.fetch import NOTE, default_folder
+from evalcore.exchange.bfcl.importer import Source, import_results
+from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
+from evalcore.records import Episode, Failure, Message, Sample, ToolCall, Usage
+from evalcore.store import published as published_file
+from evalcore.store.index import open_index
+from evalcore.store.run_folder import find
+from tests.support.bfcl_results import (
+    FAILED,
+    NATIVE,
+    RIGHT,
+    WRONG,
+    data_folder,
+    result_file,
+    result_line,
+    score_file,
+    scorer,  # noqa: F401  (a fixture)
+    write_lines,
+)
+from tests.support.boards import settings_in
+
+
+def silent(line: str) -> None:
+    assert line
+
+
+def test_text_answers_are_read_as_the_prompt_mode(tmp_path):
+    result_file(tmp_path, "simple_python", RIGHT, FAILED, None)
+    right, failed, none = read_results(tmp_path)
+    assert right == Prediction(
+        category="simple_python",
+        id="simple_python_0",
+        mode="prompt",
+        answer=RIGHT,
+        input_tokens=100,
+        output_tokens=7,
+        latency=0.5,
+        line=1,
+    )
+    assert right.text == RIGHT
+    assert (failed.error, failed.text) == ("Request timed out.", "")
+    assert (none.error, none.text, none.line) == ("", "", 3)
+
+
+def test_one_native_call_makes_all_answers_native(tmp_path):
+    result_file(tmp_path, "irrelevance", "None fits.")
+    result_file(tmp_path, "simple_python", NATIVE, "I cannot.", [])
+    answers = list(read_results(tmp_path))
+    assert [one.mode for one in answers] == ["fc"] * 4
+    assert [one.category for one in answers] == ["simple_python"] * 3 + ["irrelevance"]
+    assert json.loads(answers[0].text) == NATIVE
+    assert (answers[1].text, answers[2].text) == ("I cannot.", "[]")
+    assert next(read_results(tmp_path, "prompt")).mode == "prompt"
+
+
+def test_turns_and_their_numbers(tmp_path):
+    path = tmp_path / "multi_turn" / "BFCL_v4_multi_turn_base_result.json"
+    turns = [[[{"ls": "{}"}], "done"], ["nothing"]]
+    numbers = {"input_token_count": [[10, 20], [5]], "latency": [[0.25, 0.5], [None, "x"]]}
+    write_lines(
+        path,
+        {"id": "multi_turn_base_0", "result": turns, "output_token_count": "?", **numbers},
+        {"id": "multi_turn_base_1", "result": [["[ls()]", "done"]]},
+        {"id": "multi_turn_base_2", "result": FAILED},
+    )
+    first, second, failed = read_results(path)
+    assert (first.mode, first.answer) == ("fc", turns)
+    assert (first.input_tokens, first.output_tokens, first.latency) == (35, None, 0.75)
+    assert json.loads(second.text) == [["[ls()]", "done"]]
+    assert failed.error
+    path.write_text(path.read_text().split("\n")[1])
+    assert next(read_results(path)).mode == "prompt"
+
+
+def test_v3_files_lie_flat_and_are_named_otherwise(tmp_path):
+    result_file(tmp_path, "java", "A.f()", version="v3")
+    result_file(tmp_path, "live_relevance", RIGHT, version="v3")
+    write_lines(tmp_path / "BFCL_v3_exec_simple_result.json", result_line("exec_simple_0", "f()"))
+    write_lines(tmp_path / "BFCL_v4_web_search_base_result.json", {"other": 1})
+    found = [(one.category, one.id) for one in read_results(tmp_path)]
+    assert found == [("simple_java", "java_0"), ("live_relevance", "live_relevance_0")]
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        ({"result": "x"}, "id"),
+        ({"id": "a"}, "result"),
+        ({"id": "a", "result": {"f": 1}}, "result"),
+        ({"id": "a", "result": json.loads("[" * 70 + "]" * 70)}, "result"),
+        (result_line("simple_python_0", "x"), "id"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, bad, field):
+    path = result_file(tmp_path, "simple_python", RIGHT)
+    write_lines(path, result_line("simple_python_0", RIGHT), bad)
+    with pytest.raises(DatasetError) as caught:
+        list(read_results(tmp_path))
+    assert (caught.value.line, caught.value.field) == (2, field)
+
+
+def test_a_folder_without_results_or_with_two_of_a_category_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(DatasetError, match="holds no BFCL_v4"):
+        list(read_results(tmp_path))
+    path = result_file(tmp_path, "simple_python", RIGHT)
+    monkeypatch.setattr(results, "_FILE_LIMIT", 10)
+    with pytest.raises(DatasetError, match="MB"):
+        list(read_results(path))
+    result_file(tmp_path, "simple", RIGHT, version="v3")
+    with pytest.raises(DatasetError, match="same category"):
+        list(read_results(tmp_path))
+
+
+def test_claims_are_the_heads_of_score_files(tmp_path):
+    score_file(tmp_path, "simple_python", 3, 4)
+    score_file(tmp_path, "irrelevance", 2, 2)
+    assert read_claims(tmp_path) == {"simple_python": Tally(3, 4), "irrelevance": Tally(2, 2)}
+    write_lines(tmp_path / "non_live" / "BFCL_v4_irrelevance_score.json", {"correct_count": 1})
+    with pytest.raises(DatasetError, match="total_count"):
+        read_claims(tmp_path)
+    path = tmp_path / "non_live" / "BFCL_v4_irrelevance_score.json"
+    write_lines(path, {"correct_count": 3, "total_count": 2})
+    with pytest.raises(DatasetError, match="total_count"):
+        read_claims(tmp_path)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_what_is_written_reads_back_equal(tmp_path, native):
+    mode = "fc" if native else "prompt"
+    answers = [
+        Prediction("simple_python", "simple_python_10", mode, "naïve\nЖ \u2028", 5, 6, 0.5),
+        Prediction("simple_python", "simple_python_9", mode, NATIVE if native else "", 1, 2, 3.0),
+        Prediction("live_simple", "live_simple_2-1-0", mode, "", error="timed out"),
+        Prediction("multi_turn_base", "multi_turn_base_0", mode, [["a"], []], 7, 8, 1.0),
+    ]
+    files = write_results(tmp_path, "acme/model:1", answers)
+    model = tmp_path / "result" / "acme_model-1"
+    assert {str(path.relative_to(model)) for path in files} == {
+        "non_live/BFCL_v4_simple_python_result.json",
+        "live/BFCL_v4_live_simple_result.json",
+        "multi_turn/BFCL_v4_multi_turn_base_result.json",
+    }
+    lines = [json.loads(line) for line in files[0].read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["simple_python_9", "simple_python_10"]
+    fields = ["id", "result", "input_token_count", "output_token_count", "latency"]
+    assert [list(line) for line in lines] == [fields, fields]
+    back = {one.id: (one.answer, one.error, one.latency) for one in read_results(model)}
+    assert back == {one.id: (one.answer, one.error, one.latency) for one in answers}
+    assert {one.mode for one in read_results(model)} == {mode}
+    with pytest.raises(UsageError, match="holds results already"):
+        write_results(tmp_path, "acme/model:1", answers)
+
+
+@pytest.mark.parametrize(
+    ("model", "folder"),
+    [("a/b-c.1 (FC)", "a_b-c.1 (FC)"), ("../../x", "_.._x"), ("", "unnamed"), ("..", "unnamed")],
+)
+def test_a_model_is_no_path(model, folder):
+    assert exporter.model_folder(model) == folder
+
+
+ASKED = (Message("system", "s"), Message("user", "u"))
+
+
+def asked(category: str, **more) -> Prediction | None:
+    key = f"{category}/{category}_0"
+    return prediction_of(Sample(category, f"{category}_0", {}), Episode(key=key, epoch=0, **more))
+
+
+def test_episodes_of_ours_go_out_in_the_official_form():
+    usage = Usage(input_tokens=3, output_tokens=4)
+    text = asked("parallel", answer=RIGHT, usage=usage, latency=2.0)
+    assert text == Prediction("parallel", "parallel_0", "prompt", RIGHT, 3, 4, 2.0)
+    call = ToolCall("1", "f", '{"a": 1}')
+    reply = Message("assistant", tool_calls=(call, call))
+    native = asked("parallel", messages=(*ASKED, reply))
+    assert native is not None
+    assert (native.mode, native.answer) == ("fc", [{"f": '{"a": 1}'}] * 2)
+    stored = json.dumps([{"id": "1", "name": "f", "arguments": "{}"}, {"g": "{}"}, 5])
+    kept = asked("parallel", answer=stored, state={"mode": "fc"})
+    assert kept is not None
+    assert kept.answer == [{"f": "{}"}, {"g": "{}"}, 5]
+    said = asked("parallel", answer="No.", state={"mode": "fc"})
+    assert said is not None
+    assert (said.mode, said.answer) == ("fc", "No.")
+    failed = asked("parallel", failure=Failure("timeout", ""))
+    assert failed is not None
+    assert failed.error == "timeout"
+
+
+def test_conversations_of_ours_go_out_turn_by_turn():
+    call = ToolCall("1", "f", "{}")
+    step, answer = Message("assistant", tool_calls=(call,)), Message("tool", "{}", tool_call_id="1")
+    messages = (*ASKED, step, answer, Message("assistant", "Done."), ASKED[1], Message("assistant"))
+    native = asked("multi_turn_base", messages=messages)
+    assert native is not None
+    assert native.answer == [[[{"f": "{}"}], "Done."], [""]]
+    assert asked("multi_turn_base", answer="Done.", messages=ASKED) is None
+    assert asked("something_else", answer="x") is None
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return settings_in(tmp_path / "store")
+
+
+@pytest.fixture
+def official(tmp_path):
+    """A folder with results and scores of one model: one failed request, one wrong answer."""
+    root = tmp_path / "2026-04-12"
+    model = root / "result" / "Acme_M-FC"
+    result_file(model, "simple_python", NATIVE, "I cannot.", NATIVE)
+    result_file(model, "irrelevance", "None fits.", FAILED)
+    score_file(root / "score" / "Acme_M-FC", "simple_python", 2, 3)
+    score_file(root / "score" / "Acme_M-FC", "irrelevance", 2, 2)
+    return root
+
+
+def taken(place, tmp_path, settings, **more):
+    data = data_folder(tmp_path / "data", {"simple_python": 3, "irrelevance": 2, "parallel": 1})
+    source = Source(path=str(place), dataset=str(data), **more)
+    return import_results(source, settings, silent)
+
+
+@pytest.mark.usefixtures("scorer")
+def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
+    done = taken(official, tmp_path, settings)
+    (run_id,) = done.created
+    assert run_id.startswith("bfcl-2026-04-12-acme_m-fc-")
+    folder = find(run_id, settings.run_roots)
+    spec, summary = folder.spec(), folder.summary()
+    assert (spec.origin, spec.target.key) == ("imported", "bfcl:Acme_M-FC")
+    assert (spec.benchmarks[0].samples, spec.benchmarks[0].dataset) == (5, "bfcl-v4-results")
+    assert summary is not None
+    score = summary.benchmarks["bfcl"]
+    assert score.outcomes == {"failed": 1, "passed": 3, "target_error": 1}
+    assert (score.level, score.complete) == (1, False)
+    assert (summary.totals.input_tokens, summary.totals.requests) == (400, 5)
+    stored = {line.episode.key: line.episode for line in folder.episodes()}
+    assert json.loads(stored["simple_python/simple_python_0"].answer) == NATIVE
+    assert stored["simple_python/simple_python_0"].state == {"mode": "fc"}
+    failure = stored["irrelevance/irrelevance_1"].failure
+    assert failure is not None
+    assert failure.message == "Request timed out."
+    assert len(list(folder.verdicts(summary.scoring))) == 5
+    assert {header.run_id for header in open_index(settings).headers()} == {run_id}
+
+
+@pytest.mark.usefixtures("scorer")
+def test_claims_stand_beside_what_is_counted_here(official, tmp_path, settings):
+    done = taken(official, tmp_path, settings)
+    assert {one.capability: (round(one.claimed, 1), one.reading) for one in done.scores} == {
+        "simple_python": (66.7, "exact"),
+        "irrelevance": (100.0, "unexplained"),
+    }
+    told = published_file.read(find(done.created[0], settings.run_roots))
+    assert told is not None
+    assert (told.publisher, told.month, told.facts["mode"]) == ("BFCL", "2026-04", "fc")
+    score = told.scores["bfcl"]
+    assert (score.claimed, score.recomputed) == (80.0, 60.0)
+    assert [(flag.kind, flag.metric) for flag in score.flags] == [
+        ("score_differs", ""),
+        ("indicator_score", "irrelevance"),
+        ("service_error", "irrelevance"),
+    ]
+    assert score.flags[1].detail == "2 of 2 published, 1 of 2 here"
+
+
+@pytest.mark.usefixtures("scorer")
+def test_a_second_import_changes_nothing_and_a_changed_answer_replaces(
+    official, tmp_path, settings
+):
+    first = taken(official, tmp_path, settings)
+    again = taken(official / "result", tmp_path, settings)
+    assert (again.created, again.unchanged) == ([], first.created)
+    result_file(official / "result" / "Acme_M-FC", "irrelevance", "None.", "None.")
+    third = taken(official / "result" / "Acme_M-FC", tmp_path, settings)
+    assert third.replaced == first.created
+    assert {one.reading for one in third.scores} == {"exact"}
+
+
+@pytest.mark.usefixtures("scorer")
+def test_v3_answers_meet_the_entries_of_the_same_number(tmp_path, settings):
+    model = tmp_path / "result" / "old"
+    result_file(model, "simple", RIGHT, WRONG, RIGHT, RIGHT, version="v3")
+    done = taken(tmp_path, tmp_path, settings, date="2024-09")
+    assert done.created == ["bfcl-2024-09-01-old"]
+    assert done.skipped == ["old: 1 answers to unknown entries of simple_python"]
+    summary = find(done.created[0], settings.run_roots).summary()
+    assert summary is not None
+    assert summary.benchmarks["bfcl"].outcomes == {"failed": 1, "passed": 2}
+    told = published_file.read(find(done.created[0], settings.run_roots))
+    assert told is not None
+    assert told.scores == {}
+
+
+@pytest.mark.usefixtures("scorer")
+def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    places = {tmp_path: "give .*result", empty: "holds no", tmp_path / "no": "is no folder"}
+    for place, problem in places.items():
+        with pytest.raises(UsageError, match=problem):
+            taken(place, tmp_path, settings)
+    with pytest.raises(UsageError, match="is no date"):
+        taken(official, tmp_path, settings, date="May")
+    result_file(official / "result" / "zz", "live_simple", RIGHT)
+    with pytest.raises(UsageError, match="zz answer no entry"):
+        taken(official, tmp_path, settings)
+    assert open_index(settings).headers() == []
+    assert list(settings.runs_dir.glob("*")) == []
+
+
+@pytest.mark.usefixtures("scorer")
+def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
+    with pytest.raises(UsageError, match="datasets fetch bfcl"):
+        import_results(Source(path=str(official)), settings, silent)
+    folder = data_folder(default_folder(settings), {"simple_python": 3, "irrelevance": 2})
+    (folder / NOTE).write_text("{}")
+    assert len(import_results(Source(path=str(official)), settings, silent).created) == 1
+
+
+@pytest.mark.usefixtures("scorer")
+def test_an_imported_run_goes_out_as_it_came_in(official, tmp_path, settings):
+    done = taken(official, tmp_path, settings)
+    told = exporter.export(find(done.created[0], settings.run_roots), tmp_path / "out")
+    assert (told.model, told.answers, told.failed, told.left_out) == ("Acme_M-FC", 5, 1, 0)
+    first = {one.id: one for one in read_results(official / "result" / "Acme_M-FC")}
+    back = {one.id: one for one in read_results(tmp_path / "out" / "result" / "Acme_M-FC")}
+    assert {k: (v.answer, v.error, v.mode) for k, v in back.items()} == {
+        k: (v.answer, v.error, v.mode) for k, v in first.items()
+    }
