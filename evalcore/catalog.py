@@ -107,6 +107,7 @@ _BUILTIN = (
     "evalcore.benchmarks.sql_understanding.card:CARD",
     "evalcore.benchmarks.dialect_conversion.card:CARD",
     "evalcore.benchmarks.sql_optimization.card:CARD",
+    "evalcore.benchmarks.bfcl.card:CARD",
 )
 
 

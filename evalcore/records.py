@@ -28,7 +28,7 @@ FailureKind = Literal[
     "environment",  # our side: sandbox, engine, memory
 ]
 RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
-_Tables = Literal["table", "table_diff", "tree_diff", "database", "plans"]
+_Tables = Literal["table", "table_diff", "tree_diff", "database", "plans", "calls"]
 SectionKind = _Tables | Literal["text", "code", "json", "chat", "votes", "log"]
 
 #: Outcomes that say something about the target; the others leave the sample unmeasured.
@@ -328,6 +328,7 @@ class BenchmarkScore(Record, frozen=True):
     metrics: dict[str, MetricScore]
     outcomes: dict[str, int]
     views: dict[str, float] = {}
+    groups: dict[str, float | None] = {}
     label: str = ""
     level: int | None = None
     self_judged: bool = False

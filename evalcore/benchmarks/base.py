@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import Any, ClassVar, Protocol
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
 
@@ -50,6 +51,10 @@ class Finding(Record, frozen=True):
     problem: str
 
 
+#: How calls are asked for: by the server's own tools, in a prompt, or in a prompt as JSON.
+Asking = Literal["native", "prompt", "json"]
+
+
 class Context(Protocol):
     """What a benchmark may use while it runs one sample; limits, retries, cache live behind it."""
 
@@ -66,6 +71,11 @@ class Context(Protocol):
 
     def price(self, role: str, usage: Usage) -> float | None:
         """USD for one completion of the model in that role, None where unknown."""
+        ...
+
+    async def asking(self) -> Asking:
+        """How the target is to be asked for calls of tools. Raises TargetFailure if that cannot be
+        found out."""
         ...
 
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
@@ -105,9 +115,12 @@ class Benchmark(ABC):
         return sample.key
 
     def messages(self, sample: Sample) -> tuple[Message, ...]:
+        """The prompt in the user's template, if any."""
+        return self.templated(self.build_prompt(sample))
+
+    def templated(self, prompt: list[Message]) -> tuple[Message, ...]:
         """The prompt, its last message put into the user's template (at `$question`), if any."""
-        prompt = self.build_prompt(sample)
-        if self.prompt_template:
+        if self.prompt_template and prompt:
             question = prompt[-1].content
             content = Template(self.prompt_template).safe_substitute(question=question)
             prompt[-1] = msgspec.structs.replace(prompt[-1], content=content)
@@ -154,6 +167,32 @@ class Benchmark(ABC):
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """The next turn of a control target: `reference`, `null` or `noop`."""
 
+    def episode_of(
+        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+    ) -> Episode:
+        """The episode of an answer that somebody already has: text, or what was parsed of it.
+
+        `given` are the other fields it came with, such as recorded `votes`. Raises UsageError.
+        """
+        if not isinstance(prediction, str):
+            prediction = "" if prediction is None else json.dumps(prediction, ensure_ascii=False)
+        return Episode(
+            key=self.generation_key(sample),
+            epoch=0,
+            answer=prediction,
+            state={"votes": given["votes"]} if given.get("votes") else {},
+        )
+
+    def reference_episode(self, sample: Sample) -> Episode:
+        """The episode of `control:reference`."""
+        return self.episode_of(sample, self.control(sample, "reference", ()).text)
+
+    def weights_of(
+        self, samples: Sequence[Sample], weights: Mapping[str, float]
+    ) -> dict[str, float]:
+        """What one point of each metric weighs, from the weights of the card or the person."""
+        return dict(weights)
+
     def close(self) -> None:
         """Free what was opened to score; safe to call twice. Nothing to do by default."""
         return
@@ -173,16 +212,13 @@ class Benchmark(ABC):
         return [], {}
 
     def _check_sample(self, sample: Sample) -> Iterator[Finding]:
-        reference = self.control(sample, "reference", ()).text
-        if self._outcome(sample, reference) != "passed":
+        if self._outcome(sample, self.reference_episode(sample)) != "passed":
             yield Finding(sample=sample.key, problem="the reference answer does not pass")
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
-            text = wrong if isinstance(wrong, str) else json.dumps(wrong)
-            if self._outcome(sample, text) != "failed":
+            if self._outcome(sample, self.episode_of(sample, wrong)) != "failed":
                 yield Finding(sample=sample.key, problem=f"counterexample {number} does not fail")
 
-    def _outcome(self, sample: Sample, answer: str) -> Outcome:
-        episode = Episode(key=self.generation_key(sample), epoch=0, answer=answer)
+    def _outcome(self, sample: Sample, episode: Episode) -> Outcome:
         return asyncio.run(self.evaluate_sample(sample, episode)).outcome
 
     def aggregate(
@@ -217,14 +253,14 @@ class Benchmark(ABC):
 def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:
     """The full set of options of a benchmark: defaults, overridden by `given` and converted.
 
-    `weights.METRIC` and `prompt` are understood by every benchmark and are kept apart by the
+    `weights.METRIC`, `prompt` and `data_path` are for every benchmark and kept apart by the
     planner. Raises UsageError naming the known options.
     """
     known = {option.name: option for option in card.options}
     options = {name: option.default for name, option in known.items()}
     for name, value in given.items():
         if name not in known:
-            names = ", ".join([*known, "weights.METRIC", "prompt"])
+            names = ", ".join([*known, "weights.METRIC", "prompt", "data_path"])
             raise UsageError(f"option {card.key}.{name} is unknown; known: {names}")
         options[name] = _convert(f"{card.key}.{name}", known[name].type, value)
         choices = known[name].choices

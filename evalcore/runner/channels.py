@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import pricing, registry
 from evalcore.targets.base import Target
+
+T = TypeVar("T")
 
 #: The role of the model under test.
 TARGET = "target"
@@ -97,6 +99,7 @@ class Channels:
         self._calls: Journal | None = None
         self._cache: Cache | None = None
         self._journaled: Mapping[CallKey, Call] = {}
+        self._found: dict[str, asyncio.Future[Any]] = {}
 
     async def open(
         self,
@@ -137,8 +140,21 @@ class Channels:
         assert self._calls is not None  # noqa: S101 - open since the first channel
         self._calls.append(call)
 
+    async def once(self, name: str, find: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What `find` gives, found out once for the run; tried again by the next after a failure.
+
+        Who waits may be cancelled without ending the search for the others.
+        """
+        task = self._found.get(name)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = self._found[name] = asyncio.ensure_future(find())
+        found: T = await asyncio.shield(task)
+        return found
+
     async def close(self) -> None:
         """Free everything; safe to call twice."""
+        for task in self._found.values():
+            task.cancel()
         for role in list(self._open):
             await self._open.pop(role).target.close()
         if self._calls:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from evalcore.benchmarks.base import Benchmark
+from evalcore.benchmarks.base import Asking, Benchmark
 from evalcore.errors import TargetFailure
 from evalcore.records import (
     Call,
@@ -21,6 +21,7 @@ from evalcore.records import (
     content_hash,
     now,
 )
+from evalcore.runner.asking import asking_of
 from evalcore.runner.channels import TARGET, Channels
 from evalcore.targets.control import Control
 
@@ -51,6 +52,12 @@ class SampleContext:
     @property
     def seed(self) -> int:
         return self.channels.run.seed
+
+    async def asking(self) -> Asking:
+        """How the target is asked for calls of tools; found out once for a run."""
+        return await self.channels.once(
+            "asking", lambda: asking_of(self.channels[TARGET], self.deadline)
+        )
 
     def price(self, role: str, usage: Usage) -> float | None:
         """USD for one answer of the model in that role, None where its price is unknown."""

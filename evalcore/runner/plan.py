@@ -25,6 +25,8 @@ from evalcore.runner.request import RunRequest
 from evalcore.settings import ROOT, Settings
 from evalcore.store.run_folder import RunFolder, new_run_id
 
+#: An option of every benchmark: where its cases are, before the dataset of the whole run.
+_DATA_PATH = "data_path"
 _RECORDED = ("openai", "sqlglot", "duckdb", "streamlit", "transformers", "torch")
 
 
@@ -138,8 +140,9 @@ def _benchmark(
     if request.metrics and not metrics:
         card.metric(request.metrics[0])  # raises, naming the known ones
     options, weights = _options(card, request.options.get(key, {}))
+    place = str(options.pop(_DATA_PATH, None) or "")
     benchmark = create_benchmark(key, options)
-    path = find_dataset(request.dataset, card, settings)
+    path = find_dataset(place or request.dataset, card, settings)
     samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
     if not samples:
         raise UsageError(f"{path} holds no case for {key}")
@@ -150,10 +153,10 @@ def _benchmark(
     spec = BenchmarkSpec(
         key=key,
         suite=card.suite,
-        dataset=request.dataset or card.dataset,
+        dataset=place or request.dataset or card.dataset,
         dataset_hash=data if full else dataset_hash(samples),
         options=benchmark.options | template,
-        weights=weights,
+        weights=benchmark.weights_of(samples, weights),
         prompt_version=card.prompt_version,
         scorer_version=card.scorer_version,
         column="",
@@ -182,7 +185,7 @@ def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:
 def _options(
     card: BenchmarkCard, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Split `weights.METRIC` and `prompt` from the benchmark's own options."""
+    """Split `weights.METRIC` from the rest and read the `prompt`."""
     weights = dict(card.weights)
     options: dict[str, Any] = {}
     for name, value in given.items():

@@ -1,8 +1,9 @@
 """Scoring predictions that somebody already has: one JSON line in, one verdict line out.
 
-Input lines: {"id", "prediction"[, "metric"][, "votes"]}, the prediction being text or an already
-parsed answer. Output lines keep the order of the input. No target is asked and no engine started
-unless the benchmark's scorer itself needs one.
+Input lines: {"id", "prediction"[, "metric"][, "mode"][, "votes"]}: the prediction is text or an
+already parsed answer, the mode how it was asked for, where a benchmark knows several. Output lines
+keep the order of the input. No target is asked and no engine started unless the benchmark's scorer
+itself needs one.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Prediction(Record, frozen=True):
     line: int
     id: str
     metric: str
-    answer: str
-    votes: list[Any] = []
+    answer: Any
+    given: dict[str, Any] = {}
 
 
 def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int]:
@@ -64,7 +65,8 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
         for prediction in _read(source, card, request.metric)
     ]
     try:
-        verdicts = asyncio.run(_verdicts(benchmark, pairs))
+        episodes = [(s, _episode(source, benchmark, s, prediction)) for prediction, s in pairs]
+        verdicts = asyncio.run(_verdicts(benchmark, episodes))
     finally:
         benchmark.close()
     lines = (json.dumps(_line(v, request.evidence), ensure_ascii=False) + "\n" for v in verdicts)
@@ -75,20 +77,15 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
     return dict(Counter(verdict.outcome for verdict in verdicts))
 
 
-async def _verdicts(benchmark: Benchmark, pairs: list[tuple[Prediction, Sample]]) -> list[Verdict]:
-    return [
-        await verdict_on(
-            benchmark,
-            sample,
-            Episode(
-                key=sample.key,
-                epoch=0,
-                answer=prediction.answer,
-                state={"votes": prediction.votes} if prediction.votes else {},
-            ),
-        )
-        for prediction, sample in pairs
-    ]
+def _episode(path: Path, benchmark: Benchmark, sample: Sample, prediction: Prediction) -> Episode:
+    try:
+        return benchmark.episode_of(sample, prediction.answer, prediction.given)
+    except UsageError as error:
+        raise DatasetError(path, prediction.line, "mode", str(error)) from None
+
+
+async def _verdicts(benchmark: Benchmark, pairs: list[tuple[Sample, Episode]]) -> list[Verdict]:
+    return [await verdict_on(benchmark, sample, episode) for sample, episode in pairs]
 
 
 def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
@@ -110,8 +107,8 @@ def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
             line=number,
             id=str(row["id"]),
             metric=_metric(path, number, card, row) or metric,
-            answer=_as_text(row["prediction"]),
-            votes=row.get("votes") or [],
+            answer=row["prediction"],
+            given={name: row[name] for name in ("mode", "votes") if row.get(name)},
         )
 
 
@@ -131,13 +128,6 @@ def _metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -
         return card.metric(value).key
     except UsageError as error:
         raise DatasetError(path, number, "metric", str(error)) from None
-
-
-def _as_text(prediction: Any) -> str:
-    """What the model would have written: text as it is, an already parsed answer as JSON."""
-    if prediction is None:
-        return ""
-    return prediction if isinstance(prediction, str) else json.dumps(prediction, ensure_ascii=False)
 
 
 def _find(path: Path, prediction: Prediction, samples: dict[str, list[Sample]]) -> Sample:

@@ -14,7 +14,8 @@ class TargetInfo(Record, frozen=True):
     """What a target says of itself. `revision` belongs to the cache key of its answers.
 
     `max_in_flight` is the width it can use, `start_in_flight` where the scheduler begins;
-    `cacheable` is False where asking again costs nothing. `card` records capabilities.
+    `cacheable` is False where asking again costs nothing. `tools`: whether it takes tools, None
+    where only its server knows. `card` records capabilities.
     """
 
     kind: Kind
@@ -23,6 +24,7 @@ class TargetInfo(Record, frozen=True):
     start_in_flight: int = 8
     revision: str = ""
     cacheable: bool = False
+    tools: bool | None = False
     card: dict[str, Any] = {}
 
 

@@ -43,6 +43,14 @@ CARDS: tuple[TargetKindCard, ...] = (
                 about={"en": "seconds for one request", "zh": "单次请求的秒数上限"},
             ),
             OptionCard(
+                name="asking",
+                choices=("auto", "native", "prompt", "json"),
+                about={
+                    "en": "how tools are offered: by the server's own means, or in the prompt",
+                    "zh": "请求工具调用的方式：服务端 tools 接口，或写入提示词",
+                },
+            ),
+            OptionCard(
                 name="extra_body",
                 about={"en": "JSON merged into each request", "zh": "并入每个请求的 JSON"},
             ),

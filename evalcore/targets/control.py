@@ -27,7 +27,9 @@ class Control:
         if spec.options:
             raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")
         self.key = spec.key
-        self.info = TargetInfo(kind="control", title=f"Control: {self.kind}", start_in_flight=64)
+        self.info = TargetInfo(
+            kind="control", title=f"Control: {self.kind}", start_in_flight=64, tools=True
+        )
 
     async def open(self, progress: Callable[[str], None]) -> None:
         """Nothing to open."""

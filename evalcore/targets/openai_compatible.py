@@ -11,7 +11,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -50,7 +50,7 @@ _NO_KEY = "none"
 
 class Options(Record, frozen=True, forbid_unknown_fields=True):
     """Options of a target; numbers may come as text. `timeout` is of one request, in seconds;
-    `extra_body` is merged into the body as it is."""
+    `extra_body` is merged into the body as it is; `asking` says how tools are offered."""
 
     base_url: str = ""
     api_key_env: str = ""
@@ -62,6 +62,7 @@ class Options(Record, frozen=True, forbid_unknown_fields=True):
     reasoning_effort: str | None = None
     timeout: float | None = None
     extra_body: dict[str, Any] = {}
+    asking: Literal["auto", "native", "prompt", "json"] = "auto"
 
     @property
     def sampling(self) -> Sampling:
@@ -140,6 +141,7 @@ class OpenAICompatible:
             start_in_flight=8,
             revision=content_hash([endpoint.base_url, place.model, spec.options]),
             cacheable=True,
+            tools=None,
             card={
                 "endpoint": place.name,
                 "base_url": endpoint.base_url,

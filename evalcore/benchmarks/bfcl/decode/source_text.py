@@ -9,6 +9,7 @@ from typing import Any
 from evalcore.benchmarks.bfcl.categories import Language
 from evalcore.benchmarks.bfcl.decode.call import Call, plain
 
+_BITS = 256
 _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
 
@@ -40,7 +41,8 @@ def source_text(value: Any, kind: str, language: Language, element: str = "") ->
     `kind` is the dialect's type of the parameter, `element` that of its elements.
     """
     write = _java if language == "java" else _javascript
-    return write(plain(value), kind, element)
+    whole = isinstance(value, int) and value.bit_length() <= _BITS  # more than JSON's readers hold
+    return write(value if whole else plain(value), kind, element)
 
 
 def _javascript(value: Any, kind: str, element: str) -> str:

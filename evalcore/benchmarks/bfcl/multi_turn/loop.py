@@ -50,7 +50,7 @@ class _Course:
 
     def __init__(self, entry: Entry, ask: Ask, simulators: Simulators, read: Read | None) -> None:
         self._entry, self._ask, self._simulators, self._read = entry, ask, simulators, read
-        self._tools, self._held = offered(entry, simulators.documents(entry))
+        self._tools, self._held = offered(entry, entry.functions or simulators.documents(entry))
         self._done: list[str] = []
         self.messages: list[Message] = []
         self.prediction: list[list[list[str]]] = []

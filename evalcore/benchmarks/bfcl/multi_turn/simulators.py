@@ -18,6 +18,8 @@ import msgspec
 from evalcore.benchmarks.bfcl.entry import Entry
 from evalcore.benchmarks.bfcl.multi_turn.apis import (
     INSTALL,
+    OFFICIAL,
+    OWN,
     Api,
     find_api,
     installation,
@@ -165,10 +167,19 @@ def open_simulators(
     only of the entries that need it. Raises DatasetError for a class that nobody knows, and
     EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without the package.
     """
+    return _open({name for entry in entries for name in involved(entry)}, folders, seconds)
+
+
+def open_known(folders: Sequence[Path], seconds: float = _SECONDS) -> Simulators:
+    """All APIs that there are, ours and the official ones; raises as `open_simulators`."""
+    return _open({*OWN, *OFFICIAL}, folders, seconds)
+
+
+def _open(names: set[str], folders: Sequence[Path], seconds: float) -> Simulators:
     official = installation()
     found: dict[str, Api] = {}
     missing: dict[str, str] = {}
-    for name in sorted({name for entry in entries for name in involved(entry)}):
+    for name in sorted(names):
         try:
             found[name] = find_api(name, folders, official)
         except EnvironmentFailure as problem:

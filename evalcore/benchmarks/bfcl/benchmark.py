@@ -1,0 +1,219 @@
+"""The benchmark `bfcl`: calls of functions, checked as officially, and what their format cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.answer_text import unreadable
+from evalcore.benchmarks.base import Asking, Benchmark, Context, DatasetSource
+from evalcore.benchmarks.bfcl import answers, asking, dataset, evidence, weights
+from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
+from evalcore.benchmarks.bfcl.card import CARD
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN, canonical
+from evalcore.benchmarks.bfcl.irrelevance import kind as abstention
+from evalcore.benchmarks.bfcl.multi_turn import play, replay
+from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_known
+from evalcore.benchmarks.bfcl.reference import reference_answer
+from evalcore.benchmarks.bfcl.score import Scored, views
+from evalcore.records import (
+    BenchmarkScore,
+    Completion,
+    Episode,
+    GenerationRequest,
+    Message,
+    Sample,
+    Section,
+    ToolCall,
+    Verdict,
+)
+from evalcore.settings import ROOT
+
+_RANKED = {"": "official", "true": "strict", "false": "fuzzy"}
+
+
+class Bfcl(Benchmark):
+    """Options: `categories` (v3 or v4 names), `strict` (slm-evals' rules), `exclude_flagged`."""
+
+    card = CARD
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self._simulators: Simulators | None = None
+
+    @property
+    def ranked(self) -> str:
+        """The view that decides."""
+        return _RANKED[self.options["strict"]]
+
+    def load_dataset(self, source: DatasetSource) -> list[Sample]:
+        wanted = [canonical(name) for name in self.options["categories"]]
+        known = [self.card.metric(name).key for name in wanted]
+        return dataset.load(source, known, self.options["exclude_flagged"])
+
+    def build_prompt(self, sample: Sample, mode: Asking = "prompt") -> list[Message]:
+        """The messages of the first turn."""
+        turns = sample.input["question"]
+        said = msgspec.convert(turns[0] if turns else [], list[Message])
+        offered = play.offered_at_first(dataset.entry_of(sample))
+        return asking.prompted(said, offered, sample.metric, mode)
+
+    async def run_sample(self, sample: Sample, context: Context) -> Episode:
+        mode = await context.asking()
+        if sample.metric in MULTI_TURN:
+            return await self._converse(sample, mode, context)
+        prompt = self.templated(self.build_prompt(sample, mode))
+        functions = dataset.entry_of(sample).functions if mode == "native" else []
+        request = GenerationRequest(
+            messages=prompt,
+            tools=asking.tools(functions, sample.metric),
+            input=self.request_input(sample),
+        )
+        done = await context.generate(request)
+        reply = Message("assistant", done.text, done.reasoning, done.tool_calls)
+        return Episode(
+            key=self.generation_key(sample),
+            epoch=context.epoch,
+            answer=done.text,
+            messages=(*prompt, reply),
+            finish_reason=done.finish_reason,
+            state={"mode": asking.decoding(mode, sample.metric)},
+        )
+
+    async def _converse(self, sample: Sample, mode: Asking, context: Context) -> Episode:
+        entry = dataset.entry_of(sample)
+        opening = self.templated(self.build_prompt(sample, mode))
+
+        async def ask(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Completion:
+            native = asking.tools(tools, sample.metric) if mode == "native" else ()
+            request = GenerationRequest(
+                messages=tuple(messages), tools=native, input=self.request_input(sample)
+            )
+            return await context.generate(request)
+
+        read_as = asking.decoding(mode, sample.metric)
+        found = await play.conversation(entry, opening, read_as, ask, self._apis())
+        return play.episode_of(found, self.generation_key(sample), context.epoch, read_as)
+
+    async def evaluate_sample(
+        self, sample: Sample, episode: Episode, context: Context | None = None
+    ) -> Verdict:
+        entry = dataset.entry_of(sample)
+        if sample.metric in MULTI_TURN:
+            examined = replay.examine(entry, answers.turns_of(episode), self._apis())
+            found = {"official": examined.scored}
+            return self._verdict(sample, episode, found, evidence.of_turns(examined.outcome))
+        answer, mode = answers.answer_of(episode)
+        found = views(entry, answer, mode)
+        if episode.finish_reason == "unparsable":  # upstream never sees what a server cannot digest
+            lost = Scored(False, "ast_decoder:decoder_failed", "The server could not read a call.")
+            found = dict.fromkeys(found, lost)
+        facts = {"answer_kind": abstention(entry, answer, mode)} if _irrelevant(sample) else {}
+        return self._verdict(
+            sample, episode, found, evidence.of_calls(entry, found[self.ranked]), facts
+        )
+
+    def _verdict(
+        self,
+        sample: Sample,
+        episode: Episode,
+        found: Mapping[str, Scored],
+        sections: tuple[Section, ...],
+        facts: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Verdict:
+        chosen = found.get(self.ranked, found["official"])
+        details = {"mode": episode.state.get("mode", ""), **facts}
+        if not chosen.valid:
+            details |= {"error_type": chosen.error_type, "error_group": chosen.group}
+        if "tolerant" in found:
+            details["lost_to_format"] = found["tolerant"].valid and not chosen.valid
+        if "flagged" in sample.meta:
+            details["flagged"] = sample.meta["flagged"]
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            epoch=episode.epoch,
+            outcome="passed" if chosen.valid else "failed",
+            score=chosen.score if self.ranked == "fuzzy" else float(chosen.valid),
+            evidence_kind=self.card.metric(sample.metric).evidence,
+            reason="" if chosen.valid else _reason(episode, chosen),
+            note=chosen.message,
+            views={name: one.score for name, one in found.items()},
+            details=details,
+            evidence=sections,
+        )
+
+    def weights_of(
+        self, samples: Sequence[Sample], weights_: Mapping[str, float]
+    ) -> dict[str, float]:
+        return weights.per_entry(samples, weights_)
+
+    def aggregate(
+        self,
+        samples: Sequence[Sample],
+        verdicts: Sequence[Verdict],
+        weights: Mapping[str, float],
+        **about: Any,
+    ) -> BenchmarkScore:
+        """The official mean of what ran, and the official groups, None where one is incomplete."""
+        score = super().aggregate(samples, verdicts, weights, **about)
+        tallies = {
+            name: Tally(metric.passed, metric.samples)
+            for name, metric in score.metrics.items()
+            if metric.samples
+        }
+        groups = {name: group.score for name, group in group_scores(tallies).items()}
+        return msgspec.structs.replace(score, groups=groups)
+
+    def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
+        """`reference` makes the expected calls, `null` says nothing, `noop` repeats what it is
+        asked."""
+        if kind == "null":
+            return Completion()
+        if kind == "noop":
+            return Completion(text=transcript[-1].content if transcript else "")
+        entry = dataset.entry_of(sample)
+        if sample.metric in MULTI_TURN:
+            return play.reference_step(entry, transcript)
+        answer = reference_answer(entry, answers.NATIVE)
+        if isinstance(answer, str):
+            return Completion(text=answer)
+        return Completion(tool_calls=answer, finish_reason="tool_calls")
+
+    def episode_of(
+        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+    ) -> Episode:
+        mode = str(given.get("mode", ""))
+        return answers.given(sample, self.generation_key(sample), prediction, mode)
+
+    def reference_episode(self, sample: Sample) -> Episode:
+        entry = dataset.entry_of(sample)
+        if sample.metric in MULTI_TURN:
+            return self.episode_of(sample, [[turn] for turn in replay.ground_truth(entry)])
+        answer = self.control(sample, "reference", ())
+        calls = [_native(call) for call in answer.tool_calls]
+        return self.episode_of(sample, calls or answer.text, {"mode": answers.NATIVE})
+
+    def close(self) -> None:
+        if self._simulators is not None:
+            self._simulators.close()
+
+    def _apis(self) -> Simulators:
+        if self._simulators is None:
+            self._simulators = open_known([ROOT / "datasets" / self.card.dataset])
+        return self._simulators
+
+
+def _irrelevant(sample: Sample) -> bool:
+    return "irrelevance" in sample.metric
+
+
+def _reason(episode: Episode, found: Scored) -> str:
+    return unreadable(episode) if found.group == "decode" else "wrong_answer"
+
+
+def _native(call: ToolCall) -> dict[str, Any]:
+    return {"name": call.name, "arguments": call.arguments}

@@ -1,0 +1,108 @@
+"""The card of `bfcl`: a metric for every category, weighted as the official v4 score weighs it."""
+
+from __future__ import annotations
+
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.records import EvidenceKind
+
+_CALL = {
+    "en": "The call has to name the function and give every argument an accepted value.",
+    "zh": "调用须给出正确的函数名，且每个参数的值都在可接受的范围内。",
+}
+_SEVERAL = {
+    "en": "Several calls are due, in any order; each has to match one that is expected.",
+    "zh": "需要多个调用，顺序不限；每个都要与期望的调用一一对应。",
+}
+_NONE = {
+    "en": "No offered function fits; the right answer calls none.",
+    "zh": "提供的函数都不适用；正确的回答是不调用任何函数。",
+}
+_SOME = {
+    "en": "A function fits; any call is right. Reported and not scored, as officially.",
+    "zh": "有适用的函数，任意调用即算正确。与官方一致：只报告，不计分。",
+}
+_TURNS = {
+    "en": "A conversation over simulated services: after each turn their state has to be as "
+    "expected, and no expected result may be missing.",
+    "zh": "与模拟服务的多轮对话：每轮之后服务状态须符合预期，且不得缺少应有的结果。",
+}
+
+#: By category: percentage points of the official v4 score (live ones are pooled by count, see
+#: `weights`), the titles and what is asked.
+_CATEGORIES: tuple[tuple[str, float | None, str, str, dict[str, str]], ...] = (
+    ("simple_python", 10 / 12, "Simple, Python", "单一调用 Python", _CALL),
+    ("simple_java", 10 / 12, "Simple, Java", "单一调用 Java", _CALL),
+    ("simple_javascript", 10 / 12, "Simple, JavaScript", "单一调用 JavaScript", _CALL),
+    ("multiple", 2.5, "Multiple functions", "多个函数", _CALL),
+    ("parallel", 2.5, "Parallel calls", "并行调用", _SEVERAL),
+    ("parallel_multiple", 2.5, "Parallel, multiple", "并行多函数", _SEVERAL),
+    ("irrelevance", 5.0, "Irrelevance", "无关请求", _NONE),
+    ("live_simple", 2.5, "Live simple", "真实·单一", _CALL),
+    ("live_multiple", 2.5, "Live multiple", "真实·多函数", _CALL),
+    ("live_parallel", 2.5, "Live parallel", "真实·并行", _SEVERAL),
+    ("live_parallel_multiple", 2.5, "Live parallel, multiple", "真实·并行多函数", _SEVERAL),
+    ("live_irrelevance", 5.0, "Live irrelevance", "真实·无关", _NONE),
+    ("live_relevance", None, "Live relevance", "真实·相关", _SOME),
+    ("multi_turn_base", 7.5, "Multi-turn", "多轮", _TURNS),
+    ("multi_turn_miss_func", 7.5, "Multi-turn, missing function", "多轮·缺函数", _TURNS),
+    ("multi_turn_miss_param", 7.5, "Multi-turn, missing value", "多轮·缺参数", _TURNS),
+    ("multi_turn_long_context", 7.5, "Multi-turn, long context", "多轮·长上下文", _TURNS),
+)
+
+
+def _evidence(category: str) -> EvidenceKind:
+    return "executed" if category in MULTI_TURN else "checked"
+
+
+CARD = BenchmarkCard(
+    key="bfcl",
+    suite="agentic",
+    implementation="evalcore.benchmarks.bfcl.benchmark:Bfcl",
+    dataset="bfcl",
+    prompt_version="1",
+    scorer_version="1",
+    title={"en": "Function calling (BFCL)", "zh": "函数调用 (BFCL)"},
+    about={
+        "en": "Call the right function with the right arguments, or none where none fits; checked "
+        "exactly as the Berkeley leaderboard v4 does.",
+        "zh": "以正确的参数调用正确的函数，或在不适用时不调用；判定与伯克利榜单 v4 完全一致。",
+    },
+    metrics=tuple(
+        MetricCard(
+            key=category,
+            weight=points,
+            evidence=_evidence(category),
+            title={"en": english, "zh": chinese},
+            about=about,
+        )
+        for category, points, english, chinese, about in _CATEGORIES
+    ),
+    options=(
+        OptionCard(
+            name="categories",
+            type="list",
+            default=[],
+            about={"en": "v4 or v3 names; none: all", "zh": "v4 或 v3 名称；留空为全部"},
+        ),
+        OptionCard(
+            name="strict",
+            default="",
+            choices=("", "true", "false"),
+            about={
+                "en": "slm-evals' rules instead of the official ones: true wants every argument "
+                "exactly, false compares with good will",
+                "zh": "以 slm-evals 规则代替官方规则：true 要求参数完全一致，false 宽松比较",
+            },
+        ),
+        OptionCard(
+            name="exclude_flagged",
+            type="bool",
+            default=False,
+            about={
+                "en": "leave out official entries that a right answer cannot pass: another board",
+                "zh": "排除正确答案也无法通过的官方题目：另成一榜",
+            },
+        ),
+    ),
+)

@@ -1,0 +1,99 @@
+"""Entries as samples and back, with what keeps the order of their keys as JSON text.
+
+The order in which a schema lists its parameters is part of the prompt, that of a ground truth
+decides which error comes first, and that of a scenario what its files are; journals sort keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN
+from evalcore.benchmarks.bfcl.entry import Entry, load_file, load_folder
+from evalcore.benchmarks.bfcl.flagged import FLAGGED
+from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_simulators
+from evalcore.errors import EnvironmentFailure
+from evalcore.records import Sample
+
+#: Fields of a multi-turn entry that its run needs and the target must not see.
+_HIDDEN = ("involved_classes", "missed_function")
+#: Fields of our own entries that are about them.
+_ABOUT = ("difficulty_level", "note", "counterexamples", "variants")
+
+
+def load(source: DatasetSource, categories: Sequence[str], exclude_flagged: bool) -> list[Sample]:
+    """The samples of an official or bundled folder or file, of some categories (none: all).
+
+    Raises DatasetError naming file, line and field.
+    """
+    wanted = source.metrics or tuple(categories)
+    if source.folder.is_dir():
+        entries = load_folder(source.folder, wanted)
+    else:
+        entries = [e for e in load_file(source.folder) if not wanted or e.category in wanted]
+    if exclude_flagged:
+        entries = [entry for entry in entries if entry.id not in FLAGGED]
+    turns = [entry for entry in entries if entry.category in MULTI_TURN]
+    with open_simulators(turns, _folders(source.folder)) as simulators:
+        return [_sample(entry, _documents(entry, simulators)) for entry in entries]
+
+
+def entry_of(sample: Sample) -> Entry:
+    """The entry that a sample was made of."""
+    told = sample.reference
+    extra = {name: told[name] for name in _HIDDEN if name in told}
+    if "scenario" in told:
+        extra["initial_config"] = json.loads(told["scenario"])
+    truth = told.get("ground_truth")
+    return Entry(
+        sample.id,
+        sample.metric,
+        sample.input["question"],
+        msgspec.json.decode(sample.input["functions"]),
+        truth if truth is None else msgspec.json.decode(truth),
+        extra,
+    )
+
+
+def _sample(entry: Entry, functions: list[dict[str, Any]]) -> Sample:
+    reference: dict[str, Any] = {}
+    if entry.ground_truth is not None:
+        reference["ground_truth"] = _text(entry.ground_truth)
+    if entry.category in MULTI_TURN:
+        reference |= {name: entry.extra[name] for name in _HIDDEN if name in entry.extra}
+        reference["scenario"] = _text(entry.extra.get("initial_config", {}))
+    meta = {name: entry.extra[name] for name in _ABOUT if name in entry.extra}
+    if entry.id in FLAGGED:
+        meta["flagged"] = FLAGGED[entry.id].defect
+    return Sample(
+        metric=entry.category,
+        id=entry.id,
+        input={"question": entry.question, "functions": _text(functions)},
+        reference=reference,
+        meta=meta,
+    )
+
+
+def _documents(entry: Entry, simulators: Simulators) -> list[dict[str, Any]]:
+    """What is offered: of a multi-turn entry the tools of its APIs, none where they are missing,
+    which its run then says."""
+    if entry.category not in MULTI_TURN:
+        return entry.functions
+    try:
+        return simulators.documents(entry)
+    except EnvironmentFailure:
+        return []
+
+
+def _folders(place: Path) -> tuple[Path, ...]:
+    return (place if place.is_dir() else place.parent,)
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

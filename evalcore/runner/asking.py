@@ -1,0 +1,59 @@
+"""How a target is asked for calls of tools: as its options say, else found out by one request."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from evalcore.benchmarks.base import Asking
+from evalcore.errors import TargetFailure
+from evalcore.records import Failure, GenerationRequest, Message, Sampling
+from evalcore.runner.channels import Channel
+
+#: What servers answer that do not take tools, or lack what they need for them.
+_STATUSES = (400, 404, 405, 422, 500, 501)
+_SPEAKS_OF_TOOLS = re.compile(r"(?i)\btools?\b|tool[_ -]?(choice|call|use)|function.?call|jinja")
+_PROBE = GenerationRequest(
+    messages=(Message("user", "What time is it?"),),
+    tools=(
+        {
+            "type": "function",
+            "function": {
+                "name": "current_time",
+                "description": "The present time.",
+                "parameters": {"type": "object", "properties": {}},
+            },
+        },
+    ),
+    sampling=Sampling(max_tokens=64),
+)
+
+
+async def asking_of(channel: Channel, deadline: float) -> Asking:
+    """The option `asking` of the target, where it is not `auto`; else `native` if it takes tools.
+
+    What the target does not say of itself is asked of its server, once. Raises TargetFailure where
+    the server does not answer.
+    """
+    wanted = channel.spec.options.get("asking")
+    for known in get_args(Asking):
+        if wanted == known:
+            return known  # type: ignore[no-any-return]
+    takes = channel.target.info.tools
+    if takes is None:
+        takes = await _takes_tools(channel, deadline)
+    return "native" if takes else "prompt"
+
+
+async def _takes_tools(channel: Channel, deadline: float) -> bool:
+    try:
+        await channel.ask(_PROBE, 0, deadline)
+    except TargetFailure as error:
+        if _refuses_tools(error.failure):
+            return False
+        raise
+    return True
+
+
+def _refuses_tools(failure: Failure) -> bool:
+    return failure.status in _STATUSES and bool(_SPEAKS_OF_TOOLS.search(failure.message))
