@@ -1,4 +1,4 @@
-"""The error types of upstream in eleven groups that a reader can tell apart."""
+"""The error types of upstream in fourteen groups that a reader can tell apart."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ Group = Literal[
     "count",
     "decode",
     "relevance",
+    "state",
+    "response",
+    "ended",
     "checker",
 ]
 
@@ -42,6 +45,13 @@ _BY_TYPE: dict[str, Group] = {
     "ast_decoder:decoder_wrong_output_format": "decode",
     "irrelevance_error:decoder_success": "relevance",
     "relevance_error:decoder_failed": "relevance",
+    "multi_turn:instance_state_mismatch": "state",
+    "multi_turn:execution_response_mismatch": "response",
+    "multi_turn:empty_turn_model_response": "response",
+    "multi_turn:force_terminated": "ended",
+    "multi_turn:inference_error": "ended",
+    "execution_timeout": "ended",
+    "execution_lost": "ended",
 }
 
 #: Every group, in the order in which a chart shows them.
@@ -56,6 +66,9 @@ GROUPS: tuple[Group, ...] = (
     "value",
     "list",
     "dict",
+    "state",
+    "response",
+    "ended",
     "checker",
 )
 

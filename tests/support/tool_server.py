@@ -1,0 +1,156 @@
+"""A chat server on the loopback that answers BFCL's questions rightly, natively or in text.
+
+It knows the bundled entries and finds the one that is asked by the first message of the user. What
+it may do with tools is its `skill`: `native` calls them, `refuses` answers requests that offer any
+with an error, as servers without a parser for calls do.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.bfcl.asking import wire_name
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN, language
+from evalcore.benchmarks.bfcl.dataset import entry_of, load
+from evalcore.benchmarks.bfcl.decode import prompt_mode
+from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.multi_turn.play import reference_step
+from evalcore.benchmarks.bfcl.reference import prompt_text, reference_answer
+from evalcore.records import Completion, Message, ToolCall
+
+BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
+_REFUSAL = {"error": {"message": "this model does not support tools", "type": "invalid_request"}}
+
+
+@dataclass
+class ToolServer:
+    """`requests` are the bodies that came; `failing` makes every answer a server error."""
+
+    skill: str = "native"
+    failing: bool = False
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    base_url: str = ""
+
+    def __post_init__(self) -> None:
+        samples = load(DatasetSource(path=str(BUNDLED)), (), False)
+        self._entries = {_opening(entry): entry for entry in map(entry_of, samples)}
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.requests.append(body)
+        if self.failing:
+            return 503, {"error": {"message": "overloaded"}}
+        if body.get("tools") and self.skill == "refuses":
+            return 400, _REFUSAL
+        said = self._said(body)
+        calls = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in said.tool_calls
+        ]
+        message = {"role": "assistant", "content": said.text} | (
+            {"tool_calls": calls} if calls else {}
+        )
+        choice = {"index": 0, "message": message, "finish_reason": said.finish_reason}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        return 200, {"id": "1", "object": "chat.completion", "model": "m", "choices": [choice]} | {
+            "usage": usage
+        }
+
+    def _said(self, body: dict[str, Any]) -> Completion:
+        messages = [_message(given) for given in body["messages"]]
+        first = next(m.content for m in messages if m.role == "user")
+        entry = self._entries.get(first)
+        if entry is None:
+            return Completion(text="Hello.")
+        native = bool(body.get("tools"))
+        in_json = '"arguments": {"<argument>"' in messages[0].content
+        if entry.category in MULTI_TURN:
+            step = reference_step(entry, messages)
+            return (
+                step if native else Completion(text=_written(step.tool_calls, in_json) or step.text)
+            )
+        if native:
+            return _native(entry)
+        if in_json:
+            return Completion(text=_as_json(entry))
+        answer = reference_answer(entry, prompt_mode(language(entry.category)))
+        assert isinstance(answer, str)
+        return Completion(text=answer)
+
+
+@contextmanager
+def serve(skill: str = "native") -> Iterator[ToolServer]:
+    """The server, listening; `base_url` is where."""
+    state = ToolServer(skill)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, reply = state.answer(body)
+            content = json.dumps(reply).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Silence."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _opening(entry: Entry) -> str:
+    return next(m["content"] for turn in entry.question for m in turn if m["role"] == "user")
+
+
+def _message(given: Mapping[str, Any]) -> Message:
+    """A message as the reference control sees it: results told in text are a tool's."""
+    content = given.get("content") or ""
+    if given["role"] == "user" and content.startswith("[{'role': 'tool'"):
+        return Message("tool", content)
+    return msgspec.convert({"role": given["role"], "content": content}, Message)
+
+
+def _native(entry: Entry) -> Completion:
+    answer = reference_answer(entry, "fc")
+    if isinstance(answer, str):
+        return Completion(text=answer)
+    return Completion(tool_calls=answer, finish_reason="tool_calls")
+
+
+def _as_json(entry: Entry) -> str:
+    answer = reference_answer(entry, "fc")
+    if isinstance(answer, str):
+        return answer
+    names = {wire_name(function["name"]): function["name"] for function in entry.functions}
+    calls = [{"name": names[c.name], "arguments": json.loads(c.arguments)} for c in answer]
+    return json.dumps(calls if len(calls) > 1 else calls[0])
+
+
+def _written(calls: tuple[ToolCall, ...], in_json: bool) -> str:
+    """The calls of a step in text; nothing where there are none."""
+    if not calls:
+        return ""
+    decoded = [{call.name: json.loads(call.arguments)} for call in calls]
+    if not in_json:
+        return prompt_text(decoded)
+    return json.dumps([{"name": n, "arguments": a} for call in decoded for n, a in call.items()])
