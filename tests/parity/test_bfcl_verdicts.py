@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evalcore import settings as configuration
 from evalcore.benchmarks.bfcl.categories import SINGLE_TURN, language
 from evalcore.benchmarks.bfcl.decode import MODES, DecodeError, decode
 from evalcore.benchmarks.bfcl.decode.call import plain
@@ -16,7 +17,12 @@ from evalcore.benchmarks.bfcl.entry import Entry, load_folder
 from evalcore.benchmarks.bfcl.flagged import FLAGGED, flagged
 from evalcore.benchmarks.bfcl.reference import reference_answer
 from evalcore.benchmarks.bfcl.score import official, tolerant
+from evalcore.runner.predictions import Request, score_file
 from tests.support.shared_data import shared_data
+
+#: A line of predictions, and where the recorded rows have it.
+FIELDS = ("id", "metric", "mode", "prediction")
+KEYS = ("id", "category", "mode", "prediction")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +47,22 @@ def test_every_verdict_and_error_type_is_upstreams(rows, entries):
     assert len(rows) >= 2000
     assert {row["category"] for row in rows} == set(SINGLE_TURN)
     assert {row["mode"] for row in rows} <= set(MODES)
+
+
+def test_scoring_a_file_of_predictions_gives_the_same(rows, tmp_path):
+    given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    lines = [{name: row[key] for name, key in zip(FIELDS, KEYS, strict=True)} for row in rows]
+    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    request = Request("bfcl", str(given), str(shared_data("bfcl")))
+    counts = score_file(request, out, configuration.load(tmp_path))
+    told = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sum(counts.values()) == len(told) == len(rows)
+    differing = [
+        (row["n"], line["details"])
+        for row, line in zip(rows, told, strict=True)
+        if (line["passed"], line["details"].get("error_type")) != (row["valid"], row["error_type"])
+    ]
+    assert not differing, differing[:10]
 
 
 def test_every_decoded_answer_is_upstreams(rows):

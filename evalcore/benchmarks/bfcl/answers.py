@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.decode import DecodeError, decode
 from evalcore.benchmarks.bfcl.multi_turn.calls import texts
 from evalcore.benchmarks.bfcl.score import asking_mode
@@ -16,7 +17,8 @@ NATIVE = "fc"
 
 def given(sample: Sample, key: str, prediction: Any, mode: str) -> Episode:
     """The episode of an answer that somebody already has. Raises UsageError for an unknown mode."""
-    mode = asking_mode(sample.metric, prediction, mode)
+    if sample.metric not in MULTI_TURN:
+        mode = asking_mode(sample.metric, prediction, mode)
     if isinstance(prediction, str):
         said = (Message("assistant", prediction),)
         return Episode(key=key, epoch=0, answer=prediction, messages=said, state={"mode": mode})

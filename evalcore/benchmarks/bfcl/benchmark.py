@@ -125,7 +125,8 @@ class Bfcl(Benchmark):
         facts: Mapping[str, Any] = MappingProxyType({}),
     ) -> Verdict:
         chosen = found.get(self.ranked, found["official"])
-        details = {"mode": episode.state.get("mode", ""), **facts}
+        mode = episode.state.get("mode")
+        details = ({"mode": mode} if mode else {}) | dict(facts)
         if not chosen.valid:
             details |= {"error_type": chosen.error_type, "error_group": chosen.group}
         if "tolerant" in found:

@@ -69,7 +69,7 @@ def installation() -> Installation | None:
     Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without it.
     """
     named = os.environ.get(VARIABLE, "")
-    folder = Path(named).expanduser() if named else _installed()
+    folder = Path(named).expanduser().resolve() if named else _installed()
     if folder is None:
         return None
     if not (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir():
