@@ -282,6 +282,8 @@ def _convert(name: str, kind: str, value: Any) -> Any:
             if text not in _TRUE | _FALSE:
                 raise ValueError(text)
             return text in _TRUE
+        if kind == "str" and isinstance(value, bool):  # YAML's true, where text is wanted
+            return str(value).lower()
         if kind == "list":
             return value.split(",") if isinstance(value, str) else list(value)
         return {"int": int, "float": float, "str": str}[kind](value)

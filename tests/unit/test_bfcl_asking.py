@@ -1,0 +1,108 @@
+"""How functions are described to a target, and that nothing of a description is lost on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalcore.benchmarks.bfcl.asking import decoding, hinted, prompted, tools, wire_name
+from evalcore.benchmarks.bfcl.categories import language
+from evalcore.benchmarks.bfcl.decode import MODES
+from evalcore.benchmarks.bfcl.entry import load_folder
+from evalcore.records import Message
+
+BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
+JSON_SCHEMA_TYPES = {"object", "array", "string", "integer", "number", "boolean"}
+SCHEMA = {
+    "type": "dict",
+    "properties": {
+        "ratio": {"type": "float", "description": "A share."},
+        "box": {"type": "tuple", "items": {"type": "integer"}},
+        "anything": {"type": "any"},
+        "options": {"type": "dict", "properties": {"deep": {"type": "float", "optional": True}}},
+        "names": {"type": "array"},
+    },
+    "required": ["ratio"],
+}
+FUNCTION = {"name": "shop.find", "description": "Finds a shop.", "parameters": SCHEMA}
+
+
+def types_in(schema: object) -> set[str]:
+    if not isinstance(schema, dict):
+        return set()
+    own = {schema["type"]} if isinstance(schema.get("type"), str) else set()
+    inner = [*(schema.get("properties") or {}).values(), schema.get("items")]
+    return own.union(*map(types_in, inner))
+
+
+def test_a_schema_becomes_json_schema():
+    [tool] = tools([FUNCTION], "simple_python")
+    parameters = tool["function"]["parameters"]
+    kinds = {name: schema["type"] for name, schema in parameters["properties"].items()}
+    assert kinds == {
+        "ratio": "number",
+        "box": "array",
+        "anything": "string",
+        "options": "object",
+        "names": "array",
+    }
+    assert parameters["required"] == ["ratio"]
+    assert parameters["properties"]["box"]["items"] == {"type": "integer"}
+    assert parameters["properties"]["names"]["items"] == {"type": "string"}  # servers demand some
+    assert parameters["properties"]["options"]["properties"]["deep"] == {"type": "number"}
+
+
+def test_every_bundled_function_is_offered_in_json_schema_by_a_name_that_servers_take():
+    for entry in load_folder(BUNDLED):
+        for tool in tools(entry.functions, entry.category):
+            assert types_in(tool["function"]["parameters"]) <= JSON_SCHEMA_TYPES, entry.id
+            assert tool["function"]["name"] == wire_name(tool["function"]["name"])
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"), [("a.b.c", "a_b_c"), ("plain", "plain"), ("sp ace:x", "sp_ace_x")]
+)
+def test_names_lose_what_servers_refuse(name: str, sent: str):
+    assert wire_name(name) == sent
+
+
+def test_java_values_are_asked_as_source_and_the_original_is_untouched():
+    before = json.dumps(FUNCTION)
+    told = hinted(FUNCTION, "java")
+    ratio = told["parameters"]["properties"]["ratio"]
+    assert ratio["type"] == "string"
+    assert "float" in ratio["description"]
+    assert "A share." in ratio["description"]
+    assert "integer" in told["parameters"]["properties"]["box"]["description"]
+    assert json.dumps(FUNCTION) == before
+
+
+def test_the_prompt_goes_before_a_system_message_that_is_there():
+    said = [Message("system", "Speak like a pirate."), Message("user", "Where?")]
+    system, user = prompted(said, [FUNCTION], "simple_python", "prompt")
+    assert system.role == "system"
+    assert system.content.endswith("Speak like a pirate.")
+    assert "shop.find" in system.content
+    assert user.content == "Where?"
+
+
+def test_native_asking_leaves_the_messages_alone():
+    said = [Message("user", "Where?")]
+    assert prompted(said, [FUNCTION], "simple_python", "native") == said
+
+
+def test_the_order_of_parameters_is_kept():
+    [system, _] = prompted([Message("user", "x")], [FUNCTION], "live_simple", "json")
+    places = [system.content.index(f'"{name}"') for name in SCHEMA["properties"]]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("asking", ["native", "prompt", "json"])
+@pytest.mark.parametrize("category", ["simple_python", "simple_java", "simple_javascript"])
+def test_every_way_of_asking_is_read_in_a_known_mode(asking, category):
+    mode = decoding(asking, category)
+    assert mode in MODES
+    if asking == "prompt":
+        assert mode.endswith(language(category))

@@ -1,0 +1,116 @@
+"""Entries as samples: order kept, nothing told to the target, weights that give official means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalcore.benchmarks import registry
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
+from evalcore.benchmarks.bfcl.card import CARD
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
+from evalcore.benchmarks.bfcl.dataset import entry_of
+from evalcore.benchmarks.bfcl.entry import load_folder
+from evalcore.benchmarks.bfcl.weights import per_entry
+from evalcore.errors import UsageError
+from evalcore.records import Sample, Verdict, from_json, to_json
+from tests.support.bfcl_results import data_folder
+
+BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
+SOURCE = DatasetSource(path=str(BUNDLED))
+
+
+def bfcl(**options: object):
+    return registry.create("bfcl", options)
+
+
+def test_a_journaled_sample_gives_back_the_entry_with_its_order():
+    samples = {s.id: s for s in bfcl().load_dataset(SOURCE)}
+    for entry in load_folder(BUNDLED):
+        kept = entry_of(from_json(Sample, to_json(samples[entry.id])))
+        assert json.dumps(kept.ground_truth) == json.dumps(entry.ground_truth)
+        if entry.category in MULTI_TURN:
+            config = entry.extra["initial_config"]
+            assert json.dumps(kept.extra["initial_config"]) == json.dumps(config)
+            assert kept.functions
+        else:
+            assert json.dumps(kept.functions) == json.dumps(entry.functions)
+
+
+def test_no_request_holds_a_reference_or_a_scenario():
+    benchmark = bfcl()
+    for sample in benchmark.load_dataset(SOURCE):
+        asked = to_json([benchmark.build_prompt(sample), benchmark.request_input(sample)]).decode()
+        for secret in ("ground_truth", "counterexamples", "scenario", "missed_function"):
+            assert f'"{secret}"' not in asked
+
+
+def test_held_back_functions_are_not_described_at_first():
+    benchmark = bfcl()
+    for sample in benchmark.load_dataset(SOURCE):
+        if sample.metric != "multi_turn_miss_func":
+            continue
+        [missing] = next(iter(sample.reference["missed_function"].values()))[:1]
+        assert f'"{missing}"' not in benchmark.build_prompt(sample)[0].content, sample.id
+
+
+def test_categories_take_todays_and_earlier_names():
+    picked = bfcl(categories="java,parallel").load_dataset(SOURCE)
+    assert {s.metric for s in picked} == {"simple_java", "parallel"}
+    with pytest.raises(UsageError, match="no metric 'cooking'"):
+        bfcl(categories=["cooking"]).load_dataset(SOURCE)
+
+
+def test_flagged_entries_are_marked_and_can_be_left_out(tmp_path):
+    folder = data_folder(tmp_path, {"simple_java": 40})
+    kept = bfcl().load_dataset(DatasetSource(path=str(folder)))
+    left = bfcl(exclude_flagged=True).load_dataset(DatasetSource(path=str(folder)))
+    flagged = {s.id for s in kept if "flagged" in s.meta}
+    assert "simple_java_35" in flagged
+    assert {s.id for s in kept} - {s.id for s in left} == flagged
+
+
+def samples_of(counts: dict[str, int]) -> list[Sample]:
+    return [Sample(name, f"{name}_{i}", {}) for name, n in counts.items() for i in range(n)]
+
+
+def test_the_weighted_score_is_the_official_mean():
+    """Categories of very different sizes, each with its own share of right answers."""
+    counts = {name: 3 + 7 * i for i, name in enumerate((*SINGLE_TURN, *MULTI_TURN))}
+    right = {name: (i * 5) % (n + 1) for i, (name, n) in enumerate(counts.items())}
+    samples = samples_of(counts)
+    verdicts = [
+        Verdict(s.metric, s.id, "passed" if ok else "failed", score=float(ok))
+        for s in samples
+        for ok in [int(s.id.rsplit("_", 1)[1]) < right[s.metric]]
+    ]
+    benchmark = bfcl()
+    weights = benchmark.weights_of(samples, CARD.weights)
+    score = benchmark.aggregate(samples, verdicts, weights)
+    groups = group_scores({name: Tally(right[name], counts[name]) for name in counts})
+    parts = {"non_live": 10, "live": 10, "hallucination": 10, "multi_turn": 30}
+    official = sum(points * groups[name].score for name, points in parts.items()) / 60
+    assert score.score == pytest.approx(official)
+    assert score.groups["live"] == pytest.approx(groups["live"].score)
+    assert score.groups["overall"] is None  # the agentic categories were not measured
+
+
+def test_what_is_missing_is_left_out_and_not_nought():
+    weights = per_entry(samples_of({"simple_python": 4, "irrelevance": 2}), CARD.weights)
+    assert set(weights) == {"simple_python", "irrelevance"}
+    assert weights["irrelevance"] * 2 == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("strict", "view"), [("", "official"), ("true", "strict"), ("false", "fuzzy")]
+)
+def test_slm_evals_option_chooses_what_ranks(strict: str, view: str):
+    assert bfcl(strict=strict).ranked == view
+
+
+def test_a_boolean_of_a_configuration_file_is_understood():
+    assert bfcl(strict=False).ranked == "fuzzy"
+    assert bfcl(strict=True).ranked == "strict"
