@@ -2,8 +2,8 @@
 
 They answer from the structured input of a request, never from a reference: statements are run on an
 embedded engine (transpiled to it where their dialect is another), classes, syntax, conversions and
-rewrites come from sqlglot. They can be wrong: a dialect's own rules may be lost in transpiling, and
-sqlglot accepts more than the engines do.
+rewrites come from sqlglot, calls of functions from common words. They can be wrong: a dialect's own
+rules may be lost in transpiling, and sqlglot accepts more than the engines do.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalcore.errors import UsageError
-from evalcore.records import Completion, GenerationRequest, Record, TargetSpec
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import Completion, Failure, GenerationRequest, Record, TargetSpec
 from evalcore.sqlkit import plans, rewrite, syntax
 from evalcore.sqlkit.dialects import server
 from evalcore.sqlkit.engines import registry
 from evalcore.sqlkit.engines.base import Engine, Execution
+from evalcore.targets import baseline_calls
 from evalcore.targets import baseline_tuning as tuning
 from evalcore.targets.base import TargetInfo
+
+_UNDERSTANDING = "sql_understanding"
+_SQL = (_UNDERSTANDING, "dialect_conversion", "sql_optimization")
 
 
 class _Variant(Record, frozen=True):
@@ -30,6 +34,7 @@ class _Variant(Record, frozen=True):
     title: str
     engine: str = ""
     constant: bool = False
+    answers: tuple[str, ...] = _SQL
 
 
 VARIANTS: dict[str, _Variant] = {
@@ -37,10 +42,10 @@ VARIANTS: dict[str, _Variant] = {
     "sqlite": _Variant(title="SQLite for every dialect", engine="sqlite"),
     "duckdb": _Variant(title="DuckDB for every dialect", engine="duckdb"),
     "constant": _Variant(title="One constant answer per question", constant=True),
+    "keywords": _Variant(title="The function with most words in common", answers=("bfcl",)),
 }
 Answer = dict[str, Any] | str | None
 _EMBEDDED = ("sqlite", "duckdb")
-_UNDERSTANDING = "sql_understanding"
 _CONSTANT_SQL = "SELECT 1"
 _CONSTANT: dict[str, dict[str, Any]] = {
     "execution_accuracy": {"columns": ["count"], "rows": [[0]]},
@@ -72,7 +77,17 @@ class Baseline:
         """Engines start when they are first needed."""
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        """The answer as SQL or JSON text; empty where this baseline has none."""
+        """The answer as SQL, JSON or a call; empty where this baseline has none.
+
+        Raises TargetFailure for a benchmark that it knows nothing of.
+        """
+        benchmark = request.input.get("benchmark", "")
+        if benchmark not in self._variant.answers:
+            known = ", ".join(self._variant.answers)
+            message = f"{self.key} answers {known}, not {benchmark}"
+            raise TargetFailure(Failure(kind="permanent", message=message))
+        if benchmark == "bfcl":
+            return Completion(text=baseline_calls.called(request.input, request.messages))
         answer = await asyncio.to_thread(self._answer, request.input)
         if isinstance(answer, str):
             return Completion(text=answer)
