@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore import __version__, cli_exchange
+from evalcore import __version__, cli_datasets, cli_exchange
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.secrets import scrub
 
@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         _common(sub, verb)
     _add_score(verbs)
     cli_exchange.add(verbs, _common)
-    _add_datasets(verbs)
+    cli_datasets.add(verbs, _common)
     _add_index(verbs)
     return parser
 
@@ -119,13 +119,6 @@ def _add_score(verbs: Any) -> None:
     sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
     sub.add_argument("--evidence", action="store_true", help="write the evidence sections too")
     _common(sub, _score)
-
-
-def _add_datasets(verbs: Any) -> None:
-    sub = verbs.add_parser("datasets", help="check the answers of datasets on real engines")
-    sub.add_argument("action", choices=("check",))
-    sub.add_argument("names", nargs="*", metavar="NAME|PATH")
-    _common(sub, _datasets_check)
 
 
 def _add_index(verbs: Any) -> None:
@@ -295,14 +288,6 @@ def _score(given: argparse.Namespace) -> int:
     )
     print(json.dumps(counts) if given.json else f"{given.out}: {counts}")
     return DONE
-
-
-def _datasets_check(given: argparse.Namespace) -> int:
-    from evalcore.runner import dataset_check
-
-    report = dataset_check.check(given.names, _settings(given))
-    print(json.dumps(report.as_data()) if given.json else report.as_text())
-    return DONE if report.ok else BAD
 
 
 def _index_rebuild(given: argparse.Namespace) -> int:

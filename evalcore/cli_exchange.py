@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
-SCALE = "scale"
+SCALE, BFCL = "scale", "bfcl"
 _DONE = 0
 
 
@@ -26,21 +26,41 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
     """Add the verbs; `common` adds the flags that every verb has and sets its function."""
     sub = verbs.add_parser("export", help="write a report of a run")
     sub.add_argument("run", metavar="RUN")
-    sub.add_argument("--format", choices=(*REPORTS, SCALE), required=True)
-    sub.add_argument("--out", type=Path, metavar="PATH", help="a folder for the format scale")
+    sub.add_argument("--format", choices=(*REPORTS, SCALE, BFCL), required=True)
+    sub.add_argument("--out", type=Path, metavar="PATH", help="a folder for scale and bfcl")
     common(sub, _export)
-    about = "take in the boards that SCALE published, as runs that are shown and never repeated"
-    sub = verbs.add_parser("import", help=about, description=about)
-    sub.add_argument("origin", choices=(SCALE,))
-    sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
-    sub.add_argument("--month", default="", metavar="YYYY-MM", help="one month (default: all)")
-    common(sub, _import)
+    _add_import(verbs, common)
     about = "decide published answers again by execution, and compare with the published verdicts"
     sub = verbs.add_parser("verify", help=about, description=about)
     sub.add_argument("origin", choices=("scale",))
     sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
     sub.add_argument("--out", type=Path, metavar="FILE.jsonl", help="a line per disagreement")
     common(sub, _verify)
+
+
+def _add_import(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    about = "take in what others published, as runs that are shown and never repeated"
+    origins = verbs.add_parser("import", help=about, description=about).add_subparsers(
+        required=True, metavar="ORIGIN"
+    )
+    about = "take in the boards that SCALE published, with their verdicts"
+    sub = origins.add_parser(SCALE, help=about, description=about)
+    sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
+    sub.add_argument("--month", default="", metavar="YYYY-MM", help="one month (default: all)")
+    common(sub, _import_scale)
+    about = "take in official BFCL result files and score their answers here"
+    sub = origins.add_parser(BFCL, help=about, description=about)
+    sub.add_argument("path", type=Path, metavar="PATH", help="the folder result/, around or in it")
+    sub.add_argument(
+        "--dataset", default="", metavar="D", help="the official data (default: what was fetched)"
+    )
+    sub.add_argument(
+        "--mode", choices=("fc", "prompt"), help="how the answers were asked for (default: by form)"
+    )
+    sub.add_argument(
+        "--month", default="", metavar="YYYY-MM", help="when (default: by folder or file)"
+    )
+    common(sub, _import_bfcl)
 
 
 def _settings(given: argparse.Namespace) -> Settings:
@@ -56,6 +76,8 @@ def _export(given: argparse.Namespace) -> int:
     folder = run_folder.find(given.run, _settings(given).run_roots)
     if given.format == SCALE:
         return _export_scale(given, folder)
+    if given.format == BFCL:
+        return _export_bfcl(given, folder)
     text = reports.render(folder, given.format)
     if given.out is None:
         sys.stdout.write(text)
@@ -67,35 +89,66 @@ def _export(given: argparse.Namespace) -> int:
     return _DONE
 
 
+def _folder(given: argparse.Namespace) -> Path:
+    if given.out is None:
+        raise UsageError(f"--out is missing: the folder that the files of {given.format} go to")
+    return Path(given.out)
+
+
 def _export_scale(given: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.scale import exporter
 
-    if given.out is None:
-        raise UsageError("--out is missing: the folder that the reports go to")
-    done = exporter.export(folder, given.out)
+    out = _folder(given)
+    done = exporter.export(folder, out)
     if given.json:
         print(json.dumps({"month": done.month, "model": done.model, "files": done.files}))
     else:
-        print(f"{given.out}: {len(done.files)} files for {done.model} in {done.month}")
+        print(f"{out}: {len(done.files)} files for {done.model} in {done.month}")
     if done.unmeasured:
-        print(f"{done.unmeasured} cases without a verdict went out as Fail", file=sys.stderr)
+        _say(f"{done.unmeasured} cases without a verdict went out as Fail")
     return _DONE
 
 
-def _import(given: argparse.Namespace) -> int:
+def _export_bfcl(given: argparse.Namespace, folder: RunFolder) -> int:
     import msgspec
 
+    from evalcore.exchange.bfcl import exporter
+
+    out = _folder(given)
+    done = exporter.export(folder, out)
+    if given.json:
+        print(msgspec.json.encode(done).decode())
+    else:
+        print(f"{out}: {len(done.files)} files, {done.answers} answers of {done.model}")
+    if done.failed:
+        _say(f"{done.failed} failed requests went out as upstream writes them")
+    if done.left_out:
+        _say(f"{done.left_out} samples without an answer were left out")
+    return _DONE
+
+
+def _import_scale(given: argparse.Namespace) -> int:
     from evalcore.exchange.scale import importer
 
-    def say(line: str) -> None:
-        print(line, file=sys.stderr)
+    return _tell(given, importer.import_tree(given.path, _settings(given), given.month, _say))
 
-    done = importer.import_tree(given.path, _settings(given), given.month, say)
-    if given.json:
-        print(msgspec.json.encode(vars(done)).decode())
-    else:
-        print(_imported_text(done))
+
+def _import_bfcl(given: argparse.Namespace) -> int:
+    from evalcore.exchange.bfcl import importer
+
+    source = importer.Source(str(given.path), given.dataset, given.month, given.mode)
+    return _tell(given, importer.import_results(source, _settings(given), _say))
+
+
+def _tell(given: argparse.Namespace, done: Imported) -> int:
+    import msgspec
+
+    print(msgspec.json.encode(vars(done)).decode() if given.json else _imported_text(done))
     return _DONE
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _imported_text(done: Imported) -> str:

@@ -1,18 +1,23 @@
-"""How fast BFCL answers are decoded, checked and rescored, beside the official checker.
+"""How fast BFCL answers are decoded, checked, rescored and scored, beside the official checker.
 
     python perf/bfcl.py [FOLDER] [--official PLACE]
 
 FOLDER holds the official files (default: `bfcl` in the folder that EVALBOARD_SHARED_DATA names, or
-in ../shared/data beside the project), PLACE the package `bfcl_eval` where it is not installed.
-Prints times in seconds, rates per second on one core, and the ratio of the two checkers' rates.
+in ../shared/data beside the project), PLACE the package `bfcl_eval` where it is not installed
+(default: EVALBOARD_BFCL_EVAL). Prints times in seconds with their limits and the share of the limit
+that they take, rates per second on one core, and the ratio of the two checkers' rates. `score` is
+the whole of `evalcore score`: data and answers read, all views of all answers, verdicts written.
+Exit status 1 says that a limit is exceeded.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Callable
@@ -28,12 +33,16 @@ from evalcore.benchmarks.bfcl.decode import Call, decode  # noqa: E402
 from evalcore.benchmarks.bfcl.entry import Entry, load_folder  # noqa: E402
 from evalcore.benchmarks.bfcl.reference import reference_answer  # noqa: E402
 from evalcore.benchmarks.bfcl.score import official  # noqa: E402
+from evalcore.runner.predictions import Request, score_file  # noqa: E402
+from evalcore.settings import Settings  # noqa: E402
 
 Case = tuple[Entry, str, Any, list[Call]]
 IMPORT = (
-    "import time; start = time.perf_counter(); import evalcore.benchmarks.bfcl.score;"
+    "import time; start = time.perf_counter(); import evalcore.benchmarks.bfcl.benchmark;"
     " print(time.perf_counter() - start)"
 )
+#: Seconds for importing, for loading and for scoring all single-turn entries.
+IMPORT_LIMIT, LOAD_LIMIT, SCORE_LIMIT = 0.3, 0.3, 2.0
 
 
 def cases(entries: list[Entry]) -> list[Case]:
@@ -88,36 +97,72 @@ def check_theirs(checker: Any, checked: list[Case]) -> None:
         rule(entry.functions, calls, entry.ground_truth, tongue, entry.category, "any")
 
 
-def main() -> None:
+def importing() -> float:
+    """Seconds to import the benchmark in a fresh interpreter."""
+    words = [sys.executable, "-c", IMPORT]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def scoring(folder: Path, every: list[Case], categories: list[str]) -> float:
+    """Seconds of `evalcore score` on right answers, which pass but for the flagged entries."""
+    lines = [json.dumps({"id": e.id, "prediction": a, "mode": mode}) for e, mode, a, _ in every]
+    with tempfile.TemporaryDirectory() as place:
+        answers, out = Path(place, "answers.jsonl"), Path(place, "verdicts.jsonl")
+        answers.write_text("\n".join(lines), encoding="utf-8")
+        options = {"categories": categories}
+        request = Request("bfcl", str(answers), dataset=str(folder.resolve()), options=options)
+        seconds = best(lambda: score_file(request, out, Settings()), 3)
+        written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    wrong = [line["details"] for line in written if not line["passed"]]
+    flagged = sum("flagged" in details for details in wrong)
+    print(f"score: {len(written)} verdicts, {len(wrong)} not passed ({flagged} flagged entries)")
+    return seconds
+
+
+def told(name: str, seconds: float, limit: float) -> bool:
+    """Print a time beside its limit; whether it keeps it."""
+    print(f"{name:<24}{seconds:8.3f} s  of {limit:.1f} s  {seconds / limit:6.2f}")
+    return seconds <= limit
+
+
+def rates(every: list[Case], place: str | None) -> None:
+    """Print how much is decoded and checked per second, here and by upstream."""
+    checked = [case for case in every if case[0].category not in DECODE_ONLY]
+    decoding = best(lambda: [decode(answer, mode) for _, mode, answer, _ in checked])
+    ours = len(checked) / best(lambda: check_ours(checked))
+    print(f"{'decode':<24}{len(checked) / decoding:8.0f} answers/s")
+    print(f"{'check':<24}{ours:8.0f} checks/s")
+    theirs = official_checker(place)
+    if theirs is None:
+        print(f"{'official checker':<24}not installed")
+        return
+    rate = len(checked) / best(lambda: check_theirs(theirs, checked))
+    print(f"{'official check':<24}{rate:8.0f} checks/s")
+    print(f"{'ours / official':<24}{ours / rate:8.2f}")
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     shared = Path(os.environ.get("EVALBOARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
     parser.add_argument("folder", nargs="?", type=Path, default=shared / "bfcl")
-    parser.add_argument("--official", metavar="PLACE")
+    parser.add_argument(
+        "--official", metavar="PLACE", default=os.environ.get("EVALBOARD_BFCL_EVAL")
+    )
     options = parser.parse_args()
 
-    importing = subprocess.run(
-        [sys.executable, "-c", IMPORT], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    kept = [told("import", importing(), IMPORT_LIMIT)]
     loading = best(lambda: load_folder(options.folder, SINGLE_TURN), 3)
-    entries = load_folder(options.folder, SINGLE_TURN)
-    every = cases(entries)
-    checked = [case for case in every if case[0].category not in DECODE_ONLY]
+    kept.append(told("load", loading, LOAD_LIMIT))
+    every = cases(load_folder(options.folder, SINGLE_TURN))
     rescoring = best(lambda: [official(entry, answer, mode) for entry, mode, answer, _ in every])
-    decoding = best(lambda: [decode(answer, mode) for _, mode, answer, _ in checked])
-    ours = len(checked) / best(lambda: check_ours(checked))
-    print(f"import                 {float(importing.stdout):8.3f} s")
-    print(f"load {len(entries)} entries      {loading:8.3f} s")
-    print(f"rescore {len(every)} answers   {rescoring:8.3f} s")
-    print(f"decode                 {len(checked) / decoding:8.0f} answers/s")
-    print(f"check                  {ours:8.0f} checks/s")
-    theirs = official_checker(options.official)
-    if theirs is None:
-        print("official checker       not installed")
-        return
-    rate = len(checked) / best(lambda: check_theirs(theirs, checked))
-    print(f"official check         {rate:8.0f} checks/s")
-    print(f"ours / official        {ours / rate:8.2f}")
+    kept.append(told(f"rescore {len(every)} answers", rescoring, SCORE_LIMIT))
+    chosen = scoring(options.folder, every, list(SINGLE_TURN))
+    kept.append(told("score, single-turn data", chosen, SCORE_LIMIT))
+    kept.append(told("score, all data", scoring(options.folder, every, []), SCORE_LIMIT))
+    rates(every, options.official)
+    return 0 if all(kept) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -38,7 +38,8 @@ def draw(row: Row, settings: Settings, tr: Translate) -> None:
     if told is None:
         return
     st.subheader(tr("target.published"), anchor=False)
-    st.caption(tr("target.published_about", publisher=escape(told.publisher), month=told.month))
+    about = "target.published_about" + (".bfcl" if told.publisher == "BFCL" else "")
+    st.caption(tr(about, publisher=escape(told.publisher), month=told.month))
     _scores(published.scores(told), tr)
     if any(score.level for score in told.scores.values()):
         _flags(published.flags(told), tr)

@@ -1,4 +1,4 @@
-"""Small official folders of BFCL: data, results and scores; and a benchmark to score them with."""
+"""Small official folders of BFCL: data, results and scores."""
 
 from __future__ import annotations
 
@@ -6,15 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import pytest
-
-from evalcore import catalog
-from evalcore.benchmarks.base import Benchmark, DatasetSource
-from evalcore.benchmarks.bfcl.entry import Entry, load_folder
-from evalcore.benchmarks.bfcl.score import views
-from evalcore.catalog import BenchmarkCard, MetricCard
-from evalcore.records import Completion, Episode, Message, Sample, Verdict
 from tests.support.bfcl import function
 
 OFFERED = [function("city.weather", {"city": "string"}, ("city",))]
@@ -61,47 +52,3 @@ def score_file(model: Path, category: str, right: int, total: int) -> Path:
     header = {"accuracy": right / total, "correct_count": right, "total_count": total}
     wrong = [{"id": f"{category}_{i}", "valid": False} for i in range(total - right)]
     return write_lines(model / "non_live" / f"BFCL_v4_{category}_score.json", header, *wrong)
-
-
-class Plain(Benchmark):
-    """Single-turn BFCL by the official view alone, for tests that need some scorer."""
-
-    card = BenchmarkCard(
-        key="bfcl",
-        suite="agentic",
-        implementation="tests.support.bfcl_results:Plain",
-        metrics=(MetricCard("simple_python", 1.0), MetricCard("irrelevance", 1.0)),
-    )
-
-    def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return [
-            Sample(one.category, one.id, {}, {"entry": msgspec.to_builtins(one)})
-            for one in load_folder(source.folder)
-        ]
-
-    def build_prompt(self, sample: Sample) -> list[Message]:
-        return []
-
-    async def evaluate_sample(
-        self, sample: Sample, episode: Episode, context: Any = None
-    ) -> Verdict:
-        native = episode.state.get("mode") == "fc" and episode.answer.startswith("[")
-        answer = json.loads(episode.answer) if native else episode.answer
-        found = views(msgspec.convert(sample.reference["entry"], Entry), answer)
-        return Verdict(
-            metric=sample.metric,
-            id=sample.id,
-            outcome="passed" if found["official"].valid else "failed",
-            score=found["official"].score,
-            views={name: one.score for name, one in found.items()},
-        )
-
-    def control(self, sample: Sample, kind: str, transcript: Any) -> Completion:
-        return Completion(text=RIGHT)
-
-
-@pytest.fixture
-def scorer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the key `bfcl` stand for the plain scorer."""
-    cards = catalog.benchmark_cards() | {"bfcl": Plain.card}
-    monkeypatch.setattr(catalog, "benchmark_cards", lambda: cards)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import subprocess
 import threading
-import zipfile
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -21,35 +19,8 @@ from evalcore.exchange.bfcl.fetch import fetch_bfcl
 from evalcore.exchange.bfcl.hub import DATASET
 from evalcore.exchange.bfcl.wheel import OFFICIAL, Release
 from evalcore.settings import Settings
+from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
 from tests.support.shared_data import shared_data
-
-NAME = f"bfcl_eval-{OFFICIAL.version}-py3-none-any.whl"
-INFO = f"bfcl_eval-{OFFICIAL.version}.dist-info"
-#: What the wheel holds beside its data; none of it may come out.
-OTHERS = {
-    "bfcl_eval/data/../../../evil.json": "{}",
-    "bfcl_eval/data/unused_datasets/BFCL_v4_sql.json": "{}",
-    "bfcl_eval/model.py": "raise SystemExit",
-    f"{INFO}/METADATA": f"Metadata-Version: 2.1\nName: bfcl_eval\nVersion: {OFFICIAL.version}\n",
-    f"{INFO}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    f"{INFO}/RECORD": "",
-}
-
-
-def entry_line(name: str) -> str:
-    category = name.rpartition("_v4_")[2].rpartition("_v3_")[2].removesuffix(".json")
-    return json.dumps({"id": f"{category}_0", "question": [], "ground_truth": [["f()"]]})
-
-
-def make_wheel(folder, without=(), more=None) -> Release:
-    folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(folder / NAME, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in set(files.names("v4")) - set(without):
-            archive.writestr(f"bfcl_eval/data/{name}", entry_line(name))
-        for name, content in (OTHERS | (more or {})).items():
-            archive.writestr(name, content)
-    digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
-    return Release(OFFICIAL.version, digest)
 
 
 def everything(folder) -> set[str]:
@@ -75,7 +46,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
         == hashlib.sha256((folder / "BFCL_v4_parallel.json").read_bytes()).hexdigest()
     )
     assert "Apache-2.0" in said[-1]
-    assert "--dataset" in fetch.as_text(told)
+    assert fetch.as_text(told).endswith(f"--benchmarks bfcl --dataset {folder}")
 
 
 def test_a_complete_folder_is_left_in_place(tmp_path):

@@ -1,19 +1,19 @@
-"""Official result files in and out, score files in, and imported runs scored here."""
+"""Official result and score files in, and imported runs scored here."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from evalcore.benchmarks.bfcl.aggregate import Tally
+from evalcore.benchmarks.bfcl.multi_turn import simulators
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.bfcl import exporter, results
-from evalcore.exchange.bfcl.exporter import prediction_of, write_results
 from evalcore.exchange.bfcl.fetch import NOTE, default_folder
 from evalcore.exchange.bfcl.importer import Source, import_results
 from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
-from evalcore.records import Episode, Failure, Message, Sample, ToolCall, Usage
 from evalcore.store import published as published_file
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import find
@@ -26,7 +26,6 @@ from tests.support.bfcl_results import (
     result_file,
     result_line,
     score_file,
-    scorer,  # noqa: F401  (a fixture)
     write_lines,
 )
 from tests.support.boards import settings_in
@@ -136,81 +135,6 @@ def test_claims_are_the_heads_of_score_files(tmp_path):
         read_claims(tmp_path)
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_what_is_written_reads_back_equal(tmp_path, native):
-    mode = "fc" if native else "prompt"
-    answers = [
-        Prediction("simple_python", "simple_python_10", mode, "naïve\nЖ \u2028", 5, 6, 0.5),
-        Prediction("simple_python", "simple_python_9", mode, NATIVE if native else "", 1, 2, 3.0),
-        Prediction("live_simple", "live_simple_2-1-0", mode, "", error="timed out"),
-        Prediction("multi_turn_base", "multi_turn_base_0", mode, [["a"], []], 7, 8, 1.0),
-    ]
-    files = write_results(tmp_path, "acme/model:1", answers)
-    model = tmp_path / "result" / "acme_model-1"
-    assert {str(path.relative_to(model)) for path in files} == {
-        "non_live/BFCL_v4_simple_python_result.json",
-        "live/BFCL_v4_live_simple_result.json",
-        "multi_turn/BFCL_v4_multi_turn_base_result.json",
-    }
-    lines = [json.loads(line) for line in files[0].read_text().splitlines()]
-    assert [line["id"] for line in lines] == ["simple_python_9", "simple_python_10"]
-    fields = ["id", "result", "input_token_count", "output_token_count", "latency"]
-    assert [list(line) for line in lines] == [fields, fields]
-    back = {one.id: (one.answer, one.error, one.latency) for one in read_results(model)}
-    assert back == {one.id: (one.answer, one.error, one.latency) for one in answers}
-    assert {one.mode for one in read_results(model)} == {mode}
-    with pytest.raises(UsageError, match="holds results already"):
-        write_results(tmp_path, "acme/model:1", answers)
-
-
-@pytest.mark.parametrize(
-    ("model", "folder"),
-    [("a/b-c.1 (FC)", "a_b-c.1 (FC)"), ("../../x", "_.._x"), ("", "unnamed"), ("..", "unnamed")],
-)
-def test_a_model_is_no_path(model, folder):
-    assert exporter.model_folder(model) == folder
-
-
-ASKED = (Message("system", "s"), Message("user", "u"))
-
-
-def asked(category: str, **more) -> Prediction | None:
-    key = f"{category}/{category}_0"
-    return prediction_of(Sample(category, f"{category}_0", {}), Episode(key=key, epoch=0, **more))
-
-
-def test_episodes_of_ours_go_out_in_the_official_form():
-    usage = Usage(input_tokens=3, output_tokens=4)
-    text = asked("parallel", answer=RIGHT, usage=usage, latency=2.0)
-    assert text == Prediction("parallel", "parallel_0", "prompt", RIGHT, 3, 4, 2.0)
-    call = ToolCall("1", "f", '{"a": 1}')
-    reply = Message("assistant", tool_calls=(call, call))
-    native = asked("parallel", messages=(*ASKED, reply))
-    assert native is not None
-    assert (native.mode, native.answer) == ("fc", [{"f": '{"a": 1}'}] * 2)
-    stored = json.dumps([{"id": "1", "name": "f", "arguments": "{}"}, {"g": "{}"}, 5])
-    kept = asked("parallel", answer=stored, state={"mode": "fc"})
-    assert kept is not None
-    assert kept.answer == [{"f": "{}"}, {"g": "{}"}, 5]
-    said = asked("parallel", answer="No.", state={"mode": "fc"})
-    assert said is not None
-    assert (said.mode, said.answer) == ("fc", "No.")
-    failed = asked("parallel", failure=Failure("timeout", ""))
-    assert failed is not None
-    assert failed.error == "timeout"
-
-
-def test_conversations_of_ours_go_out_turn_by_turn():
-    call = ToolCall("1", "f", "{}")
-    step, answer = Message("assistant", tool_calls=(call,)), Message("tool", "{}", tool_call_id="1")
-    messages = (*ASKED, step, answer, Message("assistant", "Done."), ASKED[1], Message("assistant"))
-    native = asked("multi_turn_base", messages=messages)
-    assert native is not None
-    assert native.answer == [[[{"f": "{}"}], "Done."], [""]]
-    assert asked("multi_turn_base", answer="Done.", messages=ASKED) is None
-    assert asked("something_else", answer="x") is None
-
-
 @pytest.fixture
 def settings(tmp_path):
     return settings_in(tmp_path / "store")
@@ -234,7 +158,6 @@ def taken(place, tmp_path, settings, **more):
     return import_results(source, settings, silent)
 
 
-@pytest.mark.usefixtures("scorer")
 def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
     (run_id,) = done.created
@@ -258,7 +181,6 @@ def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
     assert {header.run_id for header in open_index(settings).headers()} == {run_id}
 
 
-@pytest.mark.usefixtures("scorer")
 def test_claims_stand_beside_what_is_counted_here(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
     assert {one.capability: (round(one.claimed, 1), one.reading) for one in done.scores} == {
@@ -278,7 +200,6 @@ def test_claims_stand_beside_what_is_counted_here(official, tmp_path, settings):
     assert score.flags[1].detail == "2 of 2 published, 1 of 2 here"
 
 
-@pytest.mark.usefixtures("scorer")
 def test_a_second_import_changes_nothing_and_a_changed_answer_replaces(
     official, tmp_path, settings
 ):
@@ -291,7 +212,6 @@ def test_a_second_import_changes_nothing_and_a_changed_answer_replaces(
     assert {one.reading for one in third.scores} == {"exact"}
 
 
-@pytest.mark.usefixtures("scorer")
 def test_v3_answers_meet_the_entries_of_the_same_number(tmp_path, settings):
     model = tmp_path / "result" / "old"
     result_file(model, "simple", RIGHT, WRONG, RIGHT, RIGHT, version="v3")
@@ -306,7 +226,47 @@ def test_v3_answers_meet_the_entries_of_the_same_number(tmp_path, settings):
     assert told.scores == {}
 
 
-@pytest.mark.usefixtures("scorer")
+def test_native_answers_in_text_are_no_calls(tmp_path, settings):
+    model = tmp_path / "result" / "m"
+    leaked = json.dumps([{"name": "city_weather", "arguments": '{"city": "Oslo"}'}])
+    result_file(model, "simple_python", NATIVE, leaked, RIGHT)
+    (run_id,) = taken(tmp_path, tmp_path, settings).created
+    folder = find(run_id, settings.run_roots)
+    summary = folder.summary()
+    assert summary is not None
+    assert summary.benchmarks["bfcl"].outcomes == {"failed": 2, "passed": 1}
+    told = exporter.export(folder, tmp_path / "out")
+    sent, back = read_results(model), read_results(Path(told.files[0]).parents[1])
+    assert [one.answer for one in back] == [one.answer for one in sent] == [NATIVE, leaked, RIGHT]
+
+
+def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, settings, monkeypatch):
+    monkeypatch.setattr(simulators, "installation", lambda: None)
+    data = data_folder(tmp_path / "data", {"simple_python": 1})
+    name = "BFCL_v4_multi_turn_base.json"
+    asked = {"id": "multi_turn_base_0", "question": [[{"role": "user", "content": "Add."}]]}
+    write_lines(data / name, asked | {"involved_classes": ["MathAPI"], "initial_config": {}})
+    write_lines(data / "possible_answer" / name, {"id": asked["id"], "ground_truth": [["add()"]]})
+    model = tmp_path / "all" / "result" / "m"
+    result_file(model, "simple_python", RIGHT)
+    result_file(model, "multi_turn_base", [["[add()]", "Done."]])
+    score_file(tmp_path / "all" / "score" / "m", "simple_python", 1, 1)
+    score_file(tmp_path / "all" / "score" / "m", "multi_turn_base", 1, 1)
+    source = Source(str(tmp_path / "all"), str(data))
+    done = import_results(source, settings, silent)
+    assert [one.capability for one in done.scores] == ["simple_python"]
+    (line,) = done.skipped
+    assert line.startswith("m: answers that could not be scored, 1 of multi_turn_base: ")
+    assert "pip install --no-deps bfcl-eval" in line
+    assert done.flags == {"dropped_cases": 1}
+    folder = find(done.created[0], settings.run_roots)
+    summary = folder.summary()
+    assert summary is not None
+    assert summary.benchmarks["bfcl"].outcomes == {"environment_error": 1, "passed": 1}
+    weights = folder.spec().benchmarks[0].weights
+    assert weights == pytest.approx({"simple_python": 10 / 12, "multi_turn_base": 7.5})
+
+
 def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -323,7 +283,6 @@ def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
     assert list(settings.runs_dir.glob("*")) == []
 
 
-@pytest.mark.usefixtures("scorer")
 def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
     with pytest.raises(UsageError, match="datasets fetch bfcl"):
         import_results(Source(path=str(official)), settings, silent)
@@ -332,7 +291,6 @@ def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
     assert len(import_results(Source(path=str(official)), settings, silent).created) == 1
 
 
-@pytest.mark.usefixtures("scorer")
 def test_an_imported_run_goes_out_as_it_came_in(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
     told = exporter.export(find(done.created[0], settings.run_roots), tmp_path / "out")

@@ -1,15 +1,21 @@
-"""Our answers to BFCL as official result files, which upstream's own evaluation can then score."""
+"""Our answers to BFCL as official result files, which upstream's own evaluation can then score.
+
+Text goes out raw and native calls as calls, both as upstream keeps them. Upstream never asks for
+JSON objects; where we did, those that can be read go out as native calls, named as servers want it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from evalcore.benchmarks.bfcl.asking import decoding, wire_name
 from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SINGLE_TURN
-from evalcore.benchmarks.bfcl.decode import DecodeError
+from evalcore.benchmarks.bfcl.decode import DecodeError, decode
 from evalcore.benchmarks.bfcl.decode.native import name_and_arguments
 from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX
 from evalcore.errors import UsageError
@@ -19,6 +25,7 @@ from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
 
 BENCHMARK = "bfcl"
+_JSON = decoding("json", "")
 _GROUPS = {"non_live": NON_LIVE, "live": LIVE, "multi_turn": MULTI_TURN}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.()\- ]+")
 _NUMBER = re.compile(r"\d+")
@@ -26,7 +33,7 @@ _NUMBER = re.compile(r"\d+")
 
 class Exported(Record, frozen=True):
     """What was written: files, answers and, among those, failed requests; `left_out` counts samples
-    that nobody asked and multi-turn conversations that are not kept step by step."""
+    that nobody asked and multi-turn conversations whose transcript does not show the turns."""
 
     model: str
     files: tuple[str, ...]
@@ -69,8 +76,10 @@ def predictions_of(folder: RunFolder) -> Iterator[Prediction]:
 
 def prediction_of(sample: Sample, episode: Episode) -> Prediction | None:
     """The answer of an episode in the official form; None for a category that upstream's files do
-    not know, and for a conversation of which only the decoded calls are kept."""
-    native = episode.state.get("mode") == "fc" or any(m.tool_calls for m in episode.messages)
+    not know, and for a conversation whose transcript does not show the turns."""
+    native = episode.state.get("mode") in ("fc", _JSON) or any(
+        message.tool_calls for message in episode.messages
+    )
     category, error = sample.metric, ""
     answer: str | list[Any] | None = ""
     if category not in SINGLE_TURN and category not in MULTI_TURN:
@@ -78,7 +87,7 @@ def prediction_of(sample: Sample, episode: Episode) -> Prediction | None:
     if episode.failure is not None:
         error = episode.failure.message or episode.failure.kind
     elif category in MULTI_TURN:
-        answer = _turns(episode, native)
+        answer = _turns(episode)
     else:
         answer = _calls(episode) if native else episode.answer
     if answer is None:
@@ -126,36 +135,47 @@ def model_folder(model: str) -> str:
 
 def _calls(episode: Episode) -> str | list[Any]:
     """The native calls of the reply, or its text where it made none."""
-    replies = [message for message in episode.messages if message.role == "assistant"]
-    if replies and replies[-1].tool_calls:
-        return _step(replies[-1])
-    listed = _listed(episode.answer)
+    replies = _replies(episode)
+    if replies:
+        return _step(replies[-1], episode)
+    listed = _listed(episode.answer)  # as an import keeps them
     return episode.answer if listed is None else [_call(item) for item in listed]
 
 
-def _turns(episode: Episode, native: bool) -> list[Any] | None:
-    """The steps of every turn: as an import keeps them, else from a transcript with tool messages,
-    in which only a person's message begins a turn."""
-    listed = _listed(episode.answer)
-    if listed is not None and all(isinstance(turn, list) for turn in listed):
-        return listed
-    if not native:
+def _turns(episode: Episode) -> list[Any] | None:
+    """The raw answers by turn and step, as an import keeps them or as the transcript shows.
+
+    A turn of ours has an answer for each step with calls, then one without, unless its end was that
+    of the whole conversation.
+    """
+    turns = episode.state.get("turns")
+    if not isinstance(turns, list | tuple):
+        listed = _listed(episode.answer)
+        return listed if all(isinstance(turn, list) for turn in listed or ()) else None
+    sizes = [len(steps) + 1 for steps in turns]
+    if sizes and episode.termination:
+        sizes[-1] -= 1
+    replies = _replies(episode)
+    if sum(sizes) != len(replies):
         return None
-    turns: list[list[Any]] = []
-    before = "assistant"
-    for message in episode.messages:
-        if message.role == "user" and before != "user":
-            turns.append([])
-        elif message.role == "assistant" and turns:
-            turns[-1].append(_step(message))
-        before = message.role
-    return turns
+    left = (_step(message, episode) for message in replies)
+    return [list(islice(left, size)) for size in sizes]
 
 
-def _step(message: Message) -> str | list[Any]:
-    if not message.tool_calls:
-        return message.content
-    return [{call.name: call.arguments} for call in message.tool_calls]
+def _replies(episode: Episode) -> list[Message]:
+    return [message for message in episode.messages if message.role == "assistant"]
+
+
+def _step(reply: Message, episode: Episode) -> str | list[Any]:
+    if reply.tool_calls:
+        return [{call.name: call.arguments} for call in reply.tool_calls]
+    if episode.state.get("mode") != _JSON:
+        return reply.content
+    try:
+        calls = decode(reply.content, _JSON)
+    except DecodeError:
+        return reply.content
+    return [{wire_name(name): json.dumps(given) for name, given in call.items()} for call in calls]
 
 
 def _listed(text: str) -> list[Any] | None:

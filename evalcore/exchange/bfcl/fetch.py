@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -133,6 +134,7 @@ def as_text(told: Fetched) -> str:
         [
             f"{told.folder}: {state}",
             f"BFCL {told.version} from {told.origin}, licence {told.licence}",
-            f"run it with --dataset {told.folder}",
+            "now: evalcore run --target TARGET --benchmarks bfcl --dataset "
+            + shlex.quote(told.folder),
         ]
     )

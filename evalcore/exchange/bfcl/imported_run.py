@@ -86,7 +86,7 @@ def _spec(benchmark: Benchmark, results: Results, scored: Rescored) -> Benchmark
             dataset=f"bfcl-{results.version}-results",
             dataset_hash=dataset_hash(scored.samples),
             options=benchmark.options,
-            weights=benchmark.card.weights,
+            weights=benchmark.weights_of(scored.samples, benchmark.card.weights),
             prompt_version="upstream",
             scorer_version=benchmark.card.scorer_version,
             column="",
@@ -195,9 +195,9 @@ def _flags(results: Results, scored: Rescored) -> Iterator[Flag]:
     """What a reader should know, category by category; the kinds are those of all imports."""
     for name, claim in results.claims.items():
         count = scored.counts.get(name)
-        if count is None:
+        if count is None and name not in scored.unscored:
             yield Flag("no_cases", name, f"{claim.right:g} of {claim.total} published")
-        elif count.reading(claim) != "exact":
+        elif count is not None and count.reading(claim) != "exact":
             detail = f"{claim.right:g} of {claim.total} published, {count.right} of {count.total}"
             yield Flag("indicator_score", name, f"{detail} here")
     for name, count in scored.counts.items():
@@ -207,6 +207,8 @@ def _flags(results: Results, scored: Rescored) -> Iterator[Flag]:
         yield Flag("outdated_case", name, f"{number} matched by number, from ids of v3")
     for name, number in scored.unknown.items():
         yield Flag("dropped_cases", name, f"{number} that the data set does not hold")
+    for name, number in scored.unscored.items():
+        yield Flag("dropped_cases", name, f"{number} that could not be run here")
 
 
 def _lines(records: Sequence[Record]) -> bytes:

@@ -6,9 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.bfcl.aggregate import Tally
-from evalcore.benchmarks.bfcl.categories import V3_ALIASES
+from evalcore.benchmarks.bfcl.categories import V3_ALIASES, language
+from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
 from evalcore.records import Episode, Failure, Record, Sample, Usage, Verdict
@@ -45,8 +48,9 @@ class Count(Record, frozen=True):
 
 
 class Rescored(Record, frozen=True):
-    """`samples` are all entries of the categories that were answered. By category: `counts`, how
-    many ids were `renamed` from v3 to v4, how many were `unknown` to the data set."""
+    """`samples` are all entries of the categories that were answered. By category: `counts` where
+    every answer could be scored, how many ids were `renamed` from v3 to v4, how many were `unknown`
+    to the data set, and how many were `unscored` for want of what `missing` says."""
 
     samples: tuple[Sample, ...]
     episodes: tuple[Episode, ...]
@@ -54,10 +58,17 @@ class Rescored(Record, frozen=True):
     counts: dict[str, Count]
     renamed: dict[str, int]
     unknown: dict[str, int]
+    unscored: dict[str, int] = {}
+    missing: str = ""
 
     @property
     def left_out(self) -> list[str]:
-        return [f"{n} answers to unknown entries of {name}" for name, n in self.unknown.items()]
+        """What a person should know of, in lines."""
+        lines = [f"{n} answers to unknown entries of {name}" for name, n in self.unknown.items()]
+        if self.unscored:
+            names = ", ".join(f"{n} of {name}" for name, n in self.unscored.items())
+            lines.append(f"answers that could not be scored, {names}: {self.missing}")
+        return lines
 
 
 def rescore(benchmark: Benchmark, samples: Sequence[Sample], results: Results) -> Rescored:
@@ -84,30 +95,32 @@ def rescore(benchmark: Benchmark, samples: Sequence[Sample], results: Results) -
     answered = {sample.metric for sample, _ in pairs}
     asked = [(sample, episode_of(benchmark, sample, one, results.date)) for sample, one in pairs]
     verdicts = asyncio.run(_verdicts(benchmark, asked))
+    broken = [verdict for verdict in verdicts if verdict.outcome == "environment_error"]
+    unscored = Counter(verdict.metric for verdict in broken)
     return Rescored(
         samples=tuple(sample for sample in samples if sample.metric in answered),
         episodes=tuple(episode for _, episode in asked),
         verdicts=tuple(verdicts),
-        counts=_counts(verdicts),
+        counts=_counts([verdict for verdict in verdicts if verdict.metric not in unscored]),
         renamed=dict(renamed),
         unknown=dict(unknown),
+        unscored=dict(unscored),
+        missing=broken[0].note if broken else "",
     )
 
 
 def episode_of(benchmark: Benchmark, sample: Sample, one: Prediction, at: str) -> Episode:
     """An answer as an episode of ours; a failed request upstream kept as an answer is a failure."""
     failure = Failure(kind="retryable", message=one.error) if one.error else None
-    return Episode(
-        key=benchmark.generation_key(sample),
-        epoch=0,
-        answer=one.text,
+    mode = one.mode if one.mode == "fc" else prompt_mode(language(one.category))
+    return msgspec.structs.replace(
+        benchmark.episode_of(sample, one.answer, {"mode": mode}),
         usage=Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens),
         latency=one.latency,
         completions=0 if failure else 1,
         attempts=1,
         failure=failure,
         termination=failure.kind if failure else "",
-        state={"mode": one.mode} if one.mode == "fc" else {},
         at=at,
     )
 
