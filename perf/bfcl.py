@@ -32,7 +32,7 @@ from evalcore.benchmarks.bfcl.checker import check  # noqa: E402
 from evalcore.benchmarks.bfcl.decode import Call, decode  # noqa: E402
 from evalcore.benchmarks.bfcl.entry import Entry, load_folder  # noqa: E402
 from evalcore.benchmarks.bfcl.reference import reference_answer  # noqa: E402
-from evalcore.benchmarks.bfcl.score import official  # noqa: E402
+from evalcore.benchmarks.bfcl.score import official, read  # noqa: E402
 from evalcore.runner.predictions import Request, score_file  # noqa: E402
 from evalcore.settings import Settings  # noqa: E402
 
@@ -155,7 +155,8 @@ def main() -> int:
     loading = best(lambda: load_folder(options.folder, SINGLE_TURN), 3)
     kept.append(told("load", loading, LOAD_LIMIT))
     every = cases(load_folder(options.folder, SINGLE_TURN))
-    rescoring = best(lambda: [official(entry, answer, mode) for entry, mode, answer, _ in every])
+    readings = [(entry, answer, mode) for entry, mode, answer, _ in every]
+    rescoring = best(lambda: [official(read(*one)) for one in readings])
     kept.append(told(f"rescore {len(every)} answers", rescoring, SCORE_LIMIT))
     chosen = scoring(options.folder, every, list(SINGLE_TURN))
     kept.append(told("score, single-turn data", chosen, SCORE_LIMIT))

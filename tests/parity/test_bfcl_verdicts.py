@@ -16,7 +16,7 @@ from evalcore.benchmarks.bfcl.decode.call import plain
 from evalcore.benchmarks.bfcl.entry import Entry, load_folder
 from evalcore.benchmarks.bfcl.flagged import FLAGGED, flagged
 from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import official, tolerant
+from evalcore.benchmarks.bfcl.score import official, read, tolerant
 from evalcore.runner.predictions import Request, score_file
 from tests.support.shared_data import shared_data
 
@@ -40,7 +40,7 @@ def entries() -> dict[str, Entry]:
 def test_every_verdict_and_error_type_is_upstreams(rows, entries):
     differing = []
     for row in rows:
-        scored = official(entries[row["id"]], row["prediction"], row["mode"])
+        scored = official(read(entries[row["id"]], row["prediction"], row["mode"]))
         if (scored.valid, scored.error_type or None) != (row["valid"], row["error_type"]):
             differing.append((row["n"], row["mode"], row["error_type"], scored.error_type))
     assert not differing, differing[:10]
@@ -83,7 +83,8 @@ def test_every_decoded_answer_is_upstreams(rows):
 def test_what_the_official_view_accepts_the_tolerant_one_accepts(rows, entries):
     for row in rows:
         if "irrelevance" not in row["category"] and row["valid"]:
-            assert tolerant(entries[row["id"]], row["prediction"], row["mode"]).valid, row["n"]
+            reading = read(entries[row["id"]], row["prediction"], row["mode"])
+            assert tolerant(reading).valid, row["n"]
 
 
 def test_all_entries_of_the_official_folder_are_read(entries):
@@ -107,7 +108,7 @@ def test_right_answers_pass_everywhere_but_at_flagged_entries(entries, mode):
 
 
 def _passes(entry: Entry, mode: str) -> bool:
-    return official(entry, reference_answer(entry, mode), mode).valid
+    return official(read(entry, reference_answer(entry, mode), mode)).valid
 
 
 def test_entries_flagged_for_their_arrays_have_an_array_of_strings(entries):

@@ -14,7 +14,7 @@ from evalcore.benchmarks.bfcl.decode import MODES
 from evalcore.benchmarks.bfcl.decode.call import plain
 from evalcore.benchmarks.bfcl.entry import Entry
 from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import official, views
+from evalcore.benchmarks.bfcl.score import official, read, views
 from tests.support.bfcl import entry, function, weather
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
@@ -120,9 +120,9 @@ def test_random_and_mutated_answers_raise_nothing():
             random_answer(one, mode, chance) if mode == "fc" else text_answer(one, mode, chance)
         )
         found = (
-            views(one, answer, mode)
+            views(read(one, answer, mode))
             if number % 4 == 0
-            else {"official": official(one, answer, mode)}
+            else {"official": official(read(one, answer, mode))}
         )
         for scored in found.values():
             assert scored.valid == (not scored.error_type), answer
@@ -154,7 +154,7 @@ def test_the_two_known_probes_execute_nothing(tmp_path):
     ]
     for one in ENTRIES:
         for answer, mode in probes:
-            views(one, answer, mode)
+            views(read(one, answer, mode))
     assert not marker.exists()
 
 
@@ -170,5 +170,5 @@ def test_nested_without_end_and_long_answers():
     for text in (*deep, *long):
         for one in ENTRIES:
             start = time.perf_counter()
-            views(one, text)
+            views(read(one, text))
             assert time.perf_counter() - start < 5

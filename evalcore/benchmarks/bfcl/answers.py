@@ -45,12 +45,18 @@ def turns_of(episode: Episode) -> Any:
     turns = episode.state.get("turns")
     if turns is None:
         turns = _listed(episode.answer)
-    return [[_step(step) for step in turn] for turn in turns] if _nested(turns) else turns
+    if not _nested(turns):
+        return turns
+    in_native = episode.state.get("mode") == NATIVE
+    return [[_step(step, in_native) for step in turn] for turn in turns]
 
 
-def _step(step: Any) -> Any:
-    """The calls of a step, of which an imported result holds the raw answer."""
+def _step(step: Any, in_native: bool) -> Any:
+    """The calls of a step, of which an imported result holds the raw answer. Text between native
+    calls is no call."""
     native = isinstance(step, list) and bool(step) and all(map(_is_native, step))
+    if isinstance(step, str) and in_native:
+        return []
     if not native and not isinstance(step, str):
         return step
     try:

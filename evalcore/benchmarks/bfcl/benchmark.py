@@ -18,7 +18,7 @@ from evalcore.benchmarks.bfcl.irrelevance import kind as abstention
 from evalcore.benchmarks.bfcl.multi_turn import play, replay
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_known
 from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import Scored, views
+from evalcore.benchmarks.bfcl.score import Scored, read, views
 from evalcore.records import (
     BenchmarkScore,
     Completion,
@@ -107,11 +107,12 @@ class Bfcl(Benchmark):
             found = {"official": examined.scored}
             return self._verdict(sample, episode, found, evidence.of_turns(examined.outcome))
         answer, mode = answers.answer_of(episode)
-        found = views(entry, answer, mode)
+        reading = read(entry, answer, mode)
+        found = views(reading)
         if episode.finish_reason == "unparsable":  # upstream never sees what a server cannot digest
             lost = Scored(False, "ast_decoder:decoder_failed", "The server could not read a call.")
             found = dict.fromkeys(found, lost)
-        facts = {"answer_kind": abstention(entry, answer, mode)} if _irrelevant(sample) else {}
+        facts = {"answer_kind": abstention(reading)} if _irrelevant(sample) else {}
         return self._verdict(
             sample, episode, found, evidence.of_calls(entry, found[self.ranked]), facts
         )

@@ -7,8 +7,8 @@ decides which error comes first, and that of a scenario what its files are; jour
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -17,9 +17,11 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import Entry, load_file, load_folder
 from evalcore.benchmarks.bfcl.flagged import FLAGGED
-from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_simulators
-from evalcore.errors import EnvironmentFailure
+from evalcore.benchmarks.bfcl.multi_turn.apis import documents_of
+from evalcore.benchmarks.bfcl.multi_turn.simulators import involved
 from evalcore.records import Sample
+
+Documents = Callable[[str], Iterable[dict[str, Any]]]
 
 #: Fields of a multi-turn entry that its run needs and the target must not see.
 _HIDDEN = ("involved_classes", "missed_function")
@@ -39,9 +41,9 @@ def load(source: DatasetSource, categories: Sequence[str], exclude_flagged: bool
         entries = [e for e in load_file(source.folder) if not wanted or e.category in wanted]
     if exclude_flagged:
         entries = [entry for entry in entries if entry.id not in FLAGGED]
-    turns = [entry for entry in entries if entry.category in MULTI_TURN]
-    with open_simulators(turns, _folders(source.folder)) as simulators:
-        return [_sample(entry, _documents(entry, simulators)) for entry in entries]
+    place = source.folder if source.folder.is_dir() else source.folder.parent
+    documents = cache(partial(documents_of, folders=[place]))
+    return [_sample(entry, _offered(entry, documents)) for entry in entries]
 
 
 def entry_of(sample: Sample) -> Entry:
@@ -80,19 +82,11 @@ def _sample(entry: Entry, functions: list[dict[str, Any]]) -> Sample:
     )
 
 
-def _documents(entry: Entry, simulators: Simulators) -> list[dict[str, Any]]:
-    """What is offered: of a multi-turn entry the tools of its APIs, none where they are missing,
-    which its run then says."""
+def _offered(entry: Entry, documents: Documents) -> list[dict[str, Any]]:
+    """What is offered: of a multi-turn entry the tools of its APIs, in the order of its classes."""
     if entry.category not in MULTI_TURN:
         return entry.functions
-    try:
-        return simulators.documents(entry)
-    except EnvironmentFailure:
-        return []
-
-
-def _folders(place: Path) -> tuple[Path, ...]:
-    return (place if place.is_dir() else place.parent,)
+    return [document for name in involved(entry) for document in documents(name)]
 
 
 def _text(value: Any) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from evalcore.benchmarks.bfcl.decode import DecodeError, decode
-from evalcore.benchmarks.bfcl.decode.tolerant import known_functions, tolerant_calls, visible
+from evalcore.benchmarks.bfcl.decode.tolerant import known_functions, visible
 from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.reading import Reading
 
 Kind = Literal["call", "malformed", "empty", "abstained"]
 
@@ -32,36 +32,22 @@ def is_infrastructure_error(answer: Any) -> bool:
     return isinstance(answer, str) and answer.lstrip().startswith(INFRASTRUCTURE_PREFIX)
 
 
-def kind(entry: Entry, answer: Any, mode: str) -> Kind:
+def kind(reading: Reading) -> Kind:
     """What the answer did: `call` if either decoding reads one, `malformed` if one was tried.
 
     An explicit empty list is an abstention; `empty` is no text and no tool calls, or text that is
     nothing but reasoning. A function's name in a sentence is no call.
     """
-    for read in (_official, _tolerant):
-        calls = read(entry, answer, mode)
-        if calls:
+    for calls in (reading.official, reading.tolerant):
+        if isinstance(calls, list) and calls:
             return "call"
+    answer = reading.answer
     if isinstance(answer, str):
         text = visible(answer)
         if not text:
             return "empty"
-        return "malformed" if _tried(text, entry) else "abstained"
+        return "malformed" if _tried(text, reading.entry) else "abstained"
     return "malformed" if answer else "empty"
-
-
-def _official(entry: Entry, answer: Any, mode: str) -> Any:
-    try:
-        return decode(answer, mode)
-    except DecodeError:
-        return None
-
-
-def _tolerant(entry: Entry, answer: Any, mode: str) -> Any:
-    try:
-        return tolerant_calls(answer, entry.functions)
-    except DecodeError:
-        return None
 
 
 def _tried(text: str, entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, Language, language
 from evalcore.benchmarks.bfcl.decode import Call
 from evalcore.benchmarks.bfcl.decode.source_text import source_text
 from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.score import official
+from evalcore.benchmarks.bfcl.score import official, read
 from evalcore.records import ToolCall
 
 #: What is said where no function fits.
@@ -26,7 +26,7 @@ def reference_answer(entry: Entry, mode: str) -> str | tuple[ToolCall, ...]:
     mode, which upstream's decoder drops), the plainest one.
     """
     answers = list(_answers(entry, mode))
-    return next((one for one in answers if official(entry, one, mode).valid), answers[0])
+    return next((one for one in answers if official(read(entry, one, mode)).valid), answers[0])
 
 
 def reference_calls(entry: Entry, optional: _Choice = "given") -> list[Call]:

@@ -19,10 +19,11 @@ from evalcore.benchmarks.bfcl.checker import Finding, check
 from evalcore.benchmarks.bfcl.checker.finding import Step
 from evalcore.benchmarks.bfcl.checker.groups import Group, group
 from evalcore.benchmarks.bfcl.checker.matching import match
-from evalcore.benchmarks.bfcl.decode import MODES, Call, DecodeError, decode, prompt_mode
-from evalcore.benchmarks.bfcl.decode.tolerant import known_functions, tolerant_calls
+from evalcore.benchmarks.bfcl.decode import MODES, Call, DecodeError, prompt_mode
+from evalcore.benchmarks.bfcl.decode.tolerant import known_functions
 from evalcore.benchmarks.bfcl.entry import Entry
 from evalcore.benchmarks.bfcl.irrelevance import kind
+from evalcore.benchmarks.bfcl.reading import Reading
 from evalcore.errors import UsageError
 from evalcore.records import Record
 
@@ -66,56 +67,55 @@ def asking_mode(category: str, answer: Any, mode: str = "") -> str:
     return mode or (prompt_mode(language(category)) if isinstance(answer, str) else "fc")
 
 
-def official(entry: Entry, answer: Any, mode: str = "") -> Scored:
-    """Upstream's verdict. `answer` is text or a list of native tool calls, `mode` one of
-    `decode.MODES`. Raises UsageError for an unknown mode, nothing for what a model wrote."""
-    mode = asking_mode(entry.category, answer, mode)
-    try:
-        calls = decode(answer, mode)
-    except DecodeError as error:
-        return _undecoded(entry, error)
-    return _judged(entry, calls, underscores=mode == "fc")
+def read(entry: Entry, answer: Any, mode: str = "") -> Reading:
+    """An answer to look at in several views. Raises UsageError for an unknown mode."""
+    return Reading(entry, answer, asking_mode(entry.category, answer, mode))
 
 
-def tolerant(entry: Entry, answer: Any, mode: str = "") -> Scored:
+def official(reading: Reading) -> Scored:
+    """Upstream's verdict; raises nothing, whatever a model wrote."""
+    if isinstance(reading.official, DecodeError):
+        return _undecoded(reading.entry, reading.official)
+    return _judged(reading.entry, reading.official, underscores=reading.mode == "fc")
+
+
+def tolerant(reading: Reading) -> Scored:
     """The official rules on what the answer meant; valid wherever official is.
 
     Where no function fits, only an abstention or an empty answer is right; upstream also counts a
-    call that it cannot read. Raises UsageError for an unknown mode.
+    call that it cannot read.
     """
-    mode = asking_mode(entry.category, answer, mode)
+    entry = reading.entry
     if "irrelevance" in entry.category:
-        return _abstention(entry, answer, mode, ("abstained", "empty"))
-    first = official(entry, answer, mode)
+        return _abstention(reading, ("abstained", "empty"))
+    first = official(reading)
     if first.valid:
         return first
-    try:
-        calls = tolerant_calls(answer, entry.functions, language(entry.category))
-    except DecodeError as error:
-        return _undecoded(entry, error)
-    return _judged(entry, calls, underscores=False)
+    if isinstance(reading.tolerant, DecodeError):
+        return _undecoded(entry, reading.tolerant)
+    return _judged(entry, reading.tolerant, underscores=False)
 
 
-def strict(entry: Entry, answer: Any, mode: str = "") -> Scored:
+def strict(reading: Reading) -> Scored:
     """Exact names, argument names and values. Where no function fits, the answer has to say so;
-    where one fits, it has to be an offered one. Raises UsageError for an unknown mode."""
-    return _matched(entry, answer, mode, fuzzy=False)
+    where one fits, it has to be an offered one."""
+    return _matched(reading, fuzzy=False)
 
 
-def fuzzy(entry: Entry, answer: Any, mode: str = "") -> Scored:
+def fuzzy(reading: Reading) -> Scored:
     """Exact names, values compared with good will; `score` is the share of right arguments, valid
-    is all of them. Raises UsageError for an unknown mode."""
-    return _matched(entry, answer, mode, fuzzy=True)
+    is all of them."""
+    return _matched(reading, fuzzy=True)
 
 
-VIEWS: MappingProxyType[str, Callable[[Entry, Any, str], Scored]] = MappingProxyType(
+VIEWS: MappingProxyType[str, Callable[[Reading], Scored]] = MappingProxyType(
     {"official": official, "tolerant": tolerant, "strict": strict, "fuzzy": fuzzy}
 )
 
 
-def views(entry: Entry, answer: Any, mode: str = "") -> dict[str, Scored]:
-    """All four views of one answer. Raises UsageError for an unknown mode."""
-    return {name: view(entry, answer, mode) for name, view in VIEWS.items()}
+def views(reading: Reading) -> dict[str, Scored]:
+    """All four views of one answer."""
+    return {name: view(reading) for name, view in VIEWS.items()}
 
 
 def _judged(entry: Entry, calls: list[Call], *, underscores: bool) -> Scored:
@@ -165,30 +165,21 @@ def _relevance(entry: Entry, calls: list[Call] | None, reason: str = "") -> Scor
     return Scored(True, calls=kept, score=1.0)
 
 
-def _abstention(entry: Entry, answer: Any, mode: str, right: tuple[str, ...]) -> Scored:
-    found = kind(entry, answer, mode)
+def _abstention(reading: Reading, right: tuple[str, ...]) -> Scored:
+    found = kind(reading)
     if found in right:
         return Scored(True, score=1.0)
     reason = {"call": "a function was called", "malformed": "a call was tried"}
     return Scored(False, _CALLED, reason.get(found, "there is no answer"))
 
 
-def _meant(entry: Entry, answer: Any, mode: str) -> list[Call]:
-    """The calls of an answer in either decoding, the tolerant one first."""
-    try:
-        return tolerant_calls(answer, entry.functions, language(entry.category))
-    except DecodeError:
-        return decode(answer, mode)
-
-
-def _matched(entry: Entry, answer: Any, mode: str, *, fuzzy: bool) -> Scored:
-    mode = asking_mode(entry.category, answer, mode)
+def _matched(reading: Reading, *, fuzzy: bool) -> Scored:
+    entry = reading.entry
     if "irrelevance" in entry.category:
-        return _abstention(entry, answer, mode, ("abstained", "empty") if fuzzy else ("abstained",))
-    try:
-        calls = _meant(entry, answer, mode)
-    except DecodeError as error:
-        return _undecoded(entry, error)
+        return _abstention(reading, ("abstained", "empty") if fuzzy else ("abstained",))
+    calls = reading.meant
+    if isinstance(calls, DecodeError):
+        return _undecoded(entry, calls)
     if entry.category in DECODE_ONLY:
         known = known_functions(entry.functions)
         return _relevance(entry, calls if any(name in known for c in calls for name in c) else None)

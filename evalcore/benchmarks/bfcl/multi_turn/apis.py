@@ -25,6 +25,7 @@ INSTALL = "pip install --no-deps bfcl-eval mpmath"
 DOCUMENTS = "multi_turn_func_doc"
 
 _OFFICIAL_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+_OFFICIAL_DATA = Path("bfcl_eval", "data")
 _OWN_PACKAGE = "evalcore.benchmarks.bfcl.simulated"
 
 #: The module of every class and, of the same name, the file with its documents.
@@ -77,6 +78,18 @@ def installation() -> Installation | None:
     return Installation(str(folder), _version(folder))
 
 
+def documents_of(name: str, folders: Sequence[Path]) -> tuple[dict[str, Any], ...]:
+    """The documents of a class's tools, from the first folder that has them or the official
+    package; none where nothing has. Raises what `read_documents` raises."""
+    official = installation()
+    if official is not None:
+        folders = [*folders, Path(official.folder) / _OFFICIAL_DATA]
+    stem = OWN.get(name) or OFFICIAL.get(name, "")
+    files = [folder / DOCUMENTS / f"{stem}.json" for folder in folders]
+    path = next((path for path in files if path.is_file()), None)
+    return read_documents(path) if path else ()
+
+
 def find_api(name: str, folders: Sequence[Path], official: Installation | None) -> Api:
     """The API of a class; its documents come from the first folder that has them.
 
@@ -89,7 +102,7 @@ def find_api(name: str, folders: Sequence[Path], official: Installation | None) 
         stem, package = OFFICIAL[name], _OFFICIAL_PACKAGE
         if official is None:
             raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
-        folders = [*folders, Path(official.folder) / "bfcl_eval" / "data"]
+        folders = [*folders, Path(official.folder) / _OFFICIAL_DATA]
     else:
         raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
     files = [folder / DOCUMENTS / f"{stem}.json" for folder in folders]
