@@ -1,0 +1,81 @@
+"""A LoRA (PEFT) adapter put onto a loaded model, or a clear refusal."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from evalcore.targets.huggingface.causes import cause
+from evalcore.targets.huggingface.options import Options
+from evalcore.targets.huggingface.outline import read_header, read_json
+from evalcore.targets.huggingface.problems import LoadError
+
+CONFIG = "adapter_config.json"
+_SAFE = "adapter_model.safetensors"
+#: Kinds that add prompts in place of changing weights, which batching cannot treat alike.
+_PROMPTS = frozenset({"PROMPT_TUNING", "PREFIX_TUNING", "P_TUNING", "ADAPTION_PROMPT", "CPT"})
+
+
+def check_adapter(folder: Path, options: Options) -> None:
+    """Raise LoadError for what can be told before loading: adapter_mismatch, pickle_only,
+    missing_weights, truncated_weights."""
+    try:
+        config = read_json(folder / CONFIG)
+    except (OSError, ValueError):
+        raise LoadError(
+            "adapter_mismatch",
+            f"{folder} has no readable {CONFIG}; give the folder that PEFT's save_pretrained wrote",
+        ) from None
+    if str(config.get("peft_type")) in _PROMPTS:
+        raise LoadError(
+            "adapter_mismatch", f"adapters of kind {config['peft_type']} are not supported"
+        )
+    if (folder / _SAFE).is_file():
+        read_header(folder / _SAFE)
+    elif not (folder / "adapter_model.bin").is_file():
+        raise LoadError("missing_weights", f"{folder} holds no {_SAFE}")
+    elif not options.allow_pickle:
+        raise LoadError(
+            "pickle_only",
+            f"{folder} holds its weights as pickle only, which can run code when read; convert "
+            "them, or set the option allow_pickle to true if you trust them",
+        )
+
+
+def base_of(folder: Path) -> str:
+    """The name of the model for which a checked adapter was made, empty where it does not say."""
+    return str(read_json(folder / CONFIG).get("base_model_name_or_path") or "")
+
+
+def apply(model: Any, folder: Path, merge: bool) -> Any:
+    """The model with the adapter of a folder, merged into its weights where `merge`: faster, and
+    in 16 bit rounded once more.
+
+    Raises LoadError adapter_mismatch where any tensor of the adapter finds no place or any place
+    no tensor: PEFT would leave it out with a warning at most.
+    """
+    import peft
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they would say is checked below
+            wrapped = peft.PeftModel.from_pretrained(model, str(folder), low_cpu_mem_usage=False)
+            told = wrapped.load_adapter(str(folder), "default")
+    except Exception as error:  # a library's many ways to say that they do not fit
+        found = cause(error, "adapter_mismatch", "the adapter cannot be loaded")
+        if found.kind in ("shape_mismatch", "unknown_architecture"):
+            raise _mismatch(folder, str(error)) from None
+        raise found from None
+    astray = [*told.missing_keys, *told.unexpected_keys]
+    if astray:
+        raise _mismatch(folder, f"{len(astray)} tensors do not fit, the first is {astray[0]}")
+    return wrapped.merge_and_unload() if merge else wrapped
+
+
+def _mismatch(folder: Path, why: str) -> LoadError:
+    short = " ".join(why.split())[:300]
+    return LoadError(
+        "adapter_mismatch",
+        f"the adapter {folder} was made for another model; its {CONFIG} names the base ({short})",
+    )

@@ -1,0 +1,282 @@
+"""Where models lie, what their folders say before loading, and what this machine can do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evalcore.errors import UsageError
+from evalcore.targets.huggingface import machine
+from evalcore.targets.huggingface.fetch import fetch
+from evalcore.targets.huggingface.options import Options
+from evalcore.targets.huggingface.outline import memory_needed, outline
+from evalcore.targets.huggingface.place import Place, cached_models, locate
+from evalcore.targets.huggingface.problems import LoadError
+from tests.support.hf_models import write_safetensors
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TENSORS = {
+    "model.embed_tokens.weight": ("BF16", [100, 16]),
+    "model.layers.0.mlp.up_proj.weight": ("BF16", [64, 16]),
+    "model.norm.weight": ("BF16", [16]),
+}
+CONFIG = {
+    "architectures": ["Qwen3ForCausalLM"],
+    "model_type": "qwen3",
+    "num_hidden_layers": 1,
+    "vocab_size": 100,
+    "max_position_embeddings": 4096,
+}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.delenv("TRANSFORMERS_OFFLINE", raising=False)
+
+
+def folder_of_model(folder, tensors=TENSORS, **changes):
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG | changes))
+    write_safetensors(folder / "model.safetensors", tensors)
+    return folder
+
+
+def cached_model(tmp_path, name="some/model"):
+    repo = tmp_path / "hub" / f"models--{name.replace('/', '--')}"
+    (repo / "refs").mkdir(parents=True)
+    (repo / "refs" / "main").write_text(COMMIT)
+    return folder_of_model(repo / "snapshots" / COMMIT)
+
+
+def kind(error) -> str:
+    return error.value.kind
+
+
+def test_a_folder_is_its_own_place(tmp_path):
+    folder = folder_of_model(tmp_path / "m")
+    assert locate(f"hf:{folder}") == Place(str(folder), folder, cached=True)
+    with pytest.raises(UsageError, match="revision"):
+        locate(f"hf:{folder}", "v1")
+
+
+def test_a_hub_id_is_found_in_the_cache(tmp_path):
+    folder = cached_model(tmp_path)
+    assert locate("hf:some/model") == Place("some/model", folder, cached=True, revision=COMMIT)
+    assert locate("some/model", COMMIT).path == folder
+    assert locate("some/model", "v2") == Place("some/model", None, cached=False, revision="v2")
+    assert locate("some/model", "../main").path is None
+    found = cached_models()
+    assert [(one.reference, one.revision) for one in found] == [("some/model", COMMIT)]
+    assert found[0].size == (folder / "model.safetensors").stat().st_size
+
+
+def test_a_cached_model_without_its_weights_has_to_be_downloaded(tmp_path):
+    folder = cached_model(tmp_path)
+    (folder / "model.safetensors").unlink()
+    assert not locate("some/model").cached
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    write_safetensors(folder / "model-1.safetensors", TENSORS)
+    assert not locate("some/model").cached
+    assert cached_models() == []
+
+
+@pytest.mark.parametrize("key", ["hf:", "/no/such/folder", "a/b/c", "./x", "../x/y", "a b", "a/.."])
+def test_what_is_neither_folder_nor_id_is_path_missing(key):
+    with pytest.raises(LoadError, match=r"config\.json") as error:
+        locate(key)
+    assert kind(error) == "path_missing"
+
+
+def test_a_file_is_no_model(tmp_path):
+    (tmp_path / "m.gguf").write_bytes(b"")
+    with pytest.raises(LoadError, match="is a file") as error:
+        locate(str(tmp_path / "m.gguf"))
+    assert kind(error) == "path_missing"
+
+
+def test_offline_nothing_is_downloaded(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", None)
+    with pytest.raises(LoadError, match="HF_HUB_OFFLINE") as error:
+        fetch(locate("some/model"), Options(), print)
+    assert kind(error) == "offline_missing"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("RepositoryNotFoundError", "path_missing"),
+        ("RevisionNotFoundError", "path_missing"),
+        ("GatedRepoError", "path_missing"),
+        ("LocalEntryNotFoundError", "offline_missing"),
+        ("ConnectError", "offline_missing"),
+    ],
+)
+def test_a_failed_download_says_why(monkeypatch, name, expected):
+    def refuse(*_, **__):
+        raise type(name, (Exception,), {})("token hf_abcdefghijklmnop was refused")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
+    with pytest.raises(LoadError) as error:
+        fetch(locate("some/model", "v1"), Options(), print)
+    assert kind(error) == expected
+    assert "some/model" in str(error.value)
+    assert "hf_abc" not in str(error.value)
+
+
+def test_code_and_pickles_are_downloaded_only_when_asked_for(monkeypatch, tmp_path):
+    asked = []
+
+    def note(reference, **options):
+        asked.append((reference, options["revision"], options["allow_patterns"]))
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", note)
+    place = locate("some/model", "v1")
+    assert fetch(place, Options(), print) == tmp_path
+    fetch(place, Options(trust_remote_code=True, allow_pickle=True), print)
+    (_, revision, plain), (_, _, all_) = asked
+    assert revision == "v1"
+    assert not {"*.py", "*.bin"} & set(plain)
+    assert set(all_) - set(plain) == {"*.py", "*.bin"}
+
+
+def test_an_outline_is_read_from_headers_alone(tmp_path):
+    found = outline(folder_of_model(tmp_path / "m"))
+    assert (found.architecture, found.model_type) == ("Qwen3ForCausalLM", "qwen3")
+    assert (found.parameters, found.linear) == (100 * 16 + 64 * 16 + 16, 64 * 16)
+    assert (found.layers, found.context, found.vocabulary) == (1, 4096, 100)
+    assert (found.dtype, found.quantised, found.formats) == ("bfloat16", "", ("safetensors",))
+    assert not found.has_tokenizer
+    assert not found.has_template
+    assert not found.own_code
+
+
+def test_an_outline_of_shards_and_of_a_nested_config(tmp_path):
+    folder = folder_of_model(tmp_path / "m", text_config={"num_hidden_layers": 7})
+    (folder / "model.safetensors").rename(folder / "part-1.safetensors")
+    write_safetensors(folder / "part-2.safetensors", {"x.weight": ("BF16", [8, 8])})
+    parts = {"a": "part-1.safetensors", "b": "part-2.safetensors"}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
+    found = outline(folder)
+    assert found.files == ("part-1.safetensors", "part-2.safetensors")
+    assert (found.parameters, found.layers) == (2640 + 64, 7)
+    (folder / "part-2.safetensors").unlink()
+    with pytest.raises(LoadError, match="part-2") as error:
+        outline(folder)
+    assert kind(error) == "missing_weights"
+
+
+def test_packed_weights_count_as_the_parameters_they_hold(tmp_path):
+    packed = {
+        "model.layers.0.up.weight": ("U8", [512, 1]),
+        "model.layers.0.up.weight.absmax": ("F32", [16]),
+        "model.layers.0.up.weight.quant_state.bitsandbytes__nf4": ("U8", [80]),
+        "model.norm.weight": ("BF16", [16]),
+    }
+    folder = folder_of_model(tmp_path / "m", packed, quantization_config={"load_in_4bit": True})
+    found = outline(folder)
+    assert (found.parameters, found.quantised) == (1024 + 16, "int4")
+
+
+def test_memory_shrinks_with_the_dtype(tmp_path):
+    about = outline(folder_of_model(tmp_path / "m", {"a.weight": ("BF16", [1000, 1000])}))
+    needed = [memory_needed(about, name) for name in ("float32", "bfloat16", "int8", "int4")]
+    libraries = memory_needed(about, "float32") - int(4e6 * 1.1)
+    assert [round((n - libraries) / 1.1e6, 2) for n in needed] == [4.0, 2.0, 1.0, 0.56]
+    assert memory_needed(about) == needed[1]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, "{}x"])
+def test_a_broken_config_is_no_config(tmp_path, text):
+    folder = folder_of_model(tmp_path / "m")
+    (folder / "config.json").write_text(text)
+    with pytest.raises(LoadError, match=r"config\.json") as error:
+        outline(folder)
+    assert kind(error) == "no_config"
+
+
+def test_a_lone_adapter_is_told_from_a_model(tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(LoadError, match="option adapter") as error:
+        outline(tmp_path)
+    assert kind(error) == "no_config"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff" * 8,
+        (2**40).to_bytes(8, "little") + b"{}",
+        (4).to_bytes(8, "little") + b"nope",
+        (2).to_bytes(8, "little") + b"[]",
+        (9).to_bytes(8, "little") + b'{"a": {}}',
+        (7).to_bytes(8, "little") + b'{"a":3}',
+    ],
+)
+def test_a_file_that_is_no_safetensors_is_truncated_weights(tmp_path, content):
+    folder = folder_of_model(tmp_path / "m")
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(LoadError) as error:
+        outline(folder)
+    assert kind(error) == "truncated_weights"
+
+
+def test_a_folder_without_weights_says_so(tmp_path):
+    folder = folder_of_model(tmp_path / "m")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(LoadError) as error:
+        outline(folder)
+    assert kind(error) == "missing_weights"
+    (folder / "pytorch_model.bin").write_bytes(b"x")
+    assert outline(folder).formats == ("pickle",)
+
+
+GPUS = "0, GPU-aaa, One, 100 MiB\n1, GPU-bbb, Two, 200 MiB\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (None, ["One", "Two"]),
+        ("1,0", ["Two", "One"]),
+        ("1", ["Two"]),
+        ("", []),
+        ("-1", []),
+        ("0,7,1", ["One"]),
+        ("GPU-bb", ["Two"]),
+    ],
+)
+def test_gpus_are_those_that_the_environment_leaves(wanted, names):
+    found = machine._visible(GPUS, wanted)
+    assert [gpu.name for gpu in found] == names
+    assert all(gpu.free in (100 << 20, 200 << 20) for gpu in found)
+
+
+def test_auto_is_the_first_gpu_else_the_cpu(monkeypatch):
+    monkeypatch.setattr(machine, "gpus", lambda: machine._visible(GPUS, None))
+    assert machine.devices() == ("cuda:0", "cuda:1", "cpu")
+    assert (machine.resolve("auto"), machine.resolve("cuda")) == ("cuda:0", "cuda:0")
+    assert machine.memory_available("cuda:1") == 200 << 20
+    assert machine.memory_available("cuda:9") is None
+    monkeypatch.setattr(machine, "gpus", lambda: ())
+    assert machine.resolve("auto") == "cpu"
+    assert machine.resolve("cuda") not in machine.devices()
+    assert machine.dtypes("cuda") == ()
+    assert machine.dtypes("cpu")[0] == "float32"
+
+
+def test_cpu_memory_and_threads_are_those_of_this_machine(monkeypatch):
+    free = machine.memory_available("cpu")
+    assert free is None or free > 1 << 20
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert machine.threads() >= 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert (machine.threads(), machine.threads(2)) == (3, 2)
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert machine.threads() >= 1
