@@ -1,8 +1,8 @@
 # `make app` and `make test` set up what they need in .venv; see the README.
 PYTHON ?= python3
 ENGINES := postgres,mysql
-EXTRAS := dev,$(ENGINES)$(if $(LOCAL),$(comma)local)
 comma := ,
+EXTRAS := dev,$(ENGINES)$(if $(LOCAL),$(comma)local)
 PORT ?= 8501
 BIN := .venv/bin
 REPORT := build/tests.xml
