@@ -9,7 +9,7 @@ Rows whose value is missing are left out of a chart; they are never drawn at zer
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import altair as alt
@@ -17,8 +17,13 @@ import pandas as pd
 
 SCORE, FLOOR, BEST, MUTED = "#2b8a9b", "#b86f14", "#8a6fc0", "#738083"
 _ROW, _METRIC = 26, 44  # pixels a row
+_MANY = 8  # metrics; more of them stand closer
+#: From right to wrong, for the parts of one bar; told apart by the legend's words as well.
+PARTS = ("#2b8a9b", "#7fb3bd", "#c98a2e", "#b4483f")
 _AXIS, _LABEL = 36, 16  # pixels that the axis below and a floor's label above take
 _DOMAIN = [0, 100]
+#: A chart of counts by name, with its labels.
+Counted = Callable[[pd.DataFrame, Mapping[str, str]], alt.LayerChart]
 _NAME_ROOM = 0.07  # of the height of a scatter plot, for the name of a point
 
 
@@ -123,7 +128,66 @@ def metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChar
         tick = alt.Chart(known).mark_tick(color=colour, thickness=3, size=20, opacity=1)
         tip = ["name:N", alt.Tooltip("mark:Q", title=labels[column], format=".1f")]
         marks.append(tick.encode(x="mark:Q", y=y, tooltip=tip))
-    return layered(*_bars(rows, labels), *marks, height=len(rows) * _METRIC + _AXIS)
+    step = _METRIC if len(rows) <= _MANY else _ROW + 4
+    return layered(*_bars(rows, labels), *marks, height=len(rows) * step + _AXIS)
+
+
+def count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+    """A bar per row with its count and share written at its end.
+
+    `frame`: name, count, share (0 to 1), drawn in its order; `labels`: name, count.
+    """
+    rows = frame[["name", "count", "share"]].assign(
+        said=[f"{c} · {s:.0%}" for c, s in zip(frame["count"], frame["share"], strict=True)]
+    )
+    room = 1.3 * float(rows["count"].max()) if len(rows) else 1.0  # for the words at the end
+    base = alt.Chart(rows).encode(
+        x=alt.X("count:Q", axis=None, scale=alt.Scale(domain=[0, room])),
+        y=alt.Y(
+            "name:N",
+            sort=list(rows["name"]),
+            title=None,
+            axis=alt.Axis(labelLimit=200, labelOverlap=False),
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title=labels["name"]),
+            alt.Tooltip("count:Q", title=labels["count"]),
+            alt.Tooltip("share:Q", format=".0%"),
+        ],
+    )
+    bars = base.mark_bar(color=SCORE, opacity=0.55, height={"band": 0.66}, cornerRadiusEnd=3)
+    words = base.mark_text(color=MUTED, align="left", dx=6, fontSize=12).encode(text="said:N")
+    return layered(bars, words, height=len(rows) * _ROW + _LABEL)
+
+
+def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+    """One bar in the order of the frame, each part named with its count below.
+
+    `frame`: name, count, place (of PARTS, whatever other parts there are); `labels`: name, count.
+    """
+    rows = frame[["name", "count", "place"]].assign(
+        said=[f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True)]
+    )
+    colour = alt.Color(
+        "said:N",
+        title=None,
+        sort=list(rows["said"]),
+        scale=alt.Scale(domain=list(rows["said"]), range=[PARTS[n] for n in rows["place"]]),
+        legend=alt.Legend(orient="bottom", columns=2, labelLimit=260),
+    )
+    bar = alt.Chart(rows).mark_bar(height=26, stroke="white", strokeWidth=1)
+    return layered(
+        bar.encode(
+            x=alt.X("count:Q", axis=None, stack=True),
+            color=colour,
+            order=alt.Order("place:Q"),
+            tooltip=[
+                alt.Tooltip("name:N", title=labels["name"]),
+                alt.Tooltip("count:Q", title=labels["count"]),
+            ],
+        ),
+        height=90,
+    )
 
 
 def pareto(frame: pd.DataFrame) -> pd.DataFrame:

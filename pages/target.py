@@ -15,16 +15,18 @@ from pages.components import (
     state,
     target_cases,
     target_charts,
+    target_failures,
     target_head,
     target_history,
     target_published,
+    target_readings,
     url_state,
 )
 from pages.components.language import Translate, translator
 from pages.components.text import escape, plain
 
 PAGE = "target"
-VIEWS = ("cases", "history", "outcomes")
+VIEWS = ("cases", "failures", "history", "outcomes")
 
 
 def page() -> None:
@@ -65,8 +67,12 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     target_head.title(row, tr)
     target_head.figures(shared.frame(current, board), identity, row, tr)
     left, right = st.columns([5, 7], gap="large")
+    profiled = target_charts.has_profile(board)
     with left:
-        target_charts.profile(headers, board, identity, tr)
+        if profiled:
+            target_charts.profile(headers, board, identity, tr)
+        else:
+            target_readings.draw(row, current, tr)
     with right:
         target_charts.metric_bars(headers, board, identity, tr)
     target_published.draw(row, current, tr)
@@ -81,12 +87,17 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         target_history.draw(headers, board, identity, tr)
     elif view == "outcomes":
         target_history.outcomes(row, board, tr)
+        if profiled:
+            target_readings.draw(row, current, tr)
     else:
-        _cases({key: run.run_id for key, run in row.runs.items()}, current, tr)
+        runs = {key: run.run_id for key, run in row.runs.items()}
+        benchmark = _benchmark(runs, tr)
+        draw = target_failures.draw if view == "failures" else target_cases.draw
+        draw(current, runs[benchmark], benchmark, tr)
 
 
-def _cases(runs: dict[str, str], current: Settings, tr: Translate) -> None:
-    """The cases of one benchmark; asked which only where there are several."""
+def _benchmark(runs: dict[str, str], tr: Translate) -> str:
+    """The benchmark whose cases are shown; asked which only where there are several."""
     benchmark = next(iter(runs))
     if len(runs) > 1:
         benchmark = url_state.select(
@@ -97,7 +108,7 @@ def _cases(runs: dict[str, str], current: Settings, tr: Translate) -> None:
             title=shared.benchmark_title,
             width=260,
         )
-    target_cases.draw(current, runs[benchmark], benchmark, tr)
+    return benchmark
 
 
 page()

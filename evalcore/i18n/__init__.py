@@ -36,11 +36,14 @@ def retell(text: str, language: str) -> str:
     """A stored English sentence in `language` where the area `note` holds it, else as it stands.
 
     Runs store what scorers and the runner say in English; a sentence is known by the English entry
-    that it fills.
+    that it fills. What fills `{problem}` is such a sentence itself.
     """
     for key, pattern in _notes():
         if found := pattern.fullmatch(text):
-            return t(key, language, **found.groupdict())
+            values = found.groupdict()
+            if "problem" in values:
+                values["problem"] = retell(values["problem"], language)
+            return t(key, language, **values)
     return text
 
 

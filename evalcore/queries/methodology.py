@@ -24,12 +24,14 @@ class Worked(Record, frozen=True):
 
 
 class Prompt(Record, frozen=True):
-    """What a target was really asked for one case, as it stands in the journal of a run."""
+    """What a target was really asked for one case, as it stands in the journal of a run; `mode` is
+    how calls were asked for, where the benchmark asks for calls."""
 
     run_id: str
     metric: str
     case: str
     messages: tuple[Message, ...]
+    mode: str = ""
 
 
 def terms(score: BenchmarkScore) -> pd.DataFrame:
@@ -103,7 +105,8 @@ def _first_prompt(folder: RunFolder, benchmark: str, metric: str) -> Prompt | No
         if episode is None or not episode.messages:
             continue
         asked = tuple(message for message in episode.messages if message.role in _ASKING)
-        return Prompt(run_id=folder.run_id, metric=metric, case=stored.sample.id, messages=asked)
+        mode = str(episode.state.get("mode", ""))
+        return Prompt(folder.run_id, metric, stored.sample.id, asked, mode)
     return None
 
 

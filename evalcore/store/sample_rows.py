@@ -11,7 +11,8 @@ from evalcore.store.run_folder import RunFolder, StoredSample
 _INT64 = 2**63
 
 #: Column -> pyarrow type. `position` is the row of the case in samples.jsonl; latency in seconds,
-#: cost in USD, weight that of the metric (null: reported, not scored).
+#: cost in USD, weight that of the metric (null: reported, not scored); `cause` is why an answer
+#: failed, in the coarsest words its scorer has (null: it did not fail).
 COLUMNS: dict[str, str] = {
     "run": "string",
     "position": "int64",
@@ -36,7 +37,12 @@ COLUMNS: dict[str, str] = {
     "weight": "float64",
     "extraction": "string",
     "error_type": "string",
+    "cause": "string",
+    "answer_kind": "string",
 }
+
+#: The error group of what fits no other, less telling than the error type itself.
+_NO_GROUP = "checker"
 
 Row = dict[str, Any]
 Case = tuple[str, str, str, int]  # benchmark, metric, id, epoch
@@ -106,7 +112,18 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "reason": verdict.reason,
         "note": verdict.note,
         "extraction": _text(verdict.details.get("extraction")),
+        "cause": _cause(verdict),
+        "answer_kind": _text(verdict.details.get("answer_kind")),
     }
+
+
+def _cause(verdict: Verdict) -> str | None:
+    """Its error group, else its error type, else the reason, of a failed answer."""
+    if verdict.outcome != "failed":
+        return None
+    group = verdict.details.get("error_group")
+    known = group if group != _NO_GROUP else None
+    return _text(known or verdict.details.get("error_type") or verdict.reason)
 
 
 def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:

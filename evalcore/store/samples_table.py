@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Part of the signature, so that a table made by other code is made anew.
-_VERSION = "1"
+_VERSION = "2"
 _SIGNATURE = b"evalboard.signature"
 _COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * FROM samples"
 _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
@@ -46,6 +46,7 @@ class CaseFilter(Record, frozen=True):
     reason: tuple[str, ...] = ()
     extraction: tuple[str, ...] = ()
     error_type: tuple[str, ...] = ()
+    cause: tuple[str, ...] = ()
     text: str = ""
 
 

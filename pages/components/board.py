@@ -6,6 +6,7 @@ Frames are cached until the store changes; they are read, never changed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 _MOST_BOARDS = 32  # kept ready
+_OPTION = re.compile(r", (?=\w+=)")
 _PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
 
 
@@ -98,10 +100,18 @@ def describe(score: Mapping[Any, Any], tr: Translate) -> str:
     samples and full: the label's last part, the size, is said anew, and the bundled cases go by
     the title of their benchmark."""
     parts = score["label"].split(" · ")[:-1] or [score["dataset"]]
+    parts = [parts[0], *filter(None, (_chosen(part, score["benchmark"]) for part in parts[1:]))]
     if is_bundled(score["benchmark"], score["dataset"]):
         parts[0] = benchmark_title(score["benchmark"])
     size = tr("ranking.cases" if score["full"] else "ranking.subset", count=score["samples"])
     return " · ".join([*(plain(part, 40) for part in parts), size])
+
+
+def _chosen(part: str, benchmark: str) -> str:
+    """Options "name=value, name=value" of a label without those that hold their default."""
+    card = benchmark_cards().get(benchmark)
+    usual = {f"{one.name}={one.default}" for one in card.options} if card else set()
+    return ", ".join(told for told in _OPTION.split(part) if told not in usual)
 
 
 def benchmark_title(benchmark: str) -> str:

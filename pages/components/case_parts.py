@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.i18n import lookup
 from evalcore.queries.cases import CaseView, Neighbour
 from evalcore.records import Episode
-from pages.components import evidence, numbers, state
+from pages.components import case_badges, case_question, evidence, numbers, state
 from pages.components.language import Translate, current, note
 from pages.components.run_detail import OUTCOME_COLOURS
 from pages.components.state import CaseLink
@@ -19,9 +19,11 @@ from pages.components.text import escape
 
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
 _SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
+#: Fields of a reference that hold JSON as text, to keep the order of its keys.
+_JSON_TEXT = frozenset({"ground_truth", "scenario"})
 
 #: What comes first in a question: where it runs, what there is, what is asked.
-_FIRST = ("source_dialect", "target_dialect", "dialect", "engine", "description")
+_FIRST = ("source_dialect", "target_dialect", "dialect", "engine", "description", "question")
 _ORDER = {
     name: number for number, name in enumerate((*_FIRST, "source_schema", "schema", "data", "sql"))
 }
@@ -48,8 +50,10 @@ def verdict(view: CaseView, tr: Translate) -> None:
         if judged.reason:
             reason = lookup(f"common.reason.{judged.reason}", current()) or judged.reason
             st.markdown(escape(reason, 120), width="content")
+        case_badges.draw(judged.details, tr)
     if judged.note:
         st.text(note(judged.note))
+    case_badges.flag(judged.details, tr)
 
 
 def measures(view: CaseView, tr: Translate) -> None:
@@ -81,6 +85,12 @@ def question(view: CaseView, tr: Translate) -> None:
         value = given[name]
         if value in ("", [], None):
             continue
+        if case_question.is_turns(value):
+            case_question.turns(value, tr)
+            continue
+        if name == "functions":
+            case_question.functions(value, tr)
+            continue
         title = escape(lookup(f"case.input.{name}", current()) or name)
         if name not in _SQL and isinstance(value, str) and "\n" not in value and len(value) < 100:
             st.caption(f"{title}: {escape(value, 100)}")
@@ -105,6 +115,8 @@ def answer(view: CaseView, tr: Translate) -> None:
         st.text(episode.failure.message)
     elif episode.answer:
         evidence.prose(episode.answer)
+    elif calls := _last_calls(episode):
+        evidence.prose(calls)
     else:
         st.caption(tr("case.empty_answer"))
     facts = [f"{tr('case.finish_reason')}: {escape(episode.finish_reason)}"] * bool(
@@ -118,11 +130,19 @@ def answer(view: CaseView, tr: Translate) -> None:
             evidence.prose(reasoning)
 
 
+def _last_calls(episode: Episode) -> str:
+    """The calls that the target made last by the server's own means, where it wrote no text."""
+    said = [message for message in episode.messages if message.role == "assistant"]
+    calls = said[-1].tool_calls if said else ()
+    return "\n".join(f"{call.name}({call.arguments})" for call in calls)
+
+
 def reference(view: CaseView, tr: Translate) -> None:
     """What was expected; folded where a difference in the evidence shows it already."""
-    shown = {section.kind for section in view.verdict.evidence} if view.verdict else set()
+    told = view.verdict.evidence if view.verdict else ()
+    shown = {section.kind for section in told} | {section.title for section in told}
     if view.sample.reference:
-        folded = bool(shown & {"table_diff", "tree_diff"})
+        folded = bool(shown & {"table_diff", "tree_diff", "calls", "turns"})
         with st.expander(tr("case.reference"), icon=":material/key:", expanded=not folded):
             _fields(view.sample.reference, tr)
 
@@ -130,7 +150,7 @@ def reference(view: CaseView, tr: Translate) -> None:
 def _fields(values: Mapping[str, Any], tr: Translate) -> None:
     for name, value in values.items():
         st.caption(escape(lookup(f"case.input.{name}", current()) or name))
-        evidence.raw(value)
+        evidence.raw(case_question.parsed(value) if name in _JSON_TEXT else value)
 
 
 def sections(view: CaseView, tr: Translate) -> None:

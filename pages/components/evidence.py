@@ -13,7 +13,7 @@ import streamlit as st
 
 from evalcore.i18n import lookup
 from evalcore.records import Section
-from pages.components import numbers, tables
+from pages.components import calls, numbers, tables
 from pages.components.language import Translate, current
 from pages.components.text import escape
 
@@ -26,6 +26,8 @@ _AVATARS = {
     "assistant": ":material/smart_toy:",
     "tool": ":material/build:",
 }
+#: Tables whose columns are named by us and not by a statement; `by` holds a word of ours as well.
+_OUR_COLUMNS, _SIDE = frozenset({"turns", "missing_results"}), "by"
 _VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
@@ -33,10 +35,27 @@ def draw(section: Section, tr: Translate) -> None:
     """Title and body; a body of an unexpected form is shown raw and said to be so."""
     st.markdown(f"**{escape(section_title(section.title))}**")
     try:
-        _DRAWERS[section.kind](section.body, tr)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        _DRAWERS[section.kind](_told(section), tr)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         st.caption(tr("case.malformed_section"))
         raw(section.body)
+
+
+def _told(section: Section) -> Any:
+    """The body, its columns and sides in the session's language where they are words of ours."""
+    if section.title not in _OUR_COLUMNS:
+        return section.body
+    columns = [_word(name) for name in section.body["columns"]]
+    side = section.body["columns"].index(_SIDE) if _SIDE in section.body["columns"] else None
+    rows = [
+        [_word(cell) if number == side else cell for number, cell in enumerate(row)]
+        for row in section.body["rows"]
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def _word(name: Any) -> Any:
+    return lookup(f"section.column.{name}", current()) or name
 
 
 def section_title(title: str) -> str:
@@ -209,6 +228,8 @@ def _tree_diff(body: Any, tr: Translate) -> None:
         st.caption(tr("case.diff_equal"))
     left, right = st.columns(2)
     for column, side in ((left, "expected"), (right, "actual")):
+        if rows and not isinstance(body[side], Mapping | list):
+            continue  # one value, which the table shows
         with column:
             st.caption(tr(f"case.{side}"))
             raw(body[side])
@@ -224,6 +245,7 @@ _DRAWERS: dict[str, Callable[[Any, Translate], None]] = {
     "plans": _plans,
     "chat": _chat,
     "votes": _votes,
+    "calls": calls.draw,
     "log": _log,
     "tree_diff": _tree_diff,
 }

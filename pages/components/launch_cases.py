@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from evalcore import catalog
-from evalcore.catalog import BenchmarkCard, local
+from evalcore.catalog import BenchmarkCard, MetricCard, local
+from evalcore.i18n import lookup
 from pages.components import options
 from pages.components.language import Translate, current
 
+_MOST_PILLS = 8
 DEFAULT_BENCHMARK = "sql_understanding"
 
 
@@ -66,6 +68,8 @@ def draw(tr: Translate) -> ChosenCases:
                 icon=":material/tune:",
             ):
                 values = options.draw(cards[key].options, f"launch.option.{key}", tr)
+                if (words := lookup(f"launch.options_about.{key}", language)) is not None:
+                    st.caption(words)
                 given |= {key: values} if values else {}
     return ChosenCases(tuple(chosen), metrics, dataset, given)
 
@@ -74,22 +78,34 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
     """The metrics of one benchmark, all chosen at first."""
     language = current()
 
-    def label(key: str) -> str:
-        metric = card.metric(key)
-        title = local(metric.title, language) or key
-        return title if metric.weight is None else f"{title} ×{metric.weight:g}"
-
-    chosen = st.pills(
-        tr("launch.metrics", benchmark=local(card.title, language)),
-        [metric.key for metric in card.metrics],
-        selection_mode="multi",
-        default=[metric.key for metric in card.metrics],
-        format_func=label,
-        key=f"launch.metrics.{card.key}",
-        help=tr("launch.metrics_help"),
-        persist_state="session",
+    labels = {one.key: _label(one, language) for one in card.metrics}
+    shared: dict[str, Any] = {
+        "label": tr("launch.metrics", benchmark=local(card.title, language)),
+        "options": list(labels),
+        "format_func": lambda key: labels.get(key, key),
+        "key": f"launch.metrics.{card.key}",
+        "persist_state": "session",
+    }
+    if len(labels) > _MOST_PILLS:  # none chosen means all, so that the form stays short
+        chosen = st.multiselect(
+            placeholder=tr("launch.all_metrics", count=len(labels)),
+            help=f"{tr('launch.metrics_none')} {tr('launch.metrics_help')}",
+            **shared,
+        )
+        return tuple(chosen or labels)
+    return tuple(
+        st.pills(
+            selection_mode="multi",
+            default=list(labels),
+            help=tr("launch.metrics_help"),
+            **shared,
+        )
     )
-    return tuple(chosen)
+
+
+def _label(metric: MetricCard, language: str) -> str:
+    title = local(metric.title, language) or metric.key
+    return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
 
 
 def _dataset(tr: Translate) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import orjson
-import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
@@ -15,7 +15,7 @@ from evalcore.queries.boards import Board, Row
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import MEASURED
 from evalcore.settings import Settings
-from pages.components import url_state
+from pages.components import case_badges, numbers, url_state, word_table
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
@@ -27,7 +27,7 @@ def outcomes(tr: Translate) -> None:
     st.markdown(tr("methodology.complete_words"))
     st.markdown(tr("methodology.best_words"))
     counts = [name if name in MEASURED else "missing" for name in OUTCOMES]
-    _words(
+    word_table.draw(
         {
             tr("common.outcome"): [tr(f"common.outcome.{name}") for name in OUTCOMES],
             tr("methodology.outcome_meaning"): [
@@ -46,11 +46,11 @@ def evidence(board: Board, tr: Translate) -> None:
     for benchmark in board.columns:
         card, language = benchmark_cards()[benchmark], current()
         st.markdown(f"###### {benchmark_title(benchmark)}")
-        _words(
+        word_table.draw(
             {
                 tr("common.metric"): [metric_title(benchmark, one.key) for one in card.metrics],
                 tr("methodology.weight"): [
-                    tr("methodology.unscored") if one.weight is None else f"{one.weight:g}"
+                    tr("methodology.unscored") if one.weight is None else numbers.weight(one.weight)
                     for one in card.metrics
                 ],
                 tr("methodology.evidence_kind"): [
@@ -72,7 +72,7 @@ def floors(scores: Mapping[str, float], tr: Translate) -> None:
     if not known:
         st.caption(tr("methodology.floors_none"))
         return
-    _words(
+    word_table.draw(
         {
             tr("methodology.control"): [f"control:{name}" for name in known],
             tr("common.score"): [f"{score:.1f}" for score in known.values()],
@@ -82,6 +82,8 @@ def floors(scores: Mapping[str, float], tr: Translate) -> None:
     )
 
 
+_NATIVE = "fc"  # the mode in which functions go beside the messages
+_MOST_SEGMENTS = 12
 _CONTROLS = ("null", "noop", "reference")
 
 
@@ -102,18 +104,28 @@ def prompts(row: Row, settings: Settings, tr: Translate) -> None:
     if not found:
         st.caption(tr("methodology.no_prompts"))
         return
-    chosen = url_state.segments(
-        tr("common.metric"),
-        list(found),
-        page="methodology",
-        name="prompt",
-        title=lambda code: metric_title(*code.split("/", 1)),
-    )
-    prompt = found[chosen]
+    prompt = found[_chosen(list(found), tr)]
     for message in prompt.messages:
         st.caption(tr(f"methodology.role.{message.role}"))
         st.code(message.content, language=None, wrap_lines=True)
+    if prompt.mode:
+        st.caption(escape(case_badges.mode_title(prompt.mode)).capitalize())
+    if prompt.mode == _NATIVE:
+        st.caption(tr("methodology.prompt_native"))
     st.caption(tr("methodology.prompt_of", run=escape(prompt.run_id), case=escape(prompt.case)))
+
+
+def _chosen(codes: list[str], tr: Translate) -> str:
+    """One of the metrics: from a row of them, or from a menu where a row would not do."""
+    title = tr("common.metric")
+    look: dict[str, Any] = {
+        "page": "methodology",
+        "name": "prompt",
+        "title": lambda code: metric_title(*code.split("/", 1)),
+    }
+    if len(codes) > _MOST_SEGMENTS:
+        return url_state.select(title, codes, width=320, **look)
+    return url_state.segments(title, codes, **look)
 
 
 def versions(row: Row, settings: Settings, tr: Translate) -> None:
@@ -137,16 +149,10 @@ def versions(row: Row, settings: Settings, tr: Translate) -> None:
             "options": orjson.dumps(spec.options).decode(),
             "column": score.column,
         }
-        _words(
+        word_table.draw(
             {
                 benchmark_title(benchmark): [tr(f"methodology.version.{name}") for name in facts],
                 " ": [plain(value, 200) for value in facts.values()],
             },
             tr("methodology.versions"),
         )
-
-
-def _words(columns: Mapping[str, list[str]], alt: str) -> None:
-    """A small table of texts, every row in full; cells are Markdown there, hence escaped."""
-    frame = pd.DataFrame({name: [escape(text, 300) for text in v] for name, v in columns.items()})
-    st.table(frame, border="horizontal", hide_index=True, alt=alt)

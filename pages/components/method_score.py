@@ -6,14 +6,17 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup
 from evalcore.queries import methodology
 from evalcore.queries.boards import Row
 from evalcore.queries.ranking_views import tie_groups
 from evalcore.settings import Settings
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
-from pages.components.language import Translate
+from pages.components.language import Translate, current
 from pages.components.text import escape
+
+_MOST_TERMS = 6  # metrics whose products fit into a line
 
 
 def score(row: Row, settings: Settings, tr: Translate) -> None:
@@ -38,12 +41,12 @@ def score(row: Row, settings: Settings, tr: Translate) -> None:
 def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) -> None:
     _table(terms, benchmark, tr)
     total = methodology.worked(terms)
-    scored = terms.dropna(subset=["weight"])
     st.latex(
-        rf"\vphantom{{\Bigg|}} 100 \cdot "
-        rf"\frac{{{_sum(scored, 'points')}}}{{{_sum(scored, 'maximum')}}}"
+        rf"\vphantom{{\Bigg|}} 100 \cdot {_fraction(terms, tr)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
+    if (words := lookup(f"methodology.spread.{benchmark}", current())) is not None:
+        st.caption(words)
     st.caption(
         tr(
             "methodology.worked_equal",
@@ -53,10 +56,21 @@ def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) ->
     )
 
 
+def _fraction(terms: pd.DataFrame, tr: Translate) -> str:
+    """The sums metric by metric, or of whole columns where there are too many for a line."""
+    scored = terms.dropna(subset=["weight"])
+    if len(scored) > _MOST_TERMS:
+        above, below = (
+            rf"\sum \text{{{tr(f'methodology.weighted_{name}')}}}" for name in ("points", "maximum")
+        )
+        return rf"\frac{{{above}}}{{{below}}}"
+    return rf"\frac{{{_sum(scored, 'points')}}}{{{_sum(scored, 'maximum')}}}"
+
+
 def _sum(terms: pd.DataFrame, column: str) -> str:
     """`4 \\cdot 92 + 3 \\cdot 88`: weight times the column, metric by metric."""
     return " + ".join(
-        rf"{weight:g} \cdot {value:.4g}"
+        rf"{numbers.weight(weight)} \cdot {value:.4g}"
         for weight, value in zip(terms["weight"], terms[column], strict=True)
     )
 
@@ -73,7 +87,7 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
                 "points": terms["points"],
                 "maximum": terms["maximum"],
                 "weight": [
-                    tr("methodology.unscored") if pd.isna(weight) else f"× {weight:g}"
+                    tr("methodology.unscored") if pd.isna(weight) else f"× {numbers.weight(weight)}"
                     for weight in terms["weight"]
                 ],
                 "weighted_points": terms["weighted_points"].astype(float),
@@ -83,13 +97,14 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
         ),
         hide_index=True,
         placeholder="–",
+        height=38 + 35 * len(terms),
         alt=tr("methodology.terms_alt"),
         column_config={
             "metric": kinds.TextColumn(tr("common.metric"), width="medium"),
             "samples": kinds.NumberColumn(tr("methodology.cases"), width="small"),
             "points": kinds.NumberColumn(words[0], format="%.4g", width="small"),
             "maximum": kinds.NumberColumn(words[1], format="%.4g", width="small"),
-            "weight": kinds.TextColumn(tr("methodology.weight"), width="small", alignment="right"),
+            "weight": kinds.TextColumn(tr("methodology.weight"), width=140, alignment="right"),
             "weighted_points": kinds.NumberColumn(tr("methodology.weighted_points"), format="%.4g"),
             "weighted_maximum": kinds.NumberColumn(
                 tr("methodology.weighted_maximum"), format="%.4g"

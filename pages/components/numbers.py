@@ -53,3 +53,8 @@ def score(value: float | None, tr: Translate) -> str:
 def moment(stamp: str, tr: Translate) -> str:
     """An ISO 8601 time in UTC as `2026-01-31 17:05 UTC`."""
     return f"{stamp[:10]} {stamp[11:16]} UTC" if len(stamp) >= 16 else tr("common.none")
+
+
+def weight(value: float) -> str:
+    """A weight with three digits: 4, 2.5, 0.833, 0.0347."""
+    return f"{value:.3g}"

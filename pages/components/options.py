@@ -29,8 +29,9 @@ def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
     shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
     unset = tr("common.default")
     if option.choices:
-        index = option.choices.index(option.default) if option.default in option.choices else None
-        return st.selectbox(option.name, option.choices, index=index, placeholder=unset, **shared)
+        choices = [choice for choice in option.choices if choice]  # empty: the default
+        index = choices.index(option.default) if option.default in choices else None
+        return st.selectbox(option.name, choices, index=index, placeholder=unset, **shared)
     if option.type == "bool":
         return st.toggle(option.name, value=bool(option.default), **shared)
     if option.type == "int":

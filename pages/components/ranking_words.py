@@ -16,6 +16,7 @@ from pages.components.text import plain
 
 _NAMED = 3  # of a tie; the others are counted
 _CARD = 200  # pixels, at least
+_MOST_CARDS = 12
 
 
 def decision(frame: pd.DataFrame, tr: Translate) -> str:
@@ -46,11 +47,42 @@ def _listed(names: Sequence[str], tr: Translate) -> str:
 
 def draw_leaders(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
     """The best ranked target of each benchmark, or of each metric where there is one benchmark."""
+    found = leaders(frame, board)
+    if len(found) > _MOST_CARDS:
+        _leader_table(found, tr)
+        return
     with st.grid(min_column_width=_CARD):
-        for part, identity, score in leaders(frame, board):
-            benchmark, _, metric = part.partition("/")
-            title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
+        for part, identity, score in found:
+            title = _part_title(part)
             with st.container(border=True, gap=None):
                 st.caption(title)
                 st.markdown(f"##### {numbers.score(score, tr)}", width="content")
                 st.text(plain(identity, 40), wrap=False)
+
+
+def _part_title(part: str) -> str:
+    benchmark, _, metric = part.partition("/")
+    return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
+
+
+def _leader_table(found: Sequence[tuple[str, str, float]], tr: Translate) -> None:
+    """A row per part, where cards would fill a screen."""
+    kinds = st.column_config
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "part": [_part_title(part) for part, _, _ in found],
+                "target": [plain(identity, 60) for _, identity, _ in found],
+                "score": [score for _, _, score in found],
+            }
+        ),
+        hide_index=True,
+        width="content",
+        height=38 + 35 * len(found),
+        alt=tr("ranking.leaders"),
+        column_config={
+            "part": kinds.TextColumn(tr("common.metric"), width=190),
+            "target": kinds.TextColumn(tr("common.target"), width="medium"),
+            "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width=64),
+        },
+    )

@@ -16,6 +16,7 @@ from evalcore.records import content_hash
 from evalcore.settings import Settings
 from pages.components import state, url_state
 from pages.components.board import cost_format, metric_title
+from pages.components.case_badges import cause_title
 from pages.components.language import Translate, note
 from pages.components.state import CaseLink
 from pages.components.text import escape, plain
@@ -26,11 +27,15 @@ _OPEN = "target.open_case"
 _DIFFICULTIES = ("1", "2", "3")
 #: A sign beside the word, so that an outcome is not told by its colour alone.
 _SIGNS = {"passed": "✓", "failed": "✕"}
+#: Name, codes, their titles and the width of a filter.
+_Field = tuple[str, Sequence[str], Callable[[str], str], int]
 
 
-def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
-    """The cases of one benchmark of a run."""
-    where = _filters(benchmark, tr)
+def draw(
+    settings: Settings, run: str, benchmark: str, tr: Translate, causes: Sequence[str] = ()
+) -> None:
+    """The cases of one benchmark of a run; with `causes` the failed ones, by why they failed."""
+    where = _filters(benchmark, causes, tr)
     pager = f"{_PAGE}.page.{content_hash([run, where])}"
     number = int(st.session_state.get(pager, 1))
     try:
@@ -53,14 +58,19 @@ def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
             st.pagination(-(-count // _CASES), key=pager)
 
 
-def _filters(benchmark: str, tr: Translate) -> CaseFilter:
-    """The filters in one row, all of them in the URL."""
+def _fields(benchmark: str, causes: Sequence[str], tr: Translate) -> list[_Field]:
+    """What cases are filtered by: failed ones, whose causes are given, by these and no outcome."""
     known = [metric.key for metric in benchmark_cards()[benchmark].metrics]
-    fields: tuple[tuple[str, Sequence[str], Callable[[str], str], int], ...] = (
-        ("metric", known, lambda code: metric_title(benchmark, code), 260),
-        ("outcome", [*OUTCOMES, MISSING], lambda code: outcome_title(code, tr), 220),
-        ("difficulty", _DIFFICULTIES, str, 140),
-    )
+    ends = [*OUTCOMES, MISSING]
+    why: _Field = ("cause", causes, cause_title, 260)
+    ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 220)
+    metric: _Field = ("metric", known, lambda code: metric_title(benchmark, code), 260)
+    difficulty: _Field = ("difficulty", _DIFFICULTIES, str, 140)
+    return [why, metric, difficulty] if causes else [metric, ended, difficulty]
+
+
+def _filters(benchmark: str, causes: Sequence[str], tr: Translate) -> CaseFilter:
+    """The filters in one row, all of them in the URL."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = {
             name: url_state.many(
@@ -72,7 +82,7 @@ def _filters(benchmark: str, tr: Translate) -> CaseFilter:
                 placeholder=tr("target.any"),
                 width=width,
             )
-            for name, options, title, width in fields
+            for name, options, title, width in _fields(benchmark, causes, tr)
         }
         text = url_state.search(
             tr("target.case_text"),
@@ -84,7 +94,8 @@ def _filters(benchmark: str, tr: Translate) -> CaseFilter:
     return CaseFilter(
         benchmark=(benchmark,),
         metric=tuple(chosen["metric"]),
-        outcome=tuple(chosen["outcome"]),
+        outcome=("failed",) if causes else tuple(chosen["outcome"]),
+        cause=tuple(chosen.get("cause", ())),
         difficulty=tuple(int(level) for level in chosen["difficulty"]),
         text=text,
     )
@@ -96,22 +107,22 @@ def outcome_title(outcome: str, tr: Translate) -> str:
 
 
 def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr: Translate) -> None:
+    columns = {
+        "case": [plain(case, 40) for case in cases["id"]],
+        "outcome": [
+            f"{_SIGNS.get(code, '·')} {outcome_title(code, tr)}" for code in cases["outcome"]
+        ],
+        "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
+        "difficulty": cases["difficulty"],
+        "dialect": cases["dialect"],
+        "note": [_note(row) for _, row in cases.iterrows()],
+        "latency": cases["latency"],
+        "cost": cases["cost"],
+    }
+    if cases["dialect"].isna().all():
+        del columns["dialect"]
     st.dataframe(
-        pd.DataFrame(
-            {
-                "case": [plain(case, 40) for case in cases["id"]],
-                "outcome": [
-                    f"{_SIGNS.get(code, '·')} {outcome_title(code, tr)}"
-                    for code in cases["outcome"]
-                ],
-                "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
-                "difficulty": cases["difficulty"],
-                "dialect": cases["dialect"],
-                "note": [_note(row) for _, row in cases.iterrows()],
-                "latency": cases["latency"],
-                "cost": cases["cost"],
-            }
-        ),
+        pd.DataFrame(columns),
         hide_index=True,
         placeholder="–",
         height=38 + 35 * len(cases),

@@ -14,7 +14,12 @@ from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.text import plain
 
-_FEWEST_AXES = 3
+_FEWEST_AXES, _MOST_AXES = 3, 10
+
+
+def has_profile(board: Board) -> bool:
+    """Whether the parts of a board are few enough for a radar that can be read."""
+    return len(targets.axes(board)) <= _MOST_AXES
 
 
 def profile(headers: Headers, board: Board, identity: str, tr: Translate) -> None:

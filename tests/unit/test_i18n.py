@@ -115,3 +115,15 @@ def test_what_a_scorer_says_is_retold(sentence):
 def test_what_no_catalogue_knows_stands_as_it_is():
     assert retell("Wrong {fields} of x", "zh") == "Wrong {fields} of x"
     assert retell("Wrong: {fields}.", "zh") == "错误字段：{fields}。"
+
+
+@pytest.mark.parametrize("key", sorted(k for k in catalogue(DEFAULT) if k.startswith("note.")))
+def test_every_note_can_be_retold(key):
+    sentence = catalogue(DEFAULT)[key].replace("{", "").replace("}", "")
+    assert retell(sentence, "zh") != sentence
+
+
+def test_a_sentence_inside_a_sentence_is_retold_too():
+    said = "no call matches the expected call 1; nearest, call 2: the required city is missing"
+    assert retell(said, DEFAULT) == said
+    assert retell(said, "zh").endswith("缺少必填参数 city")

@@ -69,6 +69,8 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         "weight": 4.0,
         "extraction": "lenient",
         "error_type": "mismatch",
+        "cause": "mismatch",
+        "answer_kind": None,
     }
 
 

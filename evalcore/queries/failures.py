@@ -1,0 +1,49 @@
+"""Why the answers of a run failed, and what they did where no call was right: counts per run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from evalcore.store import samples_table
+from evalcore.store.run_folder import find
+
+#: What an answer did where nothing was to be called, from right to wrong.
+ANSWER_KINDS = ("abstained", "empty", "malformed", "call")
+_CAUSES = """
+SELECT cause, count(*) AS count FROM samples
+WHERE benchmark = ? AND cause IS NOT NULL GROUP BY cause ORDER BY count DESC, cause
+"""
+_KINDS = """
+SELECT answer_kind AS kind, count(*) AS count FROM samples
+WHERE benchmark = ? AND answer_kind IS NOT NULL GROUP BY answer_kind
+"""
+
+
+def causes(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
+    """Failed cases by cause, the most frequent first: cause, count, share (0 to 1 of the failed).
+
+    Raises UsageError when there is no such run, RunFolderError when a file is broken.
+    """
+    return _shared(_counted(roots, run, benchmark, _CAUSES))
+
+
+def answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
+    """Answers to cases where nothing was to be called, in the order of ANSWER_KINDS: kind, count,
+    share (0 to 1 of them). Raises as `causes`."""
+    frame = _counted(roots, run, benchmark, _KINDS)
+    found = dict(zip(frame["kind"], frame["count"], strict=True))
+    known = [kind for kind in ANSWER_KINDS if kind in found]
+    counts = [int(found[kind]) for kind in known]
+    return _shared(pd.DataFrame({"kind": known, "count": counts}))
+
+
+def _counted(roots: Sequence[Path], run: str, benchmark: str, sql: str) -> pd.DataFrame:
+    return samples_table.query([samples_table.ensure(find(run, roots))], sql, [benchmark])
+
+
+def _shared(frame: pd.DataFrame) -> pd.DataFrame:
+    total = frame["count"].sum()
+    return frame.assign(share=frame["count"] / total if total else 0.0)

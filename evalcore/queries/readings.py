@@ -1,0 +1,99 @@
+"""One benchmark of a run read otherwise: the groups that its score is reported in officially, and
+the same answers under other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from evalcore.benchmarks.bfcl.aggregate import GROUPS, OVERALL_WEIGHTS, SINGLE_TURN_WEIGHTS
+from evalcore.records import BenchmarkScore
+
+#: Groups in the order of a table: the composites, then what they are made of.
+_ORDER = (
+    "overall",
+    "single_turn",
+    "non_live",
+    "live",
+    "hallucination",
+    "multi_turn",
+    "agentic",
+    "web_search",
+    "memory",
+)
+#: Readings in the order of a table; others follow by name.
+_READINGS = ("official", "tolerant", "strict", "fuzzy")
+#: What the second wins over the first is what the format cost.
+_FORMAT = ("official", "tolerant")
+
+
+def groups(score: BenchmarkScore) -> pd.DataFrame:
+    """The official groups: group, score (0 to 100, None where incomplete), weight (points of the
+    overall score, None for a part of a group) and missing, a tuple of what was not measured.
+
+    Empty for a benchmark without groups.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "group": name,
+                "score": score.groups[name],
+                "weight": OVERALL_WEIGHTS.get(name),
+                "missing": () if score.groups[name] is not None else _missing(name, score),
+            }
+            for name in _ORDER
+            if name in score.groups
+        ],
+        columns=["group", "score", "weight", "missing"],
+        dtype=object,
+    )
+
+
+def _missing(group: str, score: BenchmarkScore) -> tuple[str, ...]:
+    """The groups below it without a score, else its categories without a case."""
+    composites: Mapping[str, Mapping[str, int]] = {
+        "overall": OVERALL_WEIGHTS,
+        "single_turn": SINGLE_TURN_WEIGHTS,
+    }
+    known = composites.get(group)
+    members = tuple(known) if known else GROUPS[group].members if group in GROUPS else ()
+    gaps = (name for name in members if not _measured(name, score))
+    return tuple(
+        part
+        for name in gaps
+        for part in (_missing(name, score) if name in GROUPS and name not in _ORDER else (name,))
+    )
+
+
+def _measured(name: str, score: BenchmarkScore) -> bool:
+    if name in score.groups:
+        return score.groups[name] is not None
+    return name in score.metrics and score.metrics[name].samples > 0
+
+
+def readings(views: Mapping[str, float], score: float) -> pd.DataFrame:
+    """The same answers under other rules: view, score (0 to 100), difference to the board's score.
+
+    Empty where there are fewer than two.
+    """
+    names = sorted(views, key=lambda name: (_place(name), name))
+    return pd.DataFrame(
+        [
+            {"view": name, "score": views[name], "difference": views[name] - score}
+            for name in (names if len(names) > 1 else ())
+        ],
+        columns=["view", "score", "difference"],
+    )
+
+
+def _place(view: str) -> int:
+    return _READINGS.index(view) if view in _READINGS else len(_READINGS)
+
+
+def lost_to_format(views: Mapping[str, float]) -> float | None:
+    """Points lost because right calls could not be read as officially, None where unknown."""
+    official, tolerant = _FORMAT
+    if official not in views or tolerant not in views:
+        return None
+    return views[tolerant] - views[official]

@@ -1,0 +1,117 @@
+"""The drawer of decoded calls: each beside the accepted one, argument by argument.
+
+Names and values come from models and data sets: they stand in cells and in code, never in Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pandas as pd
+import streamlit as st
+
+from evalcore.queries import calls
+from evalcore.queries.calls import Line, Pair
+from pages.components import tables
+from pages.components.language import Translate
+from pages.components.text import escape
+
+_ARGUMENTS = 100  # of one call; a data frame of a hostile answer would have no end
+_CELL = 1_000  # characters
+_SIGNS = {
+    "accepted": "✓",
+    "mismatch": "✕",
+    "missing": "−",
+    "extra": "+",
+    "omitted": "○",
+    "differs": "≠",
+}
+_COLOURS = {"mismatch": tables.MISSING, "missing": tables.MISSING, "extra": tables.EXTRA}
+
+
+def draw(body: Any, tr: Translate) -> None:
+    """What was called, what was accepted, and where they first differ, in colour and in words."""
+    found = calls.pairs(body)
+    if body["answer"] is None:
+        st.warning(tr("case.calls.undecoded"), icon=":material/code_off:")
+    elif not body["answer"]:
+        st.caption(tr("case.calls.none"))
+    if body["accepted"] is None:
+        st.caption(tr("case.calls.any"))
+    elif body["answer"] is not None and len(body["answer"]) != len(body["accepted"]):
+        counts = {"answered": len(body["answer"]), "accepted": len(body["accepted"])}
+        st.caption(tr("case.calls.count", **counts))
+    for number, pair in enumerate(found, 1):
+        _pair(pair, number, len(found), body, tr)
+
+
+def _pair(pair: Pair, number: int, total: int, body: Mapping[str, Any], tr: Translate) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if total > 1:
+            st.caption(tr("case.calls.call", number=number), width="content")
+        st.code(pair.answered or pair.accepted, language=None, width="content")
+        if pair.answered and not pair.accepted and body["accepted"] is not None:
+            st.badge(f"+ {tr('case.calls.extra_call')}", color="orange")
+        elif not pair.answered and body["answer"] is not None:
+            st.badge(f"− {tr('case.calls.missing_call')}", color="red")
+        elif pair.answered and pair.accepted and not pair.same_name:
+            st.badge(f"✕ {tr('case.calls.other_function')}", color="red")
+            st.code(pair.accepted, language=None, width="content")
+    if not pair.lines:
+        st.caption(tr("case.calls.no_arguments"))
+        return
+    lines = pair.lines[:_ARGUMENTS]
+    _table(lines, pair, body, tr)
+    if len(pair.lines) > len(lines):
+        st.caption(tr("case.calls.more", count=len(pair.lines) - len(lines)))
+
+
+def _table(lines: tuple[Line, ...], pair: Pair, body: Mapping[str, Any], tr: Translate) -> None:
+    columns = {
+        "mark": [_words(line, tr) for line in lines],
+        "argument": [tables.cell(line.name) for line in lines],
+        "answered": [_value(line.value) if line.given else "—" for line in lines],
+        "accepted": [_alternatives(line, tr) for line in lines],
+    }
+    if body["answer"] is None or not pair.answered:
+        columns = {name: columns[name] for name in ("argument", "accepted")}
+    elif not pair.accepted:
+        columns = {name: columns[name] for name in ("argument", "answered")}
+    colours = [_COLOURS.get(line.mark, "") for line in lines]
+    frame = pd.DataFrame(columns)
+    kinds = st.column_config
+    st.dataframe(
+        frame.style.apply(lambda row: [colours[int(str(row.name))]] * len(row), axis=1),
+        hide_index=True,
+        alt=tr("case.calls.alt", name=escape(pair.accepted or pair.answered)),
+        column_config={
+            "mark": kinds.TextColumn(tr("case.calls.mark"), width=132),
+            "argument": kinds.TextColumn(tr("case.calls.argument"), width=110),
+            "answered": kinds.TextColumn(tr("case.actual"), width="medium"),
+            "accepted": kinds.TextColumn(tr("case.calls.accepted_values"), width="large"),
+        },
+    )
+
+
+def _words(line: Line, tr: Translate) -> str:
+    """The sign and the word of a mark; with the place, where the mismatch is inside the value."""
+    if line.mark not in _SIGNS:
+        return ""
+    text = f"{_SIGNS[line.mark]} {tr(f'case.calls.mark.{line.mark}')}"
+    return f"{text}: {'.'.join(line.place)[:80]}" if line.place else text
+
+
+def _alternatives(line: Line, tr: Translate) -> str:
+    """The accepted values, the leave to omit the argument last and in words."""
+    told = [_value(value) for value in line.accepted if value != calls.OMITTED]
+    if calls.OMITTED in line.accepted:
+        told.append(tr("case.calls.may_be_left_out"))
+    return f"  {tr('case.calls.or')}  ".join(told) or "—"
+
+
+def _value(value: Any) -> str:
+    """A value as JSON: quotes tell the text "3" from the number 3."""
+    text = orjson.dumps(value, default=str).decode()
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"

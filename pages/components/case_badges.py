@@ -1,0 +1,60 @@
+"""What a verdict's details say in words: the kind of error, the price of the format, a flag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from evalcore.i18n import lookup
+from pages.components.language import Translate, current
+from pages.components.text import escape, plain
+
+
+def cause_title(cause: str) -> str:
+    """Why an answer failed, in the session's language; an unknown cause as it is, made readable."""
+    for area in ("common.cause", "common.reason"):
+        if found := lookup(f"{area}.{cause}", current()):
+            return found
+    return plain(cause.replace("_", " ")).capitalize()
+
+
+def mode_title(mode: object) -> str:
+    """How calls were asked for, in words."""
+    return _known("common.mode", mode)
+
+
+def draw(details: Mapping[str, Any], tr: Translate) -> None:
+    """Badges in the row of the verdict, for those of the details that a reader can use."""
+    if group := details.get("error_group"):
+        st.badge(escape(_cause(group, details)), color="red", icon=":material/rule:")
+    if details.get("lost_to_format"):
+        st.badge(
+            tr("case.lost_to_format"),
+            color="orange",
+            icon=":material/format_quote:",
+            help=tr("case.lost_to_format_help"),
+        )
+    if kind := details.get("answer_kind"):
+        st.badge(escape(_known("common.answer_kind", kind)), color="gray")
+    if mode := details.get("mode"):
+        st.badge(escape(mode_title(mode)), color="gray", icon=":material/chat:")
+    if details.get("flagged"):
+        st.badge(tr("case.flagged"), color="violet", icon=":material/flag:")
+
+
+def flag(details: Mapping[str, Any], tr: Translate) -> None:
+    """Why a right answer cannot pass this official entry."""
+    if defect := details.get("flagged"):
+        st.info(escape(_known("case.flag", defect), 400), icon=":material/flag:")
+
+
+def _cause(group: object, details: Mapping[str, Any]) -> str:
+    """The group, or the error type where the group holds all that fits nowhere else."""
+    kind = details.get("error_type")
+    return cause_title(str(kind if group == "checker" and kind else group))
+
+
+def _known(area: str, value: object) -> str:
+    return lookup(f"{area}.{value}", current()) or plain(value)

@@ -1,0 +1,72 @@
+"""Why the answers of a run failed, as a chart, and the way to the cases behind each bar."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore import charts
+from evalcore.errors import EvalboardError
+from evalcore.queries import failures
+from evalcore.settings import Settings
+from pages.components import target_cases
+from pages.components.case_badges import cause_title
+from pages.components.language import Translate
+from pages.components.text import escape
+
+_MOST_BARS = 16
+
+
+def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
+    """The causes by count, what was done where nothing was to be called, and the failed cases."""
+    try:
+        causes = failures.causes(settings.run_roots, run, benchmark)
+        kinds = failures.answer_kinds(settings.run_roots, run, benchmark)
+    except EvalboardError as error:
+        st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
+        return
+    if len(kinds):
+        left, right = st.columns([7, 5], gap="large")
+        with left:
+            _causes(causes, tr)
+        with right:
+            _kinds(kinds, tr)
+    else:
+        _causes(causes, tr)
+    if len(causes):
+        target_cases.draw(settings, run, benchmark, tr, list(causes["cause"]))
+
+
+def _causes(causes: pd.DataFrame, tr: Translate) -> None:
+    st.subheader(tr("target.why"), anchor=False)
+    if causes.empty:
+        st.caption(tr("target.why_none"))
+        return
+    shown = causes.head(_MOST_BARS)
+    _chart(charts.count_bars, shown.assign(name=_apart(shown["cause"])), "target.why_alt", tr)
+    told = tr("target.why_about", count=int(causes["count"].sum()))
+    st.caption(told if len(causes) == len(shown) else f"{told} {tr('target.why_more')}")
+
+
+def _kinds(kinds: pd.DataFrame, tr: Translate) -> None:
+    st.subheader(tr("target.kinds"), anchor=False)
+    names = [tr(f"common.answer_kind.{kind}") for kind in kinds["kind"]]
+    places = [failures.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
+    frame = kinds.assign(name=names, place=places)
+    _chart(charts.split_bar, frame, "target.kinds_alt", tr)
+    st.caption(tr("target.kinds_about"))
+
+
+def _chart(make: charts.Counted, frame: pd.DataFrame, alt: str, tr: Translate) -> None:
+    labels = {"name": tr("common.cause"), "count": tr("target.count")}
+    summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
+    st.altair_chart(make(frame, labels), width="stretch", alt=tr(alt, summary=summary))
+
+
+def _apart(causes: pd.Series[str]) -> list[str]:
+    """Titles told apart: bars of one name would be drawn over each other."""
+    titles = [cause_title(cause) for cause in causes]
+    return [
+        f"{title} ({cause})" if titles.count(title) > 1 else title
+        for title, cause in zip(titles, causes, strict=True)
+    ]

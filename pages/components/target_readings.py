@@ -1,0 +1,111 @@
+"""A benchmark's score read otherwise: its official groups, and the answers under other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup
+from evalcore.queries import methodology, readings
+from evalcore.queries.boards import Row
+from evalcore.records import BenchmarkScore
+from evalcore.settings import Settings
+from pages.components import numbers, word_table
+from pages.components.board import benchmark_title, metric_title
+from pages.components.language import Translate, current
+from pages.components.text import escape, plain
+
+_NAMED = 3  # missing parts that are named
+_EQUAL = 0.05  # points that one digit does not show
+
+
+def draw(row: Row, settings: Settings, tr: Translate) -> None:
+    """Both tables for every benchmark that has them."""
+    for benchmark, run in row.runs.items():
+        try:
+            found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
+            continue
+        if found is not None:
+            _groups(found[1], tr)
+            _readings(found[1], tr, named=len(row.runs) > 1)
+
+
+def _groups(score: BenchmarkScore, tr: Translate) -> None:
+    table = readings.groups(score)
+    if table.empty:
+        return
+    st.subheader(tr("target.groups"), anchor=False)
+    notes = [_note(row, score.benchmark, tr) for row in table.to_dict("records")]
+    word_table.draw(
+        {
+            tr("target.group"): [_group_title(name) for name in table["group"]],
+            tr("common.score"): [numbers.score(_known(value), tr) for value in table["score"]],
+            tr("target.note"): notes,
+        },
+        tr("target.groups_alt"),
+    )
+    st.caption(tr("target.groups_about"))
+
+
+def _group_title(name: str) -> str:
+    return lookup(f"target.group.{name}", current()) or plain(name)
+
+
+def _known(score: float | None) -> float | None:
+    return None if score is None or pd.isna(score) else float(score)
+
+
+def _note(row: Mapping[Hashable, object], benchmark: str, tr: Translate) -> str:
+    """What is missing, else what the group weighs or is."""
+    missing = row["missing"]
+    if isinstance(missing, Sequence) and missing:
+        named = [_part_title(str(part), benchmark) for part in missing[:_NAMED]]
+        names = ", ".join([*named, *["…"] * (len(missing) > _NAMED)])
+        return tr("target.group_missing", names=names)
+    if row["group"] == "single_turn":
+        return tr("target.group_ours")
+    weight = row["weight"]
+    if isinstance(weight, int | float) and not pd.isna(weight):
+        return tr("target.group_weight", weight=f"{weight:g}")
+    return ""
+
+
+def _part_title(name: str, benchmark: str) -> str:
+    """The title of a group or category."""
+    return lookup(f"target.group.{name}", current()) or metric_title(benchmark, name)
+
+
+def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
+    table = readings.readings(score.views, score.score)
+    if table.empty:
+        return
+    title = tr("target.readings")
+    st.subheader(f"{title} · {benchmark_title(score.benchmark)}" if named else title, anchor=False)
+    if (table["difference"].abs() < _EQUAL).all():
+        st.caption(tr("target.readings_equal"))
+        return
+    word_table.draw(
+        {
+            tr("target.reading_name"): [_view_title(name) for name in table["view"]],
+            tr("common.score"): [numbers.score(value, tr) for value in table["score"]],
+            tr("target.difference"): [
+                "=" if abs(points) < _EQUAL else f"{points:+.1f}" for points in table["difference"]
+            ],
+            tr("target.reading_about"): [
+                lookup(f"target.view_about.{name}", current()) or "" for name in table["view"]
+            ],
+        },
+        tr("target.readings_alt"),
+    )
+    lost = readings.lost_to_format(score.views)
+    if lost is not None:
+        st.caption(tr("target.lost_to_format", points=numbers.score(lost, tr)))
+
+
+def _view_title(name: str) -> str:
+    return lookup(f"target.view_name.{name}", current()) or plain(name)
