@@ -58,6 +58,105 @@ CARDS: tuple[TargetKindCard, ...] = (
         examples=("openai:gpt-5.5", "openai:deepseek/deepseek-chat", "openai:ollama/qwen3:4b"),
     ),
     TargetKindCard(
+        prefix="hf",
+        form="hf:<folder> or hf:<Hub id>",
+        title={"en": "Local model", "zh": "本地模型"},
+        about={
+            "en": "A checkpoint on this machine or of the Hugging Face Hub, asked in batches. "
+            "Needs the extra `local`.",
+            "zh": "本机或 Hugging Face Hub 上的模型权重，批量推理；需安装可选依赖 `local`。",
+        },
+        options=(
+            OptionCard(
+                name="device",
+                default="auto",
+                about={"en": "auto, cpu, cuda or cuda:N", "zh": "auto、cpu、cuda 或 cuda:N"},
+            ),
+            OptionCard(
+                name="dtype",
+                default="auto",
+                choices=("auto", "float32", "float16", "bfloat16", "int8", "int4"),
+                about={
+                    "en": "auto: as stored; int8 and int4 quantise while loading",
+                    "zh": "auto 为权重自身精度；int8、int4 在加载时量化",
+                },
+            ),
+            OptionCard(
+                name="adapter",
+                about={
+                    "en": "a LoRA adapter: folder or Hub id",
+                    "zh": "LoRA 适配器：目录或 Hub id",
+                },
+            ),
+            OptionCard(
+                name="revision", about={"en": "branch, tag or commit", "zh": "分支、标签或提交"}
+            ),
+            OptionCard(
+                name="attn_implementation",
+                about={"en": "as transformers names it", "zh": "transformers 中的注意力实现名称"},
+            ),
+            OptionCard(
+                name="batch_size",
+                type="int",
+                default=0,
+                about={
+                    "en": "0: as many as fit; 1: exact mode, one prompt at a time",
+                    "zh": "0 为自动；1 为精确模式，逐条推理",
+                },
+            ),
+            OptionCard(
+                name="batch_tokens",
+                type="int",
+                default=0,
+                about={
+                    "en": "places of a batch; 0: by device",
+                    "zh": "每批的 token 上限；0 为自动",
+                },
+            ),
+            OptionCard(
+                name="context",
+                type="int",
+                default=0,
+                about={"en": "tokens; 0: the model's own", "zh": "上下文长度；0 为模型自身"},
+            ),
+            OptionCard(
+                name="threads",
+                type="int",
+                default=0,
+                about={"en": "0: the physical cores", "zh": "0 为物理核心数"},
+            ),
+            *(card for card in SAMPLING if card.name != "reasoning_effort"),
+            OptionCard(name="stop", type="list", about={"en": "ends an answer", "zh": "停止序列"}),
+            OptionCard(
+                name="asking",
+                choices=("auto", "native", "prompt", "json"),
+                about={
+                    "en": "how tools are offered: by the chat template, or in the prompt",
+                    "zh": "请求工具调用的方式：对话模板，或写入提示词",
+                },
+            ),
+            OptionCard(
+                name="trust_remote_code",
+                type="bool",
+                default=False,
+                about={
+                    "en": "lets code beside the weights run on this machine",
+                    "zh": "允许运行权重附带的代码",
+                },
+            ),
+            OptionCard(
+                name="allow_pickle",
+                type="bool",
+                default=False,
+                about={
+                    "en": "reads weights that can hold code",
+                    "zh": "允许读取可能含代码的 pickle 权重",
+                },
+            ),
+        ),
+        examples=("hf:Qwen/Qwen3-0.6B", "hf:/models/my-checkpoint"),
+    ),
+    TargetKindCard(
         prefix="baseline",
         form="baseline:<name>",
         title={"en": "Built-in baseline", "zh": "内置基线"},

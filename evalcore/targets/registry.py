@@ -19,6 +19,7 @@ _BUILTIN: dict[str, str] = {
     "baseline": "evalcore.targets.baseline:Baseline",
     "control": "evalcore.targets.control:Control",
     "app": "evalcore.targets.application:create",
+    "hf": "evalcore.targets.huggingface.target:create",
 }
 #: Kinds whose factory takes the spec alone.
 _SELF_CONTAINED = ("baseline", "control")

@@ -1,0 +1,122 @@
+"""Keys and values of the rows in flight, in buffers that rows may join and leave.
+
+The library's own cache copies all it holds at every token; here a buffer has room for the tokens to
+come. Columns are places of the batch: a row that is shorter than its batch is padded on the left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers.cache_utils import (
+    Cache,
+    DynamicCache,
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+)
+
+_ROOM = 128  # columns added at a time
+
+
+class Growing(DynamicLayer):  # type: ignore[misc]  # the library is not typed
+    """`keys` and `values` show the filled columns of buffers (rows, heads, columns, size)."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._buffers: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        before = self.get_seq_length()
+        after = before + key_states.shape[-2]
+        if self._buffers is None or after > self._buffers[0].shape[-2]:
+            self._move(key_states, value_states, before, after + _ROOM)
+        assert self._buffers is not None  # noqa: S101 - made by _move
+        for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
+            buffer[:, :, before:after] = new
+        return self._show(after)
+
+    def hold(self, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+        """Become these rows of other layers, aligned on the right."""
+        columns = max(keys.shape[-2] for keys, _ in parts)
+        rows = sum(len(keys) for keys, _ in parts)
+        buffers = []
+        for which in (0, 1):
+            like = parts[0][which]
+            shape = (rows, like.shape[1], columns + _ROOM, like.shape[3])
+            buffer, start = like.new_zeros(shape), 0
+            for part in parts:
+                own = part[which]
+                buffer[start : start + len(own), :, columns - own.shape[-2] : columns] = own
+                start += len(own)
+            buffers.append(buffer)
+        self.dtype, self.device = buffers[0].dtype, buffers[0].device
+        self.is_initialized = True
+        self._buffers = (buffers[0], buffers[1])
+        self._show(columns)
+
+    def _move(self, keys: torch.Tensor, values: torch.Tensor, filled: int, columns: int) -> None:
+        if not self.is_initialized:
+            self.lazy_initialization(keys, values)
+        old = self._buffers
+        made = []
+        for which, like in enumerate((keys, values)):
+            buffer = like.new_zeros((len(like), like.shape[1], columns, like.shape[3]))
+            if old is not None:
+                buffer[:, :, :filled] = old[which][:, :, :filled]
+            made.append(buffer)
+        self._buffers = (made[0], made[1])
+
+    def _show(self, columns: int) -> tuple[torch.Tensor, torch.Tensor]:
+        assert self._buffers is not None  # noqa: S101 - filled before it is shown
+        keys, values = (buffer[:, :, :columns] for buffer in self._buffers)
+        self.keys, self.values = keys, values
+        return keys, values
+
+
+def is_plain(config: Any) -> bool:
+    """Whether all that a model keeps is keys and values of attention (no recurrent state)."""
+    kinds = {type(layer) for layer in DynamicCache(config=config).layers}
+    return kinds <= {DynamicLayer, DynamicSlidingWindowLayer}
+
+
+def window_of(config: Any) -> int | None:
+    """Places that a layer with a sliding window looks back, None where there is none."""
+    layers = DynamicCache(config=config).layers
+    return min((x.sliding_window for x in layers if hasattr(x, "sliding_window")), default=None)
+
+
+def empty() -> Cache:
+    """A cache of `Growing` layers; layers with a window keep everything, their mask cuts it."""
+    return Cache(layer_class_to_replicate=Growing)
+
+
+def repeated(cache: Cache, rows: int) -> Cache:
+    """As many copies of a cache of one row, with room to grow."""
+    layers: list[Any] = []
+    for keys, values in _of(cache):
+        layer = Growing()
+        layer.hold([(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))])
+        layers.append(layer)
+    return Cache(layers=layers)
+
+
+def join(cache: Cache, other: Cache) -> None:
+    """Add the rows of another, aligned on the right; layer by layer, lest memory hold all twice."""
+    layers: list[Any] = cache.layers
+    for layer, (keys, values) in zip(layers, _of(other), strict=True):
+        layer.hold([(layer.keys, layer.values), (keys, values)])
+
+
+def keep(cache: Cache, rows: torch.Tensor, first: int) -> None:
+    """Go on with some rows, from column `first` on."""
+    layers: list[Any] = cache.layers
+    for layer in layers:
+        layer.hold([(layer.keys[rows, :, first:], layer.values[rows, :, first:])])
+
+
+def _of(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    layers: list[Any] = cache.layers
+    return [(layer.keys, layer.values) for layer in layers]

@@ -1,0 +1,79 @@
+"""Small random models in memory, for tests of generation; they need no files."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+
+VOCABULARY = 400
+_COMMON = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 1024,
+    "initializer_range": 0.2,
+}
+#: One of each way to keep the past: grouped heads, learned positions, biases by distance, windows
+#: over some layers, two states in one model, states alone.
+SETTINGS: dict[str, dict[str, object]] = {
+    "qwen3": {**_COMMON, "head_dim": 16},
+    "gpt2": {"vocab_size": VOCABULARY, "n_embd": 64, "n_layer": 2, "n_head": 4},
+    "bloom": {"vocab_size": VOCABULARY, "hidden_size": 64, "n_layer": 2, "n_head": 4},
+    "gemma3_text": {**_COMMON, "head_dim": 16, "sliding_window": 16, "num_hidden_layers": 6},
+    "qwen3_next": {
+        **_COMMON,
+        "head_dim": 16,
+        "num_hidden_layers": 4,
+        "linear_num_key_heads": 2,
+        "linear_num_value_heads": 4,
+        "linear_key_head_dim": 16,
+        "linear_value_head_dim": 16,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32,
+        "shared_expert_intermediate_size": 32,
+    },
+    "mamba": {"vocab_size": VOCABULARY, "hidden_size": 64, "num_hidden_layers": 2},
+}
+
+
+class Letters:
+    """A tokenizer of one letter for each token."""
+
+    @staticmethod
+    def decode(ids, **how) -> str:
+        return "".join(chr(0x4E00 + number) for number in ids)
+
+
+def loaded(kind: str = "qwen3", ends: frozenset[int] = frozenset()):
+    """A float32 model with what the engine needs of a loaded one."""
+    import torch
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    settings = {"initializer_range": 0.2, "eos_token_id": None, "bos_token_id": None}
+    config = transformers.AutoConfig.for_model(kind, **settings | SETTINGS[kind])
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(config).float().eval()
+    model.generation_config.eos_token_id = None
+    model.generation_config.pad_token_id = 0
+    return SimpleNamespace(model=model, tokenizer=Letters(), end_ids=ends)
+
+
+def tokens(count: int, seed: int) -> tuple[int, ...]:
+    dice = random.Random(seed)
+    return tuple(dice.randrange(VOCABULARY) for _ in range(count))
+
+
+def greedy(one, ids: tuple[int, ...], new: int) -> tuple[int, ...]:
+    """What the library's own loop makes of a prompt alone."""
+    import torch
+
+    prompt = torch.tensor([ids])
+    mask = torch.ones_like(prompt)
+    made = one.model.generate(prompt, attention_mask=mask, max_new_tokens=new, do_sample=False)
+    return tuple(made[0, len(ids) :].tolist())
