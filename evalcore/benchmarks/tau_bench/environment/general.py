@@ -1,0 +1,44 @@
+"""The tools that both domains have: calculating, thinking, handing over to a person."""
+
+from __future__ import annotations
+
+from evalcore.benchmarks.tau_bench.environment.arithmetic import CHARACTERS, calculated
+from evalcore.benchmarks.tau_bench.environment.database import Database
+from evalcore.benchmarks.tau_bench.environment.tool import Refused, text, tool
+
+
+def calculate(database: Database, expression: str) -> str:
+    if not isinstance(expression, str):
+        raise TypeError(f"{type(expression).__name__!r} object is not an expression")
+    if not CHARACTERS.issuperset(expression):
+        raise Refused("invalid characters in expression")
+    return calculated(expression)
+
+
+def think(database: Database, thought: str) -> str:
+    return ""
+
+
+def transfer_to_human_agents(database: Database, summary: str) -> str:
+    return "Transfer successful"
+
+
+GENERAL_TOOLS = (
+    tool(
+        calculate,
+        "Work out an expression of numbers, for example a total or a difference of prices.",
+        {"expression": text("Numbers, + - * /, brackets and spaces, such as '2 * (3 + 4.5)'.")},
+    ),
+    tool(
+        think,
+        "Note a thought. It changes nothing and gives nothing; use it to plan or to check rules.",
+        {"thought": text("The thought.")},
+    ),
+    tool(
+        transfer_to_human_agents,
+        "Hand the user over to a person, with a summary. This ends the conversation. Use it only "
+        "for a request that none of the tools can handle under the policy.",
+        {"summary": text("What the user wants and what was done so far.")},
+        terminates=True,
+    ),
+)

@@ -1,0 +1,84 @@
+"""tau-bench's reward: 1 if the database is left as the ground truth leaves it, and all was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from evalcore.benchmarks.tau_bench.environment.database import Difference
+from evalcore.benchmarks.tau_bench.environment.play import Environment
+from evalcore.benchmarks.tau_bench.environment.said import missing
+from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS, Task
+from evalcore.benchmarks.tau_bench.environment.tool import Domain
+from evalcore.records import Record
+
+
+class Reward(Record, frozen=True):
+    """`value` is 0 or 1; the hashes are upstream's sha256 of the whole database, in hex.
+
+    `difference` is the first place where the database departs from the ground truth's.
+    """
+
+    value: float
+    actions_ok: bool
+    outputs_ok: bool
+    db_hash: str
+    gt_hash: str
+    missing_outputs: tuple[str, ...] = ()
+    difference: Difference | None = None
+
+
+def reward(
+    domain: Domain,
+    task: Task,
+    environment: Environment,
+    said: Sequence[str],
+    *,
+    substring: bool = False,
+) -> Reward:
+    """The reward for an environment as an agent left it, and the texts it said to the user.
+
+    `substring` compares expected numbers as tau-bench itself does. Whether the episode came to its
+    end at all, without which there is no reward, is the caller's to know.
+    """
+    expected = truth(domain, task).database
+    unsaid = missing(task.outputs, said, substring=substring)
+    difference = environment.database.first_difference(expected)
+    return Reward(
+        float(difference is None and not unsaid),
+        difference is None,
+        not unsaid,
+        environment.database.hash(),
+        expected.hash(),
+        unsaid,
+        difference,
+    )
+
+
+def truth(domain: Domain, task: Task) -> Environment:
+    """A fresh environment after the actions of the ground truth; those that end the conversation
+    are left out, as upstream does."""
+    environment, _ = _replayed(domain, task)
+    return environment
+
+
+def flagged(domain: Domain, task: Task) -> Task:
+    """The task, with the flags that a replay of its ground truth gives."""
+    environment, refused = _replayed(domain, task)
+    flags = [*task.flags, *([TRUTH_ERRS] if refused else [])]
+    if not task.outputs and not environment.database.changed():
+        flags.append(NOTHING_TO_DO)
+    return msgspec.structs.replace(task, flags=tuple(flags))
+
+
+def _replayed(domain: Domain, task: Task) -> tuple[Environment, bool]:
+    """The environment after the ground truth, and whether one of its writes was refused."""
+    tools = {tool.name: tool for tool in domain.tools}
+    environment, refused = Environment(domain), False
+    for action in task.actions:
+        tool = tools.get(action.name)
+        if tool is not None and not tool.terminates:
+            said = environment.call(action.name, action.kwargs)
+            refused = refused or (tool.writes and said.startswith("Error"))
+    return environment, refused

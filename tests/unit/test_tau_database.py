@@ -1,0 +1,140 @@
+"""The database of an episode: copied when written, hashed as upstream does, compared."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.benchmarks.tau_bench.environment import ABSENT, Database, Difference
+from evalcore.benchmarks.tau_bench.environment.canonical import canonical, clone
+
+TABLES = {
+    "birds": {"b": {"name": "Bee's", "legs": 2}, "a": {"legs": [1, 1.0, True, None]}},
+    "ants": {"z": {"legs": 6, "of": {"y": [], "x": {}}}},
+    "cats": {},
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def frozen(value):
+    """Upstream's rule, said plainly: sorted pairs for mappings, tuples for lists."""
+    if isinstance(value, dict):
+        return tuple((key, frozen(item)) for key, item in sorted(value.items()))
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+def plain_hash(tables) -> str:
+    return hashlib.sha256(str(frozen(tables)).encode()).hexdigest()
+
+
+@given(JSON)
+def test_the_canonical_text_is_that_of_sorted_tuples(value):
+    assert canonical(value) == repr(frozen(value))
+
+
+@given(JSON)
+def test_a_clone_is_equal_and_apart(value):
+    copy = clone(value)
+    assert canonical(copy) == canonical(value)
+    assert not isinstance(value, dict | list) or copy is not value
+
+
+def test_the_hash_is_that_of_the_whole_data():
+    assert Database(TABLES).hash() == plain_hash(TABLES)
+    assert Database({"one": {"only": {"a": 1}}}).hash() == plain_hash({"one": {"only": {"a": 1}}})
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+@pytest.mark.parametrize("entity", ["0", "aa", "z", "zz"])
+def test_the_hash_follows_what_was_put_anywhere(table, entity):
+    database, whole = Database(TABLES), clone(TABLES)
+    database.put(table, entity, {"legs": 1.5})
+    whole[table][entity] = {"legs": 1.5}
+    assert database.hash() == plain_hash(whole)
+    assert list(database.rows(table)) == list(whole[table].items())
+
+
+def test_an_edit_changes_one_episode_only():
+    first, second = Database(TABLES), Database(TABLES).fork()
+    first = second.fork()
+    first.edit("birds", "b")["legs"] = 3
+    assert first.get("birds", "b")["legs"] == 3
+    assert second.get("birds", "b") is TABLES["birds"]["b"]
+    assert TABLES["birds"]["b"]["legs"] == 2
+    assert first.changed() == {("birds", "b"): {"name": "Bee's", "legs": 3}}
+    assert second.changed() == {}
+
+
+def test_a_fork_leaves_its_origin_alone():
+    database = Database(TABLES)
+    database.edit("birds", "b")["legs"] = 3
+    fork = database.fork()
+    fork.edit("birds", "b")["legs"] = 4
+    assert database.get("birds", "b")["legs"] == 3
+    assert fork.touched() == (("birds", "b"),)
+
+
+def test_what_was_touched_is_told_once_even_if_nothing_changed():
+    database = Database(TABLES)
+    database.edit("birds", "b")["legs"] = 2
+    assert database.changed() == {}
+    assert database.hash() == plain_hash(TABLES)
+    assert database.touched() == (("birds", "b"),)
+    assert database.touched() == ()
+
+
+def test_reading_what_is_not_there():
+    database = Database(TABLES)
+    assert database.get("birds", "nobody") is None
+    with pytest.raises(KeyError):
+        database.edit("birds", "nobody")
+    with pytest.raises(TypeError, match="unhashable"):
+        database.get("birds", [])
+
+
+@pytest.mark.parametrize(
+    ("edit", "path", "expected", "actual"),
+    [
+        (lambda bird: bird["legs"].append(5), ("legs", 4), ABSENT, 5),
+        (lambda bird: bird["legs"].pop(), ("legs", 3), None, ABSENT),
+        (lambda bird: bird["legs"].__setitem__(0, 1.0), ("legs", 0), 1, 1.0),
+        (lambda bird: bird.update(name="x"), ("name",), ABSENT, "x"),
+        (lambda bird: bird.update(legs=7), ("legs",), [1, 1.0, True, None], 7),
+    ],
+)
+def test_the_first_difference_is_found_to_its_path(edit, path, expected, actual):
+    database, other = Database(TABLES), Database(TABLES)
+    edit(database.edit("birds", "a"))
+    database.edit("birds", "b")["legs"] = 9
+    found = database.first_difference(other)
+    assert found == Difference("birds", "a", path, expected, actual)
+    assert type(found.actual) is type(actual)
+    assert not database.same(other)
+
+
+def test_an_entity_that_only_one_side_has_differs_as_a_whole():
+    database, other = Database(TABLES), Database(TABLES)
+    other.put("cats", "c", {"legs": 4})
+    assert database.first_difference(other) == Difference("cats", "c", (), {"legs": 4}, ABSENT)
+    database.put("cats", "c", {"legs": 4})
+    assert database.first_difference(other) is None
+    assert database.same(other)
+
+
+def test_equal_changes_are_hashed_once():
+    rows = {str(number): {"text": "x" * 500} for number in range(4000)}
+    one = Database({"rows": rows})
+    one.edit("rows", "5")["text"] = "y"
+    one.hash()
+    start = time.perf_counter()
+    hashes = {fork.hash() for fork in (one.fork() for _ in range(1000))}
+    assert len(hashes) == 1
+    assert time.perf_counter() - start < 0.5
