@@ -119,8 +119,8 @@ class Usage(Record, frozen=True):
 class Completion(Record, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out.
 
-    `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter, or
-    `unparsable` where a server could not digest what the model wrote.
+    `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
+    `unparsable` (a server could not digest what the model wrote), `context_overflow`.
     """
 
     text: str = ""

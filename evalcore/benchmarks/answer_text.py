@@ -20,9 +20,14 @@ NOTES = {
     "empty": "The answer is empty.",
     "token_limit": "The answer was cut off by the token limit before it was complete.",
     "content_filter": "The provider withheld the answer.",
+    "context_overflow": "The prompt does not fit into the model's context.",
     "format": "Nothing of the requested form was found in the answer.",
 }
-_BY_FINISH = {"length": "token_limit", "content_filter": "content_filter"}
+_BY_FINISH = {
+    "length": "token_limit",
+    "content_filter": "content_filter",
+    "context_overflow": "context_overflow",
+}
 
 
 def unreadable(episode: Episode) -> str:

@@ -164,7 +164,9 @@ class Channels:
 
     def _flow(self, target: Target) -> Flow:
         card = target.info.card
-        wanted = self.run.concurrency or self._settings.concurrency
+        local = target.info.kind == "local"  # as many as it can batch, no server to spare
+        usual = target.info.max_in_flight if local else self._settings.concurrency
+        wanted = self.run.concurrency or usual
         wanted = min(wanted, target.info.max_in_flight, self._bearable(card))
         return Flow(
             start=min(target.info.start_in_flight, wanted),

@@ -11,8 +11,9 @@ import asyncio
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -167,7 +168,16 @@ class _Execution:
         return self.episodes[job.place]
 
     async def _generate(self, jobs: list[Job]) -> None:
-        channel = await self._open(TARGET, self.spec.target)
+        opening = asyncio.create_task(self._open(TARGET, self.spec.target))
+        watching = asyncio.create_task(self._watch_cancel([opening]))
+        try:
+            channel = await opening
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+            return
+        finally:
+            watching.cancel()
         self.tracker.flow = channel.flow
         await self._side_by_side(jobs, channel.flow.maximum, self._answer)
 
@@ -191,7 +201,7 @@ class _Execution:
         finally:
             watching.cancel()
 
-    async def _watch_cancel(self, working: list[asyncio.Task[None]]) -> None:
+    async def _watch_cancel(self, working: Sequence[asyncio.Task[Any]]) -> None:
         while not self.folder.cancel_path.exists():
             await asyncio.sleep(_TICK / 2)
         self.cancelled = True

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from evalcore import catalog
 from evalcore.judges.identity import is_self
 from evalcore.records import (
     BenchmarkScore,
@@ -108,9 +109,12 @@ def _score(
 
 
 def label(spec: BenchmarkSpec) -> str:
-    """The column in words: data set, mode and size."""
+    """The column in words: data set, mode, options that are not as usual, and size."""
+    usual = {option.name: option.default for option in catalog.benchmark_card(spec.key).options}
     options = ", ".join(
-        f"{name}={value}" for name, value in spec.options.items() if name not in ("mode", "prompt")
+        f"{name}={value}"
+        for name, value in spec.options.items()
+        if name not in ("mode", "prompt") and value != usual.get(name)
     )
     parts = [spec.dataset, str(spec.options.get("mode", "")), options, f"{spec.samples} samples"]
     parts += ["own prompt"] if "prompt" in spec.options else []

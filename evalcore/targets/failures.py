@@ -71,6 +71,13 @@ def clean(failure: Failure, keys: Iterable[str | None]) -> Failure:
     return msgspec.structs.replace(failure, message=text)
 
 
+_OVERFLOW = re.compile(
+    r"(?i)context[_ ]length[_ ]exceeded|maximum context length|max(imum)?[_ ]model[_ ]len"
+    r"|exceeds? the (available |model'?s )?(maximum )?context|prompt is too long"
+    r"|context (window|size|length)[^.]{0,40}(exceed|too small|limit)"
+)
+
+
 def from_status(
     status: int, headers: Mapping[str, str], body: str, key_env: str = "", key_sent: bool = True
 ) -> Failure:
@@ -91,6 +98,15 @@ def from_status(
         status=status,
         retry_after=retry_after(headers, body) if waits else None,
     )
+
+
+def is_context_overflow(failure: Failure) -> bool:
+    """Whether a server refused a request because it does not fit into the model's context.
+
+    Servers say so in many words (OpenAI `context_length_exceeded`, vLLM "maximum context length",
+    llama.cpp "exceeds the available context size", Anthropic "prompt is too long").
+    """
+    return failure.status in (400, 413, 422, 500) and bool(_OVERFLOW.search(failure.message))
 
 
 def _kind_of_status(status: int, body: str) -> FailureKind:

@@ -172,7 +172,10 @@ class OpenAICompatible:
         self._client = _client(self.place.endpoint.base_url, key or _NO_KEY, self._timeout)
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        """One completion; raises TargetFailure with a classified Failure."""
+        """One completion, `context_overflow` where the request does not fit into the context.
+
+        Raises TargetFailure with a classified Failure.
+        """
         if self._client is None:
             raise UsageError(f"{self.key} was not opened")
         sent_requests = 0
@@ -185,6 +188,8 @@ class OpenAICompatible:
                 if sent_requests == 1:
                     return outcome
                 return msgspec.structs.replace(outcome, attempts=sent_requests)
+            if failures.is_context_overflow(outcome):
+                return Completion(finish_reason="context_overflow", attempts=sent_requests)
             refused = refused_parameter(outcome.status, outcome.message, sent)
             if refused is None or refused in dialect.refused or not self._leave_out(refused):
                 raise TargetFailure(outcome)

@@ -7,6 +7,7 @@ import json
 
 import aiohttp
 import httpx2
+import msgspec
 import pytest
 
 from evalcore.records import Failure
@@ -204,3 +205,25 @@ def test_clean_scrubs_before_it_cuts_and_keeps_one_line():
     assert cleaned.endswith("…")
     short = clean(Failure(kind="permanent", message="a\n b"), []).message
     assert short == "a b"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "HTTP 400: This model's maximum context length is 4096 tokens, you asked for 5000"),
+        (400, "HTTP 400: context_length_exceeded"),
+        (400, "HTTP 400: the request exceeds the available context size, try increasing it"),
+        (400, "HTTP 400: prompt is too long: 210000 tokens > 200000 maximum"),
+    ],
+)
+def test_a_prompt_beyond_the_context_is_told_from_other_refusals(status, message):
+    failure = Failure(kind="permanent", message=message, status=status)
+    assert failures.is_context_overflow(failure)
+    assert not failures.is_context_overflow(msgspec.structs.replace(failure, status=401))
+
+
+@pytest.mark.parametrize(
+    "message", ["HTTP 400: unknown field context", "HTTP 400: too long a name"]
+)
+def test_other_refusals_are_no_overflow(message):
+    assert not failures.is_context_overflow(Failure(kind="permanent", message=message, status=400))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.answer_text import unreadable
+from evalcore.benchmarks.answer_text import NOTES, unreadable
 from evalcore.benchmarks.base import Asking, Benchmark, Context, DatasetSource
 from evalcore.benchmarks.bfcl import answers, asking, dataset, evidence, weights
 from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
@@ -32,6 +32,12 @@ from evalcore.records import (
 )
 from evalcore.settings import ROOT
 
+#: Ends of an answer that say that there is none, with a note.
+_NO_ANSWER = {
+    "unparsable": "The server could not read the call that the model wrote.",
+    "context_overflow": NOTES["context_overflow"],
+}
+_ENDED = {"context_overflow": "context_overflow", "step_limit": "budget"}
 _RANKED = {"": "official", "true": "strict", "false": "fuzzy"}
 
 
@@ -109,9 +115,9 @@ class Bfcl(Benchmark):
         answer, mode = answers.answer_of(episode)
         reading = read(entry, answer, mode)
         found = views(reading)
-        if episode.finish_reason == "unparsable":  # upstream never sees what a server cannot digest
-            lost = Scored(False, "ast_decoder:decoder_failed", "The server could not read a call.")
-            found = dict.fromkeys(found, lost)
+        if episode.finish_reason in _NO_ANSWER:  # for upstream these are no answers, so abstentions
+            message = _NO_ANSWER[episode.finish_reason]
+            found = dict.fromkeys(found, Scored(False, "ast_decoder:decoder_failed", message))
         facts = {"answer_kind": abstention(reading)} if _irrelevant(sample) else {}
         return self._verdict(
             sample, episode, found, evidence.of_calls(entry, found[self.ranked]), facts
@@ -214,6 +220,8 @@ def _irrelevant(sample: Sample) -> bool:
 
 
 def _reason(episode: Episode, found: Scored) -> str:
+    if episode.termination in _ENDED:
+        return _ENDED[episode.termination]
     return unreadable(episode) if found.group == "decode" else "wrong_answer"
 
 

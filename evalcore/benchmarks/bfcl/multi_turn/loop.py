@@ -26,6 +26,7 @@ from evalcore.records import Completion, Message, Record
 
 MOST_STEPS = 20
 STEP_LIMIT = "step_limit"
+OVERFLOW = "context_overflow"
 HANDED_OVER = "More functions are available from now on. Please try again with them."
 NOT_RUN = "Error: the calls of this answer could not be read; none was run."
 
@@ -35,8 +36,9 @@ Read = Callable[[str], list[Call]]
 
 class Conversation(Record, frozen=True):
     """What happened. `prediction` holds the calls as text, by turn and step, as `replay.examine`
-    takes them, `results` what each was answered, alike. `termination` is empty, `step_limit`, or
-    the kind of the `Overrun` that a call ended it by; later turns are then missing."""
+    takes them, `results` what each was answered, alike. `termination` is empty, `step_limit`,
+    `context_overflow`, or the kind of the `Overrun` that a call ended it by; later turns are then
+    missing."""
 
     messages: tuple[Message, ...] = ()
     prediction: tuple[tuple[tuple[str, ...], ...], ...] = ()
@@ -79,6 +81,9 @@ class _Course:
         """One answer; whether it held calls, which have then been run."""
         answer = await self._ask(tuple(self.messages), tuple(self._tools))
         self.requests += 1
+        if answer.finish_reason == OVERFLOW:
+            self.termination = OVERFLOW
+            return False
         native = self._read is None
         asked = answer.tool_calls if native else ()
         self.messages.append(Message("assistant", answer.text, answer.reasoning, asked))
