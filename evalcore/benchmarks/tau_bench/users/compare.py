@@ -1,0 +1,200 @@
+"""A user holds what an agent says it will do against what the user wants.
+
+Only what the message names is compared: an id, address, amount, option or verb. A list of one's
+orders is no contradiction as long as the wanted one is in it, unless the sentence that proposes
+the action names another one too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from evalcore.benchmarks.tau_bench.users.goals import Goal, Kind, Scenario, Slot
+from evalcore.records import Record
+
+_LONGEST = 12_000
+_ORDER = re.compile(r"#[A-Z]?\d{3,10}\b|\bW\d{5,9}\b")
+_FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3,4}\b")
+_RESERVATION = re.compile(r"\b(?=[A-Z0-9]{0,5}[0-9])(?=[0-9]{0,5}[A-Z])[A-Z0-9]{6}\b")
+_PAYMENT = re.compile(r"\b(?:credit_card|paypal|gift_card|certificate)_\d+\b")
+_STREET = re.compile(
+    r"\b\d{1,5} (?:[A-Z]\w+ ){1,3}(?:Street|Avenue|Drive|Road|Lane|Boulevard|Way|Court|Place)\b"
+)
+_FIVE = re.compile(r"(?<![\w#.$-])\d{5}(?![\w-])")
+_MONEY = re.compile(r"\$ ?(\d{1,7}(?:,\d{3}){0,3}(?:\.\d{1,2})?)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_EXTRA = re.compile(
+    r"\b(?:pay|charged?|differences?|extra|additional|costs?|fees?|total|price|due)\b"
+)
+_BACK = re.compile(r"\b(?:refund\w*|credited|back|receive)\b")
+_REASONS = ("no longer needed", "ordered by mistake")
+_SOURCES = {"paypal": "paypal", "gift card": "gift_card", "credit card": "credit_card"}
+_CABINS = re.compile(r"\b(?:basic economy|economy|business|first class)\b")
+#: What an agent says that it is about to do.
+_ABOUT_TO = re.compile(
+    r"\b(?:shall i|should i|shall we|i will|i'll|like me to|want me to|go ahead and|proceed to"
+    r"|proceed with|confirm)(?: the| this| your| a| now| then)? (cancel|return|exchang|modif|chang"
+    r"|updat|swap|replac|switch|book)"
+)
+_VERBS = {"cancel": "cancel", "return": "return", "book": "book"}
+_FAMILY: dict[Kind, str] = {
+    "cancel": "cancel",
+    "return": "return",
+    "book": "book",
+    "compensation": "",
+    "question": "",
+}
+
+
+class Compared(Record, frozen=True):
+    """`named`: the slots whose values a message names, right or wrong; `wrong`: those that
+    contradict the goal; `wrong_verb`: another action is proposed; `amount`: the highest sum it asks
+    the user to pay, in dollars; `choice`: slots of which it offers several values."""
+
+    named: frozenset[Slot] = frozenset()
+    wrong: tuple[Slot, ...] = ()
+    wrong_verb: bool = False
+    amount: float | None = None
+    choice: frozenset[Slot] = frozenset()
+
+
+def compare(text: str, scenario: Scenario, goal: Goal) -> Compared:
+    """Holds one message against the goal; only its first 12,000 characters are read."""
+    text = text[:_LONGEST]
+    found: dict[Slot, set[str]] = {
+        slot: values for slot, values in _found(text, scenario).items() if values
+    }
+    wanted = _wanted(goal)
+    wrong: list[Slot] = []
+    for slot, right in wanted.items():
+        values = found.get(slot, set())
+        if values and (right not in values or _spoilt(slot, text, scenario, goal)):
+            wrong.append(slot)
+    wrong += _wrong_flights(found, goal) + _wrong_source(text, found, goal)
+    parts: tuple[tuple[Slot, bool | None], ...] = (
+        ("items", _items(text, goal)),
+        ("options", _options(text, goal)),
+    )
+    for slot, right_part in parts:
+        if right_part is not None:
+            found[slot] = {slot}
+        if right_part is False:
+            wrong.append(slot)
+    several = frozenset(slot for slot, values in found.items() if len(values) > 1)
+    return Compared(
+        named=frozenset(found),
+        wrong=tuple(wrong),
+        wrong_verb=_other_verb(text, goal),
+        amount=_amount(text),
+        choice=several,
+    )
+
+
+def _found(text: str, scenario: Scenario) -> dict[Slot, set[str]]:
+    lowered = text.lower()
+    return {
+        "order": _orders(text, scenario),
+        "payment": set(_PAYMENT.findall(text)),
+        "reason": {reason for reason in _REASONS if reason in lowered},
+        "address": set(_STREET.findall(text)),
+        "cabin": set(_CABINS.findall(lowered)),
+        "flight": set(_FLIGHT.findall(text)) if scenario.noun == "reservation" else set(),
+    }
+
+
+def _orders(text: str, scenario: Scenario) -> set[str]:
+    """Ids of orders or reservations; of what looks like a flight only those that a goal has."""
+    if scenario.noun == "order":
+        return {_order(value) for value in _ORDER.findall(text)}
+    known = {goal.order for goal in scenario.goals if goal.order and goal.order in text}
+    return known | (set(_RESERVATION.findall(text)) - set(_FLIGHT.findall(text)))
+
+
+def _wanted(goal: Goal) -> dict[Slot, str]:
+    """The single right value by slot, written as `_found` does; a hidden one is not compared."""
+    wanted: dict[Slot, str] = {
+        "order": _order(goal.order),
+        "payment": goal.payment,
+        "reason": goal.reason,
+        "address": goal.address.get("address1", ""),
+        "cabin": goal.details.get("cabin", "").lower(),
+    }
+    return {slot: value for slot, value in wanted.items() if value and slot not in goal.hidden}
+
+
+def _order(value: str) -> str:
+    return value.lstrip("#")
+
+
+def _spoilt(slot: Slot, text: str, scenario: Scenario, goal: Goal) -> bool:
+    """Whether the right value stands beside one that makes the whole wrong."""
+    if slot == "address":
+        fives = set(_FIVE.findall(text))
+        return bool(fives) and goal.address.get("zip", "") not in fives
+    return slot == "order" and _beyond(text, scenario, goal)
+
+
+def _beyond(text: str, scenario: Scenario, goal: Goal) -> bool:
+    """Whether a sentence that proposes an action names an order that no goal is about."""
+    known = {_order(each.order) for each in scenario.goals} | {_order(goal.order)}
+    for sentence in _SENTENCE.split(text):
+        lowered = sentence.lower()
+        if _ABOUT_TO.search(lowered) and _orders(sentence, scenario) - known:
+            return True
+    return False
+
+
+def _wrong_flights(found: Mapping[Slot, set[str]], goal: Goal) -> list[Slot]:
+    """All flights of the goal must be named where any is."""
+    wanted = set(_FLIGHT.findall(goal.details.get("flight", "")))
+    named = found.get("flight")
+    return ["flight"] if named and not wanted <= named and "flight" not in goal.hidden else []
+
+
+def _wrong_source(text: str, found: dict[Slot, set[str]], goal: Goal) -> list[Slot]:
+    """A message without payment ids that speaks of one kind of payment only, the wrong one."""
+    named = [source for words, source in _SOURCES.items() if words in text.lower()]
+    if "payment" in found or len(named) != 1 or not goal.payment or "payment" in goal.hidden:
+        return []
+    found["payment"] = set(named)
+    return [] if goal.payment.startswith(named[0]) else ["payment"]
+
+
+def _items(text: str, goal: Goal) -> bool | None:
+    """None: no product of the goal is named; False: not all of them are."""
+    lowered = text.lower()
+    named = [item.product.lower() in lowered for item in goal.items]
+    return all(named) if any(named) else None
+
+
+def _options(text: str, goal: Goal) -> bool | None:
+    """None: no option that is to change is named; False: one is, without its wanted value."""
+    lowered = text.lower().replace("_", " ")
+    named, right = False, True
+    about = [item for item in goal.items if item.product.lower() in lowered]
+    for item in about or goal.items:
+        for name, value in (item.change or {}).items():
+            stated = re.search(rf"\b{re.escape(name.lower())}\b[\"'*]*\s?[:=]", lowered)
+            if value.lower() in lowered:
+                named = named or stated is not None
+            elif stated:
+                named, right = True, False
+    return right if named else None
+
+
+def _other_verb(text: str, goal: Goal) -> bool:
+    own = _FAMILY.get(goal.kind, "change")
+    if not own:
+        return False
+    verbs = {_VERBS.get(verb, "change") for verb in _ABOUT_TO.findall(text.lower())}
+    return bool(verbs) and own not in verbs
+
+
+def _amount(text: str) -> float | None:
+    sums = []
+    for sentence in _SENTENCE.split(text):
+        lowered = sentence.lower()
+        if _EXTRA.search(lowered) and not _BACK.search(lowered):
+            sums += [float(money.replace(",", "")) for money in _MONEY.findall(sentence)]
+    return max(sums, default=None)
