@@ -178,7 +178,7 @@ class _Execution:
             return
         finally:
             watching.cancel()
-        self.tracker.flow = channel.flow
+        self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
         await self._side_by_side(jobs, channel.flow.maximum, self._answer)
 
     async def _side_by_side(

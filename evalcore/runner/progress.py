@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from evalcore.records import Episode, Failure, Progress, Record, RunState, Usage, Verdict, now
 from evalcore.runner.limits import Flow
@@ -39,6 +41,8 @@ class Tracker:
         self.phase = "loading"
         self.message = ""
         self.flow: Flow | None = None
+        self.card: Callable[[], Mapping[str, Any]] = dict  # of the target, once it is open
+        self._told: Mapping[str, Any] = {}
         self._recent: deque[tuple[float, int]] = deque()
         self._events = Journal(folder.events_path)
 
@@ -89,6 +93,9 @@ class Tracker:
             message=self.message,
         )
         self.folder.write_progress(progress)
+        if (card := dict(self.card())) != self._told:
+            self.folder.write_card(card)
+            self._told = card
 
     def _rate(self, scored: int) -> float:
         """Verdicts a second over the recent past."""

@@ -1,7 +1,7 @@
 """A run folder: where each of its files lies, and how it is written and read.
 
 spec.json  samples.jsonl  calls/  generations/  verdicts/<scoring>/  events.jsonl
-progress.json  summary.json  samples.parquet (a cache)  worker.lock  cancel  worker.log
+progress.json  card.json  summary.json  samples.parquet (a cache)  worker.lock  cancel  worker.log
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -36,6 +36,7 @@ from evalcore.store import journal
 
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
+_CARD = "card.json"
 _SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
@@ -133,6 +134,14 @@ class RunFolder:
     def progress(self) -> Progress | None:
         exists = (self.path / "progress.json").exists()
         return self._read("progress.json", Progress) if exists else None
+
+    def card(self) -> dict[str, Any]:
+        """What the target last said of itself: capabilities, memory, speed; empty before that."""
+        path = self.path / _CARD
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) if path.exists() else {}
+
+    def write_card(self, card: Mapping[str, Any]) -> None:
+        write_atomic(self.path / _CARD, to_json(card))
 
     def write_summary(self, summary: RunSummary) -> None:
         write_atomic(self.summary_path, to_json(summary))

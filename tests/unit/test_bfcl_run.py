@@ -63,6 +63,14 @@ def test_auto_asks_by_prompt_where_the_server_takes_no_tools(tmp_path: Path) -> 
     assert sum(bool(body.get("tools")) for body in server.requests) == 1
 
 
+def test_what_the_target_said_of_itself_is_kept_with_the_run(tmp_path: Path) -> None:
+    with serve() as server:
+        options = {"base_url": server.base_url, "asking": "native"}
+        _, folder = run(tmp_path, "openai:m", target_options=options, metrics=("parallel",))
+    assert folder.card()["model"] == "m"
+    assert folder.card()["base_url"] == server.base_url
+
+
 def test_names_with_dots_are_offered_without_them(tmp_path: Path) -> None:
     with serve() as server:
         options = {"base_url": server.base_url, "asking": "native"}
