@@ -51,6 +51,11 @@ class Finding(Record, frozen=True):
     problem: str
 
 
+def user_role(model: str) -> str:
+    """The role under which a model is asked that plays a user."""
+    return f"user:{model}"
+
+
 #: How calls are asked for: by the server's own tools, in a prompt, or in a prompt as JSON.
 Asking = Literal["native", "prompt", "json"]
 
@@ -146,6 +151,18 @@ class Benchmark(ABC):
             finish_reason=completion.finish_reason,
         )
 
+    def simulated_users(self) -> tuple[str, ...]:
+        """The models that play a user in a run, written as judges are; none by default.
+
+        Each is asked under `user_role`. Raises UsageError where the options name none that is due.
+        """
+        return ()
+
+    def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
+        """Those of the loaded samples that a run can ask, by default all; others can be scored
+        only. Raises UsageError where the options want what cannot be run."""
+        return list(samples)
+
     def may_be_judged(self, sample: Sample) -> bool:
         """Whether a panel may be asked about answers to this sample; never, by default."""
         return False
@@ -200,8 +217,8 @@ class Benchmark(ABC):
     def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Problems of a dataset, and the engines (with versions) that confirmed its answers.
 
-        Every benchmark demands that the reference passes and every counterexample fails; one
-        overrides `confirm` to have the reference itself confirmed.
+        Every benchmark demands that the reference and its variants pass and that every
+        counterexample fails; one overrides `confirm` to have the reference itself confirmed.
         """
         findings = [finding for sample in samples for finding in self._check_sample(sample)]
         confirmed, engines = self.confirm(samples)
@@ -214,6 +231,10 @@ class Benchmark(ABC):
     def _check_sample(self, sample: Sample) -> Iterator[Finding]:
         if self._outcome(sample, self.reference_episode(sample)) != "passed":
             yield Finding(sample=sample.key, problem="the reference answer does not pass")
+        for number, right in enumerate(sample.meta.get("variants", ()), 1):
+            if self._outcome(sample, self.episode_of(sample, right)) != "passed":
+                problem = f"variant {number} does not pass: {str(right)[:80]!r}"
+                yield Finding(sample=sample.key, problem=problem)
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
             if self._outcome(sample, self.episode_of(sample, wrong)) != "failed":
                 yield Finding(sample=sample.key, problem=f"counterexample {number} does not fail")
