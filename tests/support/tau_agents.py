@@ -1,4 +1,4 @@
-"""Scripted agents for retail that see only the user's text and what the tools return.
+"""Scripted agents that see only the user's text and what the tools return.
 
 An agent is a generator: it is sent the user's text, calls tools by `call(name, arguments)` and
 yields its next message.
@@ -9,19 +9,22 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Generator
-from typing import Any, NamedTuple
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
 
-from evalcore.benchmarks.tau_bench.environment import Domain, Environment
-from evalcore.benchmarks.tau_bench.users import RuleUser, UserState
-from evalcore.benchmarks.tau_bench.users.state import TaskLike
+from tests.support.tau_episodes import (
+    CONFIRMS,
+    Agent,
+    Call,
+    Denied,
+    Played,
+    agreed,
+    ask_all,
+    play,
+    serve,
+)
 
-#: Messages of an agent in one episode, as tau-bench limits them.
-MOST_TURNS = 60
-Call = Callable[[str, dict[str, Any]], str]
-Agent = Generator[str, str, None]
-MakeAgent = Callable[[Call, int], Agent]
-
+__all__ = ["Played", "play"]
 WHO = (
     "Happy to help! Could you please provide your email address, or your full name and zip code?",
     "I need to verify your identity first. Please share your email or your name and postal code.",
@@ -63,12 +66,6 @@ ASKS = {
         "May I know the reason: no longer needed, or ordered by mistake?",
     ),
 }
-CONFIRMS = (
-    "Do you confirm (yes/no)?",
-    "Shall I proceed?",
-    "Is that correct? Please reply yes to go ahead.",
-    "Would you like me to go ahead with this?",
-)
 TOOLS = {
     "cancel": ("cancel_pending_order", ("reason",)),
     "return": ("return_delivered_order_items", ("items", "payment")),
@@ -90,56 +87,22 @@ _INTENTS = (
 _FIELDS = ("address1", "address2", "city", "country", "state", "zip")
 
 
-class Played(NamedTuple):
-    """An episode: `lines` are (who, text) in order, `said` what the agent said."""
-
-    environment: Environment
-    state: UserState
-    lines: list[tuple[str, str]]
-
-    @property
-    def said(self) -> list[str]:
-        return [text for who, text in self.lines if who == "agent"]
-
-
-def play(domain: Domain, task: TaskLike, make: MakeAgent, seed: int) -> Played:
-    """An episode of the rule user with a scripted agent, in a fresh environment."""
-    environment, user = Environment(domain), RuleUser()
-    state = user.open(task, seed)
-    agent = make(environment.call, seed)
-    next(agent)
-    lines = [("user", state.said)]
-    for _ in range(MOST_TURNS):
-        lines.append(("agent", agent.send(state.said)))
-        if environment.terminated:
-            break
-        text, state, done = user.reply(state, lines[-1][1], environment.writes)
-        lines.append(("user", text))
-        if done:
-            break
-    return Played(environment, state, lines)
-
-
 def competent(call: Call, seed: int) -> Agent:
-    """Asks, looks up, confirms, writes. The seed selects wordings, and whether it asks for all
-    details at once."""
+    """Asks, looks up, holds the wish against the policy, names the price, confirms, writes. The
+    seed selects wordings, and whether it asks for all details at once."""
     pick = random.Random(seed)
-    text = yield from _identify(call, pick)
-    user_id, wish = text
-    while True:
-        intent = next((name for name, words in _INTENTS if re.search(words, wish)), None)
-        if intent is None:
-            wish = yield "What can I do for you?"
-            continue
-        arguments = yield from _collect(call, intent, pick)
-        if intent == "profile":
-            arguments = {**arguments, "user_id": user_id}
-            del arguments["order_id"]
+    user_id, wish = yield from _identify(call, pick)
+
+    def act(intent: str) -> Generator[str, str, str]:
+        arguments = yield from _collect(call, user_id, intent, pick)
+        if isinstance(arguments, str):
+            return arguments
         result = call(TOOLS[intent][0], arguments)
         if result.startswith("Error"):
-            wish = yield f"I am sorry, but that is not possible: {result[7:]}."
-        else:
-            wish = yield "That has been done. Is there anything else I can help you with?"
+            raise Denied(result[7:])
+        return ""
+
+    yield from serve(wish, lambda text: _answer(call, user_id, text), _INTENTS, act)
 
 
 def _identify(call: Call, pick: random.Random) -> Generator[str, str, tuple[str, str]]:
@@ -159,22 +122,93 @@ def _identify(call: Call, pick: random.Random) -> Generator[str, str, tuple[str,
             return found, wish
 
 
-def _collect(call: Call, intent: str, pick: random.Random) -> Generator[str, str, dict[str, Any]]:
-    """The arguments of the write, after the user said yes to them."""
+def _collect(
+    call: Call, user_id: str, intent: str, pick: random.Random
+) -> Generator[str, str, dict[str, Any] | str]:
+    """The arguments of the write after the user's yes, or what a user wants who dropped it."""
     slots = (*(("order",) if intent != "profile" else ()), *TOOLS[intent][1])
     while True:
-        told = {}
-        if pick.random() < 0.3:
-            text = yield " ".join(pick.choice(ASKS[slot]) for slot in slots)
-            told = dict.fromkeys(slots, text)
-        else:
-            for slot in slots:
-                told[slot] = yield pick.choice(ASKS[slot])
+        told = yield from ask_all(ASKS, slots, pick)
+        if "order" in told and "#W" not in told["order"]:
+            named = told.get("items") or (yield pick.choice(ASKS["items"]))
+            told["order"] = _order_with(call, user_id, intent, named)
         arguments, lines = _arguments(call, told)
-        question = "\n".join([f"I will {_VERBS[intent]}.", *lines, pick.choice(CONFIRMS)])
-        answer = yield question
-        if answer.startswith("Yes"):
+        if intent == "profile":
+            arguments = {**arguments, "user_id": user_id}
+            del arguments["order_id"]
+        _check(call, user_id, intent, arguments, told)
+        reply = yield from agreed(
+            "\n".join([f"I will {_VERBS[intent]}.", *lines, pick.choice(CONFIRMS)])
+        )
+        if reply is None:
             return arguments
+        if reply:
+            return reply
+
+
+def _orders(call: Call, user_id: str) -> list[dict[str, Any]]:
+    user = json.loads(call("get_user_details", {"user_id": user_id}))
+    return [json.loads(call("get_order_details", {"order_id": one})) for one in user["orders"]]
+
+
+def _order_with(call: Call, user_id: str, intent: str, text: str) -> str:
+    """The id of the user's order that has a product that the text names."""
+    status = "delivered" if intent in ("return", "exchange") else "pending"
+    for order in _orders(call, user_id):
+        names = [item["name"] for item in order["items"]]
+        if order["status"] == status and any(name in text for name in names):
+            return str(order["order_id"])
+    return ""
+
+
+#: What the bundled policy lets nobody return.
+_HYGIENE = ("Beard Trimmer", "Bath Sponge", "Ear Tips")
+
+
+def _check(
+    call: Call, user_id: str, intent: str, arguments: dict[str, Any], told: dict[str, str]
+) -> None:
+    """Raises Denied for what the policy forbids and no tool would stop."""
+    if arguments.get("country", "USA") != "USA":
+        raise Denied("we ship only to the USA")
+    if re.search("better price", told.get("reason", "")):
+        raise Denied("this is no reason to cancel")
+    if "" in arguments.get("new_item_ids", ()):
+        raise Denied("this variant is out of stock")
+    if "order_id" in arguments:
+        order = json.loads(call("get_order_details", {"order_id": arguments["order_id"]}))
+        if order["user_id"] != user_id:
+            raise Denied("the order belongs to someone else")
+        chosen = arguments.get("item_ids", ())
+        names = {item["name"] for item in order["items"] if item["item_id"] in chosen}
+        if intent == "return" and names & set(_HYGIENE):
+            raise Denied("such products stay with you for reasons of hygiene")
+
+
+def _answer(call: Call, user_id: str, text: str) -> str:
+    """The answer to a question of the bundled tasks; empty where the text asks none."""
+    if paid := re.search(r"How much did I pay for order (#W\d+)", text):
+        order = json.loads(call("get_order_details", {"order_id": paid[1]}))
+        found = order["payment_history"][0]["amount"]
+    elif "left on my gift card" in text:
+        user = json.loads(call("get_user_details", {"user_id": user_id}))
+        methods = user["payment_methods"].values()
+        found = next(one["balance"] for one in methods if one["source"] == "gift_card")
+    elif "all my pending orders cost" in text:
+        pending = [one for one in _orders(call, user_id) if one["status"] == "pending"]
+        prices = " + ".join(str(item["price"]) for one in pending for item in one["items"])
+        found = float(call("calculate", {"expression": prices}))
+    elif product := re.search(r"cheapest (.+?) that is|variants of the (.+?) can", text):
+        ids = json.loads(call("list_all_product_types", {}))
+        product_id = ids[product[1] or product[2]]
+        row = json.loads(call("get_product_details", {"product_id": product_id}))
+        free = [one["price"] for one in row["variants"].values() if one["available"]]
+        if product[2]:
+            return f"There are {len(free)} of them."
+        found = min(free)
+    else:
+        return ""
+    return f"It is ${found:,.2f}."
 
 
 _VERBS = {
@@ -202,6 +236,8 @@ def _arguments(call: Call, told: dict[str, str]) -> tuple[dict[str, Any], list[s
             fresh = _variants(call, items, told["options"])
             arguments["new_item_ids"] = [variant["item_id"] for variant in fresh]
             lines += [f"New item: {v['item_id']} {json.dumps(v['options'])}" for v in fresh]
+            more = sum(v["price"] for v in fresh) - sum(item["price"] for item in items)
+            lines += [f"You would pay ${more:.2f} more."] if more > 0 else []
     if "payment" in told:
         payment = re.search(r"(?:credit_card|paypal|gift_card)_\d+", told["payment"])
         arguments["payment_method_id"] = payment[0] if payment else ""
@@ -252,8 +288,9 @@ def _variants(call: Call, items: list[dict[str, Any]], text: str) -> list[dict[s
         at += len(changes) - sum(other["name"] == item["name"] for other in items)
         change = changes[at] if 0 <= at < len(changes) else {}
         wanted = {**item["options"], **change}
-        fits = [v for v in product["variants"].values() if v["options"] == wanted]
-        fresh.append(fits[0] if fits else {"item_id": "", "options": wanted})
+        variants = [v for v in product["variants"].values() if v["available"]]
+        fits = [v for v in variants if v["options"] == wanted]
+        fresh.append(fits[0] if fits else {"item_id": "", "options": wanted, "price": 0})
     return fresh
 
 
@@ -290,20 +327,30 @@ def transfer(call: Call, seed: int) -> Agent:
 
 def random_calls(call: Call, seed: int) -> Agent:
     """Asks anything, and calls any tool with whatever it has read, in any place."""
+    yield from at_random(call, seed, NEEDS, ASKS)
+
+
+def at_random(
+    call: Call,
+    seed: int,
+    tools: Mapping[str, Sequence[str]],
+    asks: Mapping[str, Sequence[str]],
+) -> Agent:
+    """As `random_calls`, with the arguments of some tools and the questions of some domain."""
     pick = random.Random(seed)
-    lines = [*WHO, *CONFIRMS, *(line for lines in ASKS.values() for line in lines)]
+    lines = [*WHO, *CONFIRMS, *(line for lines in asks.values() for line in lines)]
     read = ["no longer needed", "ordered by mistake", "1"]
     text = yield ""
     while True:
         read += _THINGS.findall(text)
-        name = pick.choice(list(NEEDS))
-        needs = {need: pick.choice(read) for need in NEEDS[name]}
-        several = {need: [value] for need, value in needs.items() if need.endswith("_ids")}
-        read += _THINGS.findall(call(name, {**needs, **several}))[:50]
+        name = pick.choice(list(tools))
+        needs: dict[str, Any] = {need: pick.choice(read) for need in tools[name]}
+        needs |= {need: [value] for need, value in needs.items() if need.endswith("_ids")}
+        read += _THINGS.findall(call(name, needs))[:50]
         text = yield pick.choice(lines)
 
 
-_THINGS = re.compile(r"#W\d+|\w+@[\w.]+\w|[a-z_]+_\d+|\b\d{5,10}\b|[A-Z]\w+")
+_THINGS = re.compile(r"#W\d+|(?:[A-Z]\d){3}|\w+@[\w.]+\w|[a-z_]+_\d+|\b\d{5,10}\b|[A-Z]\w+")
 _ITEMS = ("order_id", "item_ids", "new_item_ids", "payment_method_id")
 NEEDS = {
     "find_user_id_by_email": ("email",),

@@ -1,0 +1,24 @@
+"""Write the bundled data: `python -m evalcore.benchmarks.tau_bench.generate OUT [SEED]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from evalcore.benchmarks.tau_bench.generate import SEED, generate
+
+
+def main(arguments: list[str]) -> int:
+    """Writes all files below the folder; 2 where the arguments are wrong."""
+    if len(arguments) not in (1, 2):
+        print(__doc__, file=sys.stderr)
+        return 2
+    for path, text in generate(int(arguments[1]) if arguments[1:] else SEED).items():
+        place = Path(arguments[0]) / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

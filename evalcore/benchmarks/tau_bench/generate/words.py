@@ -1,0 +1,60 @@
+"""Invented people and places for the bundled data of tau_bench.
+
+A person has two given names, of which the second stands where the records have a family name.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+FIRST = (
+    "Mira", "Jonas", "Talia", "Enzo", "Priya", "Oskar", "Leila", "Mateo", "Anouk", "Kenji",
+    "Zuri", "Henrik", "Noor", "Silas", "Ines", "Tomas", "Freya", "Ravi", "Elif", "Bruno",
+    "Mei", "Caleb", "Salma", "Arvid", "Lucia", "Kofi", "Hana", "Declan", "Yara", "Emil",
+)  # fmt: skip
+SECOND = (
+    "June", "Rose", "Ray", "Belle", "Dean", "Hope", "Jude", "Ivy", "Neil", "Pearl", "Ross",
+    "Dawn", "Glen", "Faye", "Kurt", "Opal", "Seth", "Vera", "Wade", "Iris",
+)  # fmt: skip
+STREETS = (
+    "Alder Street", "Quarry Road", "Meadow Lane", "Harbor Way", "Orchard Avenue", "Mill Court",
+    "Larkspur Drive", "Foundry Street", "Willow Place", "Beacon Avenue", "Copper Lane",
+    "Juniper Road", "Canal Street", "Ridge Drive", "Thistle Court", "Lantern Way",
+)  # fmt: skip
+#: Invented towns in states that exist.
+TOWNS = (
+    ("Larkfield", "OR"), ("Stonebrook", "OH"), ("Fernhollow", "WA"), ("Eastmere", "ME"),
+    ("Copperdale", "AZ"), ("Brindle Bay", "FL"), ("Northwick", "MN"), ("Silverford", "CO"),
+    ("Ashgrove", "GA"), ("Millhaven", "VT"), ("Redcliff Springs", "UT"), ("Oakpoint", "IL"),
+)  # fmt: skip
+PEOPLE = tuple((first, second) for first in FIRST for second in SECOND)
+
+
+def digits(rng: Random, count: int) -> str:
+    """A number of so many digits, the first of which is not 0."""
+    return str(rng.randrange(10 ** (count - 1), 10**count))
+
+
+def address(rng: Random) -> dict[str, Any]:
+    """An address as the records hold it."""
+    city, state = rng.choice(TOWNS)
+    return {
+        "address1": f"{rng.randrange(10, 990)} {rng.choice(STREETS)}",
+        "address2": f"{rng.choice(('Suite', 'Apt', 'Unit'))} {rng.randrange(2, 99)}",
+        "city": city,
+        "country": "USA",
+        "state": state,
+        "zip": digits(rng, 5),
+    }
+
+
+def profile(rng: Random, taken: int) -> tuple[str, dict[str, Any]]:
+    """The id of a new user and what all users have; `taken` is how many there are already."""
+    first, second = PEOPLE[taken * 37 % len(PEOPLE)]
+    user_id = f"{first}_{second}_{digits(rng, 4)}".lower()
+    return user_id, {
+        "name": {"first_name": first, "last_name": second},
+        "address": address(rng),
+        "email": f"{first}.{second}{rng.randrange(10, 99)}@example.org".lower(),
+    }
