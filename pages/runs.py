@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.queries import runs
+from evalcore.queries import comparison, model_cards, runs
 from evalcore.queries.runs import RunRow
 from evalcore.runner import client
 from evalcore.settings import Settings
-from pages.components import run_actions, run_detail, run_list, state
+from pages.components import run_actions, run_comparison, run_detail, run_list, state
 from pages.components.language import Translate, translator
 from pages.components.text import escape
 
@@ -43,10 +43,15 @@ def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
     run_list.draw(rows, tr)
     if chosen is not None:
         with st.container(border=True):
-            run_detail.draw(chosen, tr)
+            couple = comparison.couple(rows, chosen.run_id)
+            card = None
+            if chosen.target.key.startswith("hf:"):
+                card = model_cards.model_card(current.run_roots, chosen.run_id)
+            run_detail.draw(chosen, tr, card, couple)
             if chosen.own and chosen.state in ("interrupted", "incomplete"):
                 run_detail.log(client.worker_log(chosen.run_id, current), tr)
             run_actions.draw(chosen, current, tr)
+        run_comparison.draw(chosen, rows, couple, current, tr)
 
 
 def _chosen(rows: list[RunRow]) -> RunRow | None:

@@ -11,6 +11,7 @@ from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
+    model_facts,
     notes,
     state,
     target_cases,
@@ -66,6 +67,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         return
     target_head.title(row, tr)
     target_head.figures(shared.frame(current, board), identity, row, tr)
+    model_facts.of_row(row, current, tr)
     left, right = st.columns([5, 7], gap="large")
     profiled = target_charts.has_profile(board)
     with left:

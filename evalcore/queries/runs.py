@@ -58,6 +58,7 @@ class RunRow(Record, frozen=True):
     scores: dict[str, float] = {}
     complete: bool = False
     command: str = ""
+    note: str = ""
 
     @property
     def fraction(self) -> float:
@@ -129,6 +130,7 @@ def _of_spec(spec: RunSpec, own: bool) -> RunRow:
         origin=spec.origin,
         epochs=spec.epochs,
         command=spec.command,
+        note=spec.note,
         total=sum(benchmark.samples for benchmark in spec.benchmarks) * spec.epochs,
     )
 

@@ -20,12 +20,13 @@ import msgspec
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, now
-from evalcore.runner import panel
+from evalcore.runner import local_models, panel
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import ROOT, Settings
 from evalcore.store import run_folder
 from evalcore.store.index import open_index, record_run
+from evalcore.store.pairs import new_pair, note_of
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import endpoints
 
@@ -40,6 +41,48 @@ def launch(request: RunRequest, keys: Mapping[str, str], settings: Settings) -> 
     return run_id
 
 
+def launch_pair(
+    request: RunRequest, second: TargetSpec, keys: Mapping[str, str], settings: Settings
+) -> tuple[str, str]:
+    """Start two runs that differ in the target alone, tied by their notes; returns their ids.
+
+    Two local models run in turn, the second when the first has ended; others at once. Where the
+    second cannot be planned, neither is started.
+    """
+    first = TargetSpec(request.target, request.target_options)
+    requests = [
+        msgspec.structs.replace(
+            request, target=who.key, target_options=who.options, note=note_of(side)
+        )
+        for who, side in zip((first, second), new_pair(), strict=True)
+    ]
+    folders: list[RunFolder] = []
+    try:
+        for one in requests:
+            run_id = str(_service("plan", one, keys, settings))
+            folders.append(RunFolder(settings.runs_dir / run_id))
+    except EvalboardError:
+        for folder in folders:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    if all(one.target.startswith(local_models.PREFIX) for one in requests):
+        _detach("succession", folders, keys)
+    else:
+        for folder in folders:
+            _spawn(folder, keys)
+    return folders[0].run_id, folders[1].run_id
+
+
+def local_machine() -> local_models.Machine:
+    """Models, devices and dtypes that a local target can choose from here."""
+    return local_models.this_machine()
+
+
+def look_at_model(target: str, options: Mapping[str, Any]) -> local_models.Look:
+    """A local model before it is loaded; a problem is part of the answer."""
+    return local_models.look(target, options)
+
+
 def estimate(request: RunRequest, settings: Settings) -> Estimate:
     """Calls, tokens, time and cost of a run that is not started yet."""
     return msgspec.convert(_service("estimate", request, {}, settings), Estimate)
@@ -48,7 +91,7 @@ def estimate(request: RunRequest, settings: Settings) -> Estimate:
 def test_connection(
     target: str, options: Mapping[str, Any], keys: Mapping[str, str], settings: Settings
 ) -> ConnectionReport:
-    """One tiny request to a target."""
+    """One tiny request to a target; a local model is looked at without being loaded."""
     request = RunRequest(target=target, target_options=dict(options), benchmarks=())
     return msgspec.convert(_service("test", request, keys, settings), ConnectionReport)
 
@@ -188,11 +231,18 @@ def _service(verb: str, request: RunRequest, keys: Mapping[str, str], settings: 
 
 
 def _spawn(folder: RunFolder, keys: Mapping[str, str], *flags: str) -> None:
-    """Start a worker in a session of its own: it outlives the page, the tab and the server."""
     folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
-    with folder.log_path.open("ab") as log:
+    _detach("worker", [folder], keys, *flags)
+
+
+def _detach(
+    module: str, folders: Sequence[RunFolder], keys: Mapping[str, str], *flags: str
+) -> None:
+    """Start a process in a session of its own: it outlives the page, the tab and the server."""
+    paths = [str(folder.path) for folder in folders]
+    with folders[0].log_path.open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "evalcore.runner.worker", str(folder.path), *flags],
+            [sys.executable, "-m", f"evalcore.runner.{module}", *paths, *flags],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

@@ -18,7 +18,7 @@ import msgspec
 
 from evalcore.errors import EvalboardError, TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
-from evalcore.runner import panel
+from evalcore.runner import local_models, panel
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets, scrub
@@ -101,7 +101,7 @@ def _from_history(
 
 
 def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
-    """One tiny request to the target."""
+    """One tiny request to the target; a local model is looked at without being loaded."""
     target = registry.create(
         TargetSpec(key=request.target, options=request.target_options), settings, secrets
     )
@@ -109,6 +109,8 @@ def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -
         return ConnectionReport(ok=True, message="a control needs no connection")
     if target.info.kind == "baseline":
         return ConnectionReport(ok=True, message="a built-in baseline needs no connection")
+    if target.info.kind == "local":  # loading takes minutes and the memory of a run at work
+        return local_models.report(request.target, request.target_options)
     example: dict[str, Any] = {}
     if isinstance(target, Application):
         target.poll_limit, example = _PATIENCE, target.example()

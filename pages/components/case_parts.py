@@ -121,7 +121,9 @@ def answer(view: CaseView, tr: Translate) -> None:
         st.caption(tr("case.empty_answer"))
     facts = [f"{tr('case.finish_reason')}: {escape(episode.finish_reason)}"] * bool(
         episode.finish_reason
-    ) + [f"{tr('case.attempts')}: {episode.attempts}"] * (episode.attempts > max(1, episode.completions))
+    ) + [f"{tr('case.attempts')}: {episode.attempts}"] * (
+        episode.attempts > max(1, episode.completions)
+    )
     if facts:
         st.caption(" · ".join(facts))
     reasoning = "\n\n".join(m.reasoning for m in episode.messages if m.reasoning)

@@ -14,23 +14,23 @@ from pages.components.launch_rules import Problem
 from pages.components.text import escape
 
 PREFIX = "app:"
-_SLOT = "launch.target.app"
 
 
-def draw(kind: TargetKindCard, settings: Settings, tr: Translate) -> str:
+def draw(kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""
+    name = f"{slot}.target.app"
     known = catalog.applications(settings)
 
     def label(key: str) -> str:
         return f"{known[key].title} ({key})" if key in known else key
 
-    own = st.session_state.get(_SLOT)  # a path that was typed stays among the choices
+    own = st.session_state.get(name)  # a path that was typed stays among the choices
     typed = st.selectbox(
         tr("launch.application"),
         list(dict.fromkeys([*known, own] if own else known)),
         format_func=label,
         accept_new_options=True,
-        key=_SLOT,
+        key=name,
         help=tr("launch.application_help", form=kind.form),
         persist_state="session",
     )

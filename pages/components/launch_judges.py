@@ -41,14 +41,11 @@ def draw(benchmarks: Iterable[str], target: str, tr: Translate) -> tuple[str, ..
 def ask_keys(
     judges: tuple[str, ...], asked: Iterable[str], settings: Settings, tr: Translate
 ) -> list[str]:
-    """Ask for the judges' keys that nobody has set, save those `asked` for above.
-
-    Returns those still missing.
-    """
+    """Ask for the judges' keys that nobody has set, save those `asked` for above; returns them."""
     try:
         needed = client.missing_judge_keys(judges, settings)
     except UsageError:
         return []  # what is wrong with a judge is said beside the form
     names = [name for name in needed if name not in asked]
     keys.ask(names, tr)
-    return keys.still_missing(names)
+    return names

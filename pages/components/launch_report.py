@@ -28,11 +28,13 @@ def remember(kind: str, about: Record, ask: Callable[[], R], tr: Translate) -> N
     st.session_state[_SLOT + kind] = (about, result)
 
 
-def draw(kind: str, about: Record, tr: Translate) -> None:
-    """Draw the kept answer, unless the form has changed since."""
+def draw(kind: str, about: Record, tr: Translate, heading: str = "") -> None:
+    """Draw the kept answer, unless the form has changed since; `heading` tells several apart."""
     kept = st.session_state.get(_SLOT + kind)
     if kept is None or kept[0] != about:
         return
+    if heading:
+        st.caption(escape(heading, 120))
     result = kept[1]
     if isinstance(result, str):
         st.error(escape(result, 600), icon=":material/error:")
@@ -50,6 +52,8 @@ def _connection(report: ConnectionReport, tr: Translate) -> None:
     if report.latency is not None:
         said = tr("launch.connected", latency=numbers.duration(report.latency, tr))
     st.success(said, icon=":material/check_circle:")
+    if report.latency is None and report.message:
+        st.caption(escape(note(report.message), 300))
     if report.model:
         st.caption(tr("launch.connected_model", model=escape(report.model)))
     if report.reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from evalcore.errors import UsageError
@@ -32,7 +33,11 @@ def problems(
     `metrics` are those chosen, by benchmark; `datasets` is the folder whose entries are datasets by
     name; `own_dataset` says that the bundled cases are not wanted.
     """
-    found = [*_target(request), *_cases(request, metrics), *_judges(request)]
+    found = [
+        *target_problems(request.target, request.target_options),
+        *_cases(request, metrics),
+        *_judges(request),
+    ]
     if own_dataset and not request.dataset:
         found.append(Problem(key="launch.problem.dataset_empty"))
     elif request.dataset and not _exists(request.dataset, datasets):
@@ -41,15 +46,14 @@ def problems(
     return found
 
 
-def _target(request: RunRequest) -> list[Problem]:
-    prefix, _, name = request.target.partition(":")
+def target_problems(target: str, options: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with the name and the address of a target."""
+    prefix, _, name = target.partition(":")
     found = []
-    if not name.strip() or name.endswith("/"):
-        what = "model" if prefix == "openai" else "target"
+    if not name.strip() or (name.endswith("/") and prefix != "hf"):
+        what = "model" if prefix in ("openai", "hf") else "target"
         found.append(Problem(key=f"launch.problem.{what}"))
-    if "base_url" in request.target_options and not _is_address(
-        str(request.target_options["base_url"])
-    ):
+    if "base_url" in options and not _is_address(str(options["base_url"])):
         found.append(Problem(key="launch.problem.address"))  # not repeated: a key may stand in it
     return found
 

@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard, local
 from evalcore.settings import Settings
-from pages.components import launch_application, options
+from pages.components import launch_application, launch_local, options
 from pages.components.language import Translate, current
 
 CUSTOM = "custom"
@@ -24,43 +24,59 @@ class ChosenTarget(NamedTuple):
     options: dict[str, Any]
 
 
-def draw(settings: Settings, tr: Translate) -> ChosenTarget:
-    """Draw the section; the baseline is chosen at first, because it runs at once anywhere."""
+def draw(
+    settings: Settings, tr: Translate, slot: str = "launch", like: ChosenTarget | None = None
+) -> ChosenTarget:
+    """Draw the section; the baseline is chosen at first, because it runs at once anywhere.
+
+    `slot` begins the names of the widgets, so that a form may hold two targets; the second begins
+    `like` the first, of which it is a variant more often than not.
+    """
     kinds, language = catalog.target_kinds(), current()
     names = list(kinds)
+    usual = like.key.partition(":")[0] if like else "baseline"
     kind = st.segmented_control(
         tr("launch.kind"),
         names,
-        default="baseline" if "baseline" in names else names[0],
+        default=usual if usual in names else names[0],
         format_func=lambda name: local(kinds[name].title, language) or name,
         required=True,
-        key="launch.kind",
+        key=f"{slot}.kind",
         persist_state="session",
     )
     card = kinds[str(kind)]
     st.caption(local(card.about, language))
     if card.prefix == "app":
-        return ChosenTarget(launch_application.draw(card, settings, tr), _more(card, tr))
-    return _endpoint(card, settings, tr) if card.prefix == "openai" else _named(card, tr)
+        key = launch_application.draw(card, settings, tr, slot)
+        return ChosenTarget(key, _more(card, tr, slot))
+    if card.prefix == "openai":
+        return _endpoint(card, settings, tr, slot)
+    if card.prefix == "hf":
+        first = like.key if like and like.key.startswith(launch_local.PREFIX) else ""
+        key, given = launch_local.draw(card, tr, slot, first)
+        given |= _more(card, tr, slot)
+        launch_local.tell(key, given, tr)
+        return ChosenTarget(key, given)
+    return _named(card, tr, slot)
 
 
-def _named(card: TargetKindCard, tr: Translate) -> ChosenTarget:
+def _named(card: TargetKindCard, tr: Translate, slot: str) -> ChosenTarget:
     """Any kind whose targets have plain names: pick an example or type another one."""
     key = st.selectbox(
         tr("launch.target"),
         card.examples,
         accept_new_options=True,
-        key=f"launch.target.{card.prefix}",
+        key=f"{slot}.target.{card.prefix}",
         help=tr("launch.target_help", form=card.form),
         persist_state="session",
     )
     chosen = str(key or f"{card.prefix}:")
     if not chosen.startswith(f"{card.prefix}:"):
         chosen = f"{card.prefix}:{chosen}"
-    return ChosenTarget(chosen, _more(card, tr))
+    return ChosenTarget(chosen, _more(card, tr, slot))
 
 
-def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate) -> ChosenTarget:
+def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str) -> ChosenTarget:
     """A server that speaks chat completions: a preset or an address of one's own."""
     known = catalog.endpoints(settings)
     left, right = st.columns(2)
@@ -72,21 +88,21 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate) -> Chosen
                 format_func=lambda name: (
                     known[name].title or name if name in known else tr("launch.custom_server")
                 ),
-                key="launch.server",
+                key=f"{slot}.server",
                 persist_state="session",
             )
         )
     with right:
         model = st.text_input(
             tr("launch.model"),
-            key="launch.model",
+            key=f"{slot}.model",
             placeholder=tr("launch.model_placeholder"),
             persist_state="session",
         ).strip()
     given: dict[str, Any] = {}
     address = st.text_input(
         tr("launch.base_url"),
-        key=f"launch.base_url.{server}",
+        key=f"{slot}.base_url.{server}",
         placeholder=known[server].base_url if server in known else "http://localhost:8000/v1",
         help=tr("launch.base_url_help"),
         persist_state="session",
@@ -96,13 +112,13 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate) -> Chosen
     if server not in known:
         variable = st.text_input(
             tr("launch.api_key_env"),
-            key="launch.api_key_env",
+            key=f"{slot}.api_key_env",
             placeholder="MY_SERVER_API_KEY",
             help=tr("launch.api_key_env_help"),
             persist_state="session",
         ).strip()
         given |= {"api_key_env": variable} if variable else {}
-    return ChosenTarget(_key(server, model, known), given | _more(card, tr))
+    return ChosenTarget(_key(server, model, known), given | _more(card, tr, slot))
 
 
 def _key(server: str, model: str, known: Collection[str]) -> str:
@@ -112,10 +128,11 @@ def _key(server: str, model: str, known: Collection[str]) -> str:
     return f"openai:{server}/{model}" if server else f"openai:{model}"
 
 
-def _more(card: TargetKindCard, tr: Translate) -> dict[str, Any]:
+def _more(card: TargetKindCard, tr: Translate, slot: str) -> dict[str, Any]:
     """The other options of the kind, folded away."""
-    others = [option for option in card.options if option.name not in _OWN_FIELDS]
+    own = (*_OWN_FIELDS, *(launch_local.OWN_FIELDS if card.prefix == "hf" else ()))
+    others = [option for option in card.options if option.name not in own]
     if not others:
         return {}
     with st.expander(tr("launch.sampling"), icon=":material/tune:"):
-        return options.draw(others, f"launch.option.{card.prefix}", tr)
+        return options.draw(others, f"{slot}.option.{card.prefix}", tr)

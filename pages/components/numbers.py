@@ -58,3 +58,19 @@ def moment(stamp: str, tr: Translate) -> str:
 def weight(value: float) -> str:
     """A weight with three digits: 4, 2.5, 0.833, 0.0347."""
     return f"{value:.3g}"
+
+
+def compact(value: float) -> str:
+    """A count in thousands, millions or billions where it has that many: 57.6k."""
+    for unit, sign in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.1f}{sign}"
+    return f"{value:.0f}"
+
+
+def size(amount: float) -> str:
+    """Bytes in the decimal units that makers of memory use: 1.9 MB, 16.1 GB."""
+    for unit, sign in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if amount >= unit:
+            return f"{amount / unit:.1f} {sign}"
+    return f"{amount / 1e3:.0f} kB"

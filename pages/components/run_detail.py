@@ -6,9 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.i18n import lookup
+from evalcore.queries.comparison import Couple
+from evalcore.queries.model_cards import ModelCard
 from evalcore.queries.runs import RunRow
-from pages.components import numbers, state
-from pages.components.language import Translate, current
+from pages.components import model_facts, numbers, state
+from pages.components.language import Translate, current, note
 from pages.components.run_list import SIGNS, benchmark_titles
 from pages.components.text import escape
 
@@ -32,8 +34,10 @@ OUTCOME_COLOURS = {
 }
 
 
-def draw(row: RunRow, tr: Translate) -> None:
-    """Everything but the actions."""
+def draw(
+    row: RunRow, tr: Translate, card: ModelCard | None = None, couple: Couple | None = None
+) -> None:
+    """Everything but the actions; `card` is of a local model, `couple` the comparison it is in."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(escape(row.target.identity or row.run_id), anchor=False, width="content")
         st.badge(
@@ -43,19 +47,38 @@ def draw(row: RunRow, tr: Translate) -> None:
     if row.state == "broken":
         st.error(tr("runs.broken", reason=escape(row.problem, 600)), icon=":material/broken_image:")
         return
-    about = [escape(benchmark_titles(row), 200), escape(row.run_id), tr(f"runs.about.{row.state}")]
+    about = [escape(benchmark_titles(row), 200), escape(row.run_id), _about(row, couple, tr)]
     st.caption(" · ".join(about))
     st.progress(row.fraction, text=_progress_text(row, tr))
-    if row.message:
-        st.caption(escape(row.message, 300))
+    if row.message and not (card is not None and row.phase == "running"):  # told in figures below
+        _message(row, tr)
     _outcomes(row, tr)
     _measures(row, tr)
+    if card is not None:
+        model_facts.live(card, moving=row.state == "running", tr=tr)
     _errors(row, tr)
     if row.scores and not row.complete:
         st.caption(tr("runs.not_ranked"))
     if row.command:
         with st.expander(tr("runs.spec"), icon=":material/terminal:"):
             st.code(row.command, language="bash", wrap_lines=True)
+
+
+def _about(row: RunRow, couple: Couple | None, tr: Translate) -> str:
+    """The state in a sentence; the second of two local models waits for the first."""
+    waits = row.state == "planned" and couple is not None and couple.second.run_id == row.run_id
+    return tr("runs.about.waiting" if waits else f"runs.about.{row.state}")
+
+
+def _message(row: RunRow, tr: Translate) -> None:
+    """What the worker said last: a sign of life while it runs, the reason where it stopped."""
+    said = escape(note(row.message), 600)
+    if row.state == "running":
+        st.caption(f":material/terminal: {said}")
+    elif row.state in ("incomplete", "interrupted") and not row.scores:
+        st.error(said, icon=":material/error:")
+    elif row.state != "done":
+        st.caption(said)
 
 
 def log(text: str, tr: Translate) -> None:

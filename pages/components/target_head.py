@@ -87,7 +87,9 @@ def _spent(own: pd.Series, cases: int, row: Row, tr: Translate) -> list[tuple[st
         each = tr("target.cost_case", cost=escape(numbers.money(cost / cases, tr))) if cases else ""
         found.append(("target.cost", escape(numbers.money(cost, tr)), each))
     if read is not None and written is not None:
-        split = tr("target.tokens_split", read=_compact(read), written=_compact(written))
+        split = tr(
+            "target.tokens_split", read=numbers.compact(read), written=numbers.compact(written)
+        )
         found.append(("target.tokens", numbers.count(read + written, tr), split))
     latency = _known(own["latency"])
     if latency is not None:
@@ -95,14 +97,6 @@ def _spent(own: pd.Series, cases: int, row: Row, tr: Translate) -> list[tuple[st
         note = tr("target.latency_tail", high=numbers.duration(tail, tr)) if tail else ""
         found.append(("target.latency", numbers.duration(latency, tr), note))
     return found
-
-
-def _compact(count: float) -> str:
-    """A count in thousands or millions where it has that many: 57.6k."""
-    for unit, sign in ((1e6, "M"), (1e3, "k")):
-        if count >= unit:
-            return f"{count / unit:.1f}{sign}"
-    return f"{count:.0f}"
 
 
 def _known(value: float) -> float | None:

@@ -198,3 +198,14 @@ def test_a_judge_that_is_none_is_said_before_the_start(open_page, asked):
     app.run()
     assert button(app, "start").disabled
     assert "cannot judge" in words(app)
+
+
+def test_a_judge_with_the_targets_server_shares_its_key(open_page, asked):
+    app = open_page("launch")
+    app.session_state["launch.benchmarks"] = ["dialect_conversion"]
+    app.session_state["launch.judges"] = ["openai:gpt-5.5"]
+    choose_endpoint(app)
+    app.text_input(key="typed_key.OPENAI_API_KEY").set_value(KEY).run()
+    assert not app.exception
+    assert not app.warning
+    assert not button(app, "start").disabled

@@ -50,3 +50,18 @@ def test_counts_scores_and_moments():
     assert numbers.score(None, en) == "—"
     assert numbers.moment("2026-01-31T17:05:09.123+00:00", en) == "2026-01-31 17:05 UTC"
     assert numbers.moment("", en) == "—"
+
+
+@pytest.mark.parametrize(
+    ("amount", "short", "size"),
+    [
+        (999, "999", "1 kB"),
+        (57_600, "57.6k", "58 kB"),
+        (494_000_000, "494.0M", "494.0 MB"),
+        (8_030_000_000, "8.0B", "8.0 GB"),
+        (2e12, "2000.0B", "2.0 TB"),
+    ],
+)
+def test_large_counts_and_sizes(amount, short, size):
+    assert numbers.compact(amount) == short
+    assert numbers.size(amount) == size

@@ -1,0 +1,103 @@
+"""Two runs side by side on the samples that both were asked: who is ahead, and where they differ.
+
+The second run is measured against the first: a win is a case where the second scores higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from evalcore.queries.ranking import case_scores
+from evalcore.queries.runs import RunRow
+from evalcore.records import Record
+from evalcore.scoring.paired import PairedResult, compare
+from evalcore.store.pairs import pair_of
+from evalcore.store.run_folder import find
+
+_KEY = ["benchmark", "metric", "id"]
+
+
+class Compared(Record, frozen=True):
+    """One benchmark: the scores of both on their common cases (0 to 100), and the paired result
+    of the second against the first."""
+
+    benchmark: str
+    first: float
+    second: float
+    result: PairedResult
+
+
+class Couple(Record, frozen=True):
+    """The two runs of a comparison as they stand now."""
+
+    first: RunRow
+    second: RunRow
+
+
+def couple(rows: Iterable[RunRow], run: str) -> Couple | None:
+    """The comparison that a run was started for, None where there is none or one side is gone."""
+    known = list(rows)
+    own = next((pair_of(row.note) for row in known if row.run_id == run), None)
+    if own is None:
+        return None
+    sides = {
+        pair.side: row
+        for row in known
+        if (pair := pair_of(row.note)) is not None and pair.id == own.id
+    }
+    return Couple(sides["first"], sides["second"]) if len(sides) == 2 else None
+
+
+def signature(roots: Sequence[Path], first: str, second: str) -> str:
+    """Changes whenever `compared` or `differing` may; raises UsageError for an unknown run."""
+    return "|".join(find(run, roots).signature() for run in (first, second))
+
+
+def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
+    """The cases that count and that both runs hold: benchmark, metric, id, weight, first, second.
+
+    Scores are 0 to 1, the mean over the epochs, what was not measured being 0. Benchmarks whose
+    columns differ are left out: they were asked or judged by other rules. Raises UsageError when
+    there is no such run, RunFolderError when its files are broken.
+    """
+    folders = [find(run, roots) for run in (first, second)]
+    columns = [{one.key: one.column for one in folder.spec().benchmarks} for folder in folders]
+    same = [key for key, column in columns[0].items() if columns[1].get(key) == column]
+    scores = case_scores(folders)
+    scores = scores[scores["benchmark"].isin(same)]
+    left = scores[scores["run"] == first].rename(columns={"score": "first"})
+    right = scores[scores["run"] == second].rename(columns={"score": "second"})
+    both = left.merge(right[[*_KEY, "second"]], on=_KEY)
+    return both[[*_KEY, "weight", "first", "second"]]
+
+
+def compared(cases: pd.DataFrame) -> list[Compared]:
+    """The paired result of each benchmark in a frame of `cases`, by name."""
+    return [_compared(str(name), group) for name, group in cases.groupby("benchmark", sort=True)]
+
+
+def differing(cases: pd.DataFrame) -> pd.DataFrame:
+    """The cases on which the two differ, those that weigh most first, with `change` (-1 to 1)."""
+    change = cases["second"] - cases["first"]
+    table = cases.assign(change=change, size=(change * cases["weight"]).abs())
+    table = table[(table["change"] != 0) & (table["weight"] > 0)]
+    order = ["size", "change", *_KEY]
+    table = table.sort_values(order, ascending=[False, False, True, True, True])
+    return table.drop(columns="size").reset_index(drop=True)
+
+
+def _compared(benchmark: str, group: pd.DataFrame) -> Compared:
+    keys = list(zip(group["metric"], group["id"], strict=True))
+    first, second, weights = (
+        dict(zip(keys, group[name].astype(float), strict=True))
+        for name in ("first", "second", "weight")
+    )
+    total = sum(weights.values())
+    scores = [
+        100 * sum(weights[key] * side[key] for key in keys) / total if total else 0.0
+        for side in (first, second)
+    ]
+    return Compared(benchmark, scores[0], scores[1], compare(second, first, weights))

@@ -1,0 +1,178 @@
+"""Local models before they are loaded: what this machine offers, and whether a model would fit.
+
+Only JSON and headers of weights are read and nothing heavy is imported, so that a page may ask at
+every click. What is said here is what the process that loads the model would say first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import Record, TargetSpec
+from evalcore.runner.request import ConnectionReport
+from evalcore.targets.huggingface import adapter, machine
+from evalcore.targets.huggingface.fetch import fetch
+from evalcore.targets.huggingface.options import Options, read_options
+from evalcore.targets.huggingface.outline import Outline, memory_needed, outline, read_json
+from evalcore.targets.huggingface.place import cached_models, locate, offline
+from evalcore.targets.huggingface.preflight import check
+from evalcore.targets.huggingface.problems import LoadError
+
+PREFIX = "hf:"
+_LIBRARIES = ("torch", "transformers")
+_TEMPLATES = ("chat_template.jinja", "chat_template.json")
+_LARGEST_TEMPLATE = 1024 * 1024
+
+
+class Machine(Record, frozen=True):
+    """What there is to choose from: `models` of the local cache with their bytes, `devices` and
+    `dtypes` with `auto` first. `missing` names the libraries of the extra `local` that are absent.
+    """
+
+    models: dict[str, int]
+    devices: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+class Look(Record, frozen=True):
+    """A model as a run would find it. `problem` is what would stop the run, in words, with its
+    `kind` (that of a LoadError, or `option` or `missing_extra`).
+
+    `about` is None where the model could not be looked at; `where` tells whether that is because
+    it has yet to be downloaded. `needed` and `available` are bytes on `device`, 0 and None where
+    unknown; `context` is in tokens; `tools` tells whether the chat template speaks of tools.
+    `own_code` and `pickle` are what a person should know before trusting it; `adapter_base` is the
+    model for which the adapter says it was made.
+    """
+
+    kind: str = ""
+    problem: str = ""
+    where: Literal["here", "download", "nowhere"] = "nowhere"
+    about: Outline | None = None
+    device: str = ""
+    needed: int = 0
+    available: int | None = None
+    context: int = 0
+    template: bool = False
+    tools: bool = False
+    tokenizer: bool = True
+    own_code: bool = False
+    pickle: bool = False
+    adapter_base: str = ""
+
+
+def this_machine() -> Machine:
+    """The choices on this machine."""
+    return Machine(
+        models={model.reference: model.size for model in cached_models()},
+        devices=("auto", *machine.devices()),
+        dtypes=("auto", *machine.dtypes("auto")),
+        missing=tuple(name for name in _LIBRARIES if find_spec(name) is None),
+    )
+
+
+def look(target: str, options: Mapping[str, Any]) -> Look:
+    """Look at a model without loading it; raises nothing, a problem is part of the answer."""
+    try:
+        read = read_options(TargetSpec(target, dict(options)))
+        place = locate(target, read.revision)
+        if place.path is None:
+            if offline():
+                fetch(place, read, lambda line: None)  # says why not
+            return _without_libraries(Look(where="download"))
+        return _without_libraries(_look_into(place.path, read))
+    except LoadError as error:
+        return Look(kind=error.kind, problem=str(error))
+    except (UsageError, OSError) as error:
+        return Look(kind="option", problem=str(error))
+
+
+def report(target: str, options: Mapping[str, Any]) -> ConnectionReport:
+    """What a test of the connection says of a local model."""
+    found = look(target, options)
+    if found.problem:
+        return ConnectionReport(ok=False, message=found.problem)
+    if found.about is None:
+        said = "the model is not on this machine yet; it is downloaded when the run starts"
+        return ConnectionReport(ok=True, message=said)
+    free = "?" if found.available is None else f"{found.available / 1e9:.1f}"
+    said = f"the model needs about {found.needed / 1e9:.1f} GB of {free} GB free on {found.device}"
+    return ConnectionReport(ok=True, message=said)
+
+
+def _look_into(folder: Path, options: Options) -> Look:
+    """What the folder says; the first problem that loading would meet is told with it."""
+    about = outline(folder)
+    device = machine.resolve(options.device)
+    kind = problem = base = ""
+    speaker = folder
+    try:
+        if options.adapter:
+            added = locate(options.adapter, config=adapter.CONFIG).path
+            if added is not None:
+                adapter.check_adapter(added, options)
+                base = adapter.base_of(added)
+                speaker = added if (added / "tokenizer.json").is_file() else folder
+        check(folder, about, options)
+        _check_context(about, options)
+    except LoadError as error:
+        kind, problem = error.kind, str(error)
+    except UsageError as error:
+        kind, problem = "option", str(error)
+    template = _template(speaker)
+    return Look(
+        kind=kind,
+        problem=problem,
+        where="here",
+        about=about,
+        device=device,
+        needed=memory_needed(about, options.dtype),
+        available=machine.memory_available(device) if device in machine.devices() else None,
+        context=options.context or about.context,
+        template=bool(template),
+        tools=bool(re.search(r"\btools\b", template)),
+        tokenizer=about.has_tokenizer or speaker != folder,
+        own_code=about.own_code,
+        pickle="safetensors" not in about.formats,
+        adapter_base=base,
+    )
+
+
+def _check_context(about: Outline, options: Options) -> None:
+    if 0 < about.context < options.context:
+        raise UsageError(
+            f"option context is {options.context}, the model takes {about.context} tokens"
+        )
+
+
+def _without_libraries(found: Look) -> Look:
+    """A model that is fine cannot be loaded all the same where the libraries are absent."""
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if not missing or found.problem:
+        return found
+    problem = (
+        f"models on this machine need {' and '.join(missing)}; install them with: "
+        "pip install 'evalboard[local]'"
+    )
+    return msgspec.structs.replace(found, kind="missing_extra", problem=problem)
+
+
+def _template(folder: Path) -> str:
+    """The text of a chat template, empty where there is none or it cannot be read."""
+    try:
+        for name in _TEMPLATES:
+            file = folder / name
+            if file.is_file() and file.stat().st_size <= _LARGEST_TEMPLATE:
+                return file.read_text(encoding="utf-8", errors="replace")
+        told = read_json(folder / "tokenizer_config.json").get("chat_template")
+    except (OSError, ValueError):
+        return ""
+    return told if isinstance(told, str) else str(told or "")

@@ -1,0 +1,26 @@
+"""The part of the launch form that names a second target, to be run on the same cases."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore.settings import Settings
+from pages.components import launch_target
+from pages.components.language import Translate
+from pages.components.launch_target import ChosenTarget
+
+SLOT = "launch.second"
+
+
+def draw(first: ChosenTarget, settings: Settings, tr: Translate) -> ChosenTarget | None:
+    """Draw the switch and, where it is on, the second target; None where it is off."""
+    wanted = st.toggle(
+        tr("launch.second"),
+        key=SLOT,
+        help=tr("launch.second_help"),
+        persist_state="session",
+    )
+    if not wanted:
+        return None
+    with st.container(border=True):
+        return launch_target.draw(settings, tr, SLOT, first)

@@ -1,0 +1,123 @@
+"""Two runs from one request: the same cases, tied by a note, at once or in turn."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from evalcore import settings as configuration
+from evalcore.errors import UsageError
+from evalcore.queries import comparison, runs
+from evalcore.records import TargetSpec
+from evalcore.runner import client, succession
+from evalcore.runner.request import RunRequest
+from evalcore.store.run_folder import RunFolder
+from tests.support.cases import syntax_cases
+from tests.support.model_folders import model_folder, settled_machine
+from tests.unit.test_client import wait_for
+
+REFERENCE, NULL = TargetSpec("control:reference"), TargetSpec("control:null")
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return configuration.load(tmp_path / "data")
+
+
+@pytest.fixture
+def request_(tmp_path):
+    cases = syntax_cases(tmp_path / "cases", 8)
+    return RunRequest(
+        target=REFERENCE.key,
+        benchmarks=("sql_understanding",),
+        dataset=str(cases),
+        max_samples=5,
+        seed=3,
+    )
+
+
+def folders_of(ids, settings) -> list[RunFolder]:
+    return [RunFolder(settings.runs_dir / run) for run in ids]
+
+
+def test_both_run_the_same_cases_and_are_compared(settings, request_):
+    first, second = folders_of(client.launch_pair(request_, NULL, {}, settings), settings)
+    assert {wait_for(first, "done"), wait_for(second, "done")} == {"done"}
+    assert list(first.samples()) == list(second.samples())
+    assert first.spec().seed == second.spec().seed == 3
+    assert [folder.spec().target for folder in (first, second)] == [REFERENCE, NULL]
+    found = comparison.couple(runs.all_rows(settings.run_roots), second.run_id)
+    assert (found.first.run_id, found.second.run_id) == (first.run_id, second.run_id)
+    table = comparison.cases(settings.run_roots, first.run_id, second.run_id)
+    [compared] = comparison.compared(table)
+    assert compared.result.wins == 0
+    assert compared.result.losses == len(comparison.differing(table)) > 0
+
+
+def test_neither_is_started_where_the_second_cannot_be(settings, request_):
+    with pytest.raises(UsageError, match="unheard"):
+        client.launch_pair(request_, TargetSpec("control:unheard"), {}, settings)
+    assert list(settings.runs_dir.glob("*")) == []
+
+
+def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path):
+    started = []
+    monkeypatch.setattr(client, "_detach", lambda *given: started.append(given))
+    settled_machine(monkeypatch, tmp_path / "cache")
+    left, right = (f"hf:{model_folder(tmp_path / name)}" for name in ("a", "b"))
+    local = RunRequest(
+        target=left, benchmarks=request_.benchmarks, dataset=request_.dataset, max_samples=2
+    )
+    pair = client.launch_pair(local, TargetSpec(right), {"K": "v"}, settings)
+    [(module, folders, keys)] = started
+    assert module == "succession"
+    assert tuple(folder.run_id for folder in folders) == pair
+    assert keys == {"K": "v"}
+
+
+@pytest.fixture
+def planned(settings, request_, monkeypatch):
+    """A pair whose workers are not started, and a standard input that holds no keys."""
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "_detach", lambda *given: None)
+        pair = client.launch_pair(request_, NULL, {}, settings)
+    stdin = io.TextIOWrapper(io.BytesIO(json.dumps({}).encode()))
+    monkeypatch.setattr(succession.sys, "stdin", stdin)
+    return folders_of(pair, settings)
+
+
+def test_a_succession_runs_one_after_another(planned):
+    assert [folder.state() for folder in planned] == ["planned", "planned"]
+    assert succession.main([str(folder.path) for folder in planned]) == 0
+    assert [folder.state() for folder in planned] == ["done", "done"]
+    ended, began = planned[0].progress().at, planned[1].progress().started_at
+    assert ended <= began
+
+
+def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
+    asked = []
+    monkeypatch.setattr(succession.subprocess, "run", lambda *given, **more: asked.append(given))
+    monkeypatch.setattr(RunFolder, "state", lambda self: "cancelled")
+    succession.main([str(folder.path) for folder in planned])
+    assert len(asked) == 1
+
+
+def test_a_run_that_was_deleted_while_it_waited_is_passed_over(planned, settings):
+    client.delete(planned[0].run_id, settings)
+    succession.main([str(folder.path) for folder in planned])
+    assert planned[1].state() == "done"
+    assert not planned[0].path.exists()
+
+
+def test_the_connection_of_a_local_model_is_tested_without_loading(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    good = client.test_connection(f"hf:{model_folder(tmp_path / 'm')}", {}, {}, settings)
+    assert good.latency is None
+    assert "GB free on" in good.message or "evalboard[local]" in good.message
+    bad = client.test_connection(
+        f"hf:{tmp_path / 'm'}", {"device": "cuda:77", "dtype": "float32"}, {}, settings
+    )
+    assert not bad.ok
+    assert "cuda:77" in bad.message

@@ -1,0 +1,89 @@
+"""Two runs side by side: their note, their partner, the paired numbers and the differing cases."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from evalcore.errors import UsageError
+from evalcore.queries import comparison, runs
+from evalcore.queries.model_cards import model_card
+from evalcore.store.pairs import Pair, new_pair, note_of, pair_of
+from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
+
+
+def test_a_note_is_read_back_and_no_other_text_is_one():
+    first, second = new_pair()
+    assert (first.id, first.side, second.side) == (second.id, "first", "second")
+    assert pair_of(note_of(first)) == first
+    assert pair_of(note_of(second)) == second
+    assert pair_of("comparison of mine: first of two") is None
+    assert pair_of(note_of(Pair("0" * 8, "first")) + " ") is None
+
+
+def test_both_runs_find_each_other_until_one_is_gone(tmp_path):
+    folders = pair_of_runs(tmp_path)
+    rows = runs.all_rows([tmp_path])
+    for run in (FIRST, SECOND):
+        found = comparison.couple(rows, run)
+        assert (found.first.run_id, found.second.run_id) == (FIRST, SECOND)
+    alone = [row for row in rows if row.run_id == FIRST]
+    assert comparison.couple(alone, FIRST) is None
+    assert comparison.couple(rows, "another") is None
+    assert folders[0].spec().note != folders[1].spec().note
+
+
+def test_the_second_is_measured_against_the_first(tmp_path):
+    pair_of_runs(tmp_path, first=(True, False, False), second=(False, True, True))
+    table = comparison.cases([tmp_path], FIRST, SECOND)
+    [found] = comparison.compared(table)
+    weights = dict(zip(table["id"], table["weight"], strict=True))
+    total = sum(weights.values())
+    assert found.first == pytest.approx(100 * weights["1"] / total)
+    assert found.second == pytest.approx(100 - found.first)
+    assert (found.result.wins, found.result.losses, found.result.ties) == (2, 1, 0)
+    assert found.result.difference == pytest.approx(found.second - found.first)
+    assert found.result.interval.low <= found.result.difference <= found.result.interval.high
+    assert found.result.p == 1.0
+
+
+def test_differing_cases_come_by_their_weight_and_equal_ones_not_at_all(tmp_path):
+    pair_of_runs(tmp_path, first=(True, False, True), second=(False, True, True))
+    table = comparison.differing(comparison.cases([tmp_path], FIRST, SECOND))
+    assert table["id"].tolist() == ["2", "1"]
+    assert table["change"].tolist() == [1.0, -1.0]
+    assert table["weight"].is_monotonic_decreasing
+
+
+def test_runs_by_other_rules_are_not_compared(tmp_path):
+    _, second = pair_of_runs(tmp_path)
+    spec = second.spec()
+    other = msgspec.structs.replace(spec.benchmarks[0], column="another")
+    changed = msgspec.structs.replace(spec, benchmarks=(other,))
+    (second.path / "spec.json").write_bytes(msgspec.json.encode(changed))
+    table = comparison.cases([tmp_path], FIRST, SECOND)
+    assert table.empty
+    assert comparison.compared(table) == []
+
+
+def test_an_unknown_run_is_an_error_and_the_signature_follows_the_files(tmp_path):
+    first, _ = pair_of_runs(tmp_path)
+    with pytest.raises(UsageError, match="no run"):
+        comparison.cases([tmp_path], FIRST, "missing")
+    before = comparison.signature([tmp_path], FIRST, SECOND)
+    (first.path / "samples.jsonl").touch()
+    assert comparison.signature([tmp_path], FIRST, SECOND) != before
+
+
+def test_the_card_of_a_model_is_read_once_it_is_loaded(tmp_path):
+    first, second = pair_of_runs(tmp_path)
+    assert model_card([tmp_path], FIRST) is None
+    first.write_card({"model": "m", "revision": ""})
+    assert model_card([tmp_path], FIRST) is None
+    first.write_card({"model": "m", "parameters": 7, "dtype": "int8", "load_seconds": 1.5})
+    assert model_card([tmp_path], FIRST).dtype == "int8"
+    (second.path / "card.json").write_text('{"parameters": "many"}')
+    assert model_card([tmp_path], SECOND) is None
+    (second.path / "card.json").write_text("{torn")
+    assert model_card([tmp_path], SECOND) is None
+    assert model_card([tmp_path], "missing") is None
