@@ -108,6 +108,7 @@ _BUILTIN = (
     "evalcore.benchmarks.dialect_conversion.card:CARD",
     "evalcore.benchmarks.sql_optimization.card:CARD",
     "evalcore.benchmarks.bfcl.card:CARD",
+    "evalcore.benchmarks.tau_bench.card:CARD",
 )
 
 

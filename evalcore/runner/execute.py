@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.base import Benchmark, Context
+from evalcore.benchmarks.base import Benchmark, Context, user_role
 from evalcore.errors import EnvironmentFailure, RunFolderError, TargetFailure
 from evalcore.judges.panel import role as judge_role
 from evalcore.records import (
@@ -144,6 +144,14 @@ class _Execution:
         self.tracker.phase = "running"
         return channel
 
+    async def _open_all(self) -> Channel:
+        """Open the models that play users, then the target, whose channel is returned."""
+        benchmarks = {job.benchmark.key: job.benchmark for job in self.jobs}.values()
+        models = [model for benchmark in benchmarks for model in benchmark.simulated_users()]
+        for model in dict.fromkeys(models):
+            await self._open(user_role(model), panel.spec_of(model, "user"))
+        return await self._open(TARGET, self.spec.target)
+
     def _say(self, line: str) -> None:
         self.tracker.message = line
 
@@ -168,7 +176,7 @@ class _Execution:
         return self.episodes[job.place]
 
     async def _generate(self, jobs: list[Job]) -> None:
-        opening = asyncio.create_task(self._open(TARGET, self.spec.target))
+        opening = asyncio.create_task(self._open_all())
         watching = asyncio.create_task(self._watch_cancel([opening]))
         try:
             channel = await opening

@@ -6,6 +6,7 @@ A judge is a target like any other, asked under the role `judge:` and its spec a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 from urllib.parse import parse_qsl
 
 from evalcore.errors import UsageError
@@ -15,19 +16,21 @@ from evalcore.records import RunSpec, TargetSpec
 _NO_JUDGES = ("control", "baseline", "app")
 
 
-def spec_of(judge: str) -> TargetSpec:
-    """The target that a judge is; raises UsageError for a text that names none."""
+def spec_of(judge: str, role: Literal["judge", "user"] = "judge") -> TargetSpec:
+    """The target that a judge, or a model that plays a user, is; raises UsageError for a text that
+    names none."""
     key, _, query = judge.partition("?")
     kind, colon, name = key.partition(":")
     if not (colon and kind and name):
-        raise UsageError(f"judge {judge!r}: write it as a target, for example openai:MODEL")
+        raise UsageError(f"{role} {judge!r}: write it as a target, for example openai:MODEL")
     if kind in _NO_JUDGES:
-        raise UsageError(f"judge {judge!r}: a {kind} cannot judge; name a model")
+        does = "judge" if role == "judge" else "play a user"
+        raise UsageError(f"{role} {judge!r}: a {kind} cannot {does}; name a model")
     try:
         options = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
     except ValueError:
         raise UsageError(
-            f"judge {judge!r}: options follow a question mark as NAME=VALUE, joined by &"
+            f"{role} {judge!r}: options follow a question mark as NAME=VALUE, joined by &"
         ) from None
     return TargetSpec(key=key, options=options)
 

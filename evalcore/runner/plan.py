@@ -143,7 +143,11 @@ def _benchmark(
     place = str(options.pop(_DATA_PATH, None) or "")
     benchmark = create_benchmark(key, options)
     path = find_dataset(place or request.dataset, card, settings)
-    samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
+    for model in benchmark.simulated_users():
+        panel.spec_of(model, "user")
+    samples = benchmark.to_run(
+        benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
+    )
     if not samples:
         raise UsageError(f"{path} holds no case for {key}")
     data, total = dataset_hash(samples), len(samples)

@@ -1,0 +1,124 @@
+"""The card of `tau_bench`: a metric for each domain, every task of either weighing the same."""
+
+from __future__ import annotations
+
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+
+_ABOUT = {
+    "en": "Serve a user by the policy, through tools; the database has to end as it should, and "
+    "all that was asked has to be said.",
+    "zh": "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
+}
+
+
+def _limit(name: str, default: float, english: str, chinese: str) -> OptionCard:
+    kind = "int" if isinstance(default, int) else "float"
+    return OptionCard(
+        name=name,
+        type=kind,  # type: ignore[arg-type]
+        default=default,
+        about={"en": english, "zh": chinese},
+    )
+
+
+CARD = BenchmarkCard(
+    key="tau_bench",
+    suite="agentic",
+    implementation="evalcore.benchmarks.tau_bench.benchmark:TauBench",
+    dataset="tau_bench",
+    prompt_version="1",
+    scorer_version="1",
+    title={"en": "Tools with a user (tau-bench)", "zh": "工具与用户对话 (tau-bench)"},
+    about={
+        "en": "A conversation with a simulated user over a real database, rewarded by the state "
+        "that is left, exactly as tau-bench does. The user follows rules unless a model is named: "
+        "numbers of the rule user compare with no published ones. Small models: start with 10 "
+        "cases.",
+        "zh": "在真实数据库上与模拟用户对话，按最终状态判定，与 tau-bench 完全一致。除非指定模型，"
+        "用户由规则扮演：其分数不可与已发表的数字比较。小模型请先用 10 个样本。",
+    },
+    metrics=(
+        MetricCard(
+            key="retail",
+            weight=1.0,
+            evidence="executed",
+            title={"en": "Retail", "zh": "零售"},
+            about=_ABOUT,
+        ),
+        MetricCard(
+            key="airline",
+            weight=1.0,
+            evidence="executed",
+            title={"en": "Airline", "zh": "航空"},
+            about=_ABOUT,
+        ),
+    ),
+    options=(
+        OptionCard(
+            name="domain",
+            default="both",
+            choices=("both", "retail", "airline"),
+            about={
+                "en": "which domain; slm-evals asks retail by default",
+                "zh": "哪个领域；slm-evals 默认 retail",
+            },
+        ),
+        OptionCard(
+            name="split",
+            default="",
+            about={
+                "en": "tasks of one split, such as test; none: all that the user can play",
+                "zh": "只用一个划分，如 test；留空为用户可扮演的全部任务",
+            },
+        ),
+        OptionCard(
+            name="use_llm_user",
+            type="bool",
+            default=False,
+            about={
+                "en": "a model plays the user, also of tasks in free prose",
+                "zh": "由模型扮演用户，可用于自由文本的任务",
+            },
+        ),
+        OptionCard(
+            name="user_model",
+            default="",
+            about={
+                "en": "the target that plays the user, such as openai:MODEL?temperature=0",
+                "zh": "扮演用户的目标，如 openai:MODEL?temperature=0",
+            },
+        ),
+        OptionCard(
+            name="style",
+            default="json",
+            choices=("json", "react"),
+            about={
+                "en": "how calls are written where the target is asked by prompt",
+                "zh": "以提示词方式提问时的调用写法",
+            },
+        ),
+        OptionCard(
+            name="outputs",
+            default="numbers",
+            choices=("numbers", "substring"),
+            about={
+                "en": "what has to be said: numbers as numbers, or substring as in tau-bench",
+                "zh": "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
+            },
+        ),
+        _limit(
+            "max_turns", 30, "answers of the agent; slm-evals: 15", "最多回答数；slm-evals 为 15"
+        ),
+        _limit("max_tool_errors", 10, "errors of tools; 0: no limit", "工具错误上限；0 为不限"),
+        _limit(
+            "max_parse_errors", 5, "calls that cannot be read; 0: no limit", "无法解析的调用上限"
+        ),
+        _limit(
+            "max_tokens", 0, "tokens read and written; 0: no limit", "读写 token 上限；0 为不限"
+        ),
+        _limit("max_seconds", 0.0, "seconds of the target; 0: no limit", "目标用时上限；0 为不限"),
+        _limit(
+            "max_cost", 0.0, "USD for the target; 0: no limit", "目标费用上限（美元）；0 为不限"
+        ),
+    ),
+)

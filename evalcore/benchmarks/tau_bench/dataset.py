@@ -1,0 +1,152 @@
+"""Tasks as samples and back, with the domain that each is played in.
+
+A sample names its data by hash: the database enters what a column is, and a folder that was changed
+since is never used. The domain itself stays in its files and in the memory of the process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.tau_bench.environment import (
+    Action,
+    Domain,
+    Task,
+    load_domain,
+    load_tasks,
+    splits,
+)
+from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
+from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TAU2_OFFLINE
+from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.records import Sample, content_hash
+from evalcore.settings import ROOT
+
+BOTH = "both"
+#: tau2's split of all tasks: its other splits are parts of it.
+_WHOLE = "base"
+_KEPT = 8
+_domains: dict[str, Domain] = {}
+
+
+def load(source: DatasetSource, domain: str, split: str) -> list[Sample]:
+    """The samples of a folder: of one domain or of `both` as far as it has them, of one split or,
+    where none is named, of all.
+
+    Raises DatasetError naming file, line and field, UsageError for a split that no domain has.
+    """
+    if not source.folder.is_dir():
+        raise DatasetError(source.folder, None, "", "is not a folder with retail or airline in it")
+    samples = []
+    for name in _present(source.folder, [d for d in DOMAINS if domain in (d, BOTH)]):
+        if not source.metrics or name in source.metrics:
+            samples += _of_domain(source.folder, name, split, others=domain == BOTH)
+    if split and not samples:
+        raise DatasetError(source.folder, None, "", f"has no task of split {split!r}")
+    return samples
+
+
+def task_of(sample: Sample) -> Task:
+    """The task that a sample was made of."""
+    told = sample.reference
+    slots = told.get("slots")
+    return Task(
+        id=sample.id,
+        domain=sample.metric,
+        user_id=told.get("user_id", ""),
+        instruction=told["instruction"],
+        actions=tuple(Action(one["name"], json.loads(one["kwargs"])) for one in told["actions"]),
+        outputs=tuple(told["outputs"]),
+        slots=None if slots is None else json.loads(slots),
+        flags=flags(sample),
+    )
+
+
+def flags(sample: Sample) -> tuple[str, ...]:
+    """What a replay of the ground truth found to be odd about a task."""
+    return tuple(sample.meta.get("flags", ()))
+
+
+def idle_passes(sample: Sample) -> bool:
+    """Whether doing nothing and saying nothing is rewarded, found by replay when it was loaded."""
+    return NOTHING_TO_DO in flags(sample)
+
+
+def domain_of(sample: Sample) -> Domain:
+    """The domain of a sample. Raises EnvironmentFailure where its data is gone or was changed."""
+    wanted = str(sample.reference["domain"])
+    if wanted not in _domains:
+        folder = ROOT / str(sample.meta.get("folder", ""))
+        try:
+            found = load_domain(folder, sample.metric)
+        except DatasetError as error:
+            raise EnvironmentFailure(f"the data of {sample.metric} is gone: {error}") from None
+        if _named(found) != wanted:
+            problem = "is not what this run was planned on; restore it or start a new run"
+            raise EnvironmentFailure(f"the data of {sample.metric} in {folder} {problem}")
+    return _domains[wanted]
+
+
+def _present(folder: Path, names: Sequence[str]) -> list[str]:
+    """Those of the domains that the folder holds. Raises DatasetError where it has none."""
+    found, problem = [], None
+    for name in names:
+        try:
+            splits(folder, name)
+            found.append(name)
+        except DatasetError as error:
+            problem = error
+    if not found and problem is not None:
+        raise problem
+    return found
+
+
+def _of_domain(folder: Path, name: str, split: str, *, others: bool) -> list[Sample]:
+    """A domain's samples; with `others` it need not have the split."""
+    domain = load_domain(folder, name)
+    known = splits(folder, name)
+    chosen = (_WHOLE,) if domain.label == TAU2_OFFLINE and _WHOLE in known else known
+    if split:
+        chosen = (split,) if split in known or not others else ()
+    named = _named(domain)
+    place = folder.resolve()
+    inside = place.relative_to(ROOT) if place.is_relative_to(ROOT) else place
+    return [
+        _sample(task, named, str(inside))
+        for each in chosen
+        for task in load_tasks(folder, domain, each)
+    ]
+
+
+def _sample(task: Task, named: str, folder: str) -> Sample:
+    """Calls and slots stay JSON text: the order of their keys is that of the words they become."""
+    actions = [{"name": one.name, "kwargs": json.dumps(one.kwargs)} for one in task.actions]
+    reference: dict[str, Any] = {
+        "instruction": task.instruction,
+        "user_id": task.user_id,
+        "actions": actions,
+        "outputs": list(task.outputs),
+        "domain": named,
+    }
+    if task.slots is not None:
+        reference["slots"] = json.dumps(task.slots, ensure_ascii=False)
+    return Sample(
+        metric=task.domain,
+        id=task.id,
+        input={"domain": task.domain},
+        reference=reference,
+        meta={"folder": folder, **({"flags": list(task.flags)} if task.flags else {})},
+    )
+
+
+def _named(domain: Domain) -> str:
+    """The hash of a domain's data, by which it is kept in memory."""
+    name = content_hash([domain.name, domain.database.hash(), domain.policy, domain.label])
+    while len(_domains) >= _KEPT and name not in _domains:
+        _domains.pop(next(iter(_domains)))
+    _domains.setdefault(name, domain)
+    return name

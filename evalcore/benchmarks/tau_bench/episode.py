@@ -1,0 +1,173 @@
+"""The conversation of one episode: agent, tools and user in turn, until one of its ends.
+
+Whatever the agent writes is read, answered and kept; only failures of the target or of our own side
+raise. Everything that is sent follows from the answers before, so that a conversation that is begun
+again after a kill repeats the very same requests and finds them answered in the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.tau_bench import budgets as limits
+from evalcore.benchmarks.tau_bench.agents import Called, Style, Turn, read
+from evalcore.benchmarks.tau_bench.agents.prompts import OUTPUT
+from evalcore.benchmarks.tau_bench.agents.turn import clean
+from evalcore.benchmarks.tau_bench.budgets import Budgets, Spent
+from evalcore.benchmarks.tau_bench.environment import Domain, Environment
+from evalcore.benchmarks.tau_bench.speakers import Speaker
+from evalcore.records import Completion, Message, Record, ToolCall
+
+#: The agent's answer to the messages so far, and its price in USD where known.
+Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]
+
+_ERRORS = ("Error", "Unknown action")
+
+
+class Played(Record, frozen=True):
+    """A conversation. `actions` are all calls in order, their arguments as JSON text; `says` what
+    the user was told; `ended` the reason of the end, of `budgets` or the name of a limit."""
+
+    messages: tuple[Message, ...]
+    actions: tuple[dict[str, str], ...]
+    says: tuple[str, ...]
+    ended: str
+    spent: Spent
+    finish_reason: str
+    user: dict[str, Any]
+
+
+def erred(observation: str) -> bool:
+    """Whether what a tool answered is an error."""
+    return observation.startswith(_ERRORS)
+
+
+class Conversation:
+    """One episode while it is played."""
+
+    def __init__(
+        self, domain: Domain, user: Speaker, ask: Ask, style: Style, budgets: Budgets
+    ) -> None:
+        self._environment = Environment(domain)
+        self._user, self._ask, self._style, self._budgets = user, ask, style, budgets
+        self._messages: list[Message] = []
+        self._sent: list[Message] = []
+        self._actions: list[dict[str, str]] = []
+        self._says: list[str] = []
+        self._spent = Spent()
+        self._finish_reason = ""
+
+    async def play(self, opening: Sequence[Message]) -> Played:
+        """The whole of it, from the system message and the user's first line on."""
+        self._add(*opening)
+        ended = ""
+        while not ended:
+            ended = await self._step()
+        return Played(
+            tuple(self._messages),
+            tuple(self._actions),
+            tuple(self._says),
+            ended,
+            self._spent,
+            self._finish_reason,
+            self._user.told(),
+        )
+
+    async def _step(self) -> str:
+        """One answer of the agent and what follows from it; why the episode ended, if it did."""
+        answer, cost = await self._ask(self._sent)
+        self._spent = limits.after(self._spent, answer, cost)
+        self._finish_reason = answer.finish_reason
+        turn = read(answer, self._style, self._environment.domain.tools)
+        calls = self._numbered(answer.tool_calls) if self._style == "native" else ()
+        written = Message("assistant", clean(answer.text), clean(answer.reasoning), calls)
+        self._messages.append(written)
+        self._sent.append(msgspec.structs.replace(written, tool_calls=_sendable(calls, turn.calls)))
+        if answer.finish_reason == limits.OVERFLOW:
+            return limits.OVERFLOW
+        if turn.calls:
+            ended = self._call(turn.calls, calls)
+        elif turn.problem:
+            self._observed(self._unreadable(turn.problem))
+            ended = ""
+        else:
+            ended = await self._say(turn)
+        return ended or self._spent.exceeded(self._budgets)
+
+    async def _say(self, turn: Turn) -> str:
+        self._says.append(turn.said)
+        text, done = await self._user.reply(turn.said, self._environment.writes)
+        self._add(Message("user", clean(text)))
+        return limits.USER_STOP if done else ""
+
+    def _call(self, called: Sequence[Called], native: Sequence[ToolCall]) -> str:
+        seen = [self._result(one) for one in called]
+        if native:
+            pairs = zip(seen, native, strict=True)
+            self._add(*(Message("tool", text, tool_call_id=call.id) for text, call in pairs))
+        else:
+            self._observed(*seen)
+        return limits.TRANSFER if self._environment.terminated else ""
+
+    def _result(self, call: Called) -> str:
+        if call.problem:
+            return self._unreadable(call.problem)
+        if self._environment.terminated:  # what comes after the end is no action any more
+            return self._environment.call(call.name, call.kwargs)
+        self._actions.append({"name": call.name, "kwargs": json.dumps(call.kwargs)})
+        seen = clean(self._environment.call(call.name, call.kwargs))
+        if erred(seen):
+            self._count(max_tool_errors=self._spent.max_tool_errors + 1)
+        return seen
+
+    def _unreadable(self, problem: str) -> str:
+        self._count(max_parse_errors=self._spent.max_parse_errors + 1)
+        return f"Error: {problem}"
+
+    def _observed(self, *seen: str) -> None:
+        """Results as a message that stands for the environment."""
+        self._add(Message("user", "\n".join(f"{OUTPUT}{text}" for text in seen)))
+
+    def _add(self, *messages: Message) -> None:
+        self._messages += messages
+        self._sent += messages
+
+    def _numbered(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """The calls with ids that are there and differ, the same each time that it is played."""
+        ids = [call.id for call in calls]
+        if all(ids) and len(set(ids)) == len(ids):
+            return tuple(calls)
+        step = self._spent.max_turns
+        return tuple(
+            msgspec.structs.replace(call, id=f"call_{step}_{at}") for at, call in enumerate(calls)
+        )
+
+    def _count(self, **errors: int) -> None:
+        self._spent = msgspec.structs.replace(self._spent, **errors)
+
+
+def _sendable(calls: Sequence[ToolCall], read_as: Sequence[Called]) -> tuple[ToolCall, ...]:
+    """The calls as a server can read them back: many fail on arguments that are no JSON object,
+    which would make an error of the target out of what the agent wrote. The transcript keeps them
+    as they were."""
+    if not calls:
+        return ()
+    return tuple(
+        call if _is_object(call.arguments) else _with_arguments(call, called)
+        for call, called in zip(calls, read_as, strict=True)
+    )
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _with_arguments(call: ToolCall, called: Called) -> ToolCall:
+    return msgspec.structs.replace(call, arguments=json.dumps(called.kwargs))

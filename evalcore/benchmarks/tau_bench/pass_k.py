@@ -1,0 +1,96 @@
+"""pass^k: the chance that k tries at a task, of the n that were made, all succeed.
+
+S. Yao et al., "tau-bench" (2024): the mean over tasks of C(c, k) / C(n, k), c being the successes.
+Beside it stands p0, the share of tasks that doing nothing passes, and (p - p0) / (1 - p0).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import comb, fsum
+
+from evalcore.benchmarks.tau_bench.dataset import idle_passes
+from evalcore.records import MEASURED, Interval, Record, Sample, Verdict, content_hash
+
+
+class PassK(Record, frozen=True):
+    """`value` and its 95 % interval, 0 to 100; resampled are whole tasks with all their tries."""
+
+    k: int
+    value: float
+    interval: Interval
+
+
+def pass_k(successes: Sequence[int], tries: int) -> tuple[PassK, ...]:
+    """pass^1 to pass^tries, from the successes of each task, all tried equally often."""
+    return tuple(_one(successes, tries, k) for k in range(1, tries + 1)) if successes else ()
+
+
+def _one(successes: Sequence[int], tries: int, k: int) -> PassK:
+    shares = sorted(comb(count, k) / comb(tries, k) for count in successes)
+    value = 100 * fsum(shares) / len(shares)
+    return PassK(k, value, _interval(shares, value))
+
+
+def _interval(shares: Sequence[float], value: float) -> Interval:
+    """A bootstrap over tasks; Wilson's where all are plain or equal, as for every score."""
+    import numpy as np
+
+    from evalcore.scoring.intervals import percentiles, wilson
+    from evalcore.scoring.resample import resampled_sums
+    from evalcore.scoring.strata import RESAMPLES
+
+    if set(shares) <= {0.0, 1.0} or len(set(shares)) == 1:
+        return wilson(value / 100, len(shares))
+    seed = int(content_hash(shares), 16)
+    single = np.ones(len(shares), dtype=np.int64)
+    sums = resampled_sums(np.array(shares)[:, None], single, RESAMPLES, seed)
+    return percentiles(value, 100 * sums[:, 0] / len(shares))
+
+
+def groups(
+    samples: Sequence[Sample], verdicts: Sequence[Verdict], tries: int
+) -> dict[str, float | None]:
+    """By name, 0 to 100: `pass^k` with `pass^k.low` and `pass^k.high`, `p0`, and `adjusted^k` (for
+    k = 1 `adjusted`).
+
+    pass^k is None while a task was not measured in every epoch; what is adjusted is None where
+    doing nothing passes all.
+    """
+    if not samples:
+        return {}
+    successes = _successes(samples, verdicts, tries)
+    p0 = 100 * sum(map(idle_passes, samples)) / len(samples)
+    found: dict[str, float | None] = {"p0": p0}
+    if successes is None:
+        return found | {f"pass^{k}": None for k in range(1, tries + 1)} | {"adjusted": None}
+    for one in pass_k(successes, tries):
+        name = f"pass^{one.k}"
+        found |= {
+            name: one.value,
+            f"{name}.low": one.interval.low,
+            f"{name}.high": one.interval.high,
+            "adjusted" if one.k == 1 else f"adjusted^{one.k}": adjusted(one.value, p0),
+        }
+    return found
+
+
+def adjusted(value: float, p0: float) -> float | None:
+    """How much of what doing nothing leaves was reached: 0 for p0, 100 for all, below 0 for less
+    than p0. None where it leaves nothing."""
+    return None if p0 >= 100 else 100 * ((value - p0) / (100 - p0))
+
+
+def _successes(
+    samples: Sequence[Sample], verdicts: Sequence[Verdict], tries: int
+) -> list[int] | None:
+    """How often each task succeeded, None unless all were measured in each epoch."""
+    passed: Mapping[tuple[str, str], dict[int, bool]] = defaultdict(dict)
+    for verdict in verdicts:
+        if verdict.outcome in MEASURED and 0 <= verdict.epoch < tries:
+            passed[verdict.metric, verdict.id][verdict.epoch] = verdict.outcome == "passed"
+    found = [passed[sample.metric, sample.id] for sample in samples]
+    if any(len(tried) < tries for tried in found):
+        return None
+    return [sum(tried.values()) for tried in found]

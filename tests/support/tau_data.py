@@ -1,0 +1,165 @@
+"""A small folder of tau_bench data, and a benchmark, runs and contexts over it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalcore import settings as configuration
+from evalcore.benchmarks.base import Asking, DatasetSource, check_options
+from evalcore.benchmarks.tau_bench.benchmark import TauBench
+from evalcore.benchmarks.tau_bench.card import CARD
+from evalcore.benchmarks.tau_bench.environment import Domain
+from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
+from evalcore.records import Completion, GenerationRequest, RunSummary, Sample, ToolCall, Usage
+from evalcore.runner.execute import execute
+from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.request import RunRequest
+from evalcore.secrets import Secrets
+from evalcore.store.run_folder import RunFolder
+from tests.support import tau
+
+WHO = {"name": "Given Family", "zip": "10001"}
+CANCEL = {
+    "name": "cancel_pending_order",
+    "kwargs": {"order_id": "#W1", "reason": "no longer needed"},
+}
+MODIFY = {
+    "name": "modify_pending_order_items",
+    "kwargs": {
+        "order_id": "#W1",
+        "item_ids": ["l1"],
+        "new_item_ids": ["l2"],
+        "payment_method_id": "card_1",
+    },
+}
+LEAVE = {"name": "cancel_reservation", "kwargs": {"reservation_id": "R1"}}
+HAND_OVER = {"name": "transfer_to_human_agents", "kwargs": {"summary": "A person is wanted."}}
+
+
+def _goal(kind: str, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "order": "#W1", **more}
+
+
+def _task(actions: Sequence[Any], *goals: Any, outputs: Sequence[str] = ()) -> dict[str, Any]:
+    slots = {"slots": {"identity": WHO, "goals": list(goals)}} if goals else {}
+    told = {"user_id": "user_1", "instruction": "You want what you want.", **slots}
+    return {**told, "actions": list(actions), "outputs": list(outputs)}
+
+
+#: Of retail: a cancellation, a question, a refusal (nothing is to be done), a change with a wish to
+#: be handed over, and a task in free prose, which the rule user cannot play.
+RETAIL = (
+    _task([CANCEL], _goal("cancel", reason="no longer needed")),
+    _task([], {"kind": "question", "question": "What does the lamp l2 cost?"}, outputs=["20.6"]),
+    _task([], _goal("return", refusal=True, items=[{"product": "lamp"}], payment="card_1")),
+    _task(
+        [MODIFY, HAND_OVER],
+        _goal(
+            "modify_items", items=[{"product": "lamp", "change": {"kind": "l2"}}], payment="card_1"
+        ),
+    ),
+    _task([CANCEL]),
+)
+AIRLINE = (_task([LEAVE], {"kind": "cancel", "order": "R1"}),)
+PLAYABLE, IDLE = 5, 1
+
+
+def write(folder: Path) -> Path:
+    """Both small domains with the tasks of split `test`, and retail's first again as `dev`."""
+    for domain, tasks in ((tau.retail(), RETAIL), (tau.airline(), AIRLINE)):
+        place = folder / domain.name
+        place.mkdir(parents=True)
+        _tables(domain, place)
+        (place / "policy.md").write_text(domain.policy)
+        _lines(place / "tasks_test.jsonl", tasks)
+    _lines(folder / "retail" / "tasks_dev.jsonl", RETAIL[:1])
+    return folder
+
+
+def _tables(domain: Domain, place: Path) -> None:
+    for table in DOMAINS[domain.name][0]:
+        rows = dict(domain.database.rows(table))
+        (place / f"{table}.json").write_text(json.dumps(rows))
+
+
+def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def benchmark(**options: Any) -> TauBench:
+    return TauBench(check_options(CARD, options))
+
+
+def samples(folder: Path, **options: Any) -> dict[str, Sample]:
+    """All samples by id."""
+    found = benchmark(**options).load_dataset(DatasetSource(path=str(folder)))
+    return {sample.id: sample for sample in found}
+
+
+def run(
+    tmp_path: Path, folder: Path, target: str, options: Mapping[str, Any] | None = None, **more: Any
+) -> tuple[RunSummary, RunFolder]:
+    settings = configuration.load(tmp_path / "data")
+    asked = RunRequest(
+        target=target,
+        benchmarks=("tau_bench",),
+        dataset=str(folder),
+        options={"tau_bench": dict(options or {})},
+        **more,
+    )
+    made = create_folder(plan(asked, settings), settings)
+    return execute(made, settings, Secrets({})), made
+
+
+class Scripted:
+    """A context whose target says what `answer(step, request)` gives; all requests are kept."""
+
+    def __init__(
+        self,
+        answer: Callable[[int, GenerationRequest], Completion],
+        *,
+        asking: Asking = "native",
+        price: float | None = None,
+        epoch: int = 0,
+        user: Callable[[int, GenerationRequest], Completion] | None = None,
+    ) -> None:
+        self.epoch, self.seed, self.judges = epoch, 0, ()
+        self.requests: list[GenerationRequest] = []
+        self.of_user: list[GenerationRequest] = []
+        self._answer, self._asking, self._price, self._user = answer, asking, price, user
+
+    def price(self, role: str, usage: Usage) -> float | None:
+        return self._price
+
+    async def asking(self) -> Asking:
+        return self._asking
+
+    async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
+        if role == "target":
+            self.requests.append(request)
+            return self._answer(len(self.requests) - 1, request)
+        assert role.startswith("user:")
+        assert self._user is not None
+        self.of_user.append(request)
+        return self._user(len(self.of_user) - 1, request)
+
+
+def says(*answers: str | Completion) -> Callable[[int, GenerationRequest], Completion]:
+    """These answers in turn, the last again and again."""
+
+    def answer(step: int, request: GenerationRequest) -> Completion:
+        one = answers[min(step, len(answers) - 1)]
+        return Completion(text=one) if isinstance(one, str) else one
+
+    return answer
+
+
+def calls(*actions: Mapping[str, Any], **more: Any) -> Completion:
+    """A native answer with these calls; `ids` and `usage` in `more` as they are."""
+    made = tuple(
+        ToolCall(f"c{at}", one["name"], json.dumps(one["kwargs"])) for at, one in enumerate(actions)
+    )
+    return Completion(tool_calls=made, finish_reason="tool_calls", **more)

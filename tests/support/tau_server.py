@@ -1,0 +1,86 @@
+"""A chat server on the loopback that plays tau_bench: an agent by a script, or a user who agrees.
+
+An agent's answer follows from how many messages of its own it is shown, so that a conversation
+that is begun again goes the same way. Requests are counted by what they ask.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+#: What the model named `user` says, in turn.
+USER = ("Please cancel it.", "Yes.", "###STOP###")
+
+
+@dataclass
+class TauServer:
+    """`script` holds the agent's answers: texts, or calls of {name, kwargs}; the last is repeated.
+
+    `delay` is in seconds; `asked` counts requests by their content, `models` by model.
+    """
+
+    script: Sequence[str | dict[str, Any]]
+    delay: float = 0.0
+    base_url: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+
+    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.asked[json.dumps([body["model"], body["messages"]], sort_keys=True)] += 1
+        self.models[body["model"]] += 1
+        time.sleep(self.delay)
+        said = sum(message["role"] == "assistant" for message in body["messages"])
+        script = USER if body["model"] == "user" else self.script
+        step = script[min(said, len(script) - 1)]
+        message: dict[str, Any] = {"role": "assistant", "content": step}
+        if isinstance(step, dict):
+            function = {"name": step["name"], "arguments": json.dumps(step["kwargs"])}
+            call = {"id": f"call{said}", "type": "function", "function": function}
+            message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        about = {"id": "1", "object": "chat.completion", "model": body["model"]}
+        return {**about, "choices": [choice], "usage": usage}
+
+
+@contextmanager
+def serve(script: Sequence[str | dict[str, Any]], delay: float = 0.0) -> Iterator[TauServer]:
+    state = TauServer(script, delay)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            body = json.loads(self.rfile.read(length))
+            sent = json.dumps(state.answer(body)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    class Quiet(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """A client that was killed is no error of the server."""
+
+    server = Quiet(("127.0.0.1", 0), Handler)
+    state.base_url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()

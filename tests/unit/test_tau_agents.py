@@ -1,0 +1,207 @@
+"""What an agent's answer means, in every dress in which small models put a call."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evalcore.benchmarks.tau_bench import agents
+from evalcore.benchmarks.tau_bench.agents.braces import stretches
+from evalcore.benchmarks.tau_bench.agents.text import MOST_CALLS, text_turn
+from evalcore.records import Completion, ToolCall
+from tests.support import tau
+
+TOOLS = tau.retail().tools
+ORDER = '{"name": "get_order_details", "arguments": {"order_id": "#W1"}}'
+WANTED = [("get_order_details", {"order_id": "#W1"})]
+
+
+def found(text: str) -> list[tuple[str, object]]:
+    return [(call.name, call.kwargs) for call in text_turn(text, TOOLS).calls]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ORDER,
+        f"  {ORDER}\n",
+        f"```json\n{ORDER}\n```",
+        f"```\n{ORDER}\n```\nI will wait for the result.",
+        f"TOOL_CALL: {ORDER}",
+        f"<tool_call>\n{ORDER}\n</tool_call>",
+        f"<tool_call>{ORDER}",
+        f"[TOOL_CALLS] [{ORDER}]",
+        '[TOOL_CALLS]get_order_details{"order_id": "#W1"}',
+        '<function=get_order_details>{"order_id": "#W1"}</function>',
+        f"<|python_tag|>{ORDER}",
+        f"Sure, let me look that up: {ORDER} One moment.",
+        f"[{ORDER}]",
+        f"<think>Which tool {{is}} it?</think>{ORDER}",
+        "{'name': 'get_order_details', 'arguments': {'order_id': '#W1'}}",
+        "I look: {'name': 'get_order_details', 'arguments': {'order_id': '#W1'}} now",
+        '{"name": "get_order_details", "parameters": {"order_id": "#W1"}}',
+        '{"name": "get_order_details", "kwargs": {"order_id": "#W1"}}',
+        '{"tool": "get_order_details", "args": {"order_id": "#W1"}}',
+        '{"function": {"name": "get_order_details", "arguments": "{\\"order_id\\": \\"#W1\\"}"}}',
+        '{"tool_calls": [{"name": "get_order_details", "arguments": {"order_id": "#W1"}}]}',
+        '{"get_order_details": {"order_id": "#W1"}}',
+        '{"name": "get_order_details", "arguments": {"order_id": "#W1"}',
+        '{"name": "get_order_details", "arguments": {"order_id": "#W1",}}',
+        'get_order_details(order_id="#W1")',
+        f"Thought: I need the order.\nAction: {ORDER}",
+        f"Thought: I need it.\nAction: {ORDER}\nObservation: pending\nAction: {ORDER}",
+        'Thought: I look.\nAction: get_order_details\nAction Input: {"order_id": "#W1"}',
+        '**Action:** get_order_details\n**Action Input:** {"order_id": "#W1"}',
+        f'The lamp [5" wide] {{nice}} first: {ORDER}',
+    ],
+)
+def test_a_call_is_read_in_any_dress(text):
+    assert found(text) == WANTED
+
+
+def test_several_calls_keep_their_order():
+    both = [("think", {"thought": "first {"}), *WANTED]
+    one = '{"name": "think", "arguments": {"thought": "first {"}}'
+    assert found(f"{one}\n{ORDER}") == both
+    assert found(f"[{one}, {ORDER}]") == both
+    assert found(f"<tool_call>{one}</tool_call><tool_call>{ORDER}</tool_call>") == both
+
+
+def test_too_many_calls_at_once_are_a_problem():
+    assert text_turn("\n".join([ORDER] * (MOST_CALLS + 1)), TOOLS).problem
+    assert len(found("\n".join([ORDER] * MOST_CALLS))) == MOST_CALLS
+
+
+def test_an_unknown_tool_is_a_call_that_the_environment_refuses():
+    assert found('{"name": "open_door", "arguments": {}}') == [("open_door", {})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is your order number?",
+        "Your order has {two} items [a lamp and a cup].",
+        'Here is the lamp: {"name": "Lamp", "price": 3}',
+        "I may think about get_order_details later.",
+        "",
+    ],
+)
+def test_text_without_a_call_is_said_to_the_user(text):
+    turn = text_turn(text, TOOLS)
+    assert (turn.said, turn.calls, turn.problem) == (text, (), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'TOOL_CALL: {"name": get_order_details}',
+        '<tool_call>{"name": "get_order_details", "arguments": </tool_call>',
+        '{"name": "get_order_details", "arguments": {"order_id": "#W',
+        "Thought: hm.\nAction: look it up somehow",
+        '{"name": 5, "arguments": {}}',
+        '{"name": "think", "arguments": ' + "[" * 100_000,
+    ],
+)
+def test_what_was_meant_as_a_call_and_cannot_be_read_is_a_problem(text):
+    turn = text_turn(text, TOOLS)
+    assert turn.problem
+    assert not turn.calls
+    assert not turn.said
+
+
+def test_respond_is_said_to_the_user():
+    text = 'Thought: ask.\nAction: {"name": "respond", "arguments": {"content": "Which order?"}}'
+    assert text_turn(text, TOOLS).said == "Which order?"
+
+
+def test_beside_a_call_nothing_is_said():
+    both = f'{{"name": "respond", "arguments": {{"content": "Hi"}}}}\n{ORDER}'
+    turn = text_turn(both, TOOLS)
+    assert not turn.said
+    assert [call.name for call in turn.calls] == ["get_order_details"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Thought: he is rude.\nWhich order?", "Which order?"),
+        ("Thought: he is\nrude.\nResponse: Which order?", "Which order?"),
+        ("Thought: done.\nFinal Answer: It is cancelled.", "It is cancelled."),
+    ],
+)
+def test_a_thought_is_never_said(text, said):
+    assert text_turn(text, TOOLS).said == said
+
+
+def test_a_thought_alone_is_a_problem():
+    turn = text_turn("Thought: I wonder.", TOOLS)
+    assert turn.problem
+    assert not turn.said
+
+
+def test_half_a_surrogate_pair_reaches_nobody():
+    text = '{"name": "respond", "arguments": {"content": "a \\ud800 b"}}'
+    assert text_turn(text, TOOLS).said == "a ? b"
+
+
+@pytest.mark.parametrize("text", ["{" * 200_000, '{"a":' * 50_000, "[{" * 90_000, '"' * 200_000])
+def test_hostile_braces_take_linear_time(text):
+    assert text_turn(text, TOOLS).calls == ()
+
+
+def test_stretches_are_the_outermost_balanced_ones():
+    whole, cut = stretches('a {"b": "}"} [1, {2}] } { x {y} ')
+    assert whole == ['{"b": "}"}', "[1, {2}]", "{y}"]
+    assert cut == "{ x {y}}"
+
+
+def native(*pairs: tuple[str, str], text: str = "") -> agents.Turn:
+    made = tuple(ToolCall("", name, arguments) for name, arguments in pairs)
+    return agents.read(Completion(text=text, tool_calls=made), "native", TOOLS)
+
+
+def test_native_calls_and_text():
+    turn = native(("get_order_details", '{"order_id": "#W1"}'), ("think", ""), text="Wait.")
+    assert [(call.name, call.kwargs) for call in turn.calls] == [*WANTED, ("think", {})]
+    assert not turn.said
+    assert native(text="Hi").said == "Hi"
+
+
+@pytest.mark.parametrize("arguments", ["[]", "nonsense", "{", '"#W1"', "1e999", "{" + "[" * 9000])
+def test_native_arguments_that_are_no_object_are_a_problem(arguments):
+    [call] = native(("think", arguments)).calls
+    assert call.problem
+    assert call.kwargs == {}
+
+
+def test_huge_native_arguments_are_not_read():
+    [call] = native(("think", json.dumps({"thought": "x" * 300_000}))).calls
+    assert call.problem
+
+
+def test_a_call_that_the_server_could_not_read_is_a_problem():
+    assert agents.read(Completion(finish_reason="unparsable"), "json", TOOLS).problem
+
+
+def test_the_policy_is_always_told_and_tools_only_where_they_are_not_sent():
+    domain = tau.retail()
+    assert agents.system(domain, "native") == domain.policy
+    for style in ("json", "react"):
+        text = agents.system(domain, style)
+        assert text.startswith(domain.policy)
+        assert all(tool.name in text for tool in TOOLS)
+    assert {tool["function"]["name"] for tool in agents.tools(TOOLS)} == {t.name for t in TOOLS}
+
+
+@pytest.mark.parametrize(
+    ("asking", "chosen", "style"),
+    [
+        ("native", "react", "native"),
+        ("prompt", "react", "react"),
+        ("prompt", "json", "json"),
+        ("json", "react", "json"),
+    ],
+)
+def test_the_style_follows_from_how_the_target_is_asked(asking, chosen, style):
+    assert agents.style_of(asking, chosen) == style
