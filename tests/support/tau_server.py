@@ -32,10 +32,12 @@ class TauServer:
     base_url: str = ""
     asked: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
+    counting: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        self.asked[json.dumps([body["model"], body["messages"]], sort_keys=True)] += 1
-        self.models[body["model"]] += 1
+        with self.counting:
+            self.asked[json.dumps([body["model"], body["messages"]], sort_keys=True)] += 1
+            self.models[body["model"]] += 1
         time.sleep(self.delay)
         said = sum(message["role"] == "assistant" for message in body["messages"])
         script = USER if body["model"] == "user" else self.script
