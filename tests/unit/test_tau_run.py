@@ -106,6 +106,7 @@ def test_a_model_plays_the_user_under_its_own_role(tmp_path, folder):
             "openai:m",
             {"use_llm_user": "true", "user_model": user, "domain": "retail", "split": "test"},
             target_options={"base_url": server.base_url, "asking": "native"},
+            use_cache=False,
         )
     assert summary.state == "done"
     assert summary.benchmarks["tau_bench"].samples == len(tau_data.RETAIL)
