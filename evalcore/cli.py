@@ -182,8 +182,7 @@ def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
     if given.config:
         file, fields = config.read(given.config)
         request = config.apply(file, fields, request)
-        if fields & {"experiment_name", "output_dir"}:
-            place = Path(file.output_dir or "results") / file.experiment_name
+        place = config.place(file, fields)
     if not request.target:
         raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
     return request, place

@@ -6,8 +6,9 @@ A random model of some 50 million parameters continues prompts of 50 to 600 toke
 default), in float32 and bfloat16 alike. Reported per way: tokens a second, the ratio to one by one,
 CPU seconds and their ratio, the most memory that the process held (each way in a process of its
 own), and how many outputs are those of one by one. Then the same with a beginning of 400 tokens
-that all prompts share. On a machine with other work on it the ratio of CPU seconds is the one to
-trust; with one thread both should agree.
+that all prompts share; then, on a tiny trained model, how many answers depend on the size of the
+batch, by dtype (`perf.batch_sizes`). On a machine with other work on it the ratio of CPU seconds is
+the one to trust; with one thread both should agree.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import resource
 import time
 from types import SimpleNamespace
 from typing import Any
+
+from perf import batch_sizes
 
 PREFIX = 400
 WAYS = ("one by one", "plain batches", "scheduler")
@@ -173,7 +176,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=0, help="of a batch; 0: 16, on CUDA 64")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=1, help="the best of so many, by CPU seconds")
-    parser.add_argument("--json", action="store_true", help="print the table as JSON, too")
+    parser.add_argument("--json", action="store_true", help="print the tables as JSON, too")
     given = parser.parse_args()
     import torch
 
@@ -183,6 +186,7 @@ def main() -> None:
     given.device_name = torch.cuda.get_device_name() if on_gpu else "CPU"
     given.rows = given.rows or (64 if on_gpu else 16)
     rows = [row for shared in (False, True) for row in report(shared, given)]
+    rows += batch_sizes.report(given.device, given.threads)
     if given.json:
         print(json.dumps(rows))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import get_args
 
+import msgspec
+
 from evalcore.benchmarks.base import Asking
 from evalcore.errors import TargetFailure
 from evalcore.records import Failure, GenerationRequest, Message, Sampling
@@ -12,6 +14,7 @@ from evalcore.runner.channels import Channel
 
 #: What servers answer that do not take tools, or lack what they need for them.
 _STATUSES = (400, 404, 405, 422, 500, 501)
+_BROKEN = 500
 _SPEAKS_OF_TOOLS = re.compile(r"(?i)\btools?\b|tool[_ -]?(choice|call|use)|function.?call|jinja")
 _PROBE = GenerationRequest(
     messages=(Message("user", "What time is it?"),),
@@ -46,11 +49,27 @@ async def asking_of(channel: Channel, deadline: float) -> Asking:
 
 
 async def _takes_tools(channel: Channel, deadline: float) -> bool:
+    """Whether the server answers a request with tools.
+
+    One that breaks without a word of them is down, or cannot bear them: it shows whether it
+    answers without.
+    """
+    found = await _answers_tools(channel, deadline)
+    if found is None:
+        await channel.ask(msgspec.structs.replace(_PROBE, tools=()), 0, deadline)
+        found = await _answers_tools(channel, deadline)
+    return bool(found)
+
+
+async def _answers_tools(channel: Channel, deadline: float) -> bool | None:
+    """None where the server broke, and gave no reason."""
     try:
         await channel.ask(_PROBE, 0, deadline)
     except TargetFailure as error:
         if _refuses_tools(error.failure):
             return False
+        if error.failure.status == _BROKEN:
+            return None
         raise
     return True
 

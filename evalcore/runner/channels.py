@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from evalcore.errors import TargetFailure
 from evalcore.records import (
     Call,
     Completion,
@@ -24,10 +25,11 @@ from evalcore.records import (
     TargetSpec,
     Usage,
 )
+from evalcore.runner import own_fault
 from evalcore.runner.cache import Cache
 from evalcore.runner.cache import key as cache_key
 from evalcore.runner.limits import Flow
-from evalcore.runner.retry import Policy, policy, with_retries
+from evalcore.runner.retry import ONCE, Policy, policy, with_retries
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal
@@ -46,7 +48,10 @@ _WORKER = "main.jsonl"
 
 @dataclass(frozen=True)
 class Channel:
-    """One model: how it is asked, once or many times at a time."""
+    """One model: how it is asked, once or many times at a time.
+
+    `answered` holds the last request that an endpoint answered, with tools and without.
+    """
 
     target: Target
     spec: TargetSpec
@@ -56,6 +61,7 @@ class Channel:
     price: Callable[[Usage], float | None]
     report: Callable[[Failure], None]
     seed: int
+    answered: dict[bool, GenerationRequest] = field(default_factory=dict)
 
     async def ask(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
         """An answer from the cache or the model; raises TargetFailure when none can be had."""
@@ -72,18 +78,52 @@ class Channel:
 
     async def _request(self, request: GenerationRequest, deadline: float) -> Completion:
         started = asyncio.get_running_loop().time()
-        completion = await with_retries(
-            lambda: self.target.generate(request),
-            self.flow,
-            self.policy,
-            deadline,
-            self.report,
-            tokens=_rough_tokens(request) if self.flow.counts_tokens else 0,
-        )
+        failures: list[Failure] = []
+        try:
+            completion = await self._tried(request, deadline, self.policy, failures)
+        except TargetFailure:
+            settled = await self._settled(request, deadline, failures)
+            if settled is None:
+                raise
+            completion = settled
+        else:
+            if self.target.info.kind == "endpoint":
+                self.answered[bool(request.tools)] = request
         if not completion.latency:
             elapsed = asyncio.get_running_loop().time() - started
             return msgspec.structs.replace(completion, latency=elapsed)
         return completion
+
+    async def _settled(
+        self, request: GenerationRequest, deadline: float, failures: list[Failure]
+    ) -> Completion | None:
+        """The answer to a request that was given up, None where it is not known to be at fault."""
+        known = self.answered.get(bool(request.tools))
+        if known is None:
+            return None
+        return await own_fault.settle(
+            failures,
+            lambda: self._tried(request, deadline, ONCE, []),
+            lambda: self._tried(known, deadline, ONCE, []),
+        )
+
+    async def _tried(
+        self, request: GenerationRequest, deadline: float, rules: Policy, failures: list[Failure]
+    ) -> Completion:
+        """An answer after as many tries as the rules allow; each failure is added to `failures`."""
+
+        def report(failure: Failure) -> None:
+            failures.append(failure)
+            self.report(failure)
+
+        return await with_retries(
+            lambda: self.target.generate(request),
+            self.flow,
+            rules,
+            deadline,
+            report,
+            tokens=_rough_tokens(request) if self.flow.counts_tokens else 0,
+        )
 
 
 class Channels:

@@ -6,15 +6,19 @@ temperature, experiment_name, output_dir, benchmarks, max_samples, benchmark_ove
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from evalcore import documents
+from evalcore import catalog, documents
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.runner.request import RunRequest
+
+#: Keys that its files may set; what is not run is left alone, as there.
+_SLM_EVALS = ("bfcl", "tau_bench", "gaia", "swe_bench")
 
 
 class Config(Record, frozen=True, forbid_unknown_fields=True):
@@ -58,17 +62,35 @@ def apply(config: Config, given: frozenset[str], request: RunRequest) -> RunRequ
         **_model_options(config, given, target.partition(":")[0]),
         **config.target_options,
     }
-    if config.benchmarks:
-        changes["benchmarks"] = tuple(config.benchmarks)
+    chosen = tuple(config.benchmarks) or request.benchmarks or tuple(catalog.benchmark_cards())
+    changes["benchmarks"] = chosen
     if config.judges:
         changes["judges"] = tuple(config.judges)
     if "max_samples" in given:
         changes["max_samples"] = config.max_samples
     options = {key: dict(values) for key, values in request.options.items()}
-    for key, values in config.benchmark_overrides.items():
+    for key, values in _overrides(config, chosen).items():
         options[key] = options.get(key, {}) | values
     changes["options"] = options
     return msgspec.structs.replace(request, **changes)
+
+
+def place(config: Config, given: frozenset[str]) -> Path | None:
+    """Where slm-evals' three files go: `output_dir`/`experiment_name`, the latter a time stamp if
+    omitted; None for a file that is not of its kind."""
+    if not config.model_path and not given & {"experiment_name", "output_dir"}:
+        return None
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    return Path(config.output_dir or "results") / (config.experiment_name or stamp)
+
+
+def _overrides(config: Config, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Those of the benchmarks that are run; raises UsageError for a name that nobody knows."""
+    known = list(dict.fromkeys([*catalog.benchmark_cards(), *_SLM_EVALS, *chosen]))
+    for key in config.benchmark_overrides:
+        if key not in known:
+            raise UsageError(f"benchmark_overrides has {key!r}; known: {', '.join(known)}")
+    return {key: values for key, values in config.benchmark_overrides.items() if key in chosen}
 
 
 def _model_options(config: Config, given: frozenset[str], kind: str) -> dict[str, Any]:

@@ -28,6 +28,10 @@ class Policy(Record, frozen=True):
     cap: float
 
 
+#: No second try, whatever happens.
+ONCE = Policy(attempts={}, base=0.0, cap=0.0)
+
+
 def policy(settings: Settings) -> Policy:
     most = settings.max_attempts
     return Policy(

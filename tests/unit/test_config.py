@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from evalcore import catalog
 from evalcore.errors import UsageError
 from evalcore.runner import config
 from evalcore.runner.request import RunRequest
@@ -62,6 +64,28 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
     assert applied(tmp_path, "") == FLAGS
 
 
+def test_without_a_list_all_benchmarks_run() -> None:
+    request = config.apply(config.Config(target="openai:a"), frozenset(), RunRequest("", ()))
+    assert set(request.benchmarks) == set(catalog.benchmark_cards())
+
+
+def test_overrides_of_what_is_not_run_are_left_alone(tmp_path: Path) -> None:
+    text = "benchmarks: [bfcl]\nbenchmark_overrides: {gaia: {levels: [1]}, bfcl: {strict: true}}"
+    assert applied(tmp_path, text).options == {"bfcl": {"strict": True}}
+
+
+def test_the_files_of_slm_evals_have_its_place() -> None:
+    def placed(**fields: str) -> Path | None:
+        return config.place(config.Config(**fields), frozenset(fields))
+
+    assert placed(target="openai:a") is None
+    assert placed(target="openai:a", experiment_name="one") == Path("results/one")
+    assert placed(output_dir="out", experiment_name="one") == Path("out/one")
+    stamped = placed(model_path="m")
+    assert stamped is not None
+    assert re.fullmatch(r"results/\d{8}-\d{6}", stamped.as_posix())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -74,6 +98,7 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
         ("max_samples: !!int many", "run.yaml: is no YAML"),
         ("a: " + "[" * 5000, "run.yaml: is no YAML"),
         ("target_options: {a: &a [x, x], b: [*a, *a]}", "aliases"),
+        ("benchmark_overrides: {bfc: {strict: true}}", "has 'bfc'; known: .*bfcl"),
         ("dtype: int8", "dtype does not apply to a openai: target"),
     ],
 )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -19,7 +20,7 @@ from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
 from evalcore.secrets import Secrets
 from evalcore.targets import registry
 from evalcore.targets.huggingface import process as processes
-from evalcore.targets.huggingface.messages import Start
+from evalcore.targets.huggingface.messages import Ask, Start
 from evalcore.targets.huggingface.options import Options
 from evalcore.targets.huggingface.problems import LoadError
 from evalcore.targets.huggingface.process import ModelProcess
@@ -231,3 +232,17 @@ async def test_cancelling_the_load_ends_the_process():
 def test_messages_survive_the_pipe():
     start = Start("hf:x", Options(stop=("a",), temperature=0.5), 2)
     assert msgspec.json.decode(msgspec.json.encode(start), type=Start) == start
+
+
+def test_tools_reach_the_model_with_their_keys_in_order():
+    """A template writes them as they come, and a model was taught one order."""
+    written: list[bytes] = []
+    model = ModelProcess(Start("hf:x", Options()), print)
+    pipe = SimpleNamespace(is_closing=lambda: False, write=written.append)
+    model._process = SimpleNamespace(stdin=pipe)
+    properties = {"zone": {"type": "string"}, "area": {"type": "string"}}
+    tool = {"name": "find", "description": "Find.", "parameters": {"properties": properties}}
+    model._write(Ask("1", msgspec.structs.replace(request(), tools=(tool,))))
+    sent = msgspec.json.decode(written[0][4:])["request"]["tools"][0]
+    assert list(sent) == ["name", "description", "parameters"]
+    assert list(sent["parameters"]["properties"]) == ["zone", "area"]

@@ -23,7 +23,7 @@ import msgspec
 
 import evalcore
 from evalcore.errors import TargetFailure, UsageError
-from evalcore.records import Completion, Failure, GenerationRequest, Record, to_json
+from evalcore.records import Completion, Failure, GenerationRequest, Record
 from evalcore.targets.huggingface.messages import (
     Answer,
     Ask,
@@ -203,7 +203,7 @@ class ModelProcess:
         pipe = self._process.stdin if self._process else None
         if pipe is None or pipe.is_closing():
             return
-        body = to_json(message)
+        body = msgspec.json.encode(message)  # unlike `to_json` it leaves the keys of tools in order
         with contextlib.suppress(OSError):
             pipe.write(len(body).to_bytes(4, "big") + body)
 

@@ -1,0 +1,118 @@
+"""The same model here and behind a server that nobody here wrote: the same greedy answers.
+
+Two differences are known, and are asserted. That server answers a bare HTTP 500, for ever, where it
+cannot parse what the model wrote as a call; here such words are the text of the answer. And it goes
+on beyond the model's context, which here is an outcome of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evalcore.records import Completion
+from tests.support.hf_runs import Done, evaluate
+from tests.support.tiny_models import TinyModel, tiny
+from tests.support.transformers_server import server_libraries, serving
+
+__all__ = ["tiny"]
+
+BOTH = ("sql_understanding", "bfcl")
+#: Tokens that some calls of the held-out cases need more of, and some do not.
+TIGHT = 28
+
+
+class Doors(NamedTuple):
+    """The ways to one model: its target here, and that of its server with the address."""
+
+    local: str
+    served: str
+    base_url: str
+
+
+@pytest.fixture(scope="module")
+def doors(tiny: TinyModel, tmp_path_factory):
+    server_libraries()
+    with serving(tiny.base, tmp_path_factory.mktemp("server")) as base_url:
+        yield Doors(f"hf:{tiny.base}", f"openai:{tiny.base}", base_url)
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("EVALBOARD_RETRY_BASE", "0.2")
+
+
+def locally(doors: Doors, data: Path, *words: str, max_tokens: int = 64) -> Done:
+    options = {"dtype": "float32", "max_tokens": max_tokens}
+    return evaluate(data, "--target", doors.local, *words, options=options)
+
+
+def served(doors: Doors, data: Path, *words: str, max_tokens: int = 64, **options: str) -> Done:
+    given = {"base_url": doors.base_url, "temperature": 0, "max_tokens": max_tokens} | options
+    return evaluate(data, "--target", doors.served, *words, options=given)
+
+
+def held_out(tiny: TinyModel, *benchmarks: str) -> list[str]:
+    paths = [f"{key}.data_path={tiny.cases / key}" for key in benchmarks]
+    options = [word for path in paths for word in ("--option", path)]
+    return ["--benchmarks", *benchmarks, *options]
+
+
+def said(completion: Completion) -> tuple[object, ...]:
+    calls = [(call.name, call.arguments) for call in completion.tool_calls]
+    return completion.text, calls, completion.finish_reason, completion.usage.input_tokens
+
+
+def test_the_same_answers_to_what_it_was_not_taught(tiny, doors, tmp_path) -> None:
+    words = held_out(tiny, *BOTH)
+    here = locally(doors, tmp_path / "here", *words)
+    there = served(doors, tmp_path / "there", *words, asking="native")
+
+    ours, theirs = here.calls(), there.calls()
+    assert len(ours) == 180
+    assert {key: said(call.completion) for key, call in ours.items()} == {
+        key: said(call.completion) for key, call in theirs.items()
+    }
+    assert [here.score(key) for key in BOTH] == [there.score(key) for key in BOTH]
+    assert min(here.score(key) for key in BOTH) >= 90
+
+
+def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(doors, tmp_path) -> None:
+    words = ("--benchmarks", *BOTH, "--max-samples", "48")
+    here = locally(doors, tmp_path / "here", *words)
+    there = served(doors, tmp_path / "there", *words, asking="native")
+
+    ours, theirs = here.calls(), there.calls()
+    parted: set[str] = set()  # samples of many turns go apart for good
+    same = 0
+    for key, turn in sorted(ours):
+        if key in parted:
+            continue
+        mine, its = ours[key, turn].completion, theirs[key, turn].completion
+        if said(mine) == said(its):
+            same += 1
+            continue
+        parted.add(key)
+        assert mine.finish_reason == "context_overflow" or (
+            its.finish_reason == "unparsable" and ("<tool_call>" in mine.text or mine.tool_calls)
+        ), (key, said(mine), said(its))
+    assert same >= 70
+    assert (here.status, there.status) == (0, 0), "every sample is measured, here and there"
+
+
+def test_a_call_that_the_limit_cut_is_the_models_failure(tiny, doors, tmp_path) -> None:
+    words = [*held_out(tiny, "bfcl"), "--max-samples", "24"]
+    there = served(doors, tmp_path / "there", *words, max_tokens=TIGHT, asking="native")
+    here = locally(doors, tmp_path / "here", *words, max_tokens=TIGHT)
+
+    finished = [call.completion.finish_reason for call in there.folder.calls()]
+    assert {"unparsable", "tool_calls"} == set(finished)
+    assert there.status == 0
+    assert set(there.outcomes("bfcl")) == {"passed", "failed"}
+    assert there.outcomes("bfcl") == here.outcomes("bfcl")
+    assert there.printed["benchmarks"]["bfcl"]["coverage"] == 1
+    cut = [verdict for verdict in there.verdicts("bfcl") if verdict.outcome == "failed"]
+    assert any("could not read the call" in verdict.note for verdict in cut)

@@ -1,0 +1,140 @@
+"""A request that breaks a server is told from a server that is broken."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalcore.errors import TargetFailure
+from evalcore.records import Completion, Failure
+from evalcore.runner.own_fault import settle
+from tests.support.cases import syntax_cases
+from tests.support.hf_runs import Done, evaluate
+
+BROKEN = Failure(kind="retryable", message="HTTP 500: Internal Server Error", status=500)
+LOST = Failure(kind="retryable", message="the connection was lost")
+OTHER = Failure(kind="retryable", message="HTTP 500: no space left on device", status=500)
+BUSY = Failure(kind="retryable", message="HTTP 503: overloaded", status=503)
+ANSWER = Completion(text="ok")
+
+
+def script(*outcomes: Completion | Failure):
+    """An attempt with these outcomes, the last of them for ever."""
+    left = list(outcomes)
+
+    async def attempt() -> Completion:
+        found = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(found, Failure):
+            raise TargetFailure(found)
+        return found
+
+    return attempt
+
+
+@pytest.mark.parametrize("again", [(BROKEN,), (LOST, BROKEN), (BUSY, LOST, BROKEN)])
+async def test_what_breaks_a_server_that_answers_is_at_fault(again) -> None:
+    found = await settle([BROKEN, LOST], script(*again), script(LOST, ANSWER))
+    assert found is not None
+    assert (found.finish_reason, found.text) == ("unparsable", "")
+    assert found.attempts == 2 + len(again)
+
+
+async def test_what_is_answered_in_the_end_is_an_answer() -> None:
+    assert await settle([BROKEN, BROKEN], script(ANSWER), script(ANSWER)) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("failures", "again", "control"),
+    [
+        ([BROKEN], BROKEN, BROKEN),  # the server is broken for all
+        ([BROKEN], LOST, ANSWER),
+        ([BROKEN], OTHER, ANSWER),
+        ([BROKEN, OTHER], BROKEN, ANSWER),  # not the same each time
+        ([LOST], BROKEN, ANSWER),
+        ([BUSY], BUSY, ANSWER),  # an overload is no answer to a request
+    ],
+)
+async def test_else_the_server_may_be_at_fault(failures, again, control) -> None:
+    assert await settle(failures, script(again), script(control)) is None
+
+
+@contextmanager
+def server(breaks: Callable[[str], bool]) -> Iterator[str]:
+    """The base_url of a server that says "no" but breaks, without a word, on some bodies."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"])).decode()
+            broken = breaks(body)
+            reply = b"Internal Server Error" if broken else json.dumps(_NO).encode()
+            self.send_response(500 if broken else 200)
+            self.send_header("content-length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=found.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{found.server_port}/v1"
+    finally:
+        found.shutdown()
+        found.server_close()
+
+
+_NO = {"choices": [{"message": {"content": '{"has_syntax_error": "no"}'}, "finish_reason": "stop"}]}
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch) -> Callable[[str], Done]:
+    """Runs six cases of syntax, which differ by a number, on a server."""
+    monkeypatch.setenv("EVALBOARD_RETRY_BASE", "0.05")
+    cases = syntax_cases(tmp_path / "cases", 6)
+
+    def run(base_url: str) -> Done:
+        words = ("--benchmarks", "sql_understanding", "--dataset", str(cases))
+        given = {"base_url": base_url}
+        return evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
+
+    return run
+
+
+def test_the_sample_that_breaks_a_server_is_failed_and_measured(asked) -> None:
+    with server(lambda body: "SELECT 4 + 4" in body) as base_url:
+        done = asked(base_url)
+    assert done.status == 0
+    assert done.outcomes("sql_understanding") == {"passed": 5, "failed": 1}
+    reasons = [call.completion.finish_reason for call in done.folder.calls()]
+    assert sorted(reasons) == ["stop"] * 5 + ["unparsable"]
+
+
+def test_an_outage_for_the_rest_of_the_run_fails_no_sample_of_the_model(asked) -> None:
+    seen: list[str] = []
+
+    def breaks(body: str) -> bool:
+        seen.append(body)
+        return len(seen) > 3
+
+    with server(breaks) as base_url:
+        done = asked(base_url)
+    assert done.status == 3
+    assert done.outcomes("sql_understanding") == {"passed": 3, "target_error": 3}
+
+
+def test_a_server_that_breaks_by_tools_alone_is_asked_by_a_prompt(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("EVALBOARD_RETRY_BASE", "0.01")
+    words = ("--benchmarks", "bfcl", "--metrics", "simple_python", "--max-samples", "4")
+    with server(lambda body: '"tools"' in body) as base_url:
+        given = {"base_url": base_url}
+        done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
+    assert done.status == 0
+    assert {verdict.details["mode"] for verdict in done.verdicts("bfcl")} == {"prompt_python"}
