@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
 _TARGET_HELP = (
-    "for example baseline:sqlglot, openai:MODEL, app:sqlflash or app:SERVICE.yaml (an HTTP service "
-    "as a file describes it); `evalcore list targets` shows the kinds"
+    "for example baseline:sqlglot, openai:MODEL, hf:PATH (a local model), app:sqlflash or "
+    "app:SERVICE.yaml (an HTTP service as a file describes it); `evalcore list targets` shows the "
+    "kinds"
 )
 
 
@@ -106,6 +107,9 @@ def _add_run(verbs: Any) -> None:
     )
     sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="wins over the flags")
     sub.add_argument("--concurrency", type=int, default=0, metavar="N")
+    sub.add_argument(
+        "--batch-size", metavar="N", help="of a local model; 1 is exact, one request at a time"
+    )
     _common(sub, _run)
 
 
@@ -168,7 +172,7 @@ def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
     request = RunRequest(
         target=given.target,
         benchmarks=tuple(given.benchmarks),
-        target_options=dict(_pair(text, "--target-option") for text in given.target_option),
+        target_options=_target_options(given.target_option, given.batch_size),
         metrics=tuple(given.metrics),
         dataset=given.dataset,
         max_samples=given.max_samples,
@@ -186,6 +190,11 @@ def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
     if not request.target:
         raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
     return request, place
+
+
+def _target_options(texts: Sequence[str], batch_size: str | None) -> dict[str, Any]:
+    options = dict(_pair(text, "--target-option") for text in texts)
+    return options | ({"batch_size": batch_size} if batch_size else {})
 
 
 def _pair(text: str, flag: str) -> tuple[str, str]:

@@ -269,3 +269,11 @@ sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_batch_size_is_an_option_of_the_target(
+    capsys: pytest.CaptureFixture[str], cases: str, data: str
+) -> None:
+    status, _, told = call(capsys, *RUN, "--batch-size", "1", "--dataset", cases, "--data", data)
+    assert status == 2
+    assert "control:reference takes no options, got: batch_size" in told
