@@ -8,7 +8,7 @@ from evalcore import settings
 from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
 from evalcore.queries.cases import CaseView, case_view
-from pages.components import case_parts, state
+from pages.components import case_chat, case_parts, state
 from pages.components.language import Translate, current, translator
 from pages.components.state import CaseLink
 from pages.components.text import escape
@@ -48,10 +48,14 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     with left:
         st.subheader(tr("case.question"), anchor=False)
         case_parts.question(view, tr)
+        if view.episode and case_chat.is_chat(view.episode):
+            case_chat.briefing(view.episode, tr)
     with right:
         st.subheader(tr("case.answer"), anchor=False)
         case_parts.answer(view, tr)
         case_parts.reference(view, tr)
+    if view.episode and case_chat.is_chat(view.episode):
+        case_chat.draw(view.episode, tr)
     case_parts.sections(view, tr)
     case_parts.prompt_and_transcript(view.episode, tr)
     case_parts.facts(view, tr)

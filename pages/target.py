@@ -75,8 +75,11 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
             target_charts.profile(headers, board, identity, tr)
         else:
             target_readings.draw(row, current, tr)
+            target_readings.tries(row, current, tr)
     with right:
         target_charts.metric_bars(headers, board, identity, tr)
+        if profiled:
+            target_readings.tries(row, current, tr)
     target_published.draw(row, current, tr)
     view = url_state.segments(
         tr("target.view"),

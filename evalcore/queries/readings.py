@@ -50,6 +50,31 @@ def groups(score: BenchmarkScore) -> pd.DataFrame:
     )
 
 
+def pass_k(score: BenchmarkScore) -> pd.DataFrame:
+    """pass^k of a benchmark that reports it: k, value, low and high (a 95 % interval), idle (the
+    score of doing nothing) and adjusted; 0 to 100, None where not known.
+
+    Empty for any other benchmark.
+    """
+    told = score.groups
+    tries = sorted(int(name[5:]) for name in told if name[:5] == "pass^" and name[5:].isdecimal())
+    return pd.DataFrame(
+        [
+            {
+                "k": k,
+                "value": told[f"pass^{k}"],
+                "low": told.get(f"pass^{k}.low"),
+                "high": told.get(f"pass^{k}.high"),
+                "idle": told.get("p0"),
+                "adjusted": told.get("adjusted" if k == 1 else f"adjusted^{k}"),
+            }
+            for k in tries
+        ],
+        columns=["k", "value", "low", "high", "idle", "adjusted"],
+        dtype=object,
+    )
+
+
 def _missing(group: str, score: BenchmarkScore) -> tuple[str, ...]:
     """The groups below it without a score, else its categories without a case."""
     composites: Mapping[str, Mapping[str, int]] = {

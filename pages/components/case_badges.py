@@ -11,6 +11,9 @@ from evalcore.i18n import lookup
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
+#: Ends of a conversation that are no limit.
+_OWN_ENDS = frozenset({"user_stop", "transfer"})
+
 
 def cause_title(cause: str) -> str:
     """Why an answer failed, in the session's language; an unknown cause as it is, made readable."""
@@ -40,13 +43,48 @@ def draw(details: Mapping[str, Any], tr: Translate) -> None:
         st.badge(escape(_known("common.answer_kind", kind)), color="gray")
     if mode := details.get("mode"):
         st.badge(escape(mode_title(mode)), color="gray", icon=":material/chat:")
+    _of_conversation(details, tr)
     if details.get("flagged"):
-        st.badge(tr("case.flagged"), color="violet", icon=":material/flag:")
+        word = tr("case.flagged_task" if _task_flags(details) else "case.flagged")
+        st.badge(word, color="violet", icon=":material/flag:")
+
+
+def end_title(ended: object) -> str:
+    """Why a conversation ended, in words."""
+    return _known("common.termination", ended)
+
+
+def _of_conversation(details: Mapping[str, Any], tr: Translate) -> None:
+    """How it ended, and how often a side could not make sense of the other."""
+    if ended := details.get("termination"):
+        colour = "gray" if ended in _OWN_ENDS else "orange"
+        st.badge(escape(end_title(ended)), color=colour, icon=":material/flag_circle:")  # type: ignore[arg-type]
+    if count := details.get("unrecognised"):
+        st.badge(
+            tr("case.unrecognised", count=escape(count)),
+            color="orange",
+            icon=":material/hearing_disabled:",
+            help=tr("case.unrecognised_help"),
+        )
+    for name in ("tool_errors", "parse_errors"):
+        if count := details.get(name):
+            st.badge(tr(f"case.{name}", count=escape(count)), color="gray")
+
+
+def _task_flags(details: Mapping[str, Any]) -> list[str]:
+    """What the flags of a task mean, empty where they are those of an official entry."""
+    names = str(details["flagged"]).split(", ")
+    told = [lookup(f"case.task_flag.{name}", current()) for name in names]
+    return [text for text in told if text]
 
 
 def flag(details: Mapping[str, Any], tr: Translate) -> None:
-    """Why a right answer cannot pass this official entry."""
-    if defect := details.get("flagged"):
+    """What is odd about a task, or why a right answer cannot pass this official entry."""
+    if not details.get("flagged"):
+        return
+    if told := _task_flags(details):
+        st.info(" ".join(told), icon=":material/flag:")
+    elif defect := details["flagged"]:
         st.info(escape(_known("case.flag", defect), 400), icon=":material/flag:")
 
 

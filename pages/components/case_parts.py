@@ -20,7 +20,7 @@ from pages.components.text import escape
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
 _SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
 #: Fields of a reference that hold JSON as text, to keep the order of its keys.
-_JSON_TEXT = frozenset({"ground_truth", "scenario"})
+_JSON_TEXT = frozenset({"ground_truth", "scenario", "slots"})
 
 #: What comes first in a question: where it runs, what there is, what is asked.
 _FIRST = ("source_dialect", "target_dialect", "dialect", "engine", "description", "question")
@@ -144,14 +144,18 @@ def reference(view: CaseView, tr: Translate) -> None:
     told = view.verdict.evidence if view.verdict else ()
     shown = {section.kind for section in told} | {section.title for section in told}
     if view.sample.reference:
-        folded = bool(shown & {"table_diff", "tree_diff", "calls", "turns"})
+        folded = bool(
+            shown & {"table_diff", "tree_diff", "calls", "turns", "true_actions", "goals"}
+        )
         with st.expander(tr("case.reference"), icon=":material/key:", expanded=not folded):
             _fields(view.sample.reference, tr)
 
 
 def _fields(values: Mapping[str, Any], tr: Translate) -> None:
     for name, value in values.items():
-        st.caption(escape(lookup(f"case.input.{name}", current()) or name))
+        language = current()
+        title = lookup(f"case.reference.{name}", language) or lookup(f"case.input.{name}", language)
+        st.caption(escape(title or name))
         evidence.raw(case_question.parsed(value) if name in _JSON_TEXT else value)
 
 

@@ -26,8 +26,14 @@ _AVATARS = {
     "assistant": ":material/smart_toy:",
     "tool": ":material/build:",
 }
-#: Tables whose columns are named by us and not by a statement; `by` holds a word of ours as well.
-_OUR_COLUMNS, _SIDE = frozenset({"turns", "missing_results"}), "by"
+#: Tables whose columns are named by us and not by a statement, with those whose cells are words
+#: of ours as well.
+_OUR_COLUMNS: Mapping[str, frozenset[str]] = {
+    "turns": frozenset({"by"}),
+    "missing_results": frozenset({"by"}),
+    "missing_outputs": frozenset(),
+    "goals": frozenset({"goal", "progress"}),
+}
 _VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
@@ -42,20 +48,20 @@ def draw(section: Section, tr: Translate) -> None:
 
 
 def _told(section: Section) -> Any:
-    """The body, its columns and sides in the session's language where they are words of ours."""
+    """The body, its columns and cells in the session's language where they are words of ours."""
     if section.title not in _OUR_COLUMNS:
         return section.body
-    columns = [_word(name) for name in section.body["columns"]]
-    side = section.body["columns"].index(_SIDE) if _SIDE in section.body["columns"] else None
+    names = section.body["columns"]
+    ours = {at for at, name in enumerate(names) if name in _OUR_COLUMNS[section.title]}
     rows = [
-        [_word(cell) if number == side else cell for number, cell in enumerate(row)]
+        [_word("word", cell) if at in ours else cell for at, cell in enumerate(row)]
         for row in section.body["rows"]
     ]
-    return {"columns": columns, "rows": rows}
+    return {"columns": [_word("column", name) for name in names], "rows": rows}
 
 
-def _word(name: Any) -> Any:
-    return lookup(f"section.column.{name}", current()) or name
+def _word(area: str, name: Any) -> Any:
+    return lookup(f"section.{area}.{name}", current()) or name
 
 
 def section_title(title: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,7 +13,7 @@ from evalcore.errors import EvalboardError
 from evalcore.queries import methodology
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.targets import OUTCOMES
-from evalcore.records import MEASURED
+from evalcore.records import MEASURED, Message
 from evalcore.settings import Settings
 from pages.components import case_badges, numbers, url_state, word_table
 from pages.components.board import benchmark_title, metric_title
@@ -84,6 +84,7 @@ def floors(scores: Mapping[str, float], tr: Translate) -> None:
 
 _NATIVE = "fc"  # the mode in which functions go beside the messages
 _MOST_SEGMENTS = 12
+_FIRST = 2  # messages that are shown; those of later turns are folded
 _CONTROLS = ("null", "noop", "reference")
 
 
@@ -105,14 +106,22 @@ def prompts(row: Row, settings: Settings, tr: Translate) -> None:
         st.caption(tr("methodology.no_prompts"))
         return
     prompt = found[_chosen(list(found), tr)]
-    for message in prompt.messages:
-        st.caption(tr(f"methodology.role.{message.role}"))
-        st.code(message.content, language=None, wrap_lines=True)
+    first, later = prompt.messages[:_FIRST], prompt.messages[_FIRST:]
+    _messages(first, tr)
+    if later:
+        with st.expander(tr("methodology.prompt_later", count=len(later))):
+            _messages(later, tr)
     if prompt.mode:
         st.caption(escape(case_badges.mode_title(prompt.mode)).capitalize())
     if prompt.mode == _NATIVE:
         st.caption(tr("methodology.prompt_native"))
     st.caption(tr("methodology.prompt_of", run=escape(prompt.run_id), case=escape(prompt.case)))
+
+
+def _messages(messages: Sequence[Message], tr: Translate) -> None:
+    for message in messages:
+        st.caption(tr(f"methodology.role.{message.role}"))
+        st.code(message.content, language=None, wrap_lines=True)
 
 
 def _chosen(codes: list[str], tr: Translate) -> str:

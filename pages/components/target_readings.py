@@ -1,8 +1,9 @@
-"""A benchmark's score read otherwise: its official groups, and the answers under other rules."""
+"""A benchmark's score read otherwise: official groups, pass^k, the answers under other rules."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -23,7 +24,20 @@ _EQUAL = 0.05  # points that one digit does not show
 
 
 def draw(row: Row, settings: Settings, tr: Translate) -> None:
-    """Both tables for every benchmark that has them."""
+    """Groups and other readings for every benchmark that has them."""
+    for score in _scores(row, settings, tr):
+        _groups(score, tr)
+        _readings(score, tr, named=len(row.runs) > 1)
+
+
+def tries(row: Row, settings: Settings, tr: Translate) -> None:
+    """pass^k for every benchmark that reports it."""
+    for score in _scores(row, settings, tr):
+        _pass_k(score, tr, named=len(row.runs) > 1)
+
+
+def _scores(row: Row, settings: Settings, tr: Translate) -> Iterator[BenchmarkScore]:
+    """The score of every benchmark of a row; a run that cannot be read is said to be one."""
     for benchmark, run in row.runs.items():
         try:
             found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
@@ -31,8 +45,7 @@ def draw(row: Row, settings: Settings, tr: Translate) -> None:
             st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
             continue
         if found is not None:
-            _groups(found[1], tr)
-            _readings(found[1], tr, named=len(row.runs) > 1)
+            yield found[1]
 
 
 def _groups(score: BenchmarkScore, tr: Translate) -> None:
@@ -54,6 +67,36 @@ def _groups(score: BenchmarkScore, tr: Translate) -> None:
 
 def _group_title(name: str) -> str:
     return lookup(f"target.group.{name}", current()) or plain(name)
+
+
+def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
+    """pass^k by the number of tries, with what doing nothing is worth beside every one."""
+    table = readings.pass_k(score)
+    if table.empty:
+        return
+    title = tr("target.pass_k")
+    st.subheader(f"{title} · {benchmark_title(score.benchmark)}" if named else title, anchor=False)
+    rows = table.to_dict("records")
+    word_table.draw(
+        {
+            tr("target.pass_k_tries"): [f"k = {row['k']}" for row in rows],
+            tr("target.pass_k_value"): [_with_interval(row, tr) for row in rows],
+            tr("target.pass_k_idle"): [numbers.score(_known(row["idle"]), tr) for row in rows],
+            tr("target.pass_k_adjusted"): [
+                numbers.score(_known(row["adjusted"]), tr) for row in rows
+            ],
+        },
+        tr("target.pass_k_alt"),
+    )
+    if table["value"].isna().any():
+        st.caption(tr("target.pass_k_missing"))
+    st.caption(escape(tr("target.pass_k_about"), 600))
+
+
+def _with_interval(row: Mapping[Hashable, Any], tr: Translate) -> str:
+    value, low, high = (_known(row[name]) for name in ("value", "low", "high"))
+    told = numbers.score(value, tr)
+    return told if low is None or high is None else f"{told} [{low:.1f}, {high:.1f}]"
 
 
 def _known(score: float | None) -> float | None:

@@ -91,6 +91,23 @@ def test_a_measured_group_has_its_score_and_nothing_missing():
     assert row == {"group": "live", "score": 40.0, "weight": 10, "missing": ()}
 
 
+def test_pass_k_has_a_row_for_every_number_of_tries():
+    told = {"p0": 10.0, "pass^2": 20.0, "pass^2.low": 15.0, "pass^2.high": 30.0, "adjusted^2": 11.1}
+    told |= {"pass^1": None, "adjusted": None, "pass^x": 1.0}
+    score = BenchmarkScore("b", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups=told)
+    first, second = readings.pass_k(score).to_dict("records")
+    assert (first["k"], first["value"], first["idle"], first["adjusted"]) == (1, None, 10.0, None)
+    assert list(second.values()) == [2, 20.0, 15.0, 30.0, 10.0, 11.1]
+    assert readings.groups(score).empty
+
+
+def test_without_pass_k_there_is_no_table_of_it():
+    score = BenchmarkScore(
+        "bfcl", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups={"live": 40.0}
+    )
+    assert readings.pass_k(score).empty
+
+
 def test_readings_stand_beside_the_score_of_the_board():
     table = readings.readings({"fuzzy": 60.0, "official": 50.0, "tolerant": 58.0}, 50.0)
     assert list(table["view"]) == ["official", "tolerant", "fuzzy"]
