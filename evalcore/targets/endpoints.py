@@ -59,6 +59,9 @@ PRESETS: dict[str, Endpoint] = {
         title="llama.cpp",
     ),
     "lmstudio": Endpoint(base_url="http://127.0.0.1:1234/v1", local=True, title="LM Studio"),
+    "transformers": Endpoint(
+        base_url="http://127.0.0.1:8000/v1", local=True, title="transformers serve"
+    ),
 }
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY_IN_QUERY = re.compile(r"(?i)(^|[&;])[^=&;]*(key|token|secret|sig|password|auth)[^=&;]*=")

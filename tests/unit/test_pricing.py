@@ -67,7 +67,7 @@ def test_an_unknown_price_is_none(model, endpoint):
     assert pricing.cost(model, endpoint, USAGE, Settings(endpoints=SETTINGS.endpoints)) is None
 
 
-@pytest.mark.parametrize("endpoint", ["vllm", "ollama", "llamacpp", "lmstudio"])
+@pytest.mark.parametrize("endpoint", ["vllm", "ollama", "llamacpp", "lmstudio", "transformers"])
 def test_local_servers_are_free_even_without_usage(endpoint):
     assert pricing.cost("any", endpoint, Usage(), Settings()) == 0.0
 
