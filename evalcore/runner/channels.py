@@ -50,7 +50,7 @@ _WORKER = "main.jsonl"
 class Channel:
     """One model: how it is asked, once or many times at a time.
 
-    `answered` holds the last request that an endpoint answered, with tools and without.
+    `answered` holds the last request with tools that an endpoint answered, if any.
     """
 
     target: Target
@@ -61,7 +61,7 @@ class Channel:
     price: Callable[[Usage], float | None]
     report: Callable[[Failure], None]
     seed: int
-    answered: dict[bool, GenerationRequest] = field(default_factory=dict)
+    answered: list[GenerationRequest] = field(default_factory=list)
 
     async def ask(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
         """An answer from the cache or the model; raises TargetFailure when none can be had."""
@@ -87,8 +87,8 @@ class Channel:
                 raise
             completion = settled
         else:
-            if self.target.info.kind == "endpoint":
-                self.answered[bool(request.tools)] = request
+            if self.target.info.kind == "endpoint" and request.tools:
+                self.answered[:] = [request]
         if not completion.latency:
             elapsed = asyncio.get_running_loop().time() - started
             return msgspec.structs.replace(completion, latency=elapsed)
@@ -97,10 +97,13 @@ class Channel:
     async def _settled(
         self, request: GenerationRequest, deadline: float, failures: list[Failure]
     ) -> Completion | None:
-        """The answer to a request that was given up, None where it is not known to be at fault."""
-        known = self.answered.get(bool(request.tools))
-        if known is None:
+        """The answer to a request that was given up, None where it is not known to be at fault.
+
+        Only one with tools can be: what breaks a server is a call that the model wrote.
+        """
+        if not request.tools or not self.answered:
             return None
+        known = self.answered[-1]
         return await own_fault.settle(
             failures,
             lambda: self._tried(request, deadline, ONCE, []),

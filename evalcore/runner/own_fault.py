@@ -2,7 +2,8 @@
 
 Some servers answer with a bare 500 where they cannot parse the call that a model wrote, and do so
 for ever (`transformers serve` does). Nothing in such a reply tells it from an outage, but this
-does: a request that was answered before is answered again, and then the first fails as before.
+does: a request that was answered before is answered again, and then the first fails as before. Only
+requests that offer tools are looked at: without them there is no call to break on.
 """
 
 from __future__ import annotations

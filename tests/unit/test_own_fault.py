@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evalcore.benchmarks.bfcl.entry import load_file
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure
 from evalcore.runner.own_fault import settle
@@ -23,6 +24,7 @@ LOST = Failure(kind="retryable", message="the connection was lost")
 OTHER = Failure(kind="retryable", message="HTTP 500: no space left on device", status=500)
 BUSY = Failure(kind="retryable", message="HTTP 503: overloaded", status=503)
 ANSWER = Completion(text="ok")
+BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
 
 
 def script(*outcomes: Completion | Failure):
@@ -108,13 +110,27 @@ def asked(tmp_path: Path, monkeypatch) -> Callable[[str], Done]:
     return run
 
 
-def test_the_sample_that_breaks_a_server_is_failed_and_measured(asked) -> None:
+def test_the_call_that_breaks_a_server_is_failed_and_measured(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("EVALBOARD_RETRY_BASE", "0.05")
+    words = ("--benchmarks", "bfcl", "--metrics", "simple_javascript")
+    first = next(entry for entry in load_file(BUNDLED / "simple_javascript.jsonl"))
+    question = json.dumps(first.question[0][0]["content"], ensure_ascii=False)
+    with server(lambda body: question in body) as base_url:
+        given = {"base_url": base_url, "asking": "native"}
+        done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
+    assert done.status == 0
+    assert done.outcomes("bfcl") == {"failed": 12}  # none of the answers is a call
+    ends = {call.key: call.completion.finish_reason for call in done.folder.calls()}
+    assert [key for key, end in ends.items() if end == "unparsable"] == [
+        f"bfcl/simple_javascript/{first.id}"
+    ]
+
+
+def test_without_tools_a_server_that_breaks_on_one_sample_is_at_fault_itself(asked) -> None:
     with server(lambda body: "SELECT 4 + 4" in body) as base_url:
         done = asked(base_url)
-    assert done.status == 0
-    assert done.outcomes("sql_understanding") == {"passed": 5, "failed": 1}
-    reasons = [call.completion.finish_reason for call in done.folder.calls()]
-    assert sorted(reasons) == ["stop"] * 5 + ["unparsable"]
+    assert done.status == 3
+    assert done.outcomes("sql_understanding") == {"passed": 5, "target_error": 1}
 
 
 def test_an_outage_for_the_rest_of_the_run_fails_no_sample_of_the_model(asked) -> None:
