@@ -1,8 +1,9 @@
 """The same model here and behind a server that nobody here wrote: the same greedy answers.
 
 Two differences are known, and are asserted. That server answers a bare HTTP 500, for ever, where it
-cannot parse what the model wrote as a call; here such words are the text of the answer. And it goes
-on beyond the model's context, which here is an outcome of its own.
+cannot parse what the model wrote as a call; here such words are the text of the answer. Where tools
+were offered that is the model's failure, else it cannot be told from the server's. And it goes on
+beyond the model's context, which here is an outcome of its own.
 """
 
 from __future__ import annotations
@@ -87,11 +88,18 @@ def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(doors, tm
 
     ours, theirs = here.calls(), there.calls()
     parted: set[str] = set()  # samples of many turns go apart for good
+    lost: set[str] = set()
     same = 0
     for key, turn in sorted(ours):
         if key in parted:
             continue
-        mine, its = ours[key, turn].completion, theirs[key, turn].completion
+        mine = ours[key, turn].completion
+        if (key, turn) not in theirs:  # no tools were offered, and the server broke all the same
+            assert key.startswith("sql_understanding/")
+            assert "<tool_call>" in mine.text
+            lost.add(key)
+            continue
+        its = theirs[key, turn].completion
         if said(mine) == said(its):
             same += 1
             continue
@@ -100,7 +108,9 @@ def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(doors, tm
             its.finish_reason == "unparsable" and ("<tool_call>" in mine.text or mine.tool_calls)
         ), (key, said(mine), said(its))
     assert same >= 70
-    assert (here.status, there.status) == (0, 0), "every sample is measured, here and there"
+    assert here.status == 0
+    assert there.outcomes("sql_understanding").get("target_error", 0) == len(lost)
+    assert "target_error" not in there.outcomes("bfcl")
 
 
 def test_a_call_that_the_limit_cut_is_the_models_failure(tiny, doors, tmp_path) -> None:
