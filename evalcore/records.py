@@ -209,7 +209,8 @@ class Section(Record, frozen=True):
     table: {"columns", "rows"}; table_diff: {"columns", "expected", "actual", "missing", "extra"}
     (lists of rows); database: {"profile", "tables": [{"name", "columns", "rows"}]}; plans:
     {"unit", "before", "after"} of {"amount", "plan": lines}; chat: list of messages;
-    votes: list of {"judge", "vote", "reason"};
+    votes: list of {"judge", "vote", "reason"}; calls: {"answer", "accepted": lists of {"name",
+    "arguments"}, "output", "expected", "argument": where the first mismatch is};
     tree_diff: {"expected", "actual", "differences": [{"path", "expected", "actual"}]}.
     """
 

@@ -41,7 +41,7 @@ def entries() -> list[Entry]:
 def simulators(python, entries) -> Iterator[Simulators]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, official_folder(python))
-        opened = open_simulators(entries, [shared_data("bfcl")])
+        opened = open_simulators([shared_data("bfcl")])
     with opened:
         yield opened
 

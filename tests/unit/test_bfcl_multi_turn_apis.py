@@ -63,12 +63,12 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
         find_api("Unheard", [tmp_path], None)
     entry = shelf_entry([["f()"]], involved_classes=[next(iter(OWN))])
     with (
-        open_simulators([entry], [tmp_path]) as simulators,
+        open_simulators([tmp_path]) as simulators,
         pytest.raises(EnvironmentFailure, match="multi_turn_func_doc"),
     ):
         simulators.documents(entry)
-    with pytest.raises(DatasetError):
-        open_simulators([shelf_entry([["f()"]], involved_classes="MathAPI")])
+    with open_simulators([tmp_path]) as simulators, pytest.raises(DatasetError):
+        simulators.documents(shelf_entry([["f()"]], involved_classes="MathAPI"))
 
 
 @pytest.mark.parametrize(

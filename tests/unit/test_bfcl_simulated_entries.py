@@ -23,7 +23,7 @@ ID = re.compile(r"'([TCMZ]\d+|[a-z]+-Z\d-\d{4})'")
 
 @pytest.fixture(scope="module")
 def simulators():
-    with open_simulators(ENTRIES, [FOLDER]) as opened:
+    with open_simulators([FOLDER]) as opened:
         yield opened
 
 

@@ -16,7 +16,7 @@ from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, canonical
 from evalcore.benchmarks.bfcl.irrelevance import kind as abstention
 from evalcore.benchmarks.bfcl.multi_turn import play, replay
-from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_known
+from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_simulators
 from evalcore.benchmarks.bfcl.reference import reference_answer
 from evalcore.benchmarks.bfcl.score import Scored, read, views
 from evalcore.records import (
@@ -211,7 +211,7 @@ class Bfcl(Benchmark):
 
     def _apis(self) -> Simulators:
         if self._simulators is None:
-            self._simulators = open_known([ROOT / "datasets" / self.card.dataset])
+            self._simulators = open_simulators([ROOT / "datasets" / self.card.dataset])
         return self._simulators
 
 

@@ -17,7 +17,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import Entry, load_file, load_folder
 from evalcore.benchmarks.bfcl.flagged import FLAGGED
-from evalcore.benchmarks.bfcl.multi_turn.apis import documents_of
+from evalcore.benchmarks.bfcl.multi_turn.apis import documents_of, installation
 from evalcore.benchmarks.bfcl.multi_turn.simulators import involved
 from evalcore.records import Sample
 
@@ -42,7 +42,7 @@ def load(source: DatasetSource, categories: Sequence[str], exclude_flagged: bool
     if exclude_flagged:
         entries = [entry for entry in entries if entry.id not in FLAGGED]
     place = source.folder if source.folder.is_dir() else source.folder.parent
-    documents = cache(partial(documents_of, folders=[place]))
+    documents = cache(partial(documents_of, folders=[place], official=installation()))
     return [_sample(entry, _offered(entry, documents)) for entry in entries]
 
 

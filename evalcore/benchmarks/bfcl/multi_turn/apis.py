@@ -42,6 +42,7 @@ OFFICIAL = MappingProxyType(
     }
 )
 OWN = MappingProxyType({"Greenhouse": "greenhouse", "LibraryDesk": "library_desk"})
+_STEMS = {**OFFICIAL, **OWN}
 
 
 class Api(Record, frozen=True):
@@ -78,38 +79,37 @@ def installation() -> Installation | None:
     return Installation(str(folder), _version(folder))
 
 
-def documents_of(name: str, folders: Sequence[Path]) -> tuple[dict[str, Any], ...]:
+def documents_of(
+    name: str, folders: Sequence[Path], official: Installation | None
+) -> tuple[dict[str, Any], ...]:
     """The documents of a class's tools, from the first folder that has them or the official
-    package; none where nothing has. Raises what `read_documents` raises."""
-    official = installation()
+    package; none where nothing has.
+
+    Raises DatasetError for a class that nobody knows, and what `read_documents` raises.
+    """
+    if name not in _STEMS:
+        raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
     if official is not None:
         folders = [*folders, Path(official.folder) / _OFFICIAL_DATA]
-    stem = OWN.get(name) or OFFICIAL.get(name, "")
-    files = [folder / DOCUMENTS / f"{stem}.json" for folder in folders]
+    files = [folder / DOCUMENTS / f"{_STEMS[name]}.json" for folder in folders]
     path = next((path for path in files if path.is_file()), None)
     return read_documents(path) if path else ()
 
 
 def find_api(name: str, folders: Sequence[Path], official: Installation | None) -> Api:
-    """The API of a class; its documents come from the first folder that has them.
+    """The API of a class with its documents.
 
     Raises EnvironmentFailure where the class is official and not installed or has no documents,
-    DatasetError for a class that nobody knows and for documents that are none.
+    and what `documents_of` raises.
     """
-    if name in OWN:
-        stem, package = OWN[name], _OWN_PACKAGE
-    elif name in OFFICIAL:
-        stem, package = OFFICIAL[name], _OFFICIAL_PACKAGE
-        if official is None:
-            raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
-        folders = [*folders, Path(official.folder) / _OFFICIAL_DATA]
-    else:
-        raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
-    files = [folder / DOCUMENTS / f"{stem}.json" for folder in folders]
-    path = next((path for path in files if path.is_file()), None)
-    if path is None:
-        raise EnvironmentFailure(f"no folder holds {DOCUMENTS}/{stem}.json, the tools of {name}")
-    return Api(name, f"{package}.{stem}:{name}", read_documents(path))
+    documents = documents_of(name, folders, official)
+    if name in OFFICIAL and official is None:
+        raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
+    if not documents:
+        place = f"{DOCUMENTS}/{_STEMS[name]}.json"
+        raise EnvironmentFailure(f"no folder holds {place}, the tools of {name}")
+    package = _OWN_PACKAGE if name in OWN else _OFFICIAL_PACKAGE
+    return Api(name, f"{package}.{_STEMS[name]}:{name}", documents)
 
 
 def read_documents(path: Path) -> tuple[dict[str, Any], ...]:

@@ -158,28 +158,17 @@ class Simulators:
         raise AssertionError("the second attempt returns or raises")
 
 
-def open_simulators(
-    entries: Sequence[Entry], folders: Sequence[Path] = (), seconds: float = _SECONDS
-) -> Simulators:
-    """The APIs that the entries involve; `folders` are those of their datasets.
+def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simulators:
+    """All APIs that there are, ours and the official ones; `folders` are those of datasets.
 
     No process is started before the first request, and what is missing is an EnvironmentFailure
-    only of the entries that need it. Raises DatasetError for a class that nobody knows, and
-    EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without the package.
+    only of the entries that need it. Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a
+    folder without the package.
     """
-    return _open({name for entry in entries for name in involved(entry)}, folders, seconds)
-
-
-def open_known(folders: Sequence[Path], seconds: float = _SECONDS) -> Simulators:
-    """All APIs that there are, ours and the official ones; raises as `open_simulators`."""
-    return _open({*OWN, *OFFICIAL}, folders, seconds)
-
-
-def _open(names: set[str], folders: Sequence[Path], seconds: float) -> Simulators:
     official = installation()
     found: dict[str, Api] = {}
     missing: dict[str, str] = {}
-    for name in sorted(names):
+    for name in sorted({*OWN, *OFFICIAL}):
         try:
             found[name] = find_api(name, folders, official)
         except EnvironmentFailure as problem:
