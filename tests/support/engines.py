@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalcore.errors import EnvironmentFailure, MissingDependency
-from evalcore.sqlkit.engines.base import Engine, Limits
+from evalcore.sqlkit.engines.base import Engine, Execution, Limits
 from evalcore.sqlkit.engines.registry import open_engine
 
 SERVERS = ("postgres", "mysql")
+#: A small table, and limits that a test can reach.
+SETUP = [
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR(50))",
+    "INSERT INTO t VALUES (1, 'x'), (2, NULL);",
+]
+LIMITS = Limits(seconds=2, rows=50, bytes=20_000)
 
 
 def server_engine(name: str, limits: Limits, folder: Path | None = None) -> Engine:
@@ -21,3 +28,10 @@ def server_engine(name: str, limits: Limits, folder: Path | None = None) -> Engi
     except (EnvironmentFailure, MissingDependency) as problem:
         pytest.skip(f"engine absent: {problem}")
     return engine
+
+
+def rows(execution: Execution) -> tuple[tuple[Any, ...], ...]:
+    """The rows of a statement that has to have run."""
+    assert execution.status == "ok", execution.message
+    assert execution.table is not None
+    return execution.table.rows

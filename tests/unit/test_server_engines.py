@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.engines.base import Engine, Execution, Limits
-from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.engines.served import programs
-from evalcore.sqlkit.engines.served.holding import hold
+from evalcore.sqlkit.engines.base import Engine, Execution
 from evalcore.sqlkit.engines.served.mysql_dialect import for_mariadb
-from evalcore.sqlkit.engines.served.place import place_of
-from evalcore.sqlkit.engines.served.programs import PROGRAMS
 from evalcore.sqlkit.engines.served.slots import CAPACITY
-from tests.support.engines import SERVERS, server_engine
-
-SETUP = [
-    "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR(50))",
-    "INSERT INTO t VALUES (1, 'x'), (2, NULL);",
-]
-LIMITS = Limits(seconds=2, rows=50, bytes=20_000)
+from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +43,6 @@ def postgres(engines: dict[str, Engine]) -> Engine:
 @pytest.fixture
 def mysql(engines: dict[str, Engine]) -> Engine:
     return opened("mysql", engines)
-
-
-def rows(execution: Execution) -> tuple[tuple[Any, ...], ...]:
-    assert execution.status == "ok", execution.message
-    assert execution.table is not None
-    return execution.table.rows
 
 
 def test_a_query_gives_columns_and_rows(engine: Engine) -> None:
@@ -374,71 +354,3 @@ def test_threads_share_an_engine(engine: Engine) -> None:
     for thread in threads:
         thread.join(20)
     assert found == {number: number for number in range(8)}
-
-
-@pytest.fixture
-def private(tmp_path: Path) -> Iterator[Path]:
-    """A folder whose servers nobody else uses; removed with what stands in for it."""
-    yield tmp_path
-    for name in SERVERS:
-        shutil.rmtree(place_of(tmp_path / name, PROGRAMS[name].users), ignore_errors=True)
-
-
-def kept(name: str, private: Path) -> Path:
-    """The folder of a private server, and the skip where there can be none."""
-    server_engine(name, LIMITS, private / name).close()
-    return private / name
-
-
-@pytest.mark.parametrize("name", SERVERS)
-def test_closed_engines_open_again_and_drop_their_databases(name: str, private: Path) -> None:
-    query = {
-        "postgres": "SELECT count(*) FROM pg_database WHERE datname LIKE 'evalboard%'",
-        "mysql": "SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'eval%'",
-    }[name]
-    with open_engine(name, LIMITS, kept(name, private)) as engine:
-        assert engine.execute(SETUP, "SELECT 1").status == "ok"
-        assert engine.execute([], "SELECT 1").status == "ok"
-        engine.close()
-        engine.close()
-        assert rows(engine.execute([], query)) == ((1,),)
-
-
-def test_a_missing_engine_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(programs.shutil, "which", lambda *_, **__: None)
-    with pytest.raises(MissingDependency, match="apt-get install mariadb-server"):
-        open_engine("mysql", folder=tmp_path)
-    monkeypatch.setattr(programs, "find_spec", lambda _: None)
-    with pytest.raises(MissingDependency, match=r"evalboard\[postgres\]"):
-        open_engine("postgres", folder=tmp_path)
-
-
-@pytest.mark.parametrize("name", SERVERS)
-def test_a_server_by_dsn(monkeypatch: pytest.MonkeyPatch, private: Path, name: str) -> None:
-    claim = hold(kept(name, private), name)
-    dsn = {
-        "postgres": f"postgresql://postgres@/postgres?host={claim.place}",
-        "mysql": f"mysql://root@localhost/?unix_socket={claim.place}/server.sock",
-    }[name]
-    monkeypatch.setenv(f"EVALBOARD_{name.upper()}_DSN", dsn)
-    with open_engine(name, LIMITS, private / "unused") as engine:
-        assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
-    assert not (private / "unused").exists()
-    claim.close()
-
-
-@pytest.mark.parametrize("name", SERVERS)
-def test_a_dsn_is_never_repeated(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
-    server_engine(name, LIMITS).close()
-    scheme = {"postgres": "postgresql", "mysql": "mysql"}[name]
-    for dsn, error in (
-        (f"{scheme}://u:secretpw@127.0.0.1:9/", EnvironmentFailure),
-        ("oracle://u:secretpw@127.0.0.1/", UsageError),
-        (f"{scheme}://u:secretpw@host:port/", UsageError),
-    ):
-        monkeypatch.setenv(f"EVALBOARD_{name.upper()}_DSN", dsn)
-        with pytest.raises(error) as caught:
-            open_engine(name, folder=tmp_path).execute([], "SELECT 1")
-        assert "secretpw" not in str(caught.value)
