@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from evalcore.benchmarks import agents
+from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, user_role
-from evalcore.benchmarks.tau_bench import agents, controls, dataset, pass_k, score
-from evalcore.benchmarks.tau_bench.agents import Style
+from evalcore.benchmarks.tau_bench import controls, dataset, pass_k, score
 from evalcore.benchmarks.tau_bench.budgets import TRANSFER, USER_STOP, budgets_of
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.environment import Domain
@@ -71,7 +72,7 @@ class TauBench(Benchmark):
 
     def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
         """The system message; the user's first line follows when the episode begins."""
-        return [Message("system", agents.system(dataset.domain_of(sample), style))]
+        return [Message("system", _instructions(dataset.domain_of(sample), style))]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         style = agents.style_of(await context.asking(), self.options["style"])
@@ -154,6 +155,11 @@ async def _answered(
     """The answer and its price."""
     answer = await context.generate(request, role)
     return answer, context.price(role, answer.usage)
+
+
+def _instructions(domain: Domain, style: Style) -> str:
+    """The policy, and the tools unless they are offered natively."""
+    return domain.policy + agents.described(domain.tools, style)
 
 
 def _has_rules(sample: Sample) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
+from evalcore.benchmarks.agents import Called, Style, Turn, read
+from evalcore.benchmarks.agents.calls import numbered, sendable
+from evalcore.benchmarks.agents.prompts import OUTPUT
+from evalcore.benchmarks.agents.turn import clean
 from evalcore.benchmarks.tau_bench import budgets as limits
-from evalcore.benchmarks.tau_bench.agents import Called, Style, Turn, read
-from evalcore.benchmarks.tau_bench.agents.prompts import OUTPUT
-from evalcore.benchmarks.tau_bench.agents.turn import clean
 from evalcore.benchmarks.tau_bench.budgets import Budgets, Spent
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.speakers import Speaker
@@ -83,10 +84,12 @@ class Conversation:
         self._spent = limits.after(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
         turn = read(answer, self._style, self._environment.domain.tools)
-        calls = self._numbered(answer.tool_calls) if self._style == "native" else ()
+        calls = (
+            numbered(answer.tool_calls, self._spent.max_turns) if self._style == "native" else ()
+        )
         written = Message("assistant", clean(answer.text), clean(answer.reasoning), calls)
         self._messages.append(written)
-        self._sent.append(msgspec.structs.replace(written, tool_calls=_sendable(calls, turn.calls)))
+        self._sent.append(msgspec.structs.replace(written, tool_calls=sendable(calls, turn.calls)))
         if answer.finish_reason == limits.OVERFLOW:
             return limits.OVERFLOW
         if turn.calls:
@@ -136,38 +139,5 @@ class Conversation:
         self._messages += messages
         self._sent += messages
 
-    def _numbered(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """The calls with ids that are there and differ, the same each time that it is played."""
-        ids = [call.id for call in calls]
-        if all(ids) and len(set(ids)) == len(ids):
-            return tuple(calls)
-        step = self._spent.max_turns
-        return tuple(
-            msgspec.structs.replace(call, id=f"call_{step}_{at}") for at, call in enumerate(calls)
-        )
-
     def _count(self, **errors: int) -> None:
         self._spent = msgspec.structs.replace(self._spent, **errors)
-
-
-def _sendable(calls: Sequence[ToolCall], read_as: Sequence[Called]) -> tuple[ToolCall, ...]:
-    """The calls as a server can read them back: many fail on arguments that are no JSON object,
-    which would make an error of the target out of what the agent wrote. The transcript keeps them
-    as they were."""
-    if not calls:
-        return ()
-    return tuple(
-        call if _is_object(call.arguments) else _with_arguments(call, called)
-        for call, called in zip(calls, read_as, strict=True)
-    )
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _with_arguments(call: ToolCall, called: Called) -> ToolCall:
-    return msgspec.structs.replace(call, arguments=json.dumps(called.kwargs))

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from evalcore.benchmarks.tau_bench.environment.tool import Schema, Tool
+from evalcore.benchmarks.agents.tool import Schema
+from evalcore.benchmarks.tau_bench.environment.tool import Tool
 
 MOST_VALUES = 5_000
 MOST_CHARACTERS = 200_000

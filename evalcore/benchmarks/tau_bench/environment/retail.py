@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 
+from evalcore.benchmarks.agents.tool import Schema
 from evalcore.benchmarks.tau_bench.environment import retail_orders as orders
 from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.benchmarks.tau_bench.environment.general import GENERAL_TOOLS
-from evalcore.benchmarks.tau_bench.environment.tool import Refused, Schema, found, text, texts, tool
+from evalcore.benchmarks.tau_bench.environment.tool import Refused, found, text, texts, tool
 
 TABLES = ("orders", "products", "users")
 

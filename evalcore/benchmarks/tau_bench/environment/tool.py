@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from evalcore.benchmarks.agents.tool import Schema
+from evalcore.benchmarks.agents.tool import Tool as Described
 from evalcore.benchmarks.tau_bench.environment.base import Entity
 from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.records import Record
-
-Schema = dict[str, Any]
 
 
 class Refused(Exception):
     """A tool does nothing and says why; the agent reads the message after `Error: `."""
 
 
-class Tool(Record, frozen=True):
+class Tool(Described, frozen=True):
     """A tool as an agent sees it, and what it does.
 
-    `parameters` is the JSON schema of its arguments. `run` takes the database and arguments whose
-    names fit the schema; it raises Refused, or anything else where their values do not fit.
-    `terminates` ends the conversation, whatever `run` says.
+    `run` takes the database and arguments whose names fit the schema; it raises Refused, or
+    anything else where their values do not fit. `terminates` ends the conversation, whatever `run`
+    says.
     """
 
-    name: str
-    description: str
-    parameters: Schema
     run: Callable[[Database, Mapping[str, Any]], str]
     writes: bool = False
     terminates: bool = False

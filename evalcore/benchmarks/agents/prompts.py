@@ -1,4 +1,4 @@
-"""How an agent is asked: the policy in the system message, and the tools natively or described.
+"""How an agent is asked: the tools natively, or described in the prompt.
 
 Styles: `native` (the server's own tool calls), `json` (a call is one JSON object), `react` (a
 thought before every action, words to the user being an action too).
@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from evalcore.benchmarks.agents.text import RESPOND
+from evalcore.benchmarks.agents.tool import Tool
 from evalcore.benchmarks.base import Asking
-from evalcore.benchmarks.tau_bench.agents.text import RESPOND
-from evalcore.benchmarks.tau_bench.environment import Domain, Tool
 
 Style = Literal["native", "json", "react"]
 #: What may be chosen where tools are described in the prompt.
@@ -21,6 +21,7 @@ STYLES = ("json", "react")
 #: How results of tools are announced in a message, as in tau-bench's text agents.
 OUTPUT = "API output: "
 
+#: Both forms, for an agent that talks to a user.
 _JSON = """Every reply is either one call of a tool or a message to the user, never both.
 To call a tool, reply with nothing but one JSON object:
 {"name": "<tool>", "arguments": {"<argument>": <value>}}
@@ -34,6 +35,12 @@ The result of a tool comes back in a message that begins with "API output:". To 
 the user, the action is:
 Action: {{"name": "{RESPOND}", "arguments": {{"content": "<your message>"}}}}"""
 
+#: The form for an agent that works alone.
+_ALONE = """Every reply is either one call of a tool or your final answer, never both.
+To call a tool, reply with nothing but one JSON object:
+{"name": "<tool>", "arguments": {"<argument>": <value>}}
+Its result comes back in a message that begins with "API output:". Any other reply ends the task."""
+
 
 def style_of(asking: Asking, chosen: str) -> Style:
     """The style for a way of asking; `chosen` decides where it is by prompt."""
@@ -42,13 +49,14 @@ def style_of(asking: Asking, chosen: str) -> Style:
     return "react" if asking == "prompt" and chosen == "react" else "json"
 
 
-def system(domain: Domain, style: Style) -> str:
-    """The system message: the policy, and unless `native` the tools and the form of a reply."""
+def described(offered: Sequence[Tool], style: Style, *, alone: bool = False) -> str:
+    """What follows the instructions in the system message: nothing where tools are offered
+    natively, else the tools and the form of a reply, to a user or `alone`."""
     if style == "native":
-        return domain.policy
-    listed = json.dumps([_described(tool) for tool in domain.tools], ensure_ascii=False)
-    form = _REACT if style == "react" else _JSON
-    return f"{domain.policy}\n\n# Tools\n{listed}\n\n# Form of your replies\n{form}"
+        return ""
+    listed = json.dumps([_described(tool) for tool in offered], ensure_ascii=False)
+    form = _ALONE if alone else _REACT if style == "react" else _JSON
+    return f"\n\n# Tools\n{listed}\n\n# Form of your replies\n{form}"
 
 
 def tools(offered: Sequence[Tool]) -> tuple[dict[str, Any], ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from evalcore.benchmarks.agents.turn import Called, Turn, clean
 from evalcore.benchmarks.bfcl.decode.call import plain
 from evalcore.benchmarks.bfcl.decode.json_styles import read_arguments
-from evalcore.benchmarks.tau_bench.agents.turn import Called, Turn, clean
 from evalcore.records import Completion, ToolCall
 
 _LONGEST = 200_000

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from evalcore.benchmarks.tau_bench import agents
-from evalcore.benchmarks.tau_bench.agents.braces import stretches
-from evalcore.benchmarks.tau_bench.agents.text import MOST_CALLS, text_turn
+from evalcore.benchmarks import agents
+from evalcore.benchmarks.agents.braces import stretches
+from evalcore.benchmarks.agents.text import MOST_CALLS, text_turn
 from evalcore.records import Completion, ToolCall
 from tests.support import tau
 
@@ -184,13 +184,12 @@ def test_a_call_that_the_server_could_not_read_is_a_problem():
     assert agents.read(Completion(finish_reason="unparsable"), "json", TOOLS).problem
 
 
-def test_the_policy_is_always_told_and_tools_only_where_they_are_not_sent():
-    domain = tau.retail()
-    assert agents.system(domain, "native") == domain.policy
-    for style in ("json", "react"):
-        text = agents.system(domain, style)
-        assert text.startswith(domain.policy)
+def test_tools_are_described_only_where_they_are_not_sent():
+    assert agents.described(TOOLS, "native") == ""
+    for style, alone in (("json", False), ("react", False), ("json", True)):
+        text = agents.described(TOOLS, style, alone=alone)
         assert all(tool.name in text for tool in TOOLS)
+        assert ("user" in text.partition("# Form")[2]) is not alone
     assert {tool["function"]["name"] for tool in agents.tools(TOOLS)} == {t.name for t in TOOLS}
 
 

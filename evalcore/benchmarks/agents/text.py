@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from evalcore.benchmarks.agents.braces import stretches
+from evalcore.benchmarks.agents.tool import Tool
+from evalcore.benchmarks.agents.turn import Called, Turn, clean
 from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, plain
 from evalcore.benchmarks.bfcl.decode.json_styles import calls_in_json, read_arguments
 from evalcore.benchmarks.bfcl.decode.tolerant import tolerant_calls, visible
-from evalcore.benchmarks.tau_bench.agents.braces import stretches
-from evalcore.benchmarks.tau_bench.agents.turn import Called, Turn, clean
-from evalcore.benchmarks.tau_bench.environment import Tool
 
 #: The action by which an agent may say something to the user.
 RESPOND = "respond"
