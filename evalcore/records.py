@@ -49,9 +49,7 @@ def to_json(value: Any) -> bytes:
 
 def from_json(kind: type[R], line: bytes | str) -> R:
     """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field."""
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     try:
         return decoder.decode(line)  # type: ignore[no-any-return]
     except (UnicodeDecodeError, RecursionError) as error:  # what a decoder raises of other kinds
@@ -78,13 +76,15 @@ class ToolCall(Record, frozen=True):
 
 
 class Message(Record, frozen=True):
-    """One turn of a conversation. `reasoning` is kept apart and never shown to a scorer."""
+    """One turn of a conversation. `reasoning` is kept apart and never shown to a scorer; `images`
+    are data addresses, which are sent and not journaled."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
+    images: tuple[str, ...] = ()
 
 
 class Sampling(Record, frozen=True):

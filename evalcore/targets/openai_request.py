@@ -100,7 +100,7 @@ def _message(message: Message, reasoning: bool) -> dict[str, Any]:
             "content": message.content,
             "tool_call_id": message.tool_call_id,
         }
-    turn: dict[str, Any] = {"role": message.role, "content": message.content}
+    turn: dict[str, Any] = {"role": message.role, "content": _content(message)}
     if message.tool_calls:
         turn["content"] = message.content or None
         turn["tool_calls"] = [
@@ -114,6 +114,14 @@ def _message(message: Message, reasoning: bool) -> dict[str, Any]:
     if reasoning and message.reasoning:
         turn["reasoning_content"] = message.reasoning
     return turn
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """The text; where there are images, the parts of text and images."""
+    if not message.images:
+        return message.content
+    images = [{"type": "image_url", "image_url": {"url": image}} for image in message.images]
+    return [{"type": "text", "text": message.content}, *images]
 
 
 def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:

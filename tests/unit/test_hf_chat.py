@@ -321,3 +321,9 @@ def test_the_rules_of_a_tokenizer_go_first_and_failing_ones_do_no_harm(by_family
     assert (found.text, found.reasoning) == ('<tool_call>{"name": ', "Hm.")
     own.response_template = {"fields": 3}
     assert answer(loaded, "Yes.", request).text == "Yes."
+
+
+def test_images_are_refused_by_a_model_of_text(by_family):
+    request = GenerationRequest((Message("user", "What is this?", images=("data:x",)),))
+    with pytest.raises(UsageError, match="text only"):
+        encode(by_family["chatml"], request)
