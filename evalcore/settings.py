@@ -60,6 +60,9 @@ class Settings(Record, frozen=True):
     retry_cap: float = 30.0
     postgres_dsn: str = ""
     mysql_dsn: str = ""
+    swe_repositories: str = ""
+    swe_environments: str = ""
+    show_gated: bool = False
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
 

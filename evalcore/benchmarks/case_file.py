@@ -50,7 +50,7 @@ class Line(Record, frozen=True):
         value = self.row.get(field, [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.wrong(field, "must be a list of SQL texts")
+            self.wrong(field, "must be a list of texts")
         return value
 
     def items(self, field: str) -> list[Any]:

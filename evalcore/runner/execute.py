@@ -44,7 +44,7 @@ from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 
 _TICK = 0.5  # seconds between two writes of progress.json, and looks for a cancel file
 _WORKER = "main.jsonl"
-_JUDGED_AT_ONCE = 16  # answers that panels are asked about at a time while nothing is generated
+_SCORED_AT_ONCE = 16  # answers whose judges or tests are waited for while nothing is generated
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,9 @@ class _Execution:
                 continue
             self.tracker.episode(episode, fresh=False)
             answered.append(job)
-        width = _JUDGED_AT_ONCE if panel.sits_on(self.spec) else 1
-        await self._side_by_side(answered, width, lambda job: self._score(job, self._known(job)))
+        await self._side_by_side(
+            answered, _SCORED_AT_ONCE, lambda job: self._score(job, self._known(job))
+        )
         return missing
 
     def _known(self, job: Job) -> Episode:
