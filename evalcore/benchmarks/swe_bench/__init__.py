@@ -1,0 +1,1 @@
+"""SWE-bench: a patch for a real issue, applied and tested."""

@@ -1,0 +1,316 @@
+"""Reading a unified diff: its files, hunks and lines, in one pass over text of any origin.
+
+The reader believes the line counts of a hunk's header, as git does, takes what stands between two
+files for garbage and never fails: text that holds no diff has no files. It reads what a patch says.
+Other tools may read a malformed patch in another way (GNU patch knows further formats), so whoever
+must be sure of what a patch changed looks at the tree after it was applied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from evalcore.records import Record
+
+NULL = "/dev/null"
+_START = ("diff --git ", "Index: ")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
+_LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+#: How many lines of the old and of the new file a hunk's line stands for, by its first character;
+#: an empty line is a blank context line whose space was lost on the way.
+_WEIGHT = {" ": (1, 1), "": (1, 1), "-": (1, 0), "+": (0, 1), "\\": (0, 0)}
+#: Headers between `diff --git` and the hunks that say something about the file.
+_FLAGS = {
+    "new file mode ": "new",
+    "deleted file mode ": "deleted",
+    "rename from ": "renamed",
+    "rename to ": "renamed",
+    "copy from ": "copied",
+    "copy to ": "copied",
+    "GIT binary patch": "binary",
+    "Binary files ": "binary",
+}
+_MODES = ("new file mode ", "new mode ")
+_OLD_NAMES, _NEW_NAMES = ("rename from ", "copy from "), ("rename to ", "copy to ")
+
+
+class Hunk(Record, frozen=True):
+    """One `@@` block. Line numbers count from 1; each of `lines` keeps its first character.
+
+    `complete` is False where the text holds fewer or more lines than the header says.
+    """
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The lines that the hunk adds, without their plus."""
+        return tuple(line[1:] for line in self.lines if line.startswith("+"))
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The lines that the hunk removes, without their minus."""
+        return tuple(line[1:] for line in self.lines if line.startswith("-"))
+
+
+class FileDiff(Record, frozen=True):
+    """What a patch says about one file.
+
+    `old_path` is "" where the file is new, `new_path` where it is deleted; both are without `a/`
+    and `b/`. `named` holds every path of the headers, which may contradict each other. `mode` is
+    the new file mode, as "100755", where one is given. The file takes the lines `first` to `end`
+    (exclusive, from 0) of the patch, garbage behind it included.
+    """
+
+    old_path: str = ""
+    new_path: str = ""
+    named: tuple[str, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
+    flags: frozenset[str] = frozenset()
+    mode: str = ""
+    first: int = 0
+    end: int = 0
+
+    @property
+    def path(self) -> str:
+        """The path after the patch; of a deleted file the one before."""
+        return self.new_path or self.old_path
+
+    @property
+    def is_new(self) -> bool:
+        return "new" in self.flags or not self.old_path
+
+    @property
+    def is_deleted(self) -> bool:
+        return "deleted" in self.flags or not self.new_path
+
+    @property
+    def is_renamed(self) -> bool:
+        return "renamed" in self.flags
+
+    @property
+    def is_binary(self) -> bool:
+        return "binary" in self.flags
+
+
+def parse(patch: str) -> tuple[FileDiff, ...]:
+    """The files of a patch in their order; a file that comes twice is there twice."""
+    return tuple(_files(_split(patch)))
+
+
+def without_files(patch: str, predicate: Callable[[str], bool]) -> str:
+    """The patch without the files of which a header names a path that `predicate` holds for.
+
+    What stays is byte for byte as it was; garbage behind a dropped file goes with it.
+    """
+    lines = patch.split("\n")
+    dropped = [one for one in _files(_split(patch)) if any(map(predicate, one.named))]
+    for one in reversed(dropped):
+        if one.end >= len(lines):
+            # The last newline belongs to the line before it: what is left ends with one.
+            lines[one.first :] = [""] if one.first else []
+        else:
+            del lines[one.first : one.end]
+    return "\n".join(lines)
+
+
+def _split(patch: str) -> list[str]:
+    """Lines as git sees them: ended by a newline, and by no other separator of Unicode."""
+    lines = patch.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _files(lines: list[str]) -> Iterator[FileDiff]:
+    starts = list(_starts(lines))
+    for first, end in pairwise([*starts, len(lines)]):
+        found = _file(lines, first, end)
+        if found is not None:
+            yield found
+
+
+def _starts(lines: list[str]) -> Iterator[int]:
+    """Numbers of the lines at which a file begins; lines inside of hunks are jumped over."""
+    at, headed = 0, False
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith(_START):
+            if not headed or line.startswith(_START[0]):
+                yield at
+            headed, at = True, at + 1
+        elif _pair(lines, at):
+            if not headed:
+                yield at
+            headed, at = False, at + 2
+        elif _HUNK.match(line):
+            headed, at = False, _hunk(lines, at)[1]
+        else:
+            at += 1
+
+
+def _pair(lines: list[str], at: int) -> bool:
+    """Whether a `---` line and its `+++` line stand here."""
+    if not lines[at].startswith("--- "):
+        return False
+    return at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+
+
+def _file(lines: list[str], first: int, end: int) -> FileDiff | None:
+    """One file; None where the headers name nothing that a patch could change."""
+    heads, hunks, at = [], [], first
+    while at < end:
+        if _HUNK.match(lines[at]):
+            hunk, at = _hunk(lines, at)
+            hunks.append(hunk)
+        else:
+            if not hunks:
+                heads.append(lines[at].rstrip("\r"))
+            at += 1
+    head = _Head(heads)
+    if not head.named or (heads[0].startswith(_START[1]) and not hunks):
+        return None
+    return FileDiff(
+        old_path=head.old,
+        new_path=head.new,
+        named=tuple(dict.fromkeys(head.named)),
+        hunks=tuple(hunks),
+        flags=frozenset(head.flags),
+        mode=head.mode,
+        first=first,
+        end=end,
+    )
+
+
+class _Head:
+    """What the header lines of one file say; `---` and `+++` outweigh the line `diff --git`."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.old = self.new = self.mode = ""
+        self.named: list[str] = []
+        self.flags: set[str] = set()
+        paired = False
+        for at, line in enumerate(lines):
+            if _pair(lines, at) and not paired:
+                paired = True
+                self.old, self.new = _path(line[4:], "a/"), _path(lines[at + 1][4:], "b/")
+                self._name(self.old, self.new)
+            else:
+                self._take(line)
+        if not paired and "new" in self.flags:
+            self.old = ""
+        if not paired and "deleted" in self.flags:
+            self.new = ""
+
+    def _name(self, *paths: str) -> None:
+        self.named += [path for path in paths if path]
+
+    def _take(self, line: str) -> None:
+        for words, flag in _FLAGS.items():
+            if line.startswith(words):
+                self.flags.add(flag)
+        if line.startswith(_MODES):
+            self.mode = line.rsplit(" ", 1)[1]
+        elif line.startswith(_START[0]):
+            self.old, self.new = _git_paths(line[len(_START[0]) :])
+            self._name(self.old, self.new)
+        elif line.startswith(_START[1]):
+            self.old = self.new = _path(line[len(_START[1]) :], "a/")
+            self._name(self.old)
+        elif line.startswith(_OLD_NAMES):
+            self.old = _path(line.split(" ", 2)[2], "")
+            self._name(self.old)
+        elif line.startswith(_NEW_NAMES):
+            self.new = _path(line.split(" ", 2)[2], "")
+            self._name(self.new)
+
+
+def _git_paths(text: str) -> tuple[str, str]:
+    """Both paths of a `diff --git` line, which are not set apart where a name holds blanks.
+
+    Two equal names are halves of the text; else the last ` b/` begins the second one.
+    """
+    if text.startswith('"'):
+        close = _closing(text)
+        return _path(text[:close], "a/"), _path(text[close:].lstrip(" "), "b/")
+    half = len(text) // 2
+    if (
+        text[half : half + 1] == " "
+        and text[:half].partition("/")[2] == text[half:].partition("/")[2]
+    ):
+        return _path(text[:half], "a/"), _path(text[half + 1 :], "b/")
+    for mark in (' "b/', " b/"):
+        if mark in text:
+            cut = text.rindex(mark)
+            return _path(text[:cut], "a/"), _path(text[cut + 1 :], "b/")
+    old, _, new = text.partition(" ")
+    return _path(old, "a/"), _path(new, "b/")
+
+
+def _closing(text: str) -> int:
+    """Where a quoted name ends, behind its second quote."""
+    at = 1
+    while at < len(text) and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return at + 1
+
+
+def _path(text: str, prefix: str) -> str:
+    """A header's path without timestamp, quotes and prefix; "" for the null file."""
+    text = text.rstrip("\r")
+    if text.startswith('"'):
+        text = _unquoted(text[1 : _closing(text) - 1])
+    else:
+        text = text.partition("\t")[0].rstrip(" ")
+    return "" if text == NULL else text.removeprefix(prefix)
+
+
+def _unquoted(text: str) -> str:
+    """The name that git wrote in the quoting of C strings."""
+
+    def one(match: re.Match[bytes]) -> bytes:
+        letter = match.group(1)
+        return bytes([int(letter, 8) & 255]) if len(letter) == 3 else _LETTERS.get(letter, letter)
+
+    return _ESCAPE.sub(one, text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+
+
+def _hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
+    """The hunk whose header stands at a line, and the number of the line behind it."""
+    old_start, old_count, new_start, new_count = _counts(lines[at])
+    old, new, end = old_count, new_count, at + 1
+    while end < len(lines) and (old > 0 or new > 0 or lines[end].startswith("\\")):
+        minus, plus = _WEIGHT.get(lines[end][:1], (None, None))
+        if minus is None or plus is None or minus > old or plus > new:
+            break
+        if (old, new) != (1, 1) and _pair(lines, end) and _heads_hunk(lines, end + 2):
+            break  # the counts are wrong: here begins the next file
+        old, new, end = old - minus, new - plus, end + 1
+    complete = old == 0 and new == 0 and not _overrun(lines, end)
+    body = tuple(lines[at + 1 : end])
+    return Hunk(old_start, old_count, new_start, new_count, body, complete), end
+
+
+def _counts(line: str) -> tuple[int, int, int, int]:
+    """The four numbers of a hunk's header; a count that is left out is 1."""
+    match = _HUNK.match(line)
+    numbers = match.groups() if match else ("0", "0", "0", "0")
+    old_start, old_count, new_start, new_count = (int(one or "1") for one in numbers)
+    return old_start, old_count, new_start, new_count
+
+
+def _heads_hunk(lines: list[str], at: int) -> bool:
+    return at < len(lines) and lines[at].startswith("@@ -")
+
+
+def _overrun(lines: list[str], at: int) -> bool:
+    """Whether added or removed lines go on; a mail's signature `-- ` and a next file do not."""
+    if at >= len(lines) or not lines[at].startswith(("+", "-")):
+        return False
+    return not _pair(lines, at) and lines[at].rstrip() != "--"

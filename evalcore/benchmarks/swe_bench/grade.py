@@ -1,0 +1,235 @@
+"""From the log of a test run to the official report: which tests pass, and is the issue resolved.
+
+Rules: swebench 5.0.2, `harness/grading.py`. `patch_successfully_applied` is upstream's name for "a
+log that can be graded was found"; whether a patch applied is known by who applied it. The report
+grades what the log says. A patch can write to that log, so a report alone proves no resolution.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from evalcore.benchmarks.swe_bench.infra import infra_sign
+from evalcore.benchmarks.swe_bench.log_parsers import parser
+from evalcore.benchmarks.swe_bench.log_parsers.status import (
+    ERROR,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    XFAIL,
+    StatusMap,
+)
+from evalcore.errors import UsageError
+from evalcore.records import Record
+
+START = ">>>>> Start Test Output"
+END = ">>>>> End Test Output"
+EXIT_CODE = ">>>>> Test Exit Code"
+#: A log that holds one of these is of a run that did not come to its end.
+BROKEN = (
+    ">>>>> Patch Apply Failed",
+    ">>>>> Reset Failed",
+    ">>>>> Tests Errored",
+    ">>>>> Tests Timed Out",
+)
+DEFAULT_PARSER = "parse_log_pytest"
+
+_EXIT_CODE = re.compile(rf"{re.escape(EXIT_CODE)}:\s*(-?\d{{1,18}})")
+#: What a runner prints after it ran some test: a count that is not zero. The counts at the start
+#: of a phrase are taken from the first digit of a number, so that digits are read once.
+_COUNTED = r"(?<!\d)[^\D1-9]*[1-9]\d*"
+_RAN = re.compile(
+    r"Executed [1-9]\d* of \d+"
+    r"|TOTAL: [1-9]\d* (?:SUCCESS|FAILED)"
+    rf"|{_COUNTED} (?:passing|specs?, \d+ failures?)"
+    r"|Tests:\s+[1-9]"
+    r"|Test Suites:\s+(?:\d+ \w+, )*[1-9]\d* total"
+    r"|^# tests [1-9]"
+    r"|': ok$",
+    re.MULTILINE,
+)
+_GOOD = frozenset({PASSED, XFAIL})
+_BAD = frozenset({FAILED, ERROR})
+
+#: True: a success, False: a failure, None: a test that counts as neither.
+Rule = Callable[[str, StatusMap], bool | None]
+
+
+class Reading(Record, frozen=True):
+    """What a log says: the state of each test, and whether the log can be graded at all."""
+
+    tests: dict[str, str]
+    found: bool
+
+
+def grade(
+    spec: Mapping[str, Any], log: str, prediction: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The official report of one instance, with the states of its tests.
+
+    `spec` is a row of the data set: FAIL_TO_PASS and PASS_TO_PASS (lists, or JSON text of lists),
+    `log_parser` (pytest where there is none) and `eval_type` (pass_and_fail where there is none).
+    `prediction` is only asked whether its `model_patch` is None. Raises UsageError for a spec that
+    cannot be used; a log is never at fault.
+    """
+    empty = prediction is not None and prediction.get("model_patch") is None
+    report: dict[str, Any] = {
+        "patch_is_None": empty,
+        "patch_exists": not empty,
+        "patch_successfully_applied": False,
+        "resolved": False,
+        "infra_failure": False,
+    }
+    if empty:
+        return report
+    expected = {name: test_ids(spec, name) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
+    rules = _rules(spec)
+    log = _plain_newlines(log)
+    reading = _read(log, _parser_name(spec))
+    if not reading.found:
+        sign = infra_sign(log)
+        if sign is not None:
+            report["infra_failure"] = sign.tier == "environment"
+            report["infra_failure_reason"] = sign.reason
+        return report
+    status = {
+        name: _sorted(expected[name], reading.tests, rule)
+        for name, rule in zip(expected, rules, strict=True)
+    }
+    status |= {name: {"success": [], "failure": []} for name in ("FAIL_TO_FAIL", "PASS_TO_FAIL")}
+    return report | {
+        "patch_successfully_applied": True,
+        "resolved": resolution(status) == "RESOLVED_FULL",
+        "tests_status": status,
+    }
+
+
+def read_log(log: str, log_parser: str) -> Reading:
+    """The states in a log with markers; `found` is False for a log that cannot be graded."""
+    return _read(_plain_newlines(log), log_parser)
+
+
+def status_map(log: str, log_parser: str) -> dict[str, str]:
+    """The state of each test that the log names, by test id; empty where it cannot be graded."""
+    return read_log(log, log_parser).tests
+
+
+def exit_code(log: str) -> int | None:
+    """The exit status of the test command that the evaluation script wrote down, if it did."""
+    match = _EXIT_CODE.search(log)
+    return int(match[1]) if match else None
+
+
+def resolution(status: Mapping[str, Mapping[str, list[str]]]) -> str:
+    """RESOLVED_FULL, RESOLVED_PARTIAL or RESOLVED_NO of a report's `tests_status`."""
+    fixed, kept = rate(status["FAIL_TO_PASS"]), rate(status["PASS_TO_PASS"])
+    if kept < 1 or fixed == 0:
+        return "RESOLVED_NO"
+    return "RESOLVED_FULL" if fixed == 1 else "RESOLVED_PARTIAL"
+
+
+def rate(tests: Mapping[str, list[str]]) -> float:
+    """The share of successes, 0 to 1; 1 where there are no tests."""
+    total = len(tests["success"]) + len(tests["failure"])
+    return len(tests["success"]) / total if total else 1.0
+
+
+def test_ids(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The ids in one of the two columns, which holds a list or the JSON text of one."""
+    value = spec.get(name)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (json.JSONDecodeError, RecursionError):
+            value = None
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise UsageError(f"{_named(spec)}: {name} must be a list of test ids, or JSON text of one")
+    return tuple(value)
+
+
+def _named(spec: Mapping[str, Any]) -> str:
+    return f"SWE-bench instance {spec.get('instance_id', 'without an id')!s}"
+
+
+def _parser_name(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("log_parser") or DEFAULT_PARSER)
+
+
+def _plain_newlines(log: str) -> str:
+    """Newlines as a text file is read; what a terminal returned to the start of is a line too."""
+    return log.replace("\r\n", "\n").replace("\r", "\n") if "\r" in log else log
+
+
+def _read(log: str, name: str) -> Reading:
+    """As `read_log`, of a log with plain newlines."""
+    parse = parser(name)
+    unreadable = Reading({}, found=False)
+    if any(mark in log for mark in BROKEN) or START not in log or END not in log:
+        return unreadable
+    # Only the first section counts, so that a second one cannot take its place.
+    states = parse(log.split(START, 2)[1].split(END, 1)[0])
+    if not states:
+        states = parse(log)  # where output is not in order, results can stand beside the section
+    if not states and not _RAN.search(log):
+        return unreadable
+    if states and exit_code(log) not in (None, 0) and _BAD.isdisjoint(states.values()):
+        return unreadable  # the command failed and the log names no failure: it is not its log
+    return Reading(states, found=True)
+
+
+def _rules(spec: Mapping[str, Any]) -> tuple[Rule, Rule]:
+    """How FAIL_TO_PASS and PASS_TO_PASS are judged under the spec's `eval_type`."""
+    kind = spec.get("eval_type") or "pass_and_fail"
+    found = _RULES.get(kind) if isinstance(kind, str) else None
+    if found is None:
+        raise UsageError(f"{_named(spec)}: eval_type {kind!r} is none of {', '.join(_RULES)}")
+    return found
+
+
+def _fixed(test: str, states: StatusMap) -> bool | None:
+    """A test that has to pass now: skipped or absent is a failure."""
+    state = _state(test, states)
+    if state is None or state == SKIPPED or state in _BAD:
+        return False
+    return True if state in _GOOD else None
+
+
+def _kept(test: str, states: StatusMap) -> bool | None:
+    """A test that has to pass as before: to skip it is no regression."""
+    return True if _state(test, states) == SKIPPED else _fixed(test, states)
+
+
+def _not_failed(test: str, states: StatusMap) -> bool:
+    """A test of a runner that names only failures."""
+    return states.get(test) != FAILED
+
+
+_RULES: dict[str, tuple[Rule, Rule]] = {
+    "pass_and_fail": (_fixed, _kept),
+    "fail_only": (_not_failed, _not_failed),
+}
+
+
+def _state(test: str, states: StatusMap) -> str | None:
+    """The state of a test; None where the log has none for it.
+
+    Ids in the published data can be cut within their bracket. Such an id stands for the tests
+    that begin with it, as long as these agree on passing.
+    """
+    if test in states or test.count("[") <= test.count("]"):
+        return states.get(test)
+    meant = [state for name, state in states.items() if name.startswith(test)]
+    return meant[0] if len({state in _GOOD for state in meant}) == 1 else None
+
+
+def _sorted(expected: Iterable[str], states: StatusMap, rule: Rule) -> dict[str, list[str]]:
+    """The tests by success and failure, in their order; what is neither is in none of them."""
+    found: dict[str, list[str]] = {"success": [], "failure": []}
+    for test in expected:
+        success = rule(test, states)
+        if success is not None:
+            found["success" if success else "failure"].append(test)
+    return found
