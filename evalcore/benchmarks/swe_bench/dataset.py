@@ -1,0 +1,228 @@
+"""Rows of SWE-bench as samples, and samples as tasks again.
+
+Read are the older columns and those of version 5, from JSON lines or Parquet. The repository of a
+task is a bundle that its row names, or is looked for in a folder: `<instance_id>` or
+`<owner>__<name>`, as a bundle or a checkout. The commit hash says what is in it, so that nothing
+else is recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore import jsonl
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.case_file import Line
+from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.errors import DatasetError, UsageError
+from evalcore.records import Sample
+from evalcore.settings import ROOT
+
+#: Metrics by the words of the column `difficulty` of Verified; UNRATED is for rows without it.
+METRICS = {
+    "<15 min fix": "under_15_min",
+    "15 min - 1 hour": "up_to_1_hour",
+    "1-4 hours": "up_to_4_hours",
+    ">4 hours": "over_4_hours",
+}
+UNRATED = "unrated"
+_FILES = ("*.jsonl", "*.parquet")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_EVAL_TYPES = ("pass_and_fail", "fail_only")
+#: Fields of a task that decide what is right; the target knows the others.
+_REFERENCE = (
+    "patch",
+    "test_patch",
+    "fail_to_pass",
+    "pass_to_pass",
+    "eval_script",
+    "log_parser",
+    "eval_type",
+    "image",
+)
+
+
+def load(source: DatasetSource, repositories: str = "") -> list[Sample]:
+    """The samples of a file or of all files of a folder, in their order.
+
+    Raises DatasetError naming file, line and field, also for a task that stands there twice.
+    """
+    if repositories and not Path(repositories).is_dir():
+        raise UsageError(f"setting swe_repositories: {repositories} is no folder")
+    samples: dict[str, Sample] = {}
+    for line in _lines(source.folder):
+        sample = _sample(line, _task(line, repositories))
+        if source.metrics and sample.metric not in source.metrics:
+            continue
+        if sample.id in samples:
+            line.wrong("instance_id", f"{sample.id!r} stands here twice")
+        samples[sample.id] = sample
+    return list(samples.values())
+
+
+def task_of(sample: Sample) -> Task:
+    """The task that a sample was made of."""
+    place = str(sample.meta.get("repository", ""))
+    about = {
+        "instance_id": sample.id,
+        "difficulty": sample.meta.get("difficulty", ""),
+        "repository": str(ROOT / place) if place else "",
+    }
+    return msgspec.convert(sample.input | sample.reference | about, Task)
+
+
+def _lines(place: Path) -> Iterator[Line]:
+    if not place.exists():
+        raise DatasetError(place, None, "", "no such file or folder")
+    found = sorted(path for form in _FILES for path in place.glob(form))
+    if place.is_dir() and not found:
+        raise DatasetError(place, None, "", "holds no .jsonl or .parquet file of tasks")
+    for path in found or [place]:
+        rows = _parquet(path) if path.suffix == ".parquet" else jsonl.rows(path)
+        for number, row in rows:
+            yield Line(path, number, row)
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        rows = parquet.read_table(path).to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
+    yield from enumerate(rows, 1)
+
+
+def _task(line: Line, repositories: str) -> Task:
+    identity = _checked(line, "instance_id", _NAME)
+    repo = line.text("repo")
+    return Task(
+        instance_id=identity,
+        repo=repo,
+        base_commit=_checked(line, "base_commit", _COMMIT),
+        problem_statement=line.text("problem_statement"),
+        patch=line.text("patch"),
+        test_patch=line.text("test_patch"),
+        fail_to_pass=_tests(line, "FAIL_TO_PASS"),
+        pass_to_pass=_tests(line, "PASS_TO_PASS"),
+        version=_optional(line, "version"),
+        difficulty=_optional(line, "difficulty"),
+        eval_script=_optional(line, "eval_script"),
+        log_parser=_optional(line, "log_parser"),
+        eval_type=_eval_type(line),
+        image=_optional(line, "image"),
+        text=_optional(line, "text"),
+        repository=_repository(line, identity, repo, repositories),
+    )
+
+
+def _sample(line: Line, task: Task) -> Sample:
+    told = {
+        "repo": task.repo,
+        "base_commit": task.base_commit,
+        "version": task.version,
+        "problem_statement": task.problem_statement,
+    }
+    meta = {
+        "difficulty": task.difficulty,
+        "repository": task.repository,
+        "variants": line.texts("variants"),
+        "counterexamples": line.texts("counterexamples"),
+        "source": line.source,
+    }
+    known = msgspec.to_builtins(task)
+    return Sample(
+        metric=METRICS.get(task.difficulty, UNRATED),
+        id=task.instance_id,
+        input=told | ({"text": task.text} if task.text else {}),
+        reference={name: known[name] for name in _REFERENCE if name in known},
+        meta={name: value for name, value in meta.items() if value},
+    )
+
+
+def _checked(line: Line, field: str, form: re.Pattern[str]) -> str:
+    value = line.text(field)
+    if not form.fullmatch(value):
+        line.wrong(field, f"{value[:80]!r} is not of the form {form.pattern}")
+    return value
+
+
+def _optional(line: Line, field: str) -> str:
+    return "" if line.row.get(field) is None else line.optional_text(field)
+
+
+def _tests(line: Line, field: str) -> tuple[str, ...]:
+    """A list of test ids, which upstream holds as JSON text."""
+    value = line.row.get(field)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            line.wrong(field, "is not the JSON of a list of tests")
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        line.wrong(field, "must be a list of tests, or the JSON text of one")
+    return tuple(value)
+
+
+def _eval_type(line: Line) -> Any:
+    value = line.row.get("eval_type") or _EVAL_TYPES[0]
+    if value not in _EVAL_TYPES:
+        line.wrong("eval_type", f"{value!r} is none of: {', '.join(_EVAL_TYPES)}")
+    return value
+
+
+def _repository(line: Line, identity: str, repo: str, folder: str) -> str:
+    """Where the repository is, relative to the project where it is inside of it; "" for nowhere."""
+    named = _optional(line, "bundle")
+    if named:
+        return _inside(_bundle(line, named))
+    if not folder:
+        return ""
+    for name in (identity, repo.replace("/", "__")):
+        if not _NAME.fullmatch(name):
+            line.wrong("repo", f"{repo[:80]!r} must be owner/name")
+        for place in (Path(folder) / f"{name}.bundle", Path(folder) / name):
+            if place.exists():
+                return _inside(place)
+    return ""
+
+
+def _bundle(line: Line, named: str) -> Path:
+    home = line.path.parent.resolve()
+    place = (home / named).resolve()
+    if not place.is_relative_to(home):
+        line.wrong("bundle", f"{named!r} lies outside of the folder of the data set")
+    if not place.is_file():
+        line.wrong("bundle", f"{named!r} is missing; it should lie beside {line.path.name}")
+    return place
+
+
+def _inside(place: Path) -> str:
+    place = place.resolve()
+    return str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
+
+
+def of_difficulties(samples: Sequence[Sample], wanted: Sequence[str]) -> list[Sample]:
+    """Those of the named difficulties, written as upstream or as metrics; all without names.
+
+    Raises UsageError for a name that is none.
+    """
+    if not wanted:
+        return list(samples)
+    known = {**METRICS, **{name: name for name in (*METRICS.values(), UNRATED)}}
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise UsageError(
+            f"option swe_bench.difficulties: {unknown[0]!r} is none of: "
+            + ", ".join((*METRICS.values(), UNRATED))
+        )
+    chosen = {known[name] for name in wanted}
+    return [sample for sample in samples if sample.metric in chosen]

@@ -1,0 +1,84 @@
+"""What a target is told of a task: the issue, and as much of the code as its style gives.
+
+Styles: `issue_only` shows no code, `files` the places that the true patch touches (they are given,
+which a board has to say), `text` the prompt that the data set brings, `agent` tools over a
+checkout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from evalcore.benchmarks.swe_bench.diff import FileDiff, parse
+from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.records import Message
+
+STYLES = ("files", "issue_only", "text", "agent")
+FILES, ISSUE, TEXT, AGENT = STYLES
+
+_SYSTEM = (
+    "You repair software. You are given an issue of a repository and answer with a patch that "
+    "resolves it. The patch is tested; it must not change tests."
+)
+_FORM = """Answer with one patch as a unified diff, as `git diff` writes it, in a block fenced so:
+```diff
+--- a/package/module.py
++++ b/package/module.py
+@@ -10,3 +10,3 @@
+ a line that stays
+-a line that goes
++a line that comes
+ a line that stays
+```
+Paths are relative to the repository. Nothing after the block is read."""
+_AGENT = (
+    "You repair software. A checkout of the repository is before you; look at it and change it "
+    "with the tools until the issue is resolved, then call `submit`. What counts is the difference "
+    "between the checkout as you leave it and as it was. Do not change tests, nor the "
+    "configuration of tests: the result is tested with others. There is no network."
+)
+
+
+def messages(task: Task, style: str, files: Mapping[str, str], context_lines: int) -> list[Message]:
+    """The prompt. `files` are the old texts of the files of the true patch, for the style `files`;
+    of each, `context_lines` around the places of the patch are shown, or all of it for 0."""
+    if style == TEXT:
+        head, _, rest = task.text.partition("\n")
+        return [Message("system", head), Message("user", rest)]
+    issue = f"Repository: {task.repo}\n\n<issue>\n{task.problem_statement.strip()}\n</issue>"
+    if style == AGENT:
+        return [Message("system", _AGENT), Message("user", issue)]
+    shown = "".join(_shown(task, files, context_lines)) if style == FILES else ""
+    return [Message("system", _SYSTEM), Message("user", f"{issue}\n\n{shown}{_FORM}")]
+
+
+def touched(task: Task) -> list[str]:
+    """The files that the true patch changes and that were there before."""
+    return [one.old_path for one in parse(task.patch) if one.old_path]
+
+
+def _shown(task: Task, files: Mapping[str, str], context_lines: int) -> Iterator[str]:
+    yield "The code to be changed is in these places:\n\n"
+    for one in parse(task.patch):
+        if one.old_path not in files:
+            continue
+        lines = files[one.old_path].splitlines()
+        for first, last in _windows(one, len(lines), context_lines):
+            place = f"{one.old_path}, lines {first} to {last} of {len(lines)}"
+            body = "\n".join(lines[first - 1 : last])
+            yield f"[start of {place}]\n{body}\n[end of {place}]\n\n"
+
+
+def _windows(one: FileDiff, length: int, context_lines: int) -> list[tuple[int, int]]:
+    """First and last lines to be shown, from 1; places that meet are one."""
+    if context_lines == 0:
+        return [(1, length)]
+    found: list[tuple[int, int]] = []
+    for hunk in sorted(one.hunks, key=lambda hunk: hunk.old_start):
+        first = max(1, hunk.old_start - context_lines)
+        last = min(length, hunk.old_start + max(hunk.old_count, 1) - 1 + context_lines)
+        if found and first <= found[-1][1] + 1:
+            first, last = found[-1][0], max(found[-1][1], last)
+            found.pop()
+        found.append((first, last))
+    return found
