@@ -1,0 +1,1 @@
+"""GAIA: questions for an assistant with tools, their answers scored as officially."""

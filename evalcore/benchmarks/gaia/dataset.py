@@ -1,0 +1,264 @@
+"""Rows of GAIA as samples, and the files that come with them.
+
+A sample names its file by hash: the file is part of what is asked, and one that was changed since
+is never used. No file outside the folder of the data is ever touched. Rows of the official set,
+which must not be shared, are marked: their ids are UUIDs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NoReturn
+
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.gaia.rows import SPLITS, rows
+from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.records import Record, Sample
+from evalcore.settings import ROOT
+
+UNLEVELLED = "unlevelled"
+METRICS = ("level_1", "level_2", "level_3", UNLEVELLED)
+_ANSWER, _ANNOTATED = "Final answer", "Annotator Metadata"
+#: What the test split has in place of an answer.
+_HIDDEN = ("?", "")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
+_WEB = re.compile(
+    r"\b(?:web|websites?|browsers?|search|internet|online|google|youtube|wikipedia|urls?)\b", re.I
+)
+_NUMBER = re.compile(r"\s*(\d{1,4})\b")
+
+
+class _Line(Record, frozen=True):
+    """One row and where it is from; `base` is the folder that its file must be in."""
+
+    path: Path
+    number: int
+    row: dict[str, Any]
+    base: Path
+    split: str
+
+    def wrong(self, field: str, problem: str) -> NoReturn:
+        raise DatasetError(self.path, self.number, field, problem)
+
+    @property
+    def scoring(self) -> bool:
+        """Whether it is a row of a scoring set: an id and its reference, nothing to ask."""
+        return "reference" in self.row and "Question" not in self.row
+
+
+def load(source: DatasetSource, split: str, levels: Sequence[int]) -> list[Sample]:
+    """The samples of a folder's split, or of a file, of some levels (none: of all).
+
+    Rows without a level are always among them, and metrics that the source names go before the
+    levels. Raises DatasetError naming file, line and field, also for a file that is missing.
+    """
+    wanted = source.metrics or (*(f"level_{level}" for level in levels or (1, 2, 3)), UNLEVELLED)
+    base = source.folder if source.folder.is_dir() else source.folder.parent
+    samples: dict[str, Sample] = {}
+    for path, number, row in rows(source.folder, split):
+        line = _Line(path, number, row, base, split)
+        sample = _scoring(line) if line.scoring else _sample(line)
+        if sample.id in samples:
+            line.wrong(_id_field(line), f"{sample.id!r} stands here twice")
+        samples[sample.id] = sample
+    chosen = [sample for sample in samples.values() if sample.metric in wanted]
+    if not chosen:
+        raise DatasetError(source.folder, None, "Level", f"has no question of {', '.join(wanted)}")
+    return chosen
+
+
+def attachments_of(sample: Sample) -> tuple[Path, ...]:
+    """The files of a sample. Raises EnvironmentFailure where one is gone or was changed."""
+    hashes: dict[str, str] = sample.reference.get("files", {})
+    if not hashes:
+        return ()
+    base, relative = ROOT / str(sample.meta.get("folder", "")), str(sample.meta.get("file", ""))
+    path = _inside(base, relative)
+    if path is None:
+        raise EnvironmentFailure(f"the file {relative} of {sample.id} is gone from {base}")
+    if _sha256(path) != hashes.get(path.name):
+        raise EnvironmentFailure(
+            f"{path} is not what this run was planned on; restore it or start a new run"
+        )
+    return (path,)
+
+
+def needs_web(sample: Sample) -> bool:
+    """Whether those who answered the question used a browser or a search engine."""
+    return bool(sample.meta.get("needs_web"))
+
+
+def _scoring(line: _Line) -> Sample:
+    """Never hidden: its reference is given to score by, whatever it is."""
+    level = line.row.get("Level", line.row.get("level"))
+    return Sample(
+        metric=_metric(line, level), id=_id(line), input={}, reference={"answer": _answer(line)}
+    )
+
+
+def _sample(line: _Line) -> Sample:
+    level = line.row.get("Level")
+    metric, answer = _metric(line, level), _answer(line)
+    asked: dict[str, Any] = {"question": _question(line)}
+    reference: dict[str, Any] = {"answer": answer}
+    meta: dict[str, Any] = {}
+    if metric != UNLEVELLED:
+        asked["level"] = int(metric[-1])
+    if path := _file(line):
+        asked["file_name"] = path.name
+        reference["files"] = {path.name: _sha256(path) or _unreadable(line, path)}
+        meta["folder"] = _from_root(line.base)
+        meta["file"] = path.relative_to(line.base.resolve()).as_posix()
+    if line.row.get("derivation"):
+        reference["derivation"] = _derivation(line)
+    return Sample(
+        metric=metric, id=_id(line), input=asked, reference=reference, meta=meta | _about(line)
+    )
+
+
+def _about(line: _Line) -> dict[str, Any]:
+    """What is known of a question and is neither asked nor right or wrong."""
+    annotated = _annotated(line)
+    tools = str(annotated.get("Tools") or "")
+    steps = _NUMBER.match(str(annotated.get("Number of steps", "")))
+    wrong = line.row.get("wrong") or []
+    if not isinstance(wrong, list):
+        line.wrong("wrong", "must be a list of texts")
+    found = {
+        "tools": tools,
+        "needs_web": bool(_WEB.search(tools)),
+        "steps": int(steps[1]) if steps else 0,
+        "gated": bool(_UUID.fullmatch(_id(line))),
+        "hidden": line.split == SPLITS[1] or _answer(line).strip() in _HIDDEN,
+        "topic": str(line.row.get("topic") or ""),
+        "counterexamples": [str(one) for one in wrong],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _id_field(line: _Line) -> str:
+    return "id" if line.scoring else "task_id"
+
+
+def _id(line: _Line) -> str:
+    field = _id_field(line)
+    value = line.row.get(field)
+    if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
+        line.wrong(field, "is missing or no text")
+    return str(value)
+
+
+def _question(line: _Line) -> str:
+    value = line.row.get("Question")
+    if not isinstance(value, str) or not value.strip():
+        line.wrong("Question", "is missing or no text")
+    return value
+
+
+def _answer(line: _Line) -> str:
+    """The right answer as text, "" where there is none; only the test split may lack it."""
+    field = "reference" if line.scoring else _ANSWER
+    value = line.row.get(field, "" if line.split == SPLITS[1] else line)
+    if value is None:
+        return ""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        line.wrong(field, "is missing or no text")
+    return str(value)
+
+
+def _metric(line: _Line, level: Any) -> str:
+    """Levels are numbers in some versions of the data and texts in others."""
+    if level in (None, ""):
+        return UNLEVELLED
+    known = {"1", "2", "3", "1.0", "2.0", "3.0"}
+    if isinstance(level, bool) or str(level).strip() not in known:
+        line.wrong("Level", f"{str(level)[:40]!r} is not 1, 2 or 3")
+    return f"level_{str(level).strip()[0]}"
+
+
+def _annotated(line: _Line) -> Mapping[str, Any]:
+    """The annotator's notes: a struct in Parquet, an object or its JSON text elsewhere."""
+    value = line.row.get(_ANNOTATED)
+    if isinstance(value, str) and value.strip():
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            line.wrong(_ANNOTATED, "is not JSON")
+    if value and not isinstance(value, dict):
+        line.wrong(_ANNOTATED, "is not an object")
+    return value or {}
+
+
+def _derivation(line: _Line) -> list[dict[str, Any]]:
+    steps = line.row["derivation"]
+    fits = isinstance(steps, list) and all(
+        isinstance(step, dict)
+        and isinstance(step.get("tool"), str)
+        and isinstance(step.get("arguments"), dict)
+        for step in steps
+    )
+    if not fits:
+        line.wrong("derivation", 'must be a list of {"tool", "arguments"}')
+    return [{"tool": step["tool"], "arguments": step["arguments"]} for step in steps]
+
+
+def _file(line: _Line) -> Path | None:
+    """The file of a row: by its path from the root of the data, else beside its row."""
+    named, paths = {}, []
+    for field in ("file_path", "file_name"):
+        value = line.row.get(field) or ""
+        if not isinstance(value, str) or (value and not _harmless(value)):
+            line.wrong(field, f"{str(value)[:80]!r} is no path within the folder of the data")
+        named[field] = value
+    if named["file_path"]:
+        paths.append(line.base / named["file_path"])
+    if name := named["file_name"]:
+        beside = line.path.parent
+        paths += [beside / name, beside / "files" / name, beside / line.split / name]
+    for path in paths:
+        if path.is_file():
+            relative = path.relative_to(line.base).as_posix()
+            found = _inside(line.base, relative)
+            if found is None:
+                line.wrong("file_name", f"{relative} is a link that leaves the folder of the data")
+            return found
+    if paths:
+        line.wrong("file_name", f"there is no file {name or named['file_path']} beside the rows")
+    return None
+
+
+def _harmless(name: str) -> bool:
+    """Whether a name is a plain relative path: no root, no drive, no way up."""
+    path = PurePosixPath(name)
+    plain = not any(mark in name for mark in ("\\", ":", "\0"))
+    return plain and not path.is_absolute() and ".." not in path.parts and bool(path.name)
+
+
+def _inside(base: Path, relative: str) -> Path | None:
+    """The file itself, None where it is gone or a link leads out of the folder."""
+    if not _harmless(relative):
+        return None
+    root, path = base.resolve(), (base / relative).resolve()
+    return path if path.is_relative_to(root) and path.is_file() else None
+
+
+def _from_root(folder: Path) -> str:
+    place = folder.resolve()
+    return str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
+
+
+def _unreadable(line: _Line, path: Path) -> NoReturn:
+    line.wrong("file_name", f"{path} cannot be read; check its permissions")
+
+
+def _sha256(path: Path) -> str:
+    """The hash of a file, "" where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

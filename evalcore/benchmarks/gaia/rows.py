@@ -1,0 +1,84 @@
+"""Finding and reading the rows of GAIA: Parquet or JSON lines, in the layouts they come in.
+
+The Hub has `2023/<split>/metadata.parquet` and one such file a level; earlier copies have JSON
+lines under the same names; our own sets are `<split>.jsonl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evalcore import jsonl
+from evalcore.errors import DatasetError
+
+SPLITS = ("validation", "test")
+YEAR = "2023"
+_WHOLE = ("metadata.parquet", "metadata.jsonl")
+_BY_LEVEL = tuple(f"metadata.level{level}.parquet" for level in (1, 2, 3))
+#: Bytes of a Parquet file once unpacked, by what it says itself; the real ones have under 1 MB.
+_LIMIT = 512 << 20
+
+Row = tuple[Path, int, dict[str, Any]]
+
+
+def rows(place: Path, split: str) -> Iterator[Row]:
+    """File, number (from 1) and content of each row of a file, or of one split of a folder.
+
+    Raises DatasetError where there is none or one cannot be read.
+    """
+    for path in _files(place, split):
+        read = _parquet if path.suffix == ".parquet" else jsonl.rows
+        for number, row in read(path):
+            yield path, number, row
+
+
+def _files(place: Path, split: str) -> list[Path]:
+    if place.is_file():
+        return [place]
+    if not place.is_dir():
+        raise DatasetError(place, None, "", "no such file or folder")
+    for folder in _folders(place, split):
+        for names in (*((name,) for name in _WHOLE), _BY_LEVEL):
+            found = [path for name in names if (path := folder / name).is_file()]
+            if found:
+                return found
+    return _by_name(place, split)
+
+
+def _folders(place: Path, split: str) -> list[Path]:
+    """Where the files of a split may be: never in the folder of another one."""
+    others = {name for name in SPLITS if name != split}
+    own = [] if place.name in others else [place]
+    return [place / YEAR / split, place / split, *own]
+
+
+def _by_name(place: Path, split: str) -> list[Path]:
+    """A file named after the split, else the only one of JSON lines that is not of another."""
+    for name in (f"{split}.jsonl", f"{split}.parquet"):
+        if (place / name).is_file():
+            return [place / name]
+    found = [path for path in sorted(place.glob("*.jsonl")) if path.stem not in SPLITS]
+    if len(found) != 1:
+        problem = (
+            f"holds no split {split!r}: neither {YEAR}/{split}/{_WHOLE[0]} nor {split}.jsonl; "
+            "name another split or folder"
+        )
+        raise DatasetError(place, None, "", problem)
+    return found
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            groups = range(file.metadata.num_row_groups)
+            if sum(file.metadata.row_group(at).total_byte_size for at in groups) > _LIMIT:
+                raise DatasetError(path, None, "", f"has more than {_LIMIT >> 20} MB of rows")
+            table = file.read().to_pylist()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
+    yield from enumerate(table, 1)

@@ -1,0 +1,134 @@
+"""The official scorer of GAIA, exactly: what decides how answers are compared is the truth alone.
+
+A truth that reads as a number is compared as one, with no tolerance. Else a truth with a comma or
+semicolon is a list, compared element by element in order, each by its own kind. Any other truth is
+a text without white space, upper case and ASCII punctuation. Source of the rules: `scorer.py` of
+the leaderboard of GAIA, in its newest form, where no answer at all is the text "None".
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from typing import Literal
+
+from evalcore.benchmarks.agents.turn import clean
+from evalcore.records import Record
+
+Branch = Literal["number", "list", "string"]
+
+#: Why an answer is wrong, in sentences; of the answer only `{part}` is told, of the truth nothing.
+NOTES = {
+    "not_a_number": "The answer is not a number: {part}.",
+    "other_number": "The answer is another number: {part}.",
+    "other_length": "The list has another number of elements: {found}.",
+    "element_not_a_number": "Element {index} of the list is not a number: {part}.",
+    "other_element": "Element {index} of the list differs: {part}.",
+    "other_text": "The answer is another text: {part}.",
+}
+
+_SEPARATORS = re.compile("[,;]")
+_BLANK = re.compile(r"\s")
+_NOT_IN_NUMBERS = str.maketrans("", "", "$%,")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_OTHER_LENGTH = "Answer lists have different lengths, returning False."
+_UNREADABLE = "String {} cannot be normalized to number str."
+_PART = 60  # characters of an answer in a note
+
+
+class Scored(Record, frozen=True):
+    """A verdict, by which of the three comparisons it came, and in a sentence why it is not right.
+
+    `warnings` and `printed` are the lines by which the official scorer complains.
+    """
+
+    right: bool
+    branch: Branch
+    note: str = ""
+    warnings: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
+
+
+def question_scorer(answer: object, truth: str) -> Scored:
+    """Whether an answer is right. What is no text, such as a number out of JSON, is read as Python
+    writes it. Time is linear in the lengths."""
+    text = answer if isinstance(answer, str) else str(answer)
+    branch = branch_of(truth)
+    return _RULES[branch](text, truth)
+
+
+def branch_of(truth: str) -> Branch:
+    """How answers to a question with this truth are compared."""
+    if _number(truth) is not None:
+        return "number"
+    return "list" if _SEPARATORS.search(truth) else "string"
+
+
+def _as_number(answer: str, truth: str) -> Scored:
+    right, printed = _same_number(answer, truth)
+    note = NOTES["not_a_number" if printed else "other_number"]
+    return Scored(right, "number", _filled(right, note, answer), printed=printed)
+
+
+def _as_list(answer: str, truth: str) -> Scored:
+    found, due = _SEPARATORS.split(answer), _SEPARATORS.split(truth)
+    if len(found) != len(due):
+        note = NOTES["other_length"].format(found=len(found))
+        return Scored(False, "list", note, warnings=(_OTHER_LENGTH,))
+    note, printed = "", list[str]()
+    for index, (one, other) in enumerate(zip(found, due, strict=True), 1):
+        right, said = _same_element(one, other)
+        printed += said
+        if not right and not note:
+            wrong = NOTES["element_not_a_number" if said else "other_element"]
+            note = _filled(right, wrong, one, index)
+    return Scored(not note, "list", note, printed=tuple(printed))
+
+
+def _as_text(answer: str, truth: str) -> Scored:
+    right = _bare(answer).translate(_PUNCTUATION) == _bare(truth).translate(_PUNCTUATION)
+    return Scored(right, "string", _filled(right, NOTES["other_text"], answer))
+
+
+_RULES: dict[Branch, Callable[[str, str], Scored]] = {
+    "number": _as_number,
+    "list": _as_list,
+    "string": _as_text,
+}
+
+
+def _same_element(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
+    """Punctuation counts in the texts of a list, unlike in a text alone."""
+    if _number(truth) is None:
+        return _bare(answer) == _bare(truth), ()
+    return _same_number(answer, truth)
+
+
+def _same_number(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether they are equal, and what is printed; what cannot be read counts as infinite."""
+    digits = answer.translate(_NOT_IN_NUMBERS)
+    number = _number(digits)
+    if number is None:
+        return float("inf") == float(truth), (_UNREADABLE.format(clean(digits)),)
+    return number == float(truth), ()
+
+
+def _number(text: str) -> float | None:
+    """Whatever Python reads as a number: blanks around it, 1_000, 1e3, inf, nan, any digits."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _bare(text: str) -> str:
+    return _BLANK.sub("", text).lower()
+
+
+def _filled(right: bool, note: str, part: str, index: int = 0) -> str:
+    if right:
+        return ""
+    short = " ".join(clean(part[: 4 * _PART]).split())
+    short = short if len(short) <= _PART else f"{short[:_PART]}…"
+    return note.format(part=short or "nothing", index=index)

@@ -1,0 +1,83 @@
+"""A folder of fetched data: it appears as a whole or not at all, and says what is in it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import Record, from_json, to_json
+
+#: What is in the folder and where it is from. Its presence says that the folder is complete.
+NOTE = "source.json"
+
+
+class Fetched(Record, frozen=True):
+    """What was fetched: a part (a split) of a data set at a commit, and the sha256 of each file by
+    its path within the folder. `already` tells that it was there before."""
+
+    dataset: str
+    part: str
+    commit: str
+    licence: str
+    files: dict[str, str]
+    folder: str = ""
+    already: bool = False
+
+    @property
+    def origin(self) -> str:
+        return f"the Hub data set {self.dataset} at {self.commit[:12]}"
+
+
+def present(folder: Path, dataset: str, part: str) -> Fetched | None:
+    """What was fetched before, None for a folder that is not there or empty.
+
+    Raises UsageError for a folder that holds anything else or lacks a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is no folder; give another one")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return None
+    try:
+        told = from_json(Fetched, (folder / NOTE).read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        raise UsageError(f"{folder} holds something else; give another folder") from None
+    if (told.dataset, told.part) != (dataset, part):
+        held = f"{told.part} of {told.dataset}"
+        raise UsageError(f"{folder} holds {held}; give another folder for {part} of {dataset}")
+    missing = [name for name in told.files if not (folder / name).is_file()]
+    if missing:
+        raise UsageError(f"{folder} lacks {missing[0]}; remove the folder and fetch it again")
+    return msgspec.structs.replace(told, folder=str(folder), already=True)
+
+
+@contextmanager
+def beside(folder: Path) -> Iterator[Path]:
+    """A place next to the folder, so that what is ready can be moved; gone afterwards.
+
+    Raises UsageError for what the disk refuses.
+    """
+    place = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(6)}"
+    try:
+        place.mkdir(parents=True)
+        yield place
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def settle(ready: Path, folder: Path, told: Fetched) -> Fetched:
+    """Put what is ready in its place, with its note."""
+    (ready / NOTE).write_bytes(to_json(told))
+    try:
+        os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)
+    except OSError:
+        raise UsageError(f"{folder} was made meanwhile; nothing was written into it") from None
+    return msgspec.structs.replace(told, folder=str(folder))

@@ -1,0 +1,1 @@
+"""Exchange with GAIA: its gated data set."""

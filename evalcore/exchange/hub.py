@@ -1,0 +1,186 @@
+"""Files of data sets on the Hugging Face Hub, fetched through the Hub's own library.
+
+It finds the token that the user gave it (HF_TOKEN, or its login) and the mirror in HF_ENDPOINT. A
+name from the server becomes a path only where it stays in its folder, and what the Hub says of a
+file's size and hash has to be true of what comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.secrets import scrub
+
+Say = Callable[[str], None]
+
+_HUB = "https://huggingface.co"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_MOST_FILES = 2_000
+_MOST_BYTES = 1 << 30
+_NOT_ALLOWED = (401, 403)
+
+
+class HubFiles(Record, frozen=True):
+    """Files of one commit of a data set, below `folder`, with their sha256 by name."""
+
+    folder: Path
+    commit: str
+    files: dict[str, str]
+
+
+class _File(Record, frozen=True):
+    """A file as the Hub lists it; the sha256 is "" where it tells none."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+def hub_files(
+    place: Path,
+    dataset: str,
+    revision: str,
+    wanted: Callable[[str], bool],
+    progress: Say,
+    token: str | None = None,
+) -> HubFiles:
+    """Fetch the wanted files (by their names) into a folder below `place`.
+
+    Raises UsageError where access is not granted, the Hub cannot be reached, or it has nothing of
+    the kind; no message holds the token.
+    """
+    from huggingface_hub import HfApi, get_token
+
+    endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+    token = token or get_token()
+    with _told(dataset, revision, endpoint, token):
+        api = HfApi(endpoint=endpoint, token=token or False)
+        commit = revision if _COMMIT.fullmatch(revision) else _commit(api, dataset, revision)
+        listed = _listed(api, dataset, commit, wanted)
+        folder = place / "hub"
+        hashes = {}
+        for number, file in enumerate(listed, 1):
+            progress(f"{number} of {len(listed)}: {file.path}")
+            hashes[file.path] = _fetched(api, dataset, commit, file, folder)
+    return HubFiles(folder, commit, hashes)
+
+
+def _commit(api: Any, dataset: str, revision: str) -> str:
+    return str(api.repo_info(dataset, repo_type="dataset", revision=revision).sha)
+
+
+def _listed(api: Any, dataset: str, commit: str, wanted: Callable[[str], bool]) -> list[_File]:
+    """The wanted files. Raises UsageError for none, too many, or a name that is no path."""
+    found: list[_File] = []
+    for file in _tree(api, dataset, commit):
+        if not wanted(file.path):
+            continue
+        path = PurePosixPath(file.path)
+        if path.is_absolute() or ".." in path.parts or "\\" in file.path or "\0" in file.path:
+            raise UsageError(f"{dataset}: {file.path!r} is no name of a file; nothing was fetched")
+        found.append(file)
+        if len(found) > _MOST_FILES or sum(file.size for file in found) > _MOST_BYTES:
+            most = f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MB"
+            raise UsageError(f"{dataset} has more than {most} of this; nothing was fetched")
+    if not found:
+        raise UsageError(f"{dataset} has none of the files in its revision {commit[:12]}")
+    return found
+
+
+def _tree(api: Any, dataset: str, commit: str) -> Iterator[_File]:
+    """All files of a commit. Raises UsageError for an answer that is none of the Hub's."""
+    try:
+        for entry in api.list_repo_tree(
+            dataset, recursive=True, revision=commit, repo_type="dataset"
+        ):
+            if hasattr(entry, "size"):  # else a folder
+                sha256 = str(entry.lfs.sha256) if entry.lfs else ""
+                yield _File(str(entry.path), int(entry.size), sha256)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{dataset} cannot be fetched: what came is no list of files "
+            f"({type(error).__name__}); check the address in HF_ENDPOINT"
+        ) from None
+
+
+def _fetched(api: Any, dataset: str, commit: str, file: _File, folder: Path) -> str:
+    """Fetch one file; its sha256."""
+    from huggingface_hub.utils import tqdm
+
+    class Silent(tqdm):  # type: ignore[misc]
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **(options | {"disable": True}))
+
+    path = Path(
+        api.hf_hub_download(
+            dataset,
+            file.path,
+            repo_type="dataset",
+            revision=commit,
+            local_dir=folder,
+            tqdm_class=Silent,
+        )
+    )
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    if path.stat().st_size != file.size or file.sha256 not in ("", digest):
+        raise UsageError(f"{file.path} did not come as the Hub describes it; fetch it again")
+    return digest
+
+
+@contextmanager
+def _told(dataset: str, revision: str, endpoint: str, token: str | None) -> Iterator[None]:
+    """What the library raises, as an error that says what to do."""
+    import httpx2
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except errors.HfHubHTTPError as error:
+        told = _refused(dataset, revision, error, given=token is not None)
+    except errors.OfflineModeIsEnabled:
+        told = "HF_HUB_OFFLINE forbids the network; unset it, or fetch where there is one"
+    except errors.HFValidationError:
+        told = f"{dataset!r} is no name of a data set; it has the form OWNER/NAME"
+    except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
+        why = scrub(f"from {endpoint}: {_first_line(error)}", [token])
+        told = (
+            f"{dataset} cannot be fetched {why}; check the network, or name a mirror in HF_ENDPOINT"
+        )
+    else:
+        return
+    raise UsageError(told)
+
+
+def _refused(dataset: str, revision: str, error: Any, *, given: bool) -> str:
+    from huggingface_hub import errors
+
+    status = error.response.status_code
+    if isinstance(error, errors.GatedRepoError) or status in _NOT_ALLOWED:
+        page = f"{_HUB}/datasets/{dataset}"
+        if given:
+            return (
+                f"the token is not granted access to {dataset}: accept its terms at {page} with "
+                "the account of HF_TOKEN, or set a token that is valid and may read it"
+            )
+        return f"{dataset} needs a token: accept its terms at {page} and set HF_TOKEN"
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"{dataset} has no revision {revision!r}"
+    if status == 404:
+        return f"the Hub has no data set {dataset}, or not for this token; check its name"
+    if status == 429:
+        return f"{dataset}: the Hub refuses more requests for now; wait, or set HF_TOKEN"
+    return f"{dataset} cannot be fetched: the Hub answers {status}; try again later"
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error.__cause__ or error).strip()
+    return text.splitlines()[0][:200] if text else type(error).__name__

@@ -1,0 +1,1 @@
+"""Exchange with SWE-bench: its data sets."""

@@ -1,0 +1,127 @@
+"""Fetching a data set of SWE-bench: its rows, of whichever form, as one file of JSON lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any
+
+from evalcore import jsonl
+from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.fetched import Fetched, beside, present, settle
+from evalcore.exchange.hub import Say, hub_files
+from evalcore.settings import Settings
+
+VERIFIED = "SWE-bench/SWE-bench_Verified"
+#: Short names of data sets, as the official harness has them where it has any.
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "verified": VERIFIED,
+        "lite": "SWE-bench/SWE-bench_Lite",
+        "full": "SWE-bench/SWE-bench",
+        "multilingual": "SWE-bench/SWE-bench_Multilingual",
+        "mini": "MariusHobbhahn/swe-bench-verified-mini",
+        "oracle": "princeton-nlp/SWE-bench_oracle",
+    }
+)
+TASKS = "tasks.jsonl"
+TERMS = "licensed as the page of the data set says"
+_FOLDERS = (".", "data", "default")
+_BATCH = 64  # rows in memory at once
+
+
+def default_folder(settings: Settings, name: str = VERIFIED) -> Path:
+    """Where a data set goes unless told otherwise: below the data folder."""
+    full = NAMES.get(name, name)
+    return settings.data_dir / "datasets" / f"swe_bench-{full.rpartition('/')[2].lower()}"
+
+
+def fetch_swe_bench(
+    folder: Path,
+    name: str = VERIFIED,
+    progress: Say = print,
+    token: str | None = None,
+    split: str = "test",
+    revision: str = "main",
+) -> Fetched:
+    """Fetch a split of a data set, by its name on the Hub or one of `NAMES`, into `tasks.jsonl`.
+
+    A complete folder is left in place. Raises UsageError for a folder that holds anything else,
+    without network, and for a data set that holds no rows of SWE-bench.
+    """
+    dataset = NAMES.get(name, name)
+    before = present(folder, dataset, split)
+    if before is not None:
+        progress(f"{folder} is complete: {before.origin}")
+        return before
+    with beside(folder) as place:
+        found = hub_files(
+            place, dataset, revision, lambda path: _holds(path, split), progress, token
+        )
+        ready = place / "data"
+        ready.mkdir()
+        count = _write(ready / TASKS, [found.folder / path for path in sorted(found.files)])
+        with (ready / TASKS).open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        told = Fetched(dataset, split, found.commit, TERMS, {TASKS: digest})
+        told = settle(ready, folder, told)
+    progress(f"{folder}: {count} tasks of {told.origin}, {TERMS}")
+    return told
+
+
+def as_text(told: Fetched) -> str:
+    """What a person is told at the end."""
+    state = "was complete already" if told.already else TASKS
+    return "\n".join(
+        [
+            f"{told.folder}: {state}",
+            f"{told.part} of {told.origin}, {told.licence}",
+            "now: evalcore run --target TARGET --benchmarks swe_bench "
+            f"--dataset {shlex.quote(told.folder)}",
+        ]
+    )
+
+
+def _holds(path: str, split: str) -> bool:
+    """Whether a file holds rows of a split, as `data/test-00000-of-00001.parquet` does."""
+    file = PurePosixPath(path)
+    return (
+        str(file.parent) in _FOLDERS
+        and file.suffix in (".parquet", ".jsonl")
+        and file.stem.split("-")[0] == split
+    )
+
+
+def _write(out: Path, paths: list[Path]) -> int:
+    """All rows as JSON lines; their number."""
+    count = 0
+    with out.open("w", encoding="utf-8") as lines:
+        for path in paths:
+            read = _parquet if path.suffix == ".parquet" else jsonl.rows
+            for number, row in read(path):
+                if not isinstance(row.get("instance_id"), str):
+                    raise DatasetError(path.name, number, "instance_id", "is missing or no text")
+                lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+                count += 1
+    if not count:
+        raise UsageError(f"{paths[0].name} holds no rows")
+    return count
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except pyarrow.ArrowException as error:
+        raise DatasetError(path.name, None, "", f"cannot be read as Parquet: {error}") from None
