@@ -21,7 +21,7 @@ _LIKELY = re.compile(
     r"""(?ix)
     ( (?:bearer|authorization["'\s:=]+basic)\s+
     | \bapi[-_\s]?key["'\s]*[:=]["'\s]*
-    | \b(?=sk-|hf_|gsk_|xai-|pplx-|nvapi-|ghp_|github_pat_|AIza)
+    | \b(?=sk-|(?-i:hf_)|gsk_|xai-|pplx-|nvapi-|ghp_|github_pat_|AIza)
     )
     ( [A-Za-z0-9_\-.*+/=]{12,} )
     """

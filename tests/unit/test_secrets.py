@@ -97,3 +97,8 @@ def test_what_looks_like_a_key_is_removed_though_unknown(text):
 )
 def test_plain_words_are_left_alone(text):
     assert scrub(text, [None, "", "abc"]) == text
+
+
+def test_the_name_of_a_variable_of_the_hub_is_no_key():
+    assert scrub("set HF_HUB_OFFLINE_MODE=1") == "set HF_HUB_OFFLINE_MODE=1"
+    assert "abcdefghijkl" not in scrub("token hf_abcdefghijklmnop")
