@@ -1,0 +1,114 @@
+"""Unpacking a zip archive that nobody vouches for: no way out of the folder, no bomb, no link.
+
+All names and kinds are checked before anything is written, and sizes while writing, because what an
+archive says of its sizes need not be true.
+"""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+
+#: The others need as much memory as the archive says (LZMA), or are unknown.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 0x1
+_LONGEST_NAME, _LONGEST_PATH = 255, 1024
+_CHUNK = 1 << 16
+#: Below so many bytes a high ratio is no sign of anything.
+_SMALL = 1 << 20
+
+
+class ArchiveLimits(Record, frozen=True):
+    """Bytes of all members together, their number, and unpacked bytes per packed byte of each."""
+
+    total_bytes: int = 256 << 20
+    members: int = 10_000
+    ratio: int = 200
+
+
+_DEFAULT = ArchiveLimits()
+
+
+def unpack_zip(
+    archive: Path, folder: Path, limits: ArchiveLimits = _DEFAULT
+) -> tuple[PurePosixPath, ...]:
+    """Unpack `archive` into `folder`, which is made, and return the files' paths in it.
+
+    `folder` must be one that no untrusted program is writing to. Raises UsageError, naming archive
+    and member, for whatever is not a plain small enough file; what was written so far then stays.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            return _unpack(opened, archive, folder, limits)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as problem:
+        raise UsageError(f"{archive}: cannot be unpacked: {problem}") from problem
+
+
+def _unpack(
+    opened: zipfile.ZipFile, archive: Path, folder: Path, limits: ArchiveLimits
+) -> tuple[PurePosixPath, ...]:
+    members = opened.infolist()
+    if len(members) > limits.members:
+        raise UsageError(f"{archive}: {len(members)} members, the limit is {limits.members}")
+    for member in members:
+        if problem := _problem(member):
+            raise UsageError(f"{archive}, member {member.filename!r}: {problem}")
+    folder.mkdir(parents=True, exist_ok=True)
+    left = limits.total_bytes
+    written = []
+    for member in members:
+        path = PurePosixPath(member.filename)
+        target = _target(folder, path, archive)
+        if member.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        most = min(left, max(_SMALL, member.compress_size * limits.ratio))
+        with opened.open(member) as source, target.open("xb") as file:
+            size = _copy(source, file, most)
+        if size > most:
+            raise UsageError(f"{archive}, member {member.filename!r}: more than {most} bytes")
+        left -= size
+        written.append(path)
+    return tuple(written)
+
+
+def _problem(member: zipfile.ZipInfo) -> str:
+    """What is wrong with a member by what its header says, "" for nothing."""
+    path = PurePosixPath(member.filename)
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    checks = {
+        "the name leads out of the folder": path.is_absolute() or ".." in path.parts,
+        "the name is empty": not path.parts,
+        "the name holds a backslash, a colon or a control character": any(
+            letter in "\\:" or not letter.isprintable() for letter in member.filename
+        ),
+        "the name is too long": len(member.filename.encode()) > _LONGEST_PATH
+        or any(len(part.encode()) > _LONGEST_NAME for part in path.parts),
+        "it is a link or a device": kind not in (0, stat.S_IFREG, stat.S_IFDIR),
+        "it is encrypted": bool(member.flag_bits & _ENCRYPTED),
+        "its compression is not supported": member.compress_type not in _METHODS,
+    }
+    return next((problem for problem, holds in checks.items() if holds), "")
+
+
+def _target(folder: Path, path: PurePosixPath, archive: Path) -> Path:
+    """Where a member goes; a link that already lay in the folder must not lead it elsewhere."""
+    target = folder / path
+    if not target.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{archive}, member {str(path)!r}: leads out of the folder by a link")
+    return target
+
+
+def _copy(source: IO[bytes], target: IO[bytes], most: int) -> int:
+    """Copy until the end or until just over `most` bytes; returns how many were read."""
+    size = 0
+    while size <= most and (piece := source.read(_CHUNK)):
+        target.write(piece)
+        size += len(piece)
+    return size

@@ -1,0 +1,46 @@
+"""Run an untrusted program where it can reach nothing: the public door of the sandbox of programs.
+
+What holds, and by what (`ability` measures it on this machine):
+
+| danger | held by |
+|---|---|
+| network, the host's loopback, abstract sockets | a network namespace with only its own `lo` |
+| the host's files | a root of its own: system and interpreter read-only, `binds`, memory |
+| our environment, open files, terminal | an environment, no files and a session of its own |
+| the host's processes | a process namespace of its own |
+| rights | a user without rights, no way to gain any, a filter on system calls |
+| memory, processor, processes, files | the kernel's limits per process; totals by `watch` |
+| output | read up to a limit, then the program is ended |
+| what outlives the program, or us | it ends with the first process inside, and that with us |
+
+Not held: what processes may keep in kernel buffers (sockets, pipes), the speed of the machine while
+a program runs, and faults of the kernel itself. Of what it writes to a writable folder, files
+that it deleted while open, and folders that it closed to our own user, are not counted; there the
+floor of free disk space stands (`watch`). Linux only; elsewhere a run is refused.
+"""
+
+from __future__ import annotations
+
+from evalcore.errors import EnvironmentFailure
+from evalcore.sandbox.ability import ability
+from evalcore.sandbox.terms import MEANS, Bind, Ending, Finished, Limits, Means, Program
+
+__all__ = ["MEANS", "Bind", "Ending", "Finished", "Limits", "Means", "Program", "run"]
+
+_DEFAULT = Limits()
+
+
+def run(program: Program, limits: Limits = _DEFAULT, *, means: Means | None = None) -> Finished:
+    """Run `program` to its end, by the best means of this machine or by `means`.
+
+    Synchronous, and safe from several threads. Raises EnvironmentFailure where no sandbox can be
+    had, or the program cannot be started at all.
+    """
+    if means is None:
+        found = ability()
+        if not found.means:
+            raise EnvironmentFailure(f"{found.problem} {found.fix}")
+        means = found.means
+    from evalcore.sandbox.supervise import supervise  # needs a POSIX system
+
+    return supervise(means, program, limits)

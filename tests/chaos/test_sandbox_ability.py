@@ -1,0 +1,108 @@
+"""What `ability` says where sandboxes cannot be had, in places where they really cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from evalcore.sandbox.ability import ability, ability_of
+from evalcore.sandbox.program import MEANS, Means
+from tests.support.sandbox import PROJECT, WHO, command_as
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
+
+_SAY = (
+    "from evalcore.sandbox.ability import ability_of\n"
+    "from evalcore.sandbox.program import MEANS\n"
+    "for means in MEANS:\n"
+    "    found = ability_of(means)\n"
+    "    print(repr(found.means), found.problem, found.fix)\n"
+)
+_OWN_USER_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec")
+
+
+def said(who: str, *before: str) -> list[str]:
+    """A line for each means, said by a process started by the words `before`."""
+    if who == "root" and os.geteuid() != 0:
+        pytest.skip("the tests do not run as root")
+    words = [*command_as(who), *before, sys.executable, "-c", _SAY]
+    found = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    if found.returncode:
+        pytest.skip(f"this place cannot be made here: {found.stderr.strip()[-300:]}")
+    return found.stdout.splitlines()
+
+
+def test_this_machine() -> None:
+    """Either it can, and says what holds, or it says why not and what to do."""
+    found = ability()
+    if found.means:
+        assert {"network", "files", "processes", "environment", "rights", "memory"} <= set(
+            found.enforced
+        )
+    else:
+        assert found.problem.endswith(".")
+        assert found.fix.endswith(".")
+
+
+@pytest.mark.parametrize("means", MEANS)
+def test_each_means(means: Means) -> None:
+    found = ability_of(means)
+    if not found.means:
+        pytest.skip(f"{means}: {found.problem}")
+    assert found.means == means
+
+
+def test_without_bubblewrap_our_own_means_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not ability_of("namespaces").means:
+        pytest.skip("no sandbox by namespaces here")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    ability.cache_clear()
+    try:
+        assert ability().means == "namespaces"
+        assert "bwrap is not installed" in ability_of("bubblewrap").problem
+    finally:
+        ability.cache_clear()
+
+
+def test_an_ordinary_user_has_the_same_protection() -> None:
+    lines = said("ordinary")
+    assert [line.split()[0] for line in lines] == ["'bubblewrap'", "'namespaces'"]
+
+
+def test_user_namespaces_switched_off() -> None:
+    """The setting is of the namespace it is made in, so the machine's stays as it is."""
+    off = 'echo 0 > /proc/sys/user/max_user_namespaces; exec unshare --mount "$@"'
+    lines = said("ordinary", *_OWN_USER_NAMESPACE, f"{off}", "sh")
+    for line in lines:
+        assert "user.max_user_namespaces is 0" in line
+        assert "sysctl -w user.max_user_namespaces" in line
+
+
+def test_root_of_a_namespace_with_one_user() -> None:
+    """As in a container without ranges of users: there is no other user to become."""
+    lines = said("ordinary", *_OWN_USER_NAMESPACE, 'exec "$@"', "sh")
+    assert [line.split()[0] for line in lines] == ["'bubblewrap'", "'namespaces'"]
+
+
+def test_a_covered_proc() -> None:
+    """As in a container that is not told otherwise."""
+    if os.geteuid() != 0:
+        pytest.skip("covering /proc takes root")
+    cover = 'mount -t tmpfs tmpfs /proc/acpi; exec "$@"'
+    become = command_as("ordinary")
+    words = ("unshare", "--mount", "--propagation", "private", "sh", "-ec", cover, "sh", *become)
+    for line in said("root", *words):
+        assert "/proc" in line
+        assert "systempaths=unconfined" in line
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_root_that_may_not_mount(who: str) -> None:
+    """Root of a plain container: a user namespace serves, but the kernel counts no processes."""
+    if who == "ordinary":
+        pytest.skip("it is about root")
+    drop = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
+    assert [line.split()[0] for line in said(who, *drop)] == ["'bubblewrap'", "'namespaces'"]
