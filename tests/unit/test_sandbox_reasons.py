@@ -1,0 +1,97 @@
+"""Complaints of the kernel, put into words; the texts are what builders really said."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalcore.errors import EnvironmentFailure
+from evalcore.sandbox import ability as ability_module
+from evalcore.sandbox import reasons
+from evalcore.sandbox.ability import _judge, _not_ready, ability
+from evalcore.sandbox.program import Finished, Program, run
+from evalcore.sandbox.reasons import reason
+
+DENIED = "bwrap: No permissions to create a new namespace, likely because the kernel does not allow"
+NESTED = (
+    "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces "
+    "exceeded (ENOSPC)"
+)
+UID_MAP = "bwrap: setting up uid map: Permission denied"
+PROC = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"
+OURS = "namespaces: [Errno 1] unshare: Operation not permitted"
+OLD = "namespaces: [Errno 38] mount_setattr /tmp/usr: Function not implemented"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "setting", "expected"),
+    [
+        (NESTED, "user/max_user_namespaces=0", "max_user_namespaces is 0"),
+        (OURS, "kernel/unprivileged_userns_clone=0", "unprivileged_userns_clone is 0"),
+        (UID_MAP, "kernel/apparmor_restrict_unprivileged_userns=1", "AppArmor"),
+        (UID_MAP, "kernel/apparmor_restrict_unprivileged_userns=0", "forbids new namespaces"),
+        (DENIED, "", "forbids new namespaces"),
+        (OURS, "", "forbids new namespaces"),
+        (NESTED, "user/max_user_namespaces=100", "nested too deep"),
+        (PROC, "user/max_user_namespaces=0", "/proc are covered"),
+        (OLD, "", "lacks calls"),
+        ("bwrap is not installed", "", "bwrap is not installed"),
+        ("", "", "no reason was given"),
+    ],
+)
+def test_reasons(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, complaint: str, setting: str, expected: str
+) -> None:
+    monkeypatch.setattr(reasons, "_SETTINGS", tmp_path)
+    if setting:
+        name, _, value = setting.partition("=")
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(f"{value}\n")
+    found = reason(complaint)
+    assert expected in found.problem
+    assert found.problem.endswith(".")
+    assert found.fix.endswith(".")
+
+
+def test_an_open_door_is_no_sandbox() -> None:
+    found = _judge("bubblewrap", {"network": False, "files": True, "system_calls": False})
+    assert found.means == ""
+    assert "network" in found.problem
+    assert "system_calls" not in found.problem
+
+
+def test_second_lines_may_be_missing() -> None:
+    found = _judge("namespaces", {"network": True, "system_calls": False})
+    assert (found.means, found.enforced) == ("namespaces", ("network",))
+
+
+def test_an_interpreter_that_does_not_work() -> None:
+    output = "Traceback\nModuleNotFoundError: No module named 'pytest'\n"
+    found = _not_ready(Finished(exit_code=1, output=output, seconds=0.1, means="bubblewrap"))
+    assert "No module named 'pytest'" in found.problem
+    assert "pytest" in found.fix
+
+
+def test_other_platforms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ability_module.sys, "platform", "darwin")
+    ability.cache_clear()
+    try:
+        assert ability().means == ""
+        with pytest.raises(EnvironmentFailure, match=r"Linux only\. Use Linux"):
+            run(Program(argv=("true",)))
+    finally:
+        monkeypatch.undo()
+        ability.cache_clear()
+
+
+def test_importing_needs_no_posix() -> None:
+    """The door of the sandbox is imported everywhere; what needs POSIX is not, until it is used."""
+    import subprocess
+
+    code = (
+        "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+        "import evalcore.sandbox.program, evalcore.sandbox.ability"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
