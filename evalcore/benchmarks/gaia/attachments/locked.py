@@ -1,0 +1,115 @@
+"""The way to the readers: one locked process for all episodes, started when first needed.
+
+Requests queue up at the process, which serves one at a time; any thread may ask. A file that takes
+too long, too much memory, or the process with it costs that process and nothing else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable
+from evalcore.errors import EnvironmentFailure
+from evalcore.records import Record
+from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
+
+#: The largest attachment that is read, in bytes.
+MOST_BYTES = 25_000_000
+SECONDS = 30.0
+_MEMORY_BYTES = 1 << 30
+_MAX_REPLY = 16_000_000
+#: So that what takes the file's place in the meantime is neither followed nor waited for.
+_OPENING = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+
+_worker = WorkerProcess(
+    "evalcore.benchmarks.gaia.attachments.service:open_readers",
+    {},
+    seconds=SECONDS,
+    memory_bytes=_MEMORY_BYTES,
+    max_reply=_MAX_REPLY,
+)
+
+
+class _Answer(Record, frozen=True):
+    text: str = ""
+    error: str = ""
+    members: tuple[tuple[str, int], ...] = ()
+
+
+def read_content(content: bytes, asked: Asked, member: str = "") -> str:
+    """The text of a file, or of a member of the archive that it is.
+
+    Raises Unreadable with a message for the model, EnvironmentFailure where no process starts.
+    """
+    request = msgspec.to_builtins(asked)
+    return _ask({**request, "op": "read", "member": member, "content": _packed(content)}).text
+
+
+def members_of(content: bytes) -> tuple[tuple[str, int], ...]:
+    """Path and bytes of each member of an archive. Raises what `read_content` raises."""
+    return _ask({"op": "members", "content": _packed(content)}).members
+
+
+def close_readers() -> None:
+    """End the process; the next request starts another one."""
+    _worker.close()
+
+
+atexit.register(close_readers)
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of an attachment.
+
+    Raises Unreadable for a link, for what is not a file, and for one that is too large, and
+    EnvironmentFailure where the file cannot be opened, for attachments are of our keeping.
+    """
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in _OPENING)
+    try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            raise Unreadable("it is a link or no plain file, and is not opened")
+        if found.st_size > MOST_BYTES:
+            raise Unreadable(f"the file has {found.st_size} bytes; {MOST_BYTES} are read at most")
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            return file.read(MOST_BYTES)
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"the attachment {path.name} cannot be opened: {error.strerror}; fetch the data again"
+        ) from error
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _ask(request: Mapping[str, Any], *, again: bool = True) -> _Answer:
+    _worker.hello()  # so that starting a process does not count as the time of reading
+    try:
+        reply = _worker.request(request)
+    except WorkerLost as lost:
+        if lost.timed_out:
+            raise Unreadable(f"reading the file took more than {SECONDS:g} seconds") from None
+        if again:
+            return _ask(request, again=False)
+        raise Unreadable(f"the file broke its reader ({lost})") from None
+    if reply.fault == "memory":
+        _worker.restart()
+        raise Unreadable("reading the file took too much memory")
+    if reply.fault:
+        _worker.restart()
+        if again:
+            return _ask(request, again=False)
+        raise Unreadable(f"the file cannot be read ({reply.message[:200]})")
+    answer = msgspec.json.decode(reply.result, type=_Answer)
+    if answer.error:
+        raise Unreadable(answer.error)
+    return answer

@@ -1,0 +1,100 @@
+"""The card of `gaia`: a metric a level; the official score is the share of all questions."""
+
+from __future__ import annotations
+
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+
+MODES = ("describe", "none", "local", "web")
+STYLES = ("official", "bare")
+
+_LEVELS = (
+    ("level_1", "Level 1", "一级", "Few steps, one tool at most.", "步骤少，至多用一种工具。"),
+    ("level_2", "Level 2", "二级", "More steps and several tools.", "步骤较多，需用多种工具。"),
+    ("level_3", "Level 3", "三级", "Long chains of steps and tools.", "长链条的步骤与工具。"),
+    ("unlevelled", "No level", "无级别", "Questions without a level.", "未标级别的问题。"),
+)
+
+CARD = BenchmarkCard(
+    key="gaia",
+    suite="agentic",
+    implementation="evalcore.benchmarks.gaia.benchmark:Gaia",
+    dataset="gaia",
+    title={"en": "GAIA", "zh": "GAIA"},
+    about={
+        "en": "Questions for an assistant, many with files. Answers are compared as officially; "
+        "with tools, calculations and file reading really happen.",
+        "zh": "面向助手的问题，许多附带文件。答案按官方规则比较；"
+        "启用工具时真正执行计算与读取文件。",
+    },
+    metrics=tuple(
+        MetricCard(
+            key=key,
+            weight=1,
+            evidence="checked",
+            title={"en": en, "zh": zh},
+            about={"en": about_en, "zh": about_zh},
+        )
+        for key, en, zh, about_en, about_zh in _LEVELS
+    ),
+    options=(
+        OptionCard(
+            name="split",
+            default="validation",
+            choices=("validation", "test"),
+            about={
+                "en": "test has hidden answers: it is answered for export and never scored",
+                "zh": "test 的答案不公开：只作答导出，不计分",
+            },
+        ),
+        OptionCard(
+            name="levels",
+            type="list",
+            default=[1, 2],
+            about={"en": "1 to 3", "zh": "1 至 3"},
+        ),
+        OptionCard(
+            name="tool_mode",
+            default="describe",
+            choices=MODES,
+            about={
+                "en": "describe and none: one answer, nothing executed; local: tools over the "
+                "files, no network; web: local and search",
+                "zh": "describe 与 none：只答一次，不执行；local：对文件使用工具，不联网；"
+                "web：在 local 之上加搜索",
+            },
+        ),
+        OptionCard(
+            name="provider",
+            default="",
+            choices=("", "tavily", "serper", "brave"),
+            about={
+                "en": "the search service of mode web; none: the first that has a key",
+                "zh": "web 模式的搜索服务；留空为首个已有密钥者",
+            },
+        ),
+        OptionCard(
+            name="prompt_style",
+            default="official",
+            choices=STYLES,
+            about={
+                "en": "official asks for FINAL ANSWER; bare for nothing but the answer",
+                "zh": "official 要求 FINAL ANSWER；bare 只要求答案本身",
+            },
+        ),
+        OptionCard(
+            name="images",
+            type="bool",
+            default=False,
+            about={
+                "en": "send images to the model; only for models that take them",
+                "zh": "把图像发给模型；仅用于支持图像的模型",
+            },
+        ),
+        OptionCard(
+            name="max_steps",
+            type="int",
+            default=20,
+            about={"en": "answers of an agent at most", "zh": "智能体最多回答次数"},
+        ),
+    ),
+)

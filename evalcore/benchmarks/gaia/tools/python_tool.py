@@ -1,0 +1,93 @@
+"""The tool `python`: a program of the model, run in the sandbox over copies of the files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
+from evalcore.errors import EnvironmentFailure
+from evalcore.sandbox.folder import remove
+from evalcore.sandbox.program import Bind, Finished, Limits, Program, run
+
+#: Processor time above the clock's, so that a busy program is always ended by the clock.
+LIMITS = Limits(seconds=30.0, cpu_seconds=35, memory_bytes=2 << 30)
+_LONGEST_CODE = 100_000
+#: Paths inside; names that no interpreter is installed below.
+_FILES, _PROGRAM = "/files", "/program"
+#: So that Python files among the attachments can be imported.
+_ENVIRONMENT = {"PYTHONPATH": _FILES, "PYTHONDONTWRITEBYTECODE": "1"}
+_ENDED = {
+    "time": "it ran longer than {seconds:g} seconds",
+    "output": "it printed too much",
+    "memory": "it took too much memory",
+    "processes": "it started too many processes",
+    "disk": "it wrote too much",
+}
+
+TOOL = text_tool(
+    "python",
+    "Runs a Python program and returns what it prints. Its working folder holds copies of the "
+    "attached files (archives are not unpacked). pandas, openpyxl and the standard library are "
+    f"there, a network is not. It is ended after {LIMITS.seconds:g} seconds. Nothing is kept "
+    "between calls: neither variables nor files. Print what you want to see.",
+    {"code": "the whole program"},
+)
+
+
+def run_python(code: str, files: Mapping[str, bytes], most: int) -> str:
+    """What the program printed, cut in its middle to about `most` characters, and its exit status
+    where that is not 0.
+
+    Raises Refusal where a limit ended it, EnvironmentFailure where there is no sandbox.
+    """
+    if len(code) > _LONGEST_CODE:
+        raise Refusal(f"the program is longer than {_LONGEST_CODE} characters")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="evalcore-python-"))
+        try:
+            return _told(_run(folder, code, files), most)
+        finally:
+            remove(folder)
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"the files for a program cannot be written: {error.strerror}; check the disk"
+        ) from error
+
+
+def _run(folder: Path, code: str, files: Mapping[str, bytes]) -> Finished:
+    work, program = folder / "work", folder / "program"
+    work.mkdir()
+    program.mkdir()
+    (program / "main.py").write_text(code, encoding="utf-8", newline="\n")
+    for name, content in files.items():
+        (work / name).write_bytes(content)
+    return run(
+        Program(
+            argv=("python", f"{_PROGRAM}/main.py"),
+            binds=(Bind(str(program), _PROGRAM), Bind(str(work), _FILES, writable=True)),
+            cwd=_FILES,
+            env=_ENVIRONMENT,
+        ),
+        LIMITS,
+    )
+
+
+def _told(finished: Finished, most: int) -> str:
+    printed = middle_cut(finished.output, most)
+    if finished.ended_by or finished.exit_code is None:
+        reason = _ENDED.get(finished.ended_by, "it was killed").format(seconds=LIMITS.seconds)
+        raise Refusal(f"the program was ended: {reason}" + (f"\n{printed}" if printed else ""))
+    status = f"[exit status {finished.exit_code}]" if finished.exit_code else ""
+    parts: Sequence[str] = [part for part in (printed, status) if part.strip()]
+    return "\n".join(parts) or "(nothing was printed)"
+
+
+def middle_cut(text: str, most: int) -> str:
+    """The beginning and the end of a text longer than `most` characters."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n[... {left_out} characters are left out ...]\n{text[-half:]}"

@@ -1,0 +1,164 @@
+"""One exchange over HTTP within bounds of time and size, to an address that was checked."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalcore.benchmarks.gaia.tools.addresses import Address, Resolve, checked_addresses, look_up
+from evalcore.benchmarks.gaia.tools.tool import Refusal
+from evalcore.records import Record
+
+if TYPE_CHECKING:
+    import httpx2
+
+SECONDS = 20.0
+MOST_BYTES = 5_000_000
+_CONNECT_SECONDS = 5.0
+_MOST_ADDRESSES = 3
+_GZIP_OR_ZLIB = 47  # zlib's code for "either, as the data say"
+_PORTS = {"http": 80, "https": 443}
+
+
+class Unreachable(Exception):
+    """There was no whole reply: no connection, no end in time, too many bytes."""
+
+
+class Sent(Record, frozen=True):
+    """A request; `json` is None where it has no body."""
+
+    url: str
+    method: str = "GET"
+    headers: dict[str, str] = {}
+    params: dict[str, str] | None = None
+    json: Any = None
+
+
+class Reply(Record, frozen=True):
+    """A whole reply; names of headers are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes
+
+
+def exchange(
+    sent: Sent,
+    *,
+    allowed: Callable[[Address], bool] | None = None,
+    resolve: Resolve = look_up,
+    seconds: float = SECONDS,
+    most: int = MOST_BYTES,
+) -> Reply:
+    """Send a request and read its reply; no redirect is followed.
+
+    With `allowed` the connection goes to an address of the host that was checked and no proxy is
+    used. Synchronous; call it in a thread that runs no event loop. Raises Unreachable, and Refusal
+    for an address that is none or not allowed.
+    """
+    return asyncio.run(_in_time(sent, allowed, resolve, seconds, most))
+
+
+async def _in_time(
+    sent: Sent,
+    allowed: Callable[[Address], bool] | None,
+    resolve: Resolve,
+    seconds: float,
+    most: int,
+) -> Reply:
+    import httpx2
+
+    # The timeouts of a client are per step; a server that sends a byte now and then needs the sum.
+    timeout = httpx2.Timeout(seconds, connect=_CONNECT_SECONDS)
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            httpx2.AsyncClient(timeout=timeout, trust_env=allowed is None) as client,
+        ):
+            if allowed is None:
+                return await _transfer(client, _request(client, sent), most)
+            return await _guarded(client, sent, allowed, resolve, most)
+    except TimeoutError:
+        raise Unreachable(f"no whole reply within {seconds:g} seconds") from None
+    except httpx2.InvalidURL:
+        raise Refusal("not an address of a web page") from None
+    except httpx2.HTTPError as error:  # its text may hold the address with a key: only its name
+        raise Unreachable(f"no reply ({type(error).__name__})") from None
+
+
+async def _guarded(
+    client: httpx2.AsyncClient,
+    sent: Sent,
+    allowed: Callable[[Address], bool],
+    resolve: Resolve,
+    most: int,
+) -> Reply:
+    """To the first address that takes the connection. The name in the address is replaced by the
+    number that was checked, so that it is not looked up a second time with another outcome."""
+    import httpx2
+
+    url = httpx2.URL(sent.url)
+    if url.scheme not in _PORTS or not url.host:
+        raise Refusal("only addresses beginning with http:// or https:// can be visited")
+    if url.userinfo:
+        raise Refusal("an address with a name and password cannot be visited")
+    host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
+    found = await asyncio.to_thread(checked_addresses, host, port, allowed, resolve)
+    for number, address in enumerate(found[:_MOST_ADDRESSES], 1):
+        request = _request(
+            client, sent, url.copy_with(host=address), {"Host": url.netloc.decode("ascii")}
+        )
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        try:
+            return await _transfer(client, request, most)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            if number == min(len(found), _MOST_ADDRESSES):
+                raise
+    raise Unreachable("the host has no address")
+
+
+def _request(
+    client: httpx2.AsyncClient,
+    sent: Sent,
+    url: httpx2.URL | None = None,
+    more: Mapping[str, str] | None = None,
+) -> httpx2.Request:
+    headers = {"Accept-Encoding": "identity", **sent.headers, **(more or {})}
+    return client.build_request(
+        sent.method, url or sent.url, headers=headers, params=sent.params, json=sent.json
+    )
+
+
+async def _transfer(client: httpx2.AsyncClient, request: httpx2.Request, most: int) -> Reply:
+    reply = await client.send(request, stream=True)
+    content = bytearray()
+    try:
+        async for part in reply.aiter_raw():
+            content += part
+            if len(content) > most:
+                raise Unreachable(f"the reply has more than {most} bytes")
+    finally:
+        await reply.aclose()
+    headers = {name.lower(): value for name, value in reply.headers.items()}
+    packed = headers.get("content-encoding", "identity").strip().lower()
+    return Reply(reply.status_code, headers, _unpacked(bytes(content), packed, most))
+
+
+def _unpacked(content: bytes, encoding: str, most: int) -> bytes:
+    """The content without the packing that a server applied unasked; never more than `most`."""
+    if encoding in ("identity", ""):
+        return content
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise Unreachable(f"the reply is packed by {encoding[:20]}, which is not read")
+    unpacking = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        unpacked = unpacking.decompress(content, most)
+    except zlib.error:
+        raise Unreachable("the reply is packed in a way that cannot be read") from None
+    if len(unpacked) == most and not unpacking.eof:
+        raise Unreachable(f"the reply has more than {most} bytes")
+    if not unpacking.eof:
+        raise Unreachable("the reply is packed and ends too early")
+    return unpacked

@@ -1,0 +1,98 @@
+"""A small web on the loopback: pages by path, redirects, and servers that misbehave."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Page = tuple[int, dict[str, str], bytes]
+
+
+class Web:
+    """`pages` maps a path to (status, headers, body); `seen` holds (path, headers, body) of each
+    request; the path /drip sends a byte now and then, for ever."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.pages: dict[str, list[Page]] = {}
+        self.seen: list[tuple[str, dict[str, str], bytes]] = []
+        self.stop = threading.Event()
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def put(self, path: str, body: bytes | str, status: int = 200, **headers: str) -> str:
+        """Add one more reply for a path (the last one stays); returns the address."""
+        content = body.encode() if isinstance(body, str) else body
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.pages.setdefault(path, []).append((status, named, content))
+        return self.base + path
+
+    def put_json(self, path: str, value: Any, status: int = 200) -> str:
+        return self.put(path, json.dumps(value), status, content_type="application/json")
+
+    def put_packed(self, path: str, body: bytes) -> str:
+        return self.put(
+            path, gzip.compress(body), content_encoding="gzip", content_type="text/html"
+        )
+
+
+@contextmanager
+def serve() -> Iterator[Web]:
+    """A web of one block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer()
+
+        def do_POST(self) -> None:
+            self.answer()
+
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            web.seen.append((self.path, dict(self.headers), body))
+            path = self.path.partition("?")[0]
+            if path == "/drip":
+                return self.drip()
+            replies = web.pages.get(path, [(404, {}, b"")])
+            status, headers, content = replies.pop(0) if len(replies) > 1 else replies[0]
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+            return None
+
+        def drip(self) -> None:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            try:
+                while not web.stop.is_set():
+                    self.wfile.write(b"X: y\r\n")
+                    self.wfile.flush()
+                    time.sleep(0.05)
+            except OSError:
+                return
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    web = Web(server.server_address[1])
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield web
+    finally:
+        web.stop.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
