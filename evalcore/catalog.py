@@ -109,6 +109,8 @@ _BUILTIN = (
     "evalcore.benchmarks.sql_optimization.card:CARD",
     "evalcore.benchmarks.bfcl.card:CARD",
     "evalcore.benchmarks.tau_bench.card:CARD",
+    "evalcore.benchmarks.gaia.card:CARD",
+    "evalcore.benchmarks.swe_bench.card:CARD",
 )
 
 

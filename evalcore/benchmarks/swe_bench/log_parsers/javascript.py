@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from evalcore.benchmarks.swe_bench.log_parsers.names import Names
 from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, PASSED, StatusMap
 
 _ANSI = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
@@ -75,6 +76,7 @@ def parse_karma(log: str) -> StatusMap:
     """Karma's tree of suites, from the start of the browser to the summary; names hold the path."""
     found: StatusMap = {}
     suites: list[str] = []
+    names = Names()
     depth, started = -1, False
     for line in log.split("\n"):
         if line.startswith("SUMMARY:"):
@@ -94,5 +96,5 @@ def parse_karma(log: str) -> StatusMap:
                 suites = suites[:-1]
             depth = len(indent)
         if mark:
-            found[" > ".join([*suites, name])] = PASSED if mark == "✔" else FAILED
+            found[names.join(" > ", (*suites, name))] = PASSED if mark == "✔" else FAILED
     return found

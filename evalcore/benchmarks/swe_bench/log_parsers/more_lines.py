@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from evalcore.benchmarks.swe_bench.log_parsers.names import Names
 from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, PASSED, SKIPPED, StatusMap
 
 _SUITE = re.compile(r"(\w.+) \(.+\)$")
@@ -20,7 +21,8 @@ _ARGUMENTS = re.compile(r"\s\(")
 def parse_phpunit(log: str) -> StatusMap:
     """PHPUnit with --testdox: the suite's line, then a mark and the test's sentence."""
     found: StatusMap = {}
-    suite: str | None = None
+    suite = "None"  # what upstream writes for a test without one
+    names = Names()
     for line in log.split("\n"):
         heading = _SUITE.match(line) if line.endswith(")") else None
         if heading:
@@ -28,7 +30,7 @@ def parse_phpunit(log: str) -> StatusMap:
             continue
         match = _TESTDOX.match(line)
         if match:
-            found[f"{suite} > {match[2]}"] = _TESTDOX_STATES[match[1]]
+            found[names.join(" > ", (suite, match[2]))] = _TESTDOX_STATES[match[1]]
     return found
 
 

@@ -1,0 +1,90 @@
+"""The card of `swe_bench`: a metric a difficulty; the official score is the share of all tasks."""
+
+from __future__ import annotations
+
+from evalcore.benchmarks.swe_bench.prompts import STYLES
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+
+_DIFFICULTIES = (
+    ("under_15_min", "Under 15 minutes", "15 分钟以内"),
+    ("up_to_1_hour", "15 minutes to 1 hour", "15 分钟至 1 小时"),
+    ("up_to_4_hours", "1 to 4 hours", "1 至 4 小时"),
+    ("over_4_hours", "Over 4 hours", "4 小时以上"),
+    ("unrated", "Not rated", "未评级"),
+)
+
+CARD = BenchmarkCard(
+    key="swe_bench",
+    suite="agentic",
+    implementation="evalcore.benchmarks.swe_bench.benchmark:SweBench",
+    dataset="swe_bench",
+    title={"en": "SWE-bench", "zh": "SWE-bench"},
+    about={
+        "en": "Patches for real issues: each is applied, and the tests of the task are run. "
+        "What was not executed is never called resolved.",
+        "zh": "为真实问题编写补丁：逐一应用并运行任务的测试。未执行的绝不算已解决。",
+    },
+    metrics=tuple(
+        MetricCard(
+            key=key,
+            weight=1,
+            evidence="executed",
+            title={"en": en, "zh": zh},
+            about={
+                "en": "Issues that a developer was thought to resolve in this time.",
+                "zh": "估计开发者可在此时间内解决的问题。",
+            }
+            if key != "unrated"
+            else {"en": "Issues that nobody rated.", "zh": "无人评估难度的问题。"},
+        )
+        for key, en, zh in _DIFFICULTIES
+    ),
+    options=(
+        OptionCard(
+            name="full_eval",
+            type="bool",
+            default=False,
+            about={
+                "en": "run the official harness with Docker (swebench 5): slow and heavy, for "
+                "final validation; else tests run in a sandbox here",
+                "zh": "用官方工具和 Docker（swebench 5）：慢而重，用于最终验证；"
+                "否则在本机沙箱中运行测试",
+            },
+        ),
+        OptionCard(
+            name="context_lines",
+            type="int",
+            default=80,
+            about={
+                "en": "lines of code shown around the places to be changed; 0: whole files",
+                "zh": "在待改处前后各显示的代码行数；0 为整个文件",
+            },
+        ),
+        OptionCard(
+            name="prompt_style",
+            default="files",
+            choices=STYLES,
+            about={
+                "en": "files: the places to be changed are given; issue_only: no code; text: the "
+                "prompt of the data set; agent: tools over a checkout",
+                "zh": "files：给出待改位置；issue_only：不给代码；text：数据集自带提示词；"
+                "agent：在检出的代码上使用工具",
+            },
+        ),
+        OptionCard(
+            name="difficulties",
+            type="list",
+            default=[],
+            about={
+                "en": "only these, such as under_15_min,up_to_1_hour; none: all",
+                "zh": "只用这些难度，如 under_15_min,up_to_1_hour；留空为全部",
+            },
+        ),
+        OptionCard(
+            name="max_steps",
+            type="int",
+            default=30,
+            about={"en": "answers of an agent at most", "zh": "智能体最多回答次数"},
+        ),
+    ),
+)

@@ -1,0 +1,43 @@
+"""Reads results that begin and end with known words, and reads no line more than a few times.
+
+A pattern such as `Chrome .*FAILED` searches a line to its end once for each `Chrome` on it, which
+takes quadratic time on a line of nothing else. Here the two ends are patterns of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from evalcore.records import Record
+
+
+class Result(Record, frozen=True):
+    """Where a result begins, and the match of its tail."""
+
+    start: int
+    tail: re.Match[str]
+
+
+def results(log: str, head: re.Pattern[str], tail: re.Pattern[str]) -> Iterator[Result]:
+    """The results in order; none overlaps another.
+
+    `tail` is matched right behind `head`. It must begin with `.*` and say how that line ends: where
+    it does not fit behind one head, it fits behind no later one on the same line.
+    """
+    taken = failed = -1
+    for begin in head.finditer(log):
+        if begin.start() < taken or begin.end() <= failed:
+            continue
+        match = tail.match(log, begin.end())
+        if match:
+            taken = match.end()
+            yield Result(begin.start(), match)
+        else:
+            failed = line_end(log, begin.end())
+
+
+def line_end(log: str, at: int) -> int:
+    """The index of the newline that ends the line at a place; the log's length for the last one."""
+    end = log.find("\n", at)
+    return len(log) if end < 0 else end

@@ -1,0 +1,151 @@
+"""The verdict on an examined answer. What was not executed is never passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalcore.benchmarks.answer_text import NOTES, unreadable
+from evalcore.benchmarks.swe_bench import evidence
+from evalcore.benchmarks.swe_bench.examination import Examination
+from evalcore.benchmarks.swe_bench.execution.resolution import Execution, resolved
+from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
+from evalcore.benchmarks.swe_bench.harness.results import resolved as harness_resolved
+from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.records import Episode, Outcome, Sample, Verdict
+
+UNUSABLE, NO_REPOSITORY = "unusable_task", "no_repository"
+_UNUSABLE_NOTE = "The task cannot be used here:"
+_REPOSITORY_NOTE = "No repository of the task is at hand, so that its tests did not run."
+_APPLY_NOTE = "The patch does not apply."
+_TESTS_NOTE = "Tests that have to pass do not."
+_ENDED = {
+    "time": "The time limit ended the tests.",
+    "memory": "The memory limit ended the tests.",
+    "output": "The limit on output ended the tests.",
+    "processes": "The limit on processes ended the tests.",
+    "disk": "The limit on disk space ended the tests.",
+}
+
+
+def verdict_on(sample: Sample, episode: Episode, task: Task, found: Examination) -> Verdict:
+    """The verdict; `resolved` among its details is None where nothing was executed."""
+    if found.unusable:
+        fields = _unmeasured("environment_error", UNUSABLE, f"{_UNUSABLE_NOTE} {found.unusable}")
+    elif found.execution is not None:
+        fields = _executed(found, found.execution)
+    elif found.harness is not None:
+        fields = _by_harness(found.harness)
+    elif not found.answer.patch.strip():
+        fields = _empty(unreadable(episode))
+    else:
+        fields = _unmeasured("not_executed", NO_REPOSITORY, _REPOSITORY_NOTE)
+    details = _details(found) | fields.pop("details")
+    return Verdict(
+        metric=sample.metric,
+        id=sample.id,
+        epoch=episode.epoch,
+        details=details,
+        evidence=evidence.sections(task, found),
+        **fields,
+    )
+
+
+def _executed(found: Examination, run: Execution) -> dict[str, Any]:
+    """The verdict on runs of ours."""
+    passed = resolved(run)
+    rerun = found.rerun is not None and resolved(found.rerun)
+    hard = found.hardened is not None and found.hardened.resolved
+    views = {"official": passed, "hardened": hard, "repaired": passed or rerun}
+    return _measured(passed, views, _why(run))
+
+
+def _by_harness(result: HarnessResult) -> dict[str, Any]:
+    """The verdict of the official harness; what it could not run says nothing of the target."""
+    if result.outcome == "environment_error" or result.agrees is False:
+        note = f"The official harness has no result: {result.reason or 'its log grades otherwise'}"
+        return _unmeasured("environment_error", "environment", note)
+    passed = harness_resolved(result)
+    applied = result.outcome != "apply_failed"
+    why = ("tests_fail", _TESTS_NOTE) if applied else ("does_not_apply", _APPLY_NOTE)
+    return _measured(passed, {"official": passed}, why)
+
+
+def _measured(passed: bool, views: Mapping[str, bool], why: tuple[str, str]) -> dict[str, Any]:
+    """The only place that can say `passed`; it is asked with what an execution resolved."""
+    reason, note = ("", "") if passed else why
+    return {
+        "outcome": "passed" if passed else "failed",
+        "score": float(passed),
+        "evidence_kind": "executed",
+        "reason": reason,
+        "note": note,
+        "views": {name: float(value) for name, value in views.items()},
+        "details": {"resolved": passed},
+    }
+
+
+def _why(run: Execution) -> tuple[str, str]:
+    """Reason and sentence for a patch that did not resolve its task."""
+    if not run.applied:
+        return "does_not_apply", _APPLY_NOTE
+    if run.ended_by:
+        return "budget", _ENDED[run.ended_by]
+    failed = sum(status != "PASSED" for status in evidence.expected(run).values())
+    note = f"{failed} of the tests that have to pass do not." if failed else _TESTS_NOTE
+    return "tests_fail", note
+
+
+def _empty(reason: str) -> dict[str, Any]:
+    """No patch at all: nothing has to be executed to know that it resolves nothing."""
+    return {
+        "outcome": "failed",
+        "score": 0.0,
+        "evidence_kind": "checked",
+        "reason": reason,
+        "note": NOTES[reason],
+        "views": {"official": 0.0, "hardened": 0.0, "repaired": 0.0},
+        "details": {"resolved": False},
+    }
+
+
+def _unmeasured(outcome: Outcome, reason: str, note: str) -> dict[str, Any]:
+    return {"outcome": outcome, "reason": reason, "note": note, "details": {"resolved": None}}
+
+
+def _details(found: Examination) -> dict[str, Any]:
+    run, hard, repaired, measured = found.execution, found.hardened, found.repaired, found.measures
+    details: dict[str, Any] = {}
+    if run is not None:
+        details |= {
+            "runner": "local",
+            "applied": run.applied,
+            "exit_code": run.exit_code,
+            "log_sha256": run.log_sha256,
+            "patch_sha256": run.patch_sha256,
+            "sandbox": run.means,
+            "test_script": run.script,
+            "python": run.python,
+            "seconds": run.seconds,
+        }
+    if found.harness is not None:
+        details |= {
+            "runner": "harness",
+            "harness": found.harness.outcome,
+            "swebench": found.harness.version,
+            "image": found.harness.image,
+            "log_sha256": found.harness.log_sha256,
+            "patch_sha256": found.harness.patch_sha256,
+        }
+    if hard is not None:
+        details |= {"resolved_hardened": hard.resolved, "flags": ", ".join(hard.flags)}
+    if repaired is not None:
+        details |= {"repair": ", ".join(repaired.steps) or "none"}
+    if measured is not None:
+        details |= {
+            "file_recall": measured.file_recall,
+            "hunk_recall": measured.hunk_recall,
+            "line_f1": measured.line_f1,
+            "identical_to_gold": measured.identical_to_gold,
+        }
+    return details

@@ -1,0 +1,94 @@
+"""Patches that forge the results of their tests: the official rules may be fooled, ours may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.benchmarks.swe_bench.execution.hardened import Hardened, hardened
+from evalcore.benchmarks.swe_bench.execution.local import execute
+from evalcore.benchmarks.swe_bench.execution.resolution import resolved
+from evalcore.benchmarks.swe_bench.execution.validate import Usable, usable
+from evalcore.benchmarks.swe_bench.task import Task
+from tests.support.swe_spoofs import ADAPTIVE, CORE, MACHINERY, SOURCE
+from tests.support.swe_tasks import GOLD, RIGHT, make_task, patch_of
+
+Known = tuple[Task, Usable]
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
+    task = make_task(tmp_path_factory.mktemp("spoofs"), bundle=True)
+    return task, usable(task)
+
+
+def looked_at(known: Known, changes: dict[str, str]) -> tuple[bool, Hardened]:
+    """The official result of a patch, and the hardened one."""
+    task, facts = known
+    patch = patch_of(changes)
+    official = execute(task, patch)
+    assert official.applied == "apply"
+    return resolved(official), hardened(task, patch, official, facts)
+
+
+def test_every_test_of_the_task_can_be_made_to_fail(known: Known) -> None:
+    task, facts = known
+    assert facts.ok
+    assert set(facts.must_fail) == {*task.fail_to_pass, *task.pass_to_pass}
+
+
+@pytest.mark.parametrize("name", MACHINERY)
+def test_forged_by_files_around_the_program(known: Known, name: str) -> None:
+    official, found = looked_at(known, MACHINERY[name])
+    assert official, "no forgery: it does not even fool the official rules"
+    assert not found.resolved
+    assert {"machinery", "needs_machinery"} <= {*found.flags}
+    assert found.removed
+
+
+@pytest.mark.parametrize("name", SOURCE)
+def test_forged_by_the_program_itself(known: Known, name: str) -> None:
+    official, found = looked_at(known, SOURCE[name])
+    assert official, "no forgery: it does not even fool the official rules"
+    assert not found.resolved
+    assert {"passes_inverted", "no_summary"} & {*found.flags}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        GOLD,
+        {CORE: RIGHT.replace("text[: checked(width) - 3]", "str(text)[0 : checked(width) - 3]")},
+        {CORE: "import sys\nimport atexit\natexit.register(print, 'PASSED end')\n" + RIGHT},
+        {CORE: RIGHT, "conftest.py": "import os\n", "setup.cfg": "[metadata]\nname = wordbox\n"},
+        {CORE: RIGHT, "tests/test_more.py": "def test_more():\n    assert True\n"},
+        {CORE: RIGHT, "wordbox/json.py": "loads = None\n"},
+    ],
+    ids=["gold", "other words", "prints at exit", "configuration", "own tests", "a module's name"],
+)
+def test_honest_patches_stay_resolved(known: Known, changes: dict[str, str]) -> None:
+    official, found = looked_at(known, changes)
+    assert official
+    assert found.resolved, (found.flags, found.control)
+    assert not found.forged
+
+
+def test_an_unresolved_patch_costs_no_second_run(known: Known) -> None:
+    official, found = looked_at(known, {CORE: RIGHT.replace("- 3", "- 2")})
+    assert not official
+    assert found == Hardened(resolved=False)
+
+
+def test_a_patch_that_knows_of_inverted_tests_still_gets_through(known: Known) -> None:
+    """The limit of the method, written down: when this fails, say so in `hardened`."""
+    official, found = looked_at(known, ADAPTIVE)
+    assert official
+    assert found.resolved
+    assert "suspicious_lines" in found.flags
+
+
+def test_without_inverted_tests_it_is_said(known: Known) -> None:
+    task, _ = known
+    patch = patch_of(GOLD)
+    found = hardened(task, patch, execute(task, patch), Usable(ok=True, summary=True))
+    assert found.resolved
+    assert "no_control" in found.flags

@@ -1,0 +1,186 @@
+"""What a verdict says of an examined answer: resolved only ever of an execution."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from evalcore.benchmarks.swe_bench import aggregate, verdict
+from evalcore.benchmarks.swe_bench.examination import Answer, Examination, unexecuted
+from evalcore.benchmarks.swe_bench.execution.hardened import Hardened
+from evalcore.benchmarks.swe_bench.execution.resolution import Execution, resolved, sha256
+from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
+from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.records import Episode, Sample
+from evalcore.settings import ROOT
+
+PATCH = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n"
+TASK = Task(
+    instance_id="x__y-1",
+    repo="x/y",
+    base_commit="a" * 40,
+    problem_statement="It is wrong.",
+    patch=PATCH,
+    test_patch="",
+    fail_to_pass=("t::one",),
+    pass_to_pass=("t::two",),
+)
+SAMPLE = Sample("under_15_min", "x__y-1", {})
+EPISODE = Episode(key="k", epoch=0, answer="text")
+LOG = "the log"
+GOOD = {
+    "resolved": True,
+    "tests_status": {
+        "FAIL_TO_PASS": {"success": ["t::one"], "failure": []},
+        "PASS_TO_PASS": {"success": ["t::two"], "failure": []},
+    },
+}
+
+
+def ran(**changes):
+    fields = {
+        "instance_id": "x__y-1",
+        "patch_sha256": sha256(PATCH),
+        "applied": "apply",
+        "log": LOG,
+        "log_sha256": sha256(LOG),
+        "exit_code": 0,
+        "means": "bubblewrap",
+        "report": GOOD,
+        "tests": {"t::one": "PASSED", "t::two": "PASSED"},
+    }
+    return Execution(**(fields | changes))
+
+
+def verdict_of(found, episode=EPISODE):
+    return verdict.verdict_on(SAMPLE, episode, TASK, found)
+
+
+def test_an_execution_that_resolved_is_passed_with_its_proof():
+    found = verdict_of(
+        Examination(Answer(PATCH), execution=ran(), hardened=Hardened(resolved=True))
+    )
+    assert (found.outcome, found.score, found.evidence_kind) == ("passed", 1.0, "executed")
+    assert found.views == {"official": 1.0, "hardened": 1.0, "repaired": 1.0}
+    assert found.details["log_sha256"] == sha256(LOG)
+    assert found.details["resolved"] is True
+    titles = [section.title for section in found.evidence]
+    assert titles[:4] == ["submitted_patch", "results", "tests", "test_log"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"applied": ""},
+        {"applied": "nothing"},
+        {"means": ""},
+        {"log_sha256": "0" * 64},
+        {"report": {}},
+        {"report": {"resolved": "yes"}},
+        {"report": {"resolved": False}},
+    ],
+)
+def test_nothing_less_than_an_execution_is_passed(changes):
+    execution = ran(**changes)
+    assert not resolved(execution)
+    found = verdict_of(Examination(Answer(PATCH), execution=execution))
+    assert (found.outcome, found.score, found.details["resolved"]) == ("failed", 0.0, False)
+
+
+def test_a_spoof_is_seen_in_the_hardened_reading():
+    hard = Hardened(resolved=False, flags=("machinery", "needs_machinery"))
+    found = verdict_of(Examination(Answer(PATCH), execution=ran(), hardened=hard))
+    assert found.views == {"official": 1.0, "hardened": 0.0, "repaired": 1.0}
+    assert found.details["flags"] == "machinery, needs_machinery"
+
+
+def test_the_repaired_patch_counts_beside_and_never_in_the_score():
+    failed = ran(report={**GOOD, "resolved": False})
+    found = verdict_of(Examination(Answer(PATCH, "text"), execution=failed, rerun=ran()))
+    assert (found.outcome, found.views["repaired"]) == ("failed", 1.0)
+
+
+def test_without_a_repository_nothing_is_resolved_though_the_patch_is_the_true_one():
+    found = verdict_of(unexecuted(TASK, Answer(PATCH)))
+    assert (found.outcome, found.score, found.reason) == ("not_executed", None, "no_repository")
+    assert found.details["resolved"] is None
+    assert (found.details["file_recall"], found.details["identical_to_gold"]) == (1.0, True)
+    assert found.views == {}
+
+
+def by_harness(**changes):
+    fields = {"outcome": "resolved", "log": LOG, "log_sha256": sha256(LOG), "agrees": True}
+    result = HarnessResult("x__y-1", **(fields | changes))
+    return verdict_of(Examination(Answer(PATCH), harness=result))
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "reason"),
+    [
+        ({}, "passed", ""),
+        ({"outcome": "unresolved"}, "failed", "tests_fail"),
+        ({"outcome": "apply_failed", "log": "", "agrees": None}, "failed", "does_not_apply"),
+        ({"outcome": "environment_error", "reason": "no image"}, "environment_error", None),
+        ({"agrees": False}, "environment_error", None),
+        ({"log": "", "log_sha256": sha256("")}, "failed", "tests_fail"),
+        ({"log_sha256": "0" * 64}, "failed", "tests_fail"),
+    ],
+)
+def test_the_official_harness_decides_by_a_log_that_is_there(changes, outcome, reason):
+    found = by_harness(**changes)
+    assert found.outcome == outcome
+    assert found.reason == (reason if reason is not None else "environment")
+    assert found.details["runner"] == "harness"
+
+
+def test_no_patch_has_failed_and_an_unusable_task_says_nothing_of_the_target():
+    empty = verdict_of(Examination(Answer("")), Episode(key="k", epoch=0))
+    assert (empty.outcome, empty.reason) == ("failed", "empty")
+    bad = verdict_of(Examination(Answer(PATCH), unusable="its tests pass without a patch"))
+    assert (bad.outcome, bad.reason) == ("environment_error", "unusable_task")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"applied": "", "report": {}}, "does_not_apply"),
+        ({"ended_by": "time", "report": {}}, "budget"),
+        ({"report": {}}, "tests_fail"),
+    ],
+)
+def test_the_reason_of_a_failure_is_named(changes, reason):
+    assert verdict_of(Examination(Answer(PATCH), execution=ran(**changes))).reason == reason
+
+
+def test_only_one_place_of_the_benchmark_can_say_passed():
+    """The word of the outcome stands once, beside the only call that decides it; to the parsers
+    of logs it is a word of the runners."""
+    folder = ROOT / "evalcore" / "benchmarks" / "swe_bench"
+    places = [(path, node) for path in folder.rglob("*.py") for node in _passed(path)]
+    names = [path.name for path, _ in places if path.parent.name != "log_parsers"]
+    assert names == ["verdict.py"]
+
+
+def _passed(path: Path) -> list[ast.Constant]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value == "passed"]
+
+
+def test_unusable_tasks_count_neither_way_and_measures_stand_apart():
+    good = verdict_of(Examination(Answer(PATCH), execution=ran()))
+    other = Sample("under_15_min", "x__y-2", {})
+    bad = verdict.verdict_on(other, EPISODE, TASK, Examination(Answer(PATCH), unusable="why"))
+    usable, unusable = aggregate.split_unusable([SAMPLE, other], [good, bad])
+    assert (usable, unusable) == ([SAMPLE], [other])
+    assert aggregate.groups(usable, [good, bad])["applies_rate"] == 100
+
+
+def test_what_was_never_looked_at_has_no_measure():
+    assert set(aggregate.groups([SAMPLE], []).values()) == {None}
+
+
+def test_what_was_not_executed_has_no_rate_of_applying():
+    found = aggregate.groups([SAMPLE], [verdict_of(unexecuted(TASK, Answer(PATCH)))])
+    assert (found["applies_rate"], found["file_recall"]) == (None, 100.0)
