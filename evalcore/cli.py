@@ -232,7 +232,7 @@ def _work(
     if place is not None:
         from evalcore.exchange import slm_evals
 
-        slm_evals.write(folder, place)
+        slm_evals.write(folder, place, show_gated=settings.show_gated)
     _print_summary(summary, given.json)
     return DONE if summary.complete else INCOMPLETE
 

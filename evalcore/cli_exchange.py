@@ -18,16 +18,28 @@ if TYPE_CHECKING:
 
 Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
-SCALE, BFCL = "scale", "bfcl"
+SCALE, BFCL, GAIA, SWE_BENCH = "scale", "bfcl", "gaia", "swe_bench"
+PATCHES = ("official", "repaired")
 _DONE = 0
 
 
 def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     """Add the verbs; `common` adds the flags that every verb has and sets its function."""
-    sub = verbs.add_parser("export", help="write a report of a run")
+    about = "write a report of a run, or its answers as official evaluations read them"
+    sub = verbs.add_parser("export", help=about, description=about)
     sub.add_argument("run", metavar="RUN")
-    sub.add_argument("--format", choices=(*REPORTS, SCALE, BFCL), required=True)
-    sub.add_argument("--out", type=Path, metavar="PATH", help="a folder for scale and bfcl")
+    sub.add_argument("--format", choices=(*REPORTS, *_ANSWERS), required=True)
+    sub.add_argument(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="a file (reports: default stdout); a folder for scale and bfcl",
+    )
+    sub.add_argument(
+        "--patch",
+        choices=PATCHES,
+        help="of swe_bench: as officially extracted (default), or put into a form that applies",
+    )
     common(sub, _export)
     _add_import(verbs, common)
     about = "decide published answers again by execution, and compare with the published verdicts"
@@ -73,12 +85,13 @@ def _export(given: argparse.Namespace) -> int:
     from evalcore.exchange import reports
     from evalcore.store import run_folder
 
-    folder = run_folder.find(given.run, _settings(given).run_roots)
-    if given.format == SCALE:
-        return _export_scale(given, folder)
-    if given.format == BFCL:
-        return _export_bfcl(given, folder)
-    text = reports.render(folder, given.format)
+    settings = _settings(given)
+    if given.patch and given.format != SWE_BENCH:
+        raise UsageError(f"--patch is for --format {SWE_BENCH} only; drop it")
+    folder = run_folder.find(given.run, settings.run_roots)
+    if given.format in _ANSWERS:
+        return _ANSWERS[given.format](given, folder)
+    text = reports.render(folder, given.format, show_gated=settings.show_gated)
     if given.out is None:
         sys.stdout.write(text)
         return _DONE
@@ -89,16 +102,16 @@ def _export(given: argparse.Namespace) -> int:
     return _DONE
 
 
-def _folder(given: argparse.Namespace) -> Path:
+def _place(given: argparse.Namespace, kind: str = "folder") -> Path:
     if given.out is None:
-        raise UsageError(f"--out is missing: the folder that the files of {given.format} go to")
+        raise UsageError(f"--out is missing: the {kind} that --format {given.format} writes")
     return Path(given.out)
 
 
 def _export_scale(given: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.scale import exporter
 
-    out = _folder(given)
+    out = _place(given)
     done = exporter.export(folder, out)
     if given.json:
         print(json.dumps({"month": done.month, "model": done.model, "files": done.files}))
@@ -114,7 +127,7 @@ def _export_bfcl(given: argparse.Namespace, folder: RunFolder) -> int:
 
     from evalcore.exchange.bfcl import exporter
 
-    out = _folder(given)
+    out = _place(given)
     done = exporter.export(folder, out)
     if given.json:
         print(msgspec.json.encode(done).decode())
@@ -125,6 +138,51 @@ def _export_bfcl(given: argparse.Namespace, folder: RunFolder) -> int:
     if done.left_out:
         _say(f"{done.left_out} samples without an answer were left out")
     return _DONE
+
+
+def _export_gaia(given: argparse.Namespace, folder: RunFolder) -> int:
+    import msgspec
+
+    from evalcore.exchange.gaia import exporter
+
+    out = _place(given, "file")
+    done = exporter.export(folder, out)
+    if given.json:
+        print(msgspec.json.encode(done).decode())
+    else:
+        print(f"{out}: {done.samples} lines for the leaderboard of GAIA")
+    if done.missing:
+        _say(f"{done.missing} samples without an answer went out as empty ones")
+    if done.gated:
+        _say(f"{done.gated} answers are to gated questions: {out} is not to be shared openly")
+    return _DONE
+
+
+def _export_swe_bench(given: argparse.Namespace, folder: RunFolder) -> int:
+    import msgspec
+
+    from evalcore.exchange.swe_bench import exporter
+
+    out = _place(given, "file")
+    done = exporter.export(folder, out, given.patch or exporter.OFFICIAL)
+    if given.json:
+        print(msgspec.json.encode(done).decode())
+    else:
+        print(f"{out}: {done.samples} predictions of {done.model}")
+    if done.missing:
+        _say(f"{done.missing} samples without a patch went out as empty ones")
+    if done.repaired:
+        _say(f"{done.repaired} patches are others than the official extraction finds")
+    return _DONE
+
+
+#: Forms of answers for official evaluations, apart from reports.
+_ANSWERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
+    SCALE: _export_scale,
+    BFCL: _export_bfcl,
+    GAIA: _export_gaia,
+    SWE_BENCH: _export_swe_bench,
+}
 
 
 def _import_scale(given: argparse.Namespace) -> int:

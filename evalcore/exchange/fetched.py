@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.records import Record, from_json, to_json
+from evalcore.records import R, Record, from_json, to_json
 
 #: What is in the folder and where it is from. Its presence says that the folder is complete.
 NOTE = "source.json"
@@ -40,21 +40,36 @@ def present(folder: Path, dataset: str, part: str) -> Fetched | None:
 
     Raises UsageError for a folder that holds anything else or lacks a file.
     """
+    told = noted(folder, Fetched)
+    if told is None:
+        return None
+    if (told.dataset, told.part) != (dataset, part):
+        held = f"{told.part} of {told.dataset}"
+        raise UsageError(f"{folder} holds {held}; give another folder for {part} of {dataset}")
+    check_whole(folder, told.files)
+    return msgspec.structs.replace(told, folder=str(folder), already=True)
+
+
+def noted(folder: Path, kind: type[R]) -> R | None:
+    """The note of a folder, None for one that is not there or empty.
+
+    Raises UsageError for a folder that holds something else.
+    """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is no folder; give another one")
     if not folder.is_dir() or not any(folder.iterdir()):
         return None
     try:
-        told = from_json(Fetched, (folder / NOTE).read_bytes())
+        return from_json(kind, (folder / NOTE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         raise UsageError(f"{folder} holds something else; give another folder") from None
-    if (told.dataset, told.part) != (dataset, part):
-        held = f"{told.part} of {told.dataset}"
-        raise UsageError(f"{folder} holds {held}; give another folder for {part} of {dataset}")
-    missing = [name for name in told.files if not (folder / name).is_file()]
+
+
+def check_whole(folder: Path, names: Iterable[str]) -> None:
+    """Raises UsageError for a folder that lacks a file."""
+    missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise UsageError(f"{folder} lacks {missing[0]}; remove the folder and fetch it again")
-    return msgspec.structs.replace(told, folder=str(folder), already=True)
 
 
 @contextmanager
@@ -73,8 +88,8 @@ def beside(folder: Path) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def settle(ready: Path, folder: Path, told: Fetched) -> Fetched:
-    """Put what is ready in its place, with its note."""
+def settle(ready: Path, folder: Path, told: R) -> R:
+    """Put what is ready in its place, with its note; returns the note with the `folder`."""
     (ready / NOTE).write_bytes(to_json(told))
     try:
         os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)

@@ -1,11 +1,19 @@
-"""What a report says of a run, read from its folder: scores, and every case with its answer."""
+"""What a report says of a run, read from its folder: scores, and every case with its answer.
+
+Nothing that was not executed counts as passed, and of gated questions no answer is shown unless the
+reader is told to.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from statistics import fmean
 
+import msgspec
+
+from evalcore import catalog
 from evalcore.errors import UsageError
 from evalcore.records import (
     BenchmarkScore,
@@ -20,11 +28,17 @@ from evalcore.store.run_folder import RunFolder, StoredSample
 from evalcore.store.sample_rows import generation_key
 
 MISSING = "missing"  # the outcome of a case without a verdict
+NOT_EXECUTED = "not_executed"
+UNUSABLE = "unusable_task"  # the reason that SWE-bench gives; its module takes long to import
+REDACTED = "(gated: not shown)"
 _ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING})
+#: What is scored of an episode where it is not the text of the answer, by benchmark.
+_SUBMITTED = {"gaia": "answer", "swe_bench": "patch"}
 
 
 class CaseRow(Record, frozen=True):
-    """One case in one epoch. `score` is 0 to 1 and 0 where unmeasured; `latency` in seconds."""
+    """One case in one epoch. `score` is 0 to 1 and 0 where unmeasured; `latency` in seconds;
+    `gated` questions are not to be shared."""
 
     metric: str
     id: str
@@ -37,10 +51,16 @@ class CaseRow(Record, frozen=True):
     note: str
     prediction: str
     latency: float | None
+    gated: bool = False
 
     @property
     def passed(self) -> bool:
         return self.outcome == "passed"
+
+    @property
+    def resolved(self) -> bool | None:
+        """Whether what was executed resolved the case; None where nothing was."""
+        return {"passed": True, "failed": False}.get(self.outcome)
 
 
 class BenchmarkReport(Record, frozen=True):
@@ -51,23 +71,37 @@ class BenchmarkReport(Record, frozen=True):
     cases: tuple[CaseRow, ...]
 
     @property
+    def counted(self) -> tuple[CaseRow, ...]:
+        """Without the cases that cannot be used here, which count neither for nor against."""
+        out = {(case.metric, case.id) for case in self.cases if case.reason == UNUSABLE}
+        return tuple(case for case in self.cases if (case.metric, case.id) not in out)
+
+    @property
+    def unusable(self) -> int:
+        return len(self.cases) - self.total
+
+    @property
     def total(self) -> int:
-        """Declared cases times epochs."""
-        return len(self.cases)
+        """Declared cases times epochs, without those that cannot be used."""
+        return len(self.counted)
 
     @property
     def passed(self) -> int:
-        return sum(case.passed for case in self.cases)
+        return sum(case.passed for case in self.counted)
 
     @property
-    def rate(self) -> float:
-        """passed / total, 0 to 1, neither weighted nor thinned out; 0 without cases."""
-        return self.passed / self.total if self.cases else 0.0
+    def not_executed(self) -> int:
+        return sum(case.outcome == NOT_EXECUTED for case in self.counted)
+
+    @property
+    def rate(self) -> float | None:
+        """passed / total, 0 to 1, neither weighted nor thinned out; None where nothing ran."""
+        return self.passed / self.total if self.not_executed < self.total else None
 
     @property
     def errors(self) -> int:
         """Cases that say nothing about the target."""
-        return sum(case.outcome in _ERRORS for case in self.cases)
+        return sum(case.outcome in _ERRORS for case in self.counted)
 
     @property
     def latency(self) -> float | None:
@@ -84,13 +118,28 @@ class RunReport(Record, frozen=True):
     benchmarks: tuple[BenchmarkReport, ...]
 
     @property
-    def rate(self) -> float:
-        """The mean of the plain rates of the benchmarks, 0 to 1."""
-        return fmean(b.rate for b in self.benchmarks) if self.benchmarks else 0.0
+    def rate(self) -> float | None:
+        """The mean of the plain rates of the benchmarks that ran, 0 to 1; None where none did."""
+        rates = [b.rate for b in self.benchmarks if b.rate is not None]
+        return fmean(rates) if rates else None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The benchmarks of the suite that `rate` says nothing about, since they did not run."""
+        suites = {benchmark.suite for benchmark in self.spec.benchmarks}
+        ran = {b.spec.key for b in self.benchmarks if b.rate is not None}
+        suite = [card.key for card in catalog.benchmark_cards().values() if card.suite in suites]
+        known = dict.fromkeys([*suite, *(benchmark.key for benchmark in self.spec.benchmarks)])
+        return tuple(key for key in known if key not in ran)
 
 
-def read(folder: RunFolder) -> RunReport:
-    """The report of a run that has been scored.
+def unexecuted(score: BenchmarkScore) -> bool:
+    """Whether none of the cases was executed, so that the score says nothing."""
+    return set(score.outcomes) == {NOT_EXECUTED}
+
+
+def read(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
+    """The report of a run that has been scored; answers to gated questions only if it is said so.
 
     Raises UsageError where it has not, RunFolderError where a file of it cannot be read.
     """
@@ -102,7 +151,7 @@ def read(folder: RunFolder) -> RunReport:
         )
     cases: dict[str, list[CaseRow]] = defaultdict(list)
     for benchmark, case in _cases(folder, summary.scoring, spec.epochs):
-        cases[benchmark].append(case)
+        cases[benchmark].append(case if show_gated else _public(case))
     return RunReport(
         spec=spec,
         summary=summary,
@@ -145,6 +194,21 @@ def _row(
         evidence_kind=verdict.evidence_kind if verdict else "",
         reason=verdict.reason if verdict else "",
         note=verdict.note if verdict else "",
-        prediction=episode.answer if episode else "",
+        prediction=_prediction(stored.benchmark, episode) if episode else "",
         latency=episode.latency if episode else None,
+        gated=bool(stored.sample.meta.get("gated")),
     )
+
+
+def _prediction(benchmark: str, episode: Episode) -> str:
+    """What was scored: an agent submits it apart from what it says."""
+    submitted = episode.state.get(_SUBMITTED.get(benchmark, ""), episode.answer)
+    return submitted if isinstance(submitted, str) else json.dumps(submitted, ensure_ascii=False)
+
+
+def _public(case: CaseRow) -> CaseRow:
+    """The case as everybody may see it: answers to gated questions tell what was asked."""
+    if not case.gated:
+        return case
+    shown = {name: REDACTED for name in ("prediction", "note") if getattr(case, name)}
+    return msgspec.structs.replace(case, **shown)

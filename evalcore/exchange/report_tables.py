@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalcore.exchange.report_data import BenchmarkReport, RunReport
-from evalcore.records import Interval, Record
+from evalcore.exchange.report_data import (
+    NOT_EXECUTED,
+    BenchmarkReport,
+    CaseRow,
+    RunReport,
+    unexecuted,
+)
+from evalcore.records import MEASURED, Interval, Record
+
+#: Stands where a number would, for what was not executed.
+_NOT_EXECUTED = "n/e"
+#: What the groups of a benchmark are, where they are not scores.
+_GROUPS = {"swe_bench": "Patch format and localisation (not executed)"}
 
 
 class Table(Record, frozen=True):
@@ -17,11 +28,15 @@ class Table(Record, frozen=True):
 
 
 def tables(report: RunReport) -> Iterator[Table]:
-    """The run, its scores, then metrics and cases of each benchmark."""
+    """The run, its scores, then metrics, views, groups and cases of each benchmark."""
     yield _run(report)
     yield _scores(report)
     for benchmark in report.benchmarks:
         yield _metrics(benchmark)
+        if benchmark.score.views:
+            yield _views(benchmark)
+        if benchmark.score.groups:
+            yield _groups(benchmark)
         yield _cases(benchmark, report.spec.epochs)
 
 
@@ -35,7 +50,8 @@ def _run(report: RunReport) -> Table:
         ("State", summary.state if summary.complete else f"{summary.state} (not ranked)"),
         ("Epochs", str(spec.epochs)),
         ("Seed", str(spec.seed)),
-        ("Plain pass rate", f"{report.rate:.2%}"),
+        ("Plain pass rate", "" if report.rate is None else f"{report.rate:.2%}"),
+        ("Missing of the suite", ", ".join(report.missing)),
         ("Requests", str(totals.requests)),
         ("Tokens", f"{_count(totals.input_tokens)} in, {_count(totals.output_tokens)} out"),
         ("Cost", "unknown" if totals.cost is None else f"{totals.cost:.4f} USD"),
@@ -48,16 +64,18 @@ def _scores(report: RunReport) -> Table:
     columns = ("Benchmark", "Score", "95 % interval", "Answered only", "Coverage")
     return Table(
         "Scores, 0 to 100",
-        (*columns, "Passed", "Total", "Errors", "Mean latency"),
+        (*columns, "Passed", "Total", "Not executed", "Unusable", "Errors", "Mean latency"),
         tuple(
             (
                 b.spec.key,
-                f"{b.score.score:.1f}",
+                _NOT_EXECUTED if unexecuted(b.score) else f"{b.score.score:.1f}",
                 _interval(b.score.interval),
                 _number(b.score.answered),
                 f"{b.score.coverage:.1%}",
                 str(b.passed),
                 str(b.total),
+                str(b.not_executed),
+                str(b.unusable),
                 str(b.errors),
                 "–" if b.latency is None else f"{b.latency:.2f} s",
             )
@@ -84,6 +102,24 @@ def _metrics(benchmark: BenchmarkReport) -> Table:
     )
 
 
+def _views(benchmark: BenchmarkReport) -> Table:
+    views = benchmark.score.views
+    return Table(
+        f"{benchmark.spec.key}: views",
+        ("View", "Score"),
+        tuple((name, f"{score:.1f}") for name, score in views.items()),
+    )
+
+
+def _groups(benchmark: BenchmarkReport) -> Table:
+    key = benchmark.spec.key
+    return Table(
+        f"{key}: {_GROUPS.get(key, 'groups')}",
+        ("Group", "Mean, %"),
+        tuple((name, _number(value)) for name, value in benchmark.score.groups.items()),
+    )
+
+
 def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
     return Table(
         f"{benchmark.spec.key}: cases",
@@ -94,7 +130,7 @@ def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
                 case.metric,
                 case.id if epochs == 1 else f"{case.id} (epoch {case.epoch + 1})",
                 case.outcome,
-                f"{case.score:.2f}",
+                _score(case),
                 case.evidence_kind,
                 case.reason,
                 case.note,
@@ -103,6 +139,12 @@ def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
             for number, case in enumerate(benchmark.cases, 1)
         ),
     )
+
+
+def _score(case: CaseRow) -> str:
+    if case.outcome == NOT_EXECUTED:
+        return _NOT_EXECUTED
+    return f"{case.score:.2f}" if case.outcome in MEASURED else "–"
 
 
 def _interval(interval: Interval | None) -> str:

@@ -1,7 +1,8 @@
 """A run's report as JSON, CSV, Markdown or HTML.
 
 The JSON and CSV carry the fields of slm-evals, so that its readers go on working: `score` there is
-passed/total from 0 to 1. Ours stand beside them and run from 0 to 100.
+passed/total from 0 to 1, and nothing (null, an empty cell) where no case was executed. Ours stand
+beside them and run from 0 to 100.
 """
 
 from __future__ import annotations
@@ -27,17 +28,24 @@ CSV_COLUMNS = (
 )
 #: A spreadsheet would run a cell that begins like this as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Benchmarks whose cases are resolved, or not, by being executed.
+_RESOLVING = frozenset({"swe_bench"})
 
 
-def render(folder: RunFolder, format: str, experiment: str = "") -> str:
+def render(
+    folder: RunFolder, format: str, experiment: str = "", *, show_gated: bool = False
+) -> str:
     """The report of a scored run; `experiment` names it where the run id shall not.
+
+    Answers to gated questions are in it only with `show_gated`.
 
     Raises UsageError for an unknown format and for a run without scores, RunFolderError for a
     folder that cannot be read.
     """
     if format not in _WRITERS:
         raise UsageError(f"unknown report format {format!r}; known: {', '.join(_WRITERS)}")
-    return _WRITERS[format](report_data.read(folder), experiment or folder.run_id)
+    report = report_data.read(folder, show_gated=show_gated)
+    return _WRITERS[format](report, experiment or folder.run_id)
 
 
 def _json(report: RunReport, experiment: str) -> str:
@@ -50,6 +58,7 @@ def _json(report: RunReport, experiment: str) -> str:
         "model_path": spec.target.key,
         "timestamp": spec.created_at,
         "aggregate_score": report.rate,
+        "missing": report.missing,
         "benchmarks": {b.spec.key: _benchmark(b) for b in report.benchmarks},
         "summary": summary,
         "spec": _plain(spec),
@@ -59,15 +68,21 @@ def _json(report: RunReport, experiment: str) -> str:
 
 def _benchmark(benchmark: BenchmarkReport) -> dict[str, Any]:
     """The fields of slm-evals, then `weighted`: our score with interval, coverage and outcomes."""
+    resolving = benchmark.spec.key in _RESOLVING
     return {
         "name": benchmark.spec.key,
         "total": benchmark.total,
         "passed": benchmark.passed,
         "score": benchmark.rate,
         "error_count": benchmark.errors,
+        "not_executed": benchmark.not_executed,
+        "unusable": benchmark.unusable,
         "avg_latency_s": benchmark.latency,
         "weighted": _plain(benchmark.score),
-        "samples": [_sample(case) for case in benchmark.cases],
+        "samples": [
+            _sample(case) | ({"resolved": case.resolved} if resolving else {})
+            for case in benchmark.cases
+        ],
     }
 
 
@@ -99,7 +114,7 @@ def _csv(report: RunReport, experiment: str) -> str:
             "benchmark": benchmark.spec.key,
             "total": benchmark.total,
             "passed": benchmark.passed,
-            "score": round(benchmark.rate, 4),
+            "score": _rounded(benchmark.rate),
             "experiment": experiment,
             "timestamp": report.spec.created_at,
             "model_path": report.spec.target.key,

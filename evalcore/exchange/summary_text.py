@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalcore.exchange.report_data import unexecuted
 from evalcore.records import BenchmarkScore, RunSummary
 
 
@@ -36,10 +37,12 @@ def as_text(summary: RunSummary) -> str:
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""
         partly = "" if score.complete else f"  (only {score.coverage:.0%} measured, not ranked)"
-        lines.append(f"{key:<28}{score.score:6.1f}{between}{partly}")
+        shown = f"{'n/e':>6}" if unexecuted(score) else f"{score.score:6.1f}{between}"
+        lines.append(f"{key:<28}{shown}{partly}")
         for name, metric in score.metrics.items():
             shown = f"{metric.score:6.1f}" if metric.samples else "   -- "
             lines.append(f"  {name:<26}{shown}  {metric.samples} samples")
+        lines += [f"  view {name:<21}{value:6.1f}" for name, value in score.views.items()]
         counts = ", ".join(f"{name} {count}" for name, count in score.outcomes.items())
         lines.append(f"  {counts}")
     return "\n".join(lines)

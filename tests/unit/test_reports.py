@@ -60,6 +60,7 @@ def test_json_holds_the_fields_of_slm_evals(mixed):
     assert report["model_path"] == "openai:small"
     assert report["timestamp"] == "2026-11-01T10:00:00.000+00:00"
     assert report["aggregate_score"] == pytest.approx(1 / 5)
+    assert report["missing"] == ["sql_understanding", "dialect_conversion", "sql_optimization"]
     benchmark = report["benchmarks"]["demo"]
     assert (benchmark["name"], benchmark["total"], benchmark["passed"]) == ("demo", 5, 1)
     assert benchmark["score"] == pytest.approx(1 / 5)

@@ -8,12 +8,7 @@ demand. A folder appears as a whole or not at all.
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 import shlex
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -22,15 +17,14 @@ from evalcore.errors import UsageError
 from evalcore.exchange.bfcl import files
 from evalcore.exchange.bfcl.hub import hub_files
 from evalcore.exchange.bfcl.wheel import OFFICIAL, Release, downloaded, wheel_files
-from evalcore.records import Record, from_json, to_json
+from evalcore.exchange.fetched import NOTE as NOTE
+from evalcore.exchange.fetched import beside, check_whole, noted, settle
+from evalcore.exchange.hub import Say
+from evalcore.records import Record
 from evalcore.settings import Settings
 
 WHEEL, HUB = "wheel", "hub"
 LICENCE = "Apache-2.0"
-#: In a fetched folder: what is in it and where it is from. Its presence says that it is complete.
-NOTE = "source.json"
-
-Say = Callable[[str], None]
 
 
 class Fetched(Record, frozen=True):
@@ -67,7 +61,7 @@ def fetch_bfcl(
     if before is not None:
         progress(f"{folder} is complete: {before.origin}, {before.licence}")
         return before
-    with _beside(folder) as place:
+    with beside(folder) as place:
         if source == HUB:
             found, origin = hub_files(files.names(version), progress)
         else:
@@ -76,55 +70,26 @@ def fetch_bfcl(
         ready = place / "data"
         hashes = {name: _write(ready / name, content) for name, content in found}
         kind = HUB if source == HUB else WHEEL
-        told = Fetched(kind, version, origin, LICENCE, hashes)
-        (ready / NOTE).write_bytes(to_json(told))
-        _move(ready, folder)
+        told = settle(ready, folder, Fetched(kind, version, origin, LICENCE, hashes))
     progress(f"{folder}: {len(hashes)} files of {origin}, licence {LICENCE}")
-    return msgspec.structs.replace(told, folder=str(folder))
+    return told
 
 
 def _present(folder: Path, version: str) -> Fetched | None:
     """What was fetched before, None for a folder that is not there or empty."""
-    if not folder.is_dir() or not any(folder.iterdir()):
-        if folder.exists() and not folder.is_dir():
-            raise UsageError(f"{folder} is no folder; give another one")
+    told = noted(folder, Fetched)
+    if told is None:
         return None
-    try:
-        told = from_json(Fetched, (folder / NOTE).read_bytes())
-    except (OSError, msgspec.MsgspecError):
-        raise UsageError(f"{folder} holds something else; give another folder") from None
     if told.version != version:
         raise UsageError(f"{folder} holds BFCL {told.version}; give another folder for {version}")
-    missing = [name for name in files.names(version) if not (folder / name).is_file()]
-    if missing:
-        raise UsageError(f"{folder} lacks {missing[0]}; remove the folder and fetch it again")
+    check_whole(folder, files.names(version))
     return msgspec.structs.replace(told, folder=str(folder), already=True)
-
-
-@contextmanager
-def _beside(folder: Path) -> Iterator[Path]:
-    """A place next to the folder, so that what is ready can be moved; gone afterwards."""
-    place = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(6)}"
-    try:
-        place.mkdir(parents=True)
-        yield place
-    except OSError as error:
-        raise UsageError(f"{error.filename or folder}: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _write(path: Path, content: bytes) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return hashlib.sha256(content).hexdigest()
-
-
-def _move(ready: Path, folder: Path) -> None:
-    try:
-        os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)
-    except OSError:
-        raise UsageError(f"{folder} was made meanwhile; nothing was written into it") from None
 
 
 def as_text(told: Fetched) -> str:

@@ -1,0 +1,101 @@
+"""Our patches as the predictions that the official harness of SWE-bench reads.
+
+Columns: instance_id, model_name_or_path and model_patch. The patch is what the official extraction
+finds in the reply, or the same reply put into a form that applies; which of the two does not depend
+on how it was judged here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from evalcore.benchmarks.swe_bench.dataset import task_of
+from evalcore.benchmarks.swe_bench.examination import answer_of
+from evalcore.benchmarks.swe_bench.execution.checkout import checkout
+from evalcore.benchmarks.swe_bench.patches.repair import repair
+from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from evalcore.errors import UsageError
+from evalcore.exchange.submission import Answered, answered, write_lines
+from evalcore.records import Episode, Record, Sample
+from evalcore.sandbox.folder import remove
+from evalcore.store.run_folder import RunFolder
+
+BENCHMARK = "swe_bench"
+OFFICIAL, REPAIRED = "official", "repaired"
+
+
+class Exported(Record, frozen=True):
+    """How many samples went out, of those without a patch (`missing`) and of those whose patch is
+    not the officially extracted one (`repaired`)."""
+
+    model: str
+    samples: int
+    missing: int
+    repaired: int
+
+
+def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
+    """Write the first epoch of a run into the file `out`.
+
+    Raises UsageError for a run without SWE-bench, a form of patch that is none, tasks without the
+    repository that a repair needs, and a file that cannot be written; EnvironmentFailure for a
+    repository that is gone or broken.
+    """
+    if patch not in _FORMS:
+        raise UsageError(f"--patch {patch!r} is none of: {', '.join(_FORMS)}")
+    pairs = list(answered(folder, BENCHMARK))
+    if patch == REPAIRED:
+        _check_repositories(pairs)
+    key = folder.spec().target.key
+    model = key.partition(":")[2] or key
+    patches = [_FORMS[patch](sample, episode) if episode else "" for sample, episode in pairs]
+    write_lines(
+        out,
+        (
+            {"instance_id": sample.id, "model_name_or_path": model, "model_patch": text}
+            for (sample, _), text in zip(pairs, patches, strict=True)
+        ),
+    )
+    return Exported(
+        model=model,
+        samples=len(patches),
+        missing=sum(not text.strip() for text in patches),
+        repaired=sum(
+            episode is not None and text != answer_of(episode).patch
+            for (_, episode), text in zip(pairs, patches, strict=True)
+        ),
+    )
+
+
+def _check_repositories(pairs: list[Answered]) -> None:
+    lacking = sum(not task_of(sample).repository for sample, _ in pairs)
+    if lacking:
+        raise UsageError(
+            f"{lacking} of {len(pairs)} tasks had no repository in this run, without which no "
+            f"patch can be repaired; give --patch {OFFICIAL}, or set swe_repositories and run again"
+        )
+
+
+def _official(sample: Sample, episode: Episode) -> str:
+    return answer_of(episode).patch
+
+
+def _repaired(sample: Sample, episode: Episode) -> str:
+    """The repaired patch; the official one where the reply was a patch or defies repair."""
+    answer = answer_of(episode)
+    if answer.given or not answer.text.strip():
+        return answer.patch
+    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
+    try:
+        tree = FolderTree(checkout(task_of(sample), folder / "tree"))
+        return repair(answer.text, tree, answer.cut).patch or answer.patch
+    finally:
+        remove(folder)
+
+
+_FORMS: Mapping[str, Callable[[Sample, Episode], str]] = MappingProxyType(
+    {OFFICIAL: _official, REPAIRED: _repaired}
+)
