@@ -32,14 +32,12 @@ _ELISION = re.compile(
     re.IGNORECASE,
 )
 
-Step = str
-
 
 class Assembled(Record, frozen=True):
     """The changes of a draft and what had to be repaired for them."""
 
     changes: tuple[FileChange, ...]
-    steps: frozenset[Step]
+    steps: frozenset[str]
 
 
 @dataclass
@@ -60,7 +58,7 @@ class _Bench:
     backwards: bool
     work: dict[str, _Work] = field(default_factory=dict)
     made: dict[str, FileChange] = field(default_factory=dict)
-    steps: set[Step] = field(default_factory=set)
+    steps: set[str] = field(default_factory=set)
     searched: int = 0
     unnamed: int = 0
 

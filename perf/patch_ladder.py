@@ -1,0 +1,92 @@
+"""How many of forty malformed patches reach the gold tree, and what random damage leads to.
+
+    python -m perf.patch_ladder [--damaged 2000] [--seed 1]
+
+Each variant of `tests.support.patch_variants` goes through the official chain as it is, through the
+official extraction and chain, and through the ladder and `git apply`. Reported: the share that
+reaches the gold tree, and how many end in another tree than the one before or the gold one. Then
+the fates of damaged patches (`tests.support.patch_mutations`) and the time that a repair takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from evalcore.benchmarks.swe_bench.patches.apply import Applied, apply_official, apply_strict
+from evalcore.benchmarks.swe_bench.patches.extraction import official
+from evalcore.benchmarks.swe_bench.patches.repair import repair
+from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from tests.support.patch_mutations import fates
+from tests.support.patch_trees import files_of, make_tree, restore
+from tests.support.patch_variants import Gold, small, variants, wide, with_new_file
+
+GOLDS = {"one hunk": small(), "four hunks": wide(), "a new file": with_new_file()}
+WAYS = ("official chain", "official extraction", "ladder")
+
+
+def _ways(folder: Path, text: str) -> tuple[Callable[[], Applied], ...]:
+    return (
+        lambda: apply_official(folder, text),
+        lambda: apply_official(folder, official(text)),
+        lambda: apply_strict(folder, repair(text, FolderTree(folder)).patch),
+    )
+
+
+def fate_of(folder: Path, gold: Gold, apply: Callable[[], Applied]) -> str:
+    applied = apply()
+    files = files_of(folder)
+    restore(folder)
+    if files == dict(gold.after):
+        return "gold"
+    if files != dict(gold.before):
+        return "wrong"
+    return "same" if applied.how else "refused"
+
+
+def variants_report(name: str, gold: Gold) -> None:
+    counts: dict[str, Counter[str]] = {way: Counter() for way in WAYS}
+    with tempfile.TemporaryDirectory() as place:
+        folder = make_tree(Path(place) / "tree", gold.before)
+        for text in variants(gold).values():
+            for way, apply in zip(WAYS, _ways(folder, text), strict=True):
+                counts[way][fate_of(folder, gold, apply)] += 1
+    print(f"\n{name}")
+    for way, found in counts.items():
+        total = sum(found.values())
+        share = found["gold"] / total
+        print(
+            f"  {way:20} gold {found['gold']:2}/{total} ({share:.0%})  wrong {found['wrong']}"
+            f"  accepted without effect {found['same']}  refused {found['refused']}"
+        )
+
+
+def damage_report(number: int, seed: int) -> None:
+    by_kind: dict[str, Counter[str]] = {}
+    begun = time.perf_counter()
+    for name, _, fate in fates(number, seed):
+        by_kind.setdefault(name, Counter())[fate] += 1
+    seconds = time.perf_counter() - begun
+    total = sum(by_kind.values(), Counter[str]())
+    print(f"\n{number} damaged patches, seed {seed}: {dict(total)}")
+    print(f"  {1000 * seconds / number:.1f} ms each, making and judging included")
+    for name in sorted(name for name, found in by_kind.items() if found["wrong"]):
+        print(f"  wrong: {name} {by_kind[name]['wrong']}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--damaged", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    for name, gold in GOLDS.items():
+        variants_report(name, gold)
+    damage_report(arguments.damaged, arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
