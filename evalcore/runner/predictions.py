@@ -81,7 +81,8 @@ def _episode(path: Path, benchmark: Benchmark, sample: Sample, prediction: Predi
     try:
         return benchmark.episode_of(sample, prediction.answer, prediction.given)
     except UsageError as error:
-        raise DatasetError(path, prediction.line, "mode", str(error)) from None
+        field = "mode" if "mode" in prediction.given else "prediction"
+        raise DatasetError(path, prediction.line, field, str(error)) from None
 
 
 async def _verdicts(benchmark: Benchmark, pairs: list[tuple[Sample, Episode]]) -> list[Verdict]:

@@ -148,7 +148,10 @@ def _boxed(text: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    return text.rstrip().rpartition("\n")[2]
+    """The last line that says something; a label with nothing behind it does not."""
+    last = text.rstrip().rpartition("\n")[2]
+    labels = list(_LABEL.finditer(last))
+    return "" if labels and not last[labels[-1].end() :].strip("*_ \t") else last
 
 
 _RULES: tuple[tuple[How, Callable[[str], str]], ...] = (

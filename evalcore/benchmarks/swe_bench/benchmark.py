@@ -55,7 +55,6 @@ class SweBench(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
-        self._style = str(options["prompt_style"])
         if not 1 <= options["max_steps"] <= _MOST_STEPS:
             raise UsageError(f"option swe_bench.max_steps: give 1 to {_MOST_STEPS}")
         if options["context_lines"] < 0:
@@ -67,6 +66,8 @@ class SweBench(Benchmark):
 
     def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
         """All of them; a style needs what it shows, and an agent a host that can run programs."""
+        if self._style == prompts.AUTO:  # what it is belongs to the column
+            self.options["prompt_style"] = prompts.style_of(list(map(dataset.task_of, samples)))
         needed = {prompts.FILES: "repository", prompts.AGENT: "repository", prompts.TEXT: "text"}
         field = needed.get(self._style, "")
         lacking = [s for s in samples if field and not getattr(dataset.task_of(s), field)]
@@ -83,10 +84,15 @@ class SweBench(Benchmark):
             _check_harness([dataset.task_of(sample) for sample in samples])
         return list(samples)
 
+    @property
+    def _style(self) -> str:
+        return str(self.options["prompt_style"])
+
     def build_prompt(self, sample: Sample) -> list[Message]:
         task = dataset.task_of(sample)
-        files = _old_files(task) if self._style == prompts.FILES else {}
-        return prompts.messages(task, self._style, files, self.options["context_lines"])
+        style = prompts.style_of([task]) if self._style == prompts.AUTO else self._style
+        files = _old_files(task) if style == prompts.FILES else {}
+        return prompts.messages(task, style, files, self.options["context_lines"])
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         if self._style != prompts.AGENT:

@@ -62,13 +62,14 @@ CARD = BenchmarkCard(
         ),
         OptionCard(
             name="prompt_style",
-            default="files",
+            default="auto",
             choices=STYLES,
             about={
                 "en": "files: the places to be changed are given; issue_only: no code; text: the "
-                "prompt of the data set; agent: tools over a checkout",
+                "prompt of the data set; agent: tools over a checkout; auto: files where "
+                "repositories are at hand",
                 "zh": "files：给出待改位置；issue_only：不给代码；text：数据集自带提示词；"
-                "agent：在检出的代码上使用工具",
+                "agent：在检出的代码上使用工具；auto：有仓库时用 files",
             },
         ),
         OptionCard(

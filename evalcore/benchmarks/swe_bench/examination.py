@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 from evalcore.benchmarks.swe_bench.execution.checkout import checkout
@@ -23,11 +21,10 @@ from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
 from evalcore.benchmarks.swe_bench.measures import Measures, measures
 from evalcore.benchmarks.swe_bench.patches.extraction import official
 from evalcore.benchmarks.swe_bench.patches.repair import Repaired, repair
+from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Episode, Record
 from evalcore.sandbox.folder import remove
-
-_LARGEST = 2 << 20  # bytes of a file that a repaired patch may touch
 
 
 class Answer(Record, frozen=True):
@@ -103,44 +100,11 @@ def unexecuted(task: Task, answer: Answer) -> Examination:
     return Examination(answer, measures=measures(task.patch, answer.patch))
 
 
-class _Tree:
-    """The files of a task's base commit, read without following links."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def read(self, path: str) -> str | None:
-        place = self._root / path
-        if path not in self._known or place.stat().st_size > _LARGEST:
-            return None
-        with place.open(encoding="utf-8", errors="replace", newline="") as file:
-            return file.read()
-
-    def paths(self) -> Sequence[str]:
-        return sorted(self._known)
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        """Plain files that are reached without a link; `os.walk` enters no linked folder."""
-        return frozenset(
-            str((Path(folder) / name).relative_to(self._root))
-            for folder, below, names in os.walk(self._root)
-            if _entered(below)
-            for name in names
-            if not (Path(folder) / name).is_symlink()
-        )
-
-
-def _entered(below: list[str]) -> bool:
-    """Keep git's own folder out of a walk."""
-    below[:] = [name for name in below if name != ".git"]
-    return True
-
-
 def _repaired(task: Task, answer: Answer) -> Repaired:
+    """What the ladder makes of the answer over the task's base commit."""
     folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
     try:
-        tree = _Tree(checkout(task, folder / "tree"))
+        tree = FolderTree(checkout(task, folder / "tree"))
         return repair(answer.text, tree, answer.cut)
     finally:
         remove(folder)

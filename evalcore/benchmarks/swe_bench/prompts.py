@@ -2,19 +2,19 @@
 
 Styles: `issue_only` shows no code, `files` the places that the true patch touches (they are given,
 which a board has to say), `text` the prompt that the data set brings, `agent` tools over a
-checkout.
+checkout. `auto` is `files` where a repository is at hand, else `text` or `issue_only`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from evalcore.benchmarks.swe_bench.diff import FileDiff, parse
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Message
 
-STYLES = ("files", "issue_only", "text", "agent")
-FILES, ISSUE, TEXT, AGENT = STYLES
+STYLES = ("auto", "files", "issue_only", "text", "agent")
+AUTO, FILES, ISSUE, TEXT, AGENT = STYLES
 
 _SYSTEM = (
     "You repair software. You are given an issue of a repository and answer with a patch that "
@@ -50,6 +50,13 @@ def messages(task: Task, style: str, files: Mapping[str, str], context_lines: in
         return [Message("system", _AGENT), Message("user", issue)]
     shown = "".join(_shown(task, files, context_lines)) if style == FILES else ""
     return [Message("system", _SYSTEM), Message("user", f"{issue}\n\n{shown}{_FORM}")]
+
+
+def style_of(tasks: Sequence[Task]) -> str:
+    """What `auto` is for some tasks: the most that all of them can show."""
+    if all(task.repository for task in tasks):
+        return FILES
+    return TEXT if all(task.text for task in tasks) else ISSUE
 
 
 def touched(task: Task) -> list[str]:

@@ -26,7 +26,7 @@ def checkout(task: Task, place: Path) -> Path:
     if not task.repository:
         raise EnvironmentFailure(
             f"no repository of {task.repo} is at hand for {task.instance_id}; "
-            "name a folder of bundles or checkouts with the option `repositories`"
+            "name a folder of bundles or checkouts in the setting swe_repositories"
         )
     source = Path(task.repository)
     if not source.exists():

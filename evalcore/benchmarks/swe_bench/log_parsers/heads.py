@@ -25,13 +25,14 @@ def results(log: str, head: re.Pattern[str], tail: re.Pattern[str]) -> Iterator[
     `tail` is matched right behind `head`. It must begin with `.*` and say how that line ends: where
     it does not fit behind one head, it fits behind no later one on the same line.
     """
-    taken = failed = -1
-    for begin in head.finditer(log):
-        if begin.start() < taken or begin.end() <= failed:
+    at, failed = 0, -1
+    while begin := head.search(log, at):
+        at = begin.start() + 1  # the end of one head can be the start of another
+        if begin.end() <= failed:
             continue
         match = tail.match(log, begin.end())
         if match:
-            taken = match.end()
+            at = match.end()
             yield Result(begin.start(), match)
         else:
             failed = line_end(log, begin.end())

@@ -15,29 +15,27 @@ from collections import Counter
 from collections.abc import Iterator
 
 _TAG = re.compile(r"<(/?)(\w+)>")
-_PIECE = re.compile(r"[<>]|[^<>]+")
-_OF_A_TAG = re.compile(r"[\w/]*")
+_CLOSING = re.compile(r"</\w+>")
+_PIECE = re.compile(rf"{_TAG.pattern}|<?[^<>]+|[<>]")
+#: A piece that a tag can hold, without its end.
+_OF_A_TAG = re.compile(r"<?[\w/]*")
 
 
 def without_elements(log: str) -> str:
     """The log without its elements. Tags with attributes are text."""
+    if not _CLOSING.search(log):
+        return log
     tags = _Tags(log)
     kept = _Kept()
     at = 0
     while piece := _PIECE.match(log, at):
         at = piece.end()
-        tag = kept.add(piece[0])
-        if tag is None:
-            continue
-        closes, name = tag
-        if closes:
-            kept.close(name)
-            continue
-        start = kept.cut_tag()
-        opened, end = tags.element(name, at)
-        if opened:
-            kept.open(name, opened, start)
-        at = end
+        tag = kept.add(piece[0], piece)
+        if tag and tag[1]:
+            kept.close(tag[2])
+        elif tag:
+            opened, at = tags.element(tag[2], at)
+            kept.open(tag[2], opened)
     return kept.text()
 
 
@@ -87,7 +85,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        #: For each piece that begins with `<`: the piece where an earlier tag had begun, or -1.
+        #: What `_begun` was before each piece.
         self._before: list[int] = []
         #: The piece where the tag begins that is not complete yet; -1 for none.
         self._begun = -1
@@ -95,36 +93,29 @@ class _Kept:
         self._opened: list[tuple[int, str, int]] = []
         self._first: dict[str, int] = {}
 
-    def add(self, piece: str) -> tuple[bool, str] | None:
-        """Add a piece; returns (does it close, its name) of the tag that it completes."""
-        self._pieces.append(piece)
-        self._before.append(self._begun)
-        if piece == "<":
-            self._begun = len(self._pieces) - 1
-        elif piece == ">":
-            tag = _TAG.fullmatch("".join(self._pieces[self._begun :])) if self._begun >= 0 else None
+    def add(self, text: str, piece: re.Match[str]) -> re.Match[str] | None:
+        """Add a piece; returns the tag that it is or completes. An opening tag is not kept yet."""
+        tag: re.Match[str] | None = piece if piece[2] else None
+        if text == ">" and self._begun >= 0:
+            tag = _TAG.fullmatch("".join(self._pieces[self._begun :]) + text)
             if tag and not tag[1]:
-                return False, tag[2]
+                self._cut(self._begun)
+        if tag and not tag[1]:
+            return tag
+        self._append(text)
+        if not _OF_A_TAG.fullmatch(text):
             self._begun = -1
-            return (True, tag[2]) if tag else None
-        elif self._begun >= 0 and not _OF_A_TAG.fullmatch(piece):
+        elif text[0] == "<":
+            self._begun = len(self._pieces) - 1
+        return tag
+
+    def open(self, name: str, count: int) -> None:
+        """Add opening tags that are not closed by what follows in the log, if there are any."""
+        if count:
+            self._first.setdefault(name, len(self._opened))
+            self._opened.append((len(self._pieces), name, count))
+            self._append("")
             self._begun = -1
-        return None
-
-    def cut_tag(self) -> int:
-        """Take the opening tag at the end away again; returns what `open` needs to put it back."""
-        start = self._begun
-        before = self._before[start]
-        self._cut(start)
-        return before
-
-    def open(self, name: str, count: int, before: int) -> None:
-        """Add opening tags that are not closed by what follows in the log."""
-        self._first.setdefault(name, len(self._opened))
-        self._opened.append((len(self._pieces), name, count))
-        self._pieces.append("")
-        self._before.append(before)
-        self._begun = -1
 
     def close(self, name: str) -> None:
         """Let the closing tag at the end, which came about only now, close the first open one."""
@@ -139,15 +130,17 @@ class _Kept:
             if self._first[other] >= first:
                 del self._first[other]
         del self._opened[first:]
-        before = self._before[start]
         self._cut(start)
-        if count[name] > 1:
-            self.open(name, count[name] - 1, before)
+        self.open(name, count[name] - 1)
 
     def text(self) -> str:
         for piece, name, count in self._opened:
             self._pieces[piece] = f"<{name}>" * count
         return "".join(self._pieces)
+
+    def _append(self, text: str) -> None:
+        self._pieces.append(text)
+        self._before.append(self._begun)
 
     def _cut(self, start: int) -> None:
         self._begun = self._before[start]
