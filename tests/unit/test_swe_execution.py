@@ -75,7 +75,7 @@ class TestCheckout:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            ({"repository": ""}, "option `repositories`"),
+            ({"repository": ""}, "swe_repositories"),
             ({"repository": "/nowhere/x.bundle"}, "is gone"),
             ({"base_commit": "0" * 40}, "commit 000000000000"),
         ],

@@ -16,6 +16,14 @@ from evalcore.sandbox.program import Bind, Limits, Program, run
 
 #: Where the official images have conda; scripts of the data set read this file.
 ACTIVATE = "/opt/miniconda3/bin/activate"
+#: A script that traces its commands does not trace these: a log says nothing of where we live.
+_ACTIVATE = """\
+case $- in *x*) traced=yes ;; *) traced= ;; esac
+{{ set +x; }} 2>/dev/null
+export PATH="{prefix}/bin:$PATH"
+conda() {{ :; }}
+test -z "$traced" || set -x
+"""
 _SYSTEM = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"))
 _ASK = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.version.split()[0]]))"
 _SECONDS = 30.0
@@ -45,7 +53,7 @@ class Interpreter(Record, frozen=True):
         """A file of a folder in place of conda's `activate`: this interpreter comes first, and
         there is a `conda` that does nothing."""
         place = folder / "activate"
-        place.write_text(f'export PATH="{self.prefix}/bin:$PATH"\nconda() {{ :; }}\n', "utf-8")
+        place.write_text(_ACTIVATE.format(prefix=self.prefix), "utf-8")
         return Bind(source=str(place), target=ACTIVATE)
 
 
