@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from evalcore.benchmarks.swe_bench.infra import infra_sign
@@ -20,7 +21,9 @@ from evalcore.benchmarks.swe_bench.log_parsers.status import (
     PASSED,
     SKIPPED,
     XFAIL,
+    Parser,
     StatusMap,
+    UnreadableLog,
 )
 from evalcore.errors import UsageError
 from evalcore.records import Record
@@ -54,6 +57,8 @@ _RAN = re.compile(
 _GOOD = frozenset({PASSED, XFAIL})
 _BAD = frozenset({FAILED, ERROR})
 
+_NO_SPEC: Mapping[str, Any] = MappingProxyType({})
+
 #: True: a success, False: a failure, None: a test that counts as neither.
 Rule = Callable[[str, StatusMap], bool | None]
 
@@ -71,7 +76,8 @@ def grade(
     """The official report of one instance, with the states of its tests.
 
     `spec` is a row of the data set: FAIL_TO_PASS and PASS_TO_PASS (lists, or JSON text of lists),
-    `log_parser` (pytest where there is none) and `eval_type` (pass_and_fail where there is none).
+    `log_parser` (pytest where there is none) and `eval_type` (pass_and_fail where there is none);
+    some log parsers ask for `version` as well.
     `prediction` is only asked whether its `model_patch` is None. Raises UsageError for a spec that
     cannot be used; a log is never at fault.
     """
@@ -88,7 +94,7 @@ def grade(
     expected = {name: test_ids(spec, name) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
     rules = _rules(spec)
     log = _plain_newlines(log)
-    reading = _read(log, _parser_name(spec))
+    reading = _read(log, parser(_parser_name(spec), spec))
     if not reading.found:
         sign = infra_sign(log)
         if sign is not None:
@@ -107,14 +113,18 @@ def grade(
     }
 
 
-def read_log(log: str, log_parser: str) -> Reading:
-    """The states in a log with markers; `found` is False for a log that cannot be graded."""
-    return _read(_plain_newlines(log), log_parser)
+def read_log(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> Reading:
+    """The states in a log with markers; `found` is False for a log that cannot be graded.
+
+    `spec` is asked for `instance_id` and `version` by the parsers of projects with several forms
+    of logs.
+    """
+    return _read(_plain_newlines(log), parser(log_parser, spec))
 
 
-def status_map(log: str, log_parser: str) -> dict[str, str]:
+def status_map(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> dict[str, str]:
     """The state of each test that the log names, by test id; empty where it cannot be graded."""
-    return read_log(log, log_parser).tests
+    return read_log(log, log_parser, spec).tests
 
 
 def exit_code(log: str) -> int | None:
@@ -163,16 +173,17 @@ def _plain_newlines(log: str) -> str:
     return log.replace("\r\n", "\n").replace("\r", "\n") if "\r" in log else log
 
 
-def _read(log: str, name: str) -> Reading:
+def _read(log: str, parse: Parser) -> Reading:
     """As `read_log`, of a log with plain newlines."""
-    parse = parser(name)
     unreadable = Reading({}, found=False)
     if any(mark in log for mark in BROKEN) or START not in log or END not in log:
         return unreadable
     # Only the first section counts, so that a second one cannot take its place.
-    states = parse(log.split(START, 2)[1].split(END, 1)[0])
-    if not states:
-        states = parse(log)  # where output is not in order, results can stand beside the section
+    try:
+        # Where output is not in order, results can stand beside the section.
+        states = parse(log.split(START, 2)[1].split(END, 1)[0]) or parse(log)
+    except UnreadableLog:
+        return unreadable
     if not states and not _RAN.search(log):
         return unreadable
     if states and exit_code(log) not in (None, 0) and _BAD.isdisjoint(states.values()):

@@ -131,7 +131,7 @@ def _test(
         ended_by=done.ended_by,
         means=done.means,
         report=grade(spec, log),
-        tests=status_map(log, spec["log_parser"]),
+        tests=status_map(log, spec["log_parser"], spec),
     )
 
 

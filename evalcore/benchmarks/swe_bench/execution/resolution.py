@@ -51,6 +51,7 @@ def spec_of(task: Task) -> dict[str, Any]:
         "PASS_TO_PASS": list(task.pass_to_pass),
         "log_parser": task.log_parser or DEFAULT_PARSER,
         "eval_type": task.eval_type,
+        "version": task.version,
     }
 
 

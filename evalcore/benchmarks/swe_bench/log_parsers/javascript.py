@@ -10,7 +10,12 @@ import re
 from collections.abc import Iterator
 
 from evalcore.benchmarks.swe_bench.log_parsers.names import Names
-from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, PASSED, StatusMap
+from evalcore.benchmarks.swe_bench.log_parsers.status import (
+    FAILED,
+    PASSED,
+    StatusMap,
+    UnreadableLog,
+)
 
 _ANSI = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 _CHROME = re.compile(r"Chrome\s[\d.]+[^\S\n]\(")
@@ -92,8 +97,9 @@ def parse_karma(log: str) -> StatusMap:
             if len(indent) > depth:
                 suites.append(name)
             elif len(indent) < depth:
-                # Upstream fails where the tree goes up further than it went down.
-                suites = suites[:-1]
+                if not suites:
+                    raise UnreadableLog("the tree of suites goes up further than it went down")
+                suites.pop()
             depth = len(indent)
         if mark:
             found[names.join(" > ", (*suites, name))] = PASSED if mark == "✔" else FAILED

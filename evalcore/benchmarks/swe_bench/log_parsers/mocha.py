@@ -62,9 +62,9 @@ def parse_eslint(log: str) -> StatusMap:
 
 
 def _failures(log: str) -> Iterator[str]:
-    """What stands between a number and the blanks before the first error that is behind blanks.
+    """What stands between a number and its error: a name, which begins right behind the number.
 
-    Where the error is not on the line of those first blanks, they are those that its line follows.
+    The first blanks end it if the error is on their line, and else the line before the error's.
     """
     at = 0
     while head := _FAILURE.search(log, at):
