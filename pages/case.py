@@ -8,7 +8,7 @@ from evalcore import settings
 from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
 from evalcore.queries.cases import CaseView, case_view
-from pages.components import case_chat, case_parts, state
+from pages.components import case_answer, case_chat, case_parts, case_work, state
 from pages.components.language import Translate, current, translator
 from pages.components.state import CaseLink
 from pages.components.text import escape
@@ -20,15 +20,17 @@ def page() -> None:
     if not (link.run and link.metric and link.id):
         _missing(tr("case.no_case"), tr)
         return
+    current_settings = settings.load()
     try:
         view = case_view(
-            settings.load().run_roots,
+            current_settings.run_roots,
             link.run,
             link.metric,
             link.id,
             benchmark=link.benchmark,
             epoch=link.epoch,
             outcome=link.outcome,
+            show_gated=current_settings.show_gated,
         )
     except EvalboardError as error:
         _missing(tr("case.not_found", reason=escape(error, 400)), tr)
@@ -44,6 +46,15 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     with st.container(border=True):
         case_parts.verdict(view, tr)
         case_parts.measures(view, tr)
+    if view.hidden:
+        st.info(tr("note.gated"), icon=":material/lock:")
+    else:
+        _texts(view, tr)
+    case_parts.facts(view, tr)
+
+
+def _texts(view: CaseView, tr: Translate) -> None:
+    """What was asked, said and found, in the words of the data set and of the target."""
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tr("case.question"), anchor=False)
@@ -52,13 +63,14 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
             case_chat.briefing(view.episode, tr)
     with right:
         st.subheader(tr("case.answer"), anchor=False)
-        case_parts.answer(view, tr)
-        case_parts.reference(view, tr)
+        case_answer.answer(view, tr)
+        case_answer.reference(view, tr)
     if view.episode and case_chat.is_chat(view.episode):
         case_chat.draw(view.episode, tr)
+    elif view.episode and case_work.is_work(view.episode):
+        case_work.draw(view.episode, tr)
     case_parts.sections(view, tr)
     case_parts.prompt_and_transcript(view.episode, tr)
-    case_parts.facts(view, tr)
 
 
 def _header(view: CaseView, tr: Translate) -> None:

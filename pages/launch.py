@@ -22,6 +22,7 @@ from pages.components import (
     launch_judges,
     launch_local,
     launch_report,
+    launch_sandbox,
     launch_second,
     launch_target,
     state,
@@ -48,6 +49,7 @@ def page() -> None:
         with st.container(border=True):
             st.subheader(tr("launch.step.cases"), anchor=False)
             cases = launch_cases.draw(tr)
+            launch_sandbox.draw(cases.benchmarks, cases.options, current, tr)
             judges = launch_judges.draw(cases.benchmarks, target.key, tr)
             asked += launch_judges.ask_keys(judges, asked, current, tr)
         with st.container(border=True):
@@ -72,6 +74,7 @@ def page() -> None:
             own_dataset=cases.dataset is not None,
         )
         wrong += _target_problems(target, second, cases.metrics, current)
+        wrong += launch_sandbox.problems(cases.benchmarks, cases.options, current)
         _tell(request, second, wrong, tr)
         _actions(request, second, current, blocked=bool(wrong), tr=tr)
 

@@ -12,7 +12,15 @@ from evalcore.queries.ranking import SUITE, orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
-from pages.components import method_judges, method_rules, method_score, notes, state, url_state
+from pages.components import (
+    method_benchmarks,
+    method_judges,
+    method_rules,
+    method_score,
+    notes,
+    state,
+    url_state,
+)
 from pages.components.language import Translate, translator
 from pages.components.text import escape, plain
 
@@ -58,6 +66,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         method_score.certainty(frame, tr)
     with right:
         method_rules.floors(_floors(headers, board), tr)
+    method_benchmarks.draw(board.columns, tr)
     method_rules.outcomes(tr)
     method_rules.evidence(board, tr)
     method_judges.panel(board, boards.rows(headers, board), current, tr)

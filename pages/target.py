@@ -67,6 +67,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         return
     target_head.title(row, tr)
     target_head.figures(shared.frame(current, board), identity, row, tr)
+    target_readings.shield(row, current, tr)
     model_facts.of_row(row, current, tr)
     left, right = st.columns([5, 7], gap="large")
     profiled = target_charts.has_profile(board)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.queries import gated
 from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
 from evalcore.store import samples_table
 from evalcore.store.cases import case_of
@@ -17,6 +19,7 @@ from evalcore.store.samples_table import CaseFilter as CaseFilter
 
 #: The outcome of a case that has no verdict yet.
 MISSING = "missing"
+_EVERY = 1_000_000  # cases that a search looks through
 
 
 class Neighbour(Record, frozen=True):
@@ -40,7 +43,10 @@ class Place(Record, frozen=True):
 
 
 class CaseView(Record, frozen=True):
-    """A case as the page shows it; `episode` and `verdict` are None while there is none."""
+    """A case as the page shows it; `episode` and `verdict` are None while there is none.
+
+    `hidden` says that the texts of a gated case were left out (see `gated`).
+    """
 
     spec: RunSpec
     benchmark: str
@@ -48,6 +54,7 @@ class CaseView(Record, frozen=True):
     episode: Episode | None
     verdict: Verdict | None
     place: Place
+    hidden: bool = False
 
     @property
     def outcome(self) -> str:
@@ -70,10 +77,12 @@ def case_view(
     benchmark: str = "",
     epoch: int = 0,
     outcome: str = "",
+    show_gated: bool = False,
 ) -> CaseView:
     """The view of one case; an empty `benchmark` means whichever of the run has the metric.
 
-    Raises UsageError when there is no such run or case, RunFolderError when a file is broken.
+    A gated case comes without its texts unless `show_gated`. Raises UsageError when there is no
+    such run or case, RunFolderError when a file is broken.
     """
     folder = find(run, roots)
     spec = folder.spec()
@@ -86,25 +95,52 @@ def case_view(
         except UsageError:
             continue
         place = _place(folder, name, metric, Neighbour(id=case, epoch=epoch), outcome)
-        return CaseView(
-            spec=spec,
-            benchmark=name,
-            sample=stored.sample,
-            episode=episode,
-            verdict=verdict,
-            place=place,
-        )
+        view = CaseView(spec, name, stored.sample, episode, verdict, place)
+        return view if show_gated or not gated.is_gated(view.sample) else _bare(view)
     raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")
 
 
 def case_page(
-    roots: Sequence[Path], run: str, where: CaseFilter, *, offset: int = 0, limit: int = 50
+    roots: Sequence[Path],
+    run: str,
+    where: CaseFilter,
+    *,
+    offset: int = 0,
+    limit: int = 50,
+    show_gated: bool = False,
 ) -> tuple[pd.DataFrame, int]:
     """A page of the cases of a run and how many match; columns as `samples_table` has them.
 
-    Raises UsageError when there is no such run, RunFolderError when a file is broken.
+    Notes on gated cases are neither shown nor searched unless `show_gated`. Raises UsageError when
+    there is no such run, RunFolderError when a file is broken.
     """
-    return samples_table.page(find(run, roots), where, offset=offset, limit=limit)
+    folder = find(run, roots)
+    hidden = frozenset() if show_gated else gated.gated_cases(folder)
+    if hidden and where.text:
+        return _searched(folder, where, hidden, slice(offset, offset + limit))
+    cases, count = samples_table.page(folder, where, offset=offset, limit=limit)
+    return (gated.bare_notes(cases, hidden) if hidden else cases), count
+
+
+def _searched(
+    folder: RunFolder, where: CaseFilter, hidden: frozenset[tuple[str, str, str]], part: slice
+) -> tuple[pd.DataFrame, int]:
+    """A page of a search that finds gated cases by their id alone: what is not shown must not be
+    guessed by searching for it either."""
+    found, _ = samples_table.page(folder, where, limit=_EVERY)
+    by_id = found["id"].str.lower().str.contains(where.text.lower(), regex=False)
+    found = found[by_id | ~gated.is_among(found, hidden)]
+    return gated.bare_notes(found.iloc[part].reset_index(drop=True), hidden), len(found)
+
+
+def _bare(view: CaseView) -> CaseView:
+    return msgspec.structs.replace(
+        view,
+        sample=gated.bare_sample(view.sample),
+        episode=view.episode and gated.bare_episode(view.episode),
+        verdict=view.verdict and gated.bare_verdict(view.verdict),
+        hidden=True,
+    )
 
 
 def _place(folder: RunFolder, benchmark: str, metric: str, own: Neighbour, outcome: str) -> Place:

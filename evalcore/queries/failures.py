@@ -20,6 +20,10 @@ _KINDS = """
 SELECT answer_kind AS kind, count(*) AS count FROM samples
 WHERE benchmark = ? AND answer_kind IS NOT NULL GROUP BY answer_kind
 """
+_UNUSABLE = """
+SELECT count(DISTINCT metric || '/' || id) AS count FROM samples
+WHERE benchmark = ? AND reason = 'unusable_task'
+"""
 
 
 def causes(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
@@ -38,6 +42,12 @@ def answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFram
     known = [kind for kind in ANSWER_KINDS if kind in found]
     counts = [int(found[kind]) for kind in known]
     return _shared(pd.DataFrame({"kind": known, "count": counts}))
+
+
+def unusable(roots: Sequence[Path], run: str, benchmark: str) -> int:
+    """How many tasks were set aside because their own reference does not hold where they were run:
+    they count neither for nor against a target. Raises as `causes`."""
+    return int(_counted(roots, run, benchmark, _UNUSABLE)["count"][0])
 
 
 def _counted(roots: Sequence[Path], run: str, benchmark: str, sql: str) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from evalcore.catalog import BenchmarkCard, benchmark_card
+from evalcore.queries.gated import is_gated
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Message, Record
 from evalcore.store.cases import case_of
 from evalcore.store.run_folder import RunFolder, find
@@ -25,13 +26,15 @@ class Worked(Record, frozen=True):
 
 class Prompt(Record, frozen=True):
     """What a target was really asked for one case, as it stands in the journal of a run; `mode` is
-    how calls were asked for, where the benchmark asks for calls."""
+    how calls were asked for, where the benchmark asks for calls, and `hidden` says that the case is
+    gated, so that its messages are left out."""
 
     run_id: str
     metric: str
     case: str
     messages: tuple[Message, ...]
     mode: str = ""
+    hidden: bool = False
 
 
 def terms(score: BenchmarkScore) -> pd.DataFrame:
@@ -87,23 +90,29 @@ def run_score(
     return None if score is None or benchmark not in specs else (specs[benchmark], score)
 
 
-def prompts(roots: Sequence[Path], run: str, card: BenchmarkCard) -> list[Prompt]:
+def prompts(
+    roots: Sequence[Path], run: str, card: BenchmarkCard, *, show_gated: bool = False
+) -> list[Prompt]:
     """The question put for the first answered case of each metric of a run.
 
     Raises UsageError when there is no such run, RunFolderError when a journal is broken.
     """
     folder = find(run, roots)
-    found = (_first_prompt(folder, card.key, metric.key) for metric in card.metrics)
+    found = (_first_prompt(folder, card.key, metric.key, show_gated) for metric in card.metrics)
     return [prompt for prompt in found if prompt is not None]
 
 
-def _first_prompt(folder: RunFolder, benchmark: str, metric: str) -> Prompt | None:
+def _first_prompt(
+    folder: RunFolder, benchmark: str, metric: str, show_gated: bool
+) -> Prompt | None:
     for stored in folder.samples():
         if stored.benchmark != benchmark or stored.sample.metric != metric:
             continue
         _, episode, _ = case_of(folder, benchmark, metric, stored.sample.id)
         if episode is None or not episode.messages:
             continue
+        if is_gated(stored.sample) and not show_gated:
+            return Prompt(folder.run_id, metric, stored.sample.id, (), hidden=True)
         asked = tuple(message for message in episode.messages if message.role in _ASKING)
         mode = str(episode.state.get("mode", ""))
         return Prompt(folder.run_id, metric, stored.sample.id, asked, mode)

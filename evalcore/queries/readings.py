@@ -23,7 +23,9 @@ _ORDER = (
     "memory",
 )
 #: Readings in the order of a table; others follow by name.
-_READINGS = ("official", "tolerant", "strict", "fuzzy")
+_READINGS = ("official", "hardened", "repaired", "tolerant", "strict", "lenient", "fuzzy")
+#: Measures of patches, which need no test to be run and say nothing of whether one would pass.
+_MEASURES = ("applies_rate", "file_recall", "hunk_recall", "line_f1")
 #: What the second wins over the first is what the format cost.
 _FORMAT = ("official", "tolerant")
 
@@ -48,6 +50,16 @@ def groups(score: BenchmarkScore) -> pd.DataFrame:
         columns=["group", "score", "weight", "missing"],
         dtype=object,
     )
+
+
+def measures(score: BenchmarkScore) -> pd.DataFrame:
+    """How patches look without being tested: measure and value (0 to 100, None where nothing was
+    looked at). They rank nothing. Empty for a benchmark without patches.
+    """
+    told = [
+        {"measure": name, "value": score.groups[name]} for name in _MEASURES if name in score.groups
+    ]
+    return pd.DataFrame(told, columns=["measure", "value"], dtype=object)
 
 
 def pass_k(score: BenchmarkScore) -> pd.DataFrame:

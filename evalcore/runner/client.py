@@ -34,6 +34,16 @@ R = TypeVar("R", bound=Record)
 _SERVICE_TIMEOUT = 120.0
 
 
+class SandboxAbility(Record, frozen=True):
+    """Whether this host can run untrusted programs: `means` is "" where it cannot, then `problem`
+    and `fix` are a sentence each; `enforced` names the protections that were seen to hold."""
+
+    means: str = ""
+    problem: str = ""
+    fix: str = ""
+    enforced: tuple[str, ...] = ()
+
+
 def launch(request: RunRequest, keys: Mapping[str, str], settings: Settings) -> str:
     """Plan a run and start its worker; returns the run id."""
     run_id = str(_service("plan", request, keys, settings))
@@ -81,6 +91,12 @@ def local_machine() -> local_models.Machine:
 def look_at_model(target: str, options: Mapping[str, Any]) -> local_models.Look:
     """A local model before it is loaded; a problem is part of the answer."""
     return local_models.look(target, options)
+
+
+def sandbox_ability(settings: Settings) -> SandboxAbility:
+    """What this host can run in a sandbox; a probe in a subprocess, which takes about a second."""
+    nothing = RunRequest(target="", benchmarks=())
+    return msgspec.convert(_service("ability", nothing, {}, settings), SandboxAbility)
 
 
 def estimate(request: RunRequest, settings: Settings) -> Estimate:

@@ -21,6 +21,7 @@ from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, U
 from evalcore.runner import local_models, panel
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
+from evalcore.sandbox.ability import Ability, ability
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
@@ -142,10 +143,16 @@ async def _try(target: Target, asked: GenerationRequest) -> ConnectionReport:
     )
 
 
+def sandbox_ability(request: RunRequest, settings: Settings, secrets: Secrets) -> Ability:
+    """Whether programs can be run here; nothing of the request matters."""
+    return ability()
+
+
 VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {
     "plan": make_plan,
     "estimate": estimate,
     "test": test_connection,
+    "ability": sandbox_ability,
 }
 
 

@@ -26,6 +26,7 @@ from pages.components.text import escape, plain
 
 _MOST_BOARDS = 32  # kept ready
 _OPTION = re.compile(r", (?=\w+=)")
+_UNUSABLE = re.compile(r"(\d+) unusable")
 _PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
 
 
@@ -97,14 +98,17 @@ def column_title(column: Column, tr: Translate) -> str:
 
 def describe(score: Mapping[Any, Any], tr: Translate) -> str:
     """What a score rests on, in the session's language, from its benchmark, dataset, label,
-    samples and full: the label's last part, the size, is said anew, and the bundled cases go by
-    the title of their benchmark."""
-    parts = score["label"].split(" · ")[:-1] or [score["dataset"]]
+    samples and full: the label's last part, the size, is said anew with the number of tasks that
+    were set aside, and the bundled cases go by the title of their benchmark."""
+    told = score["label"].split(" · ")
+    unusable = _UNUSABLE.fullmatch(told[-1])
+    parts = (told[:-2] if unusable else told[:-1]) or [score["dataset"]]
     parts = [parts[0], *filter(None, (_chosen(part, score["benchmark"]) for part in parts[1:]))]
     if is_bundled(score["benchmark"], score["dataset"]):
         parts[0] = benchmark_title(score["benchmark"])
-    size = tr("ranking.cases" if score["full"] else "ranking.subset", count=score["samples"])
-    return " · ".join([*(plain(part, 40) for part in parts), size])
+    sizes = [tr("ranking.cases" if score["full"] else "ranking.subset", count=score["samples"])]
+    sizes += [tr("ranking.unusable", count=unusable[1])] if unusable else []
+    return " · ".join([*(plain(part, 40) for part in parts), *sizes])
 
 
 def _chosen(part: str, benchmark: str) -> str:

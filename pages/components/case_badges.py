@@ -44,6 +44,14 @@ def draw(details: Mapping[str, Any], tr: Translate) -> None:
     if mode := details.get("mode"):
         st.badge(escape(mode_title(mode)), color="gray", icon=":material/chat:")
     _of_conversation(details, tr)
+    if count := details.get("tool_calls"):
+        word = tr("case.tool_calls", count=escape(count))
+        st.badge(word, color="gray", icon=":material/build:")
+    if details.get("runner") == "harness":
+        version = escape(details.get("swebench") or "")
+        st.badge(tr("case.harness", version=version), color="gray", icon=":material/deployed_code:")
+    if details.get("needs_web"):
+        st.badge(tr("case.needs_web"), color="gray", icon=":material/public:")
     if details.get("flagged"):
         word = tr("case.flagged_task" if _task_flags(details) else "case.flagged")
         st.badge(word, color="violet", icon=":material/flag:")

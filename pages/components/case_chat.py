@@ -56,13 +56,13 @@ def draw(episode: Episode, tr: Translate) -> None:
     trace = episode.state["user"].get("trace") or ()
     for step in steps(episode):
         if step.kind == "calls":
-            _calls(step, tr)
+            calls(step, tr)
         elif step.kind == "agent":
             _agent(step, trace, tr)
         else:
             with st.chat_message("user", avatar=":material/person:"):
                 st.caption(tr("case.chat.user"))
-                _words(step.said, tr)
+                words(step.said, tr)
     if ended := _end(episode):
         st.caption(tr("case.chat.ended", reason=escape(case_badges.end_title(ended))))
 
@@ -77,7 +77,8 @@ def _end(episode: Episode) -> str:
 def steps(episode: Episode) -> Iterator[Step]:
     """The messages after the system's, each call together with its results."""
     said = iter(episode.state.get("says") or ())
-    called = [str(one["name"]) for one in episode.state.get("actions") or ()]
+    made = episode.state.get("actions") or episode.state.get("calls") or ()
+    called = [str(one["name"]) for one in made]
     messages = [message for message in episode.messages if message.role != "system"]
     at = line = 0
     while at < len(messages):
@@ -122,8 +123,8 @@ def _taken(called: list[str], text: str, most: int) -> tuple[str, ...]:
 def _agent(step: Step, trace: Sequence[Mapping[str, Any]], tr: Translate) -> None:
     with st.chat_message("assistant", avatar=":material/smart_toy:"):
         st.caption(tr("case.chat.agent"))
-        _reasoning(step.message, tr)
-        _words(step.said, tr)
+        reasoning(step.message, tr)
+        words(step.said, tr)
         if step.said.strip() != step.message.content.strip():
             with st.expander(tr("case.chat.as_written"), icon=":material/notes:"):
                 evidence.prose(step.message.content)
@@ -131,7 +132,7 @@ def _agent(step: Step, trace: Sequence[Mapping[str, Any]], tr: Translate) -> Non
             st.badge(tr("case.chat.unrecognised"), color="orange")
 
 
-def _words(text: str, tr: Translate) -> None:
+def words(text: str, tr: Translate) -> None:
     """A line as it was said: long ones in a scroll area."""
     if not text.strip():
         st.caption(tr("case.chat.silent"))
@@ -141,18 +142,19 @@ def _words(text: str, tr: Translate) -> None:
         st.text(text)
 
 
-def _calls(step: Step, tr: Translate) -> None:
-    """The calls folded under the names of the tools, each with what came back."""
+def calls(step: Step, tr: Translate, silent: str = "case.chat.no_result") -> None:
+    """The calls folded under the names of the tools, each with what came back; `silent` is the text
+    where nothing did."""
     failed = any(text.startswith(_ERRORS) for text in step.results)
     icon = ":material/error:" if failed else ":material/build:"
     with st.expander(_title(step, tr, failed=failed), icon=icon):
-        _reasoning(step.message, tr)
+        reasoning(step.message, tr)
         if step.message.content:
             evidence.prose(step.message.content)
         for call in step.message.tool_calls:
             evidence.verbatim(f"{call.name}({call.arguments})", None)
         if not step.results:
-            st.caption(tr("case.chat.no_result"))
+            st.caption(tr(silent))
         for text in step.results:
             st.caption(tr("case.chat.result"))
             evidence.verbatim(text, "json" if text[:1] in ("{", "[") else None)
@@ -169,7 +171,7 @@ def _title(step: Step, tr: Translate, *, failed: bool) -> str:
     return f"{title} · {tr('case.chat.tools_failed')}" if failed else title
 
 
-def _reasoning(message: Message, tr: Translate) -> None:
+def reasoning(message: Message, tr: Translate) -> None:
     if message.reasoning:
         with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
             evidence.prose(message.reasoning)

@@ -1,8 +1,7 @@
-"""The parts of the Case page: verdict, question, answer, reference, transcript, navigation."""
+"""The parts of the Case page: verdict, question, evidence, transcript, facts, navigation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -10,8 +9,8 @@ import streamlit as st
 
 from evalcore.i18n import lookup
 from evalcore.queries.cases import CaseView, Neighbour
-from evalcore.records import Episode
-from pages.components import case_badges, case_question, evidence, numbers, state
+from evalcore.records import MEASURED, Episode
+from pages.components import case_badges, case_question, case_shield, evidence, numbers, state
 from pages.components.language import Translate, current, note
 from pages.components.run_detail import OUTCOME_COLOURS
 from pages.components.state import CaseLink
@@ -19,11 +18,15 @@ from pages.components.text import escape
 
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
 _SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
-#: Fields of a reference that hold JSON as text, to keep the order of its keys.
-_JSON_TEXT = frozenset({"ground_truth", "scenario", "slots"})
-
+#: Fields that are read as prose, however short they are.
+_PROSE = frozenset({"question", "problem_statement", "text"})
+#: Fields over which no title is needed: the heading of the column says the same.
+_UNTITLED = frozenset({"question"})
 #: What comes first in a question: where it runs, what there is, what is asked.
-_FIRST = ("source_dialect", "target_dialect", "dialect", "engine", "description", "question")
+_FIRST = (
+    *("source_dialect", "target_dialect", "dialect", "engine", "description"),
+    *("level", "file_name", "repo", "base_commit", "version", "question", "problem_statement"),
+)
 _ORDER = {
     name: number for number, name in enumerate((*_FIRST, "source_schema", "schema", "data", "sql"))
 }
@@ -39,20 +42,23 @@ def verdict(view: CaseView, tr: Translate) -> None:
         )
         if judged is None:
             return
-        st.badge(
-            tr(f"common.evidence.{judged.evidence_kind}"),
-            color="violet",
-            icon=":material/verified:",
-            help=tr(f"common.evidence.{judged.evidence_kind}.about"),
-        )
+        if judged.outcome in MEASURED:  # else nothing was found out by any means
+            st.badge(
+                tr(f"common.evidence.{judged.evidence_kind}"),
+                color="violet",
+                icon=":material/verified:",
+                help=tr(f"common.evidence.{judged.evidence_kind}.about"),
+            )
         if view.engine:
             st.badge(escape(view.engine), color="gray", icon=":material/database:")
         if judged.reason:
             reason = lookup(f"common.reason.{judged.reason}", current()) or judged.reason
             st.markdown(escape(reason, 120), width="content")
         case_badges.draw(judged.details, tr)
+        case_shield.badge(judged.details, tr)
     if judged.note:
         st.text(note(judged.note))
+    case_shield.draw(judged, tr)
     case_badges.flag(judged.details, tr)
 
 
@@ -92,10 +98,11 @@ def question(view: CaseView, tr: Translate) -> None:
             case_question.functions(value, tr)
             continue
         title = escape(lookup(f"case.input.{name}", current()) or name)
-        if name not in _SQL and isinstance(value, str) and "\n" not in value and len(value) < 100:
+        if name not in _SQL | _PROSE and _is_short(value):
             st.caption(f"{title}: {escape(value, 100)}")
             continue
-        st.caption(title)
+        if name not in _UNTITLED:
+            st.caption(title)
         if name in _SQL:
             lines = value if isinstance(value, list) else [value]
             evidence.verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
@@ -103,66 +110,20 @@ def question(view: CaseView, tr: Translate) -> None:
             evidence.raw(value)
 
 
-def answer(view: CaseView, tr: Translate) -> None:
-    """What the target said at last, and its reasoning folded away."""
-    episode = view.episode
-    if episode is None:
-        st.info(tr("case.no_answer"), icon=":material/hourglass_empty:")
-        return
-    if episode.failure is not None:
-        kind = lookup(f"common.error.{episode.failure.kind}", current()) or episode.failure.kind
-        st.error(escape(kind), icon=":material/error:")
-        st.text(episode.failure.message)
-    elif episode.answer:
-        evidence.prose(episode.answer)
-    elif calls := _last_calls(episode):
-        evidence.prose(calls)
-    else:
-        st.caption(tr("case.empty_answer"))
-    facts = [f"{tr('case.finish_reason')}: {escape(episode.finish_reason)}"] * bool(
-        episode.finish_reason
-    ) + [f"{tr('case.attempts')}: {episode.attempts}"] * (
-        episode.attempts > max(1, episode.completions)
+def _is_short(value: Any) -> bool:
+    return isinstance(value, int) or (
+        isinstance(value, str) and "\n" not in value and len(value) < 100
     )
-    if facts:
-        st.caption(" · ".join(facts))
-    reasoning = "\n\n".join(m.reasoning for m in episode.messages if m.reasoning)
-    if reasoning:
-        with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
-            evidence.prose(reasoning)
-
-
-def _last_calls(episode: Episode) -> str:
-    """The calls that the target made last by the server's own means, where it wrote no text."""
-    said = [message for message in episode.messages if message.role == "assistant"]
-    calls = said[-1].tool_calls if said else ()
-    return "\n".join(f"{call.name}({call.arguments})" for call in calls)
-
-
-def reference(view: CaseView, tr: Translate) -> None:
-    """What was expected; folded where a difference in the evidence shows it already."""
-    told = view.verdict.evidence if view.verdict else ()
-    shown = {section.kind for section in told} | {section.title for section in told}
-    if view.sample.reference:
-        folded = bool(
-            shown & {"table_diff", "tree_diff", "calls", "turns", "true_actions", "goals"}
-        )
-        with st.expander(tr("case.reference"), icon=":material/key:", expanded=not folded):
-            _fields(view.sample.reference, tr)
-
-
-def _fields(values: Mapping[str, Any], tr: Translate) -> None:
-    for name, value in values.items():
-        language = current()
-        title = lookup(f"case.reference.{name}", language) or lookup(f"case.input.{name}", language)
-        st.caption(escape(title or name))
-        evidence.raw(case_question.parsed(value) if name in _JSON_TEXT else value)
 
 
 def sections(view: CaseView, tr: Translate) -> None:
     """Every section of evidence of the verdict, but for one that only repeats the answer."""
     answered = view.episode.answer if view.episode else None
-    told = [s for s in (view.verdict.evidence if view.verdict else ()) if s.body != answered]
+    told = [
+        section
+        for section in (view.verdict.evidence if view.verdict else ())
+        if section.body not in ("", answered)
+    ]
     if told:
         st.subheader(tr("case.evidence"), anchor=False)
     for section in told:

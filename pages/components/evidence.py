@@ -13,7 +13,7 @@ import streamlit as st
 
 from evalcore.i18n import lookup
 from evalcore.records import Section
-from pages.components import calls, numbers, tables
+from pages.components import calls, evidence_tables, numbers, tables
 from pages.components.language import Translate, current
 from pages.components.text import escape
 
@@ -26,42 +26,38 @@ _AVATARS = {
     "assistant": ":material/smart_toy:",
     "tool": ":material/build:",
 }
-#: Tables whose columns are named by us and not by a statement, with those whose cells are words
-#: of ours as well.
-_OUR_COLUMNS: Mapping[str, frozenset[str]] = {
-    "turns": frozenset({"by"}),
-    "missing_results": frozenset({"by"}),
-    "missing_outputs": frozenset(),
-    "goals": frozenset({"goal", "progress"}),
+#: Long sections, and those that tell what was expected rather than why: folded.
+_FOLDED: Mapping[str, str] = {
+    "test_log": ":material/terminal:",
+    "true_patch": ":material/key:",
+    "derivation": ":material/key:",
 }
+_DERIVATION = "derivation"
 _VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
 def draw(section: Section, tr: Translate) -> None:
     """Title and body; a body of an unexpected form is shown raw and said to be so."""
-    st.markdown(f"**{escape(section_title(section.title))}**")
+    title = escape(section_title(section.title))
+    if icon := _FOLDED.get(section.title):
+        with st.expander(title, icon=icon):
+            _body(section, tr)
+        return
+    st.markdown(f"**{title}**")
+    _body(section, tr)
+
+
+def _body(section: Section, tr: Translate) -> None:
     try:
-        _DRAWERS[section.kind](_told(section), tr)
+        if own := evidence_tables.drawer(section.title):
+            own(section, tr)
+        elif section.title == _DERIVATION:
+            _derivation(section.body, tr)
+        else:
+            _DRAWERS[section.kind](evidence_tables.told(section), tr)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         st.caption(tr("case.malformed_section"))
         raw(section.body)
-
-
-def _told(section: Section) -> Any:
-    """The body, its columns and cells in the session's language where they are words of ours."""
-    if section.title not in _OUR_COLUMNS:
-        return section.body
-    names = section.body["columns"]
-    ours = {at for at, name in enumerate(names) if name in _OUR_COLUMNS[section.title]}
-    rows = [
-        [_word("word", cell) if at in ours else cell for at, cell in enumerate(row)]
-        for row in section.body["rows"]
-    ]
-    return {"columns": [_word("column", name) for name in names], "rows": rows}
-
-
-def _word(area: str, name: Any) -> Any:
-    return lookup(f"section.{area}.{name}", current()) or name
 
 
 def section_title(title: str) -> str:
@@ -104,6 +100,17 @@ def transcript(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
                 verbatim(f"{call['name']}({call['arguments']})", None)
 
 
+def _derivation(body: Any, tr: Translate) -> None:
+    """The calls of tools that lead to the answer; programs as programs."""
+    for number, step in enumerate(body, 1):
+        tool, arguments = str(step["tool"]), dict(step["arguments"])
+        st.caption(tr("case.step_of_derivation", number=number, tool=escape(tool)))
+        if code := arguments.pop("code", ""):
+            verbatim(str(code), "python")
+        if arguments:
+            verbatim("\n".join(f"{name}: {value}" for name, value in arguments.items()), None)
+
+
 def _text(body: Any, tr: Translate) -> None:
     prose(tables.cell(body))
 
@@ -117,7 +124,7 @@ def _json(body: Any, tr: Translate) -> None:
 
 
 def _log(body: Any, tr: Translate) -> None:
-    st.code(tables.cell(body), language=None, wrap_lines=True, height=SCROLL)
+    verbatim(tables.cell(body), None)
 
 
 def _table(body: Any, tr: Translate) -> None:

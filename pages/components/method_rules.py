@@ -96,7 +96,10 @@ def prompts(row: Row, settings: Settings, tr: Translate) -> None:
     for benchmark, run in row.runs.items():
         try:
             asked = methodology.prompts(
-                settings.run_roots, run.run_id, benchmark_cards()[benchmark]
+                settings.run_roots,
+                run.run_id,
+                benchmark_cards()[benchmark],
+                show_gated=settings.show_gated,
             )
         except EvalboardError as error:
             st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
@@ -106,6 +109,8 @@ def prompts(row: Row, settings: Settings, tr: Translate) -> None:
         st.caption(tr("methodology.no_prompts"))
         return
     prompt = found[_chosen(list(found), tr)]
+    if prompt.hidden:
+        st.info(tr("note.gated"), icon=":material/lock:")
     first, later = prompt.messages[:_FIRST], prompt.messages[_FIRST:]
     _messages(first, tr)
     if later:

@@ -18,9 +18,14 @@ def draw(options: Iterable[OptionCard], prefix: str, tr: Translate) -> dict[str,
     for number, option in enumerate(options):
         with columns[number % 2]:
             value = _widget(option, f"{prefix}.{option.name}", tr)
-        if value not in (None, "", [], option.default):
+        if value not in (None, "", [], option.default) and value != _parts(option.default):
             values[option.name] = value
     return values
+
+
+def _parts(default: Any) -> list[str] | None:
+    """The default of a list as it is typed."""
+    return [str(part) for part in default] if isinstance(default, list) else None
 
 
 def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
@@ -42,7 +47,8 @@ def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
         return st.number_input(
             option.name, value=option.default, step=0.1, placeholder=unset, **shared
         )
-    text = st.text_input(option.name, value=option.default or "", placeholder=unset, **shared)
+    default = ", ".join(_parts(option.default) or ()) or option.default or ""
+    text = st.text_input(option.name, value=default, placeholder=unset, **shared)
     if option.type == "list":
         return [part.strip() for part in text.split(",") if part.strip()]
     return text.strip()

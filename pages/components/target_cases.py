@@ -40,7 +40,12 @@ def draw(
     number = int(st.session_state.get(pager, 1))
     try:
         cases, count = case_page(
-            settings.run_roots, run, where, offset=_CASES * (number - 1), limit=_CASES
+            settings.run_roots,
+            run,
+            where,
+            offset=_CASES * (number - 1),
+            limit=_CASES,
+            show_gated=settings.show_gated,
         )
     except EvalboardError as error:
         st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
@@ -142,7 +147,8 @@ def _note(case: pd.Series) -> str:
     """Why a case ended as it did, in the words of the scorer."""
     parts = [case[name] for name in ("note", "reason", "error_type")]
     said = next((part for part in parts if isinstance(part, str) and part), "")
-    return plain(note(said), 120)
+    told = note(said)
+    return plain(told if told != case["reason"] else cause_title(told), 120)
 
 
 def _config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:

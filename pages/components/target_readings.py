@@ -14,26 +14,43 @@ from evalcore.queries import methodology, readings
 from evalcore.queries.boards import Row
 from evalcore.records import BenchmarkScore
 from evalcore.settings import Settings
-from pages.components import numbers, word_table
+from pages.components import numbers, target_patches, word_table
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 _NAMED = 3  # missing parts that are named
 _EQUAL = 0.05  # points that one digit does not show
+_GUARDING = "hardened"  # a reading that says something also where it changes nothing
 
 
 def draw(row: Row, settings: Settings, tr: Translate) -> None:
     """Groups and other readings for every benchmark that has them."""
     for score in _scores(row, settings, tr):
+        named = len(row.runs) > 1
         _groups(score, tr)
-        _readings(score, tr, named=len(row.runs) > 1)
+        _readings(score, tr, named=named)
+        target_patches.draw(score, row.runs[score.benchmark].run_id, settings, tr, named=named)
 
 
 def tries(row: Row, settings: Settings, tr: Translate) -> None:
     """pass^k for every benchmark that reports it."""
     for score in _scores(row, settings, tr):
         _pass_k(score, tr, named=len(row.runs) > 1)
+
+
+def shield(row: Row, settings: Settings, tr: Translate) -> None:
+    """A warning where a stricter reading takes away some of what the score counts."""
+    for score in _scores(row, settings, tr):
+        hardened = score.views.get(_GUARDING, score.score)
+        if hardened < score.score - _EQUAL:
+            told = tr(
+                "target.shield",
+                benchmark=escape(benchmark_title(score.benchmark)),
+                hardened=numbers.score(hardened, tr),
+                official=numbers.score(score.score, tr),
+            )
+            st.warning(told, icon=":material/gpp_maybe:")
 
 
 def _scores(row: Row, settings: Settings, tr: Translate) -> Iterator[BenchmarkScore]:
@@ -129,7 +146,7 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
         return
     title = tr("target.readings")
     st.subheader(f"{title} · {benchmark_title(score.benchmark)}" if named else title, anchor=False)
-    if (table["difference"].abs() < _EQUAL).all():
+    if (table["difference"].abs() < _EQUAL).all() and _GUARDING not in score.views:
         st.caption(tr("target.readings_equal"))
         return
     word_table.draw(
@@ -140,7 +157,7 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
                 "=" if abs(points) < _EQUAL else f"{points:+.1f}" for points in table["difference"]
             ],
             tr("target.reading_about"): [
-                lookup(f"target.view_about.{name}", current()) or "" for name in table["view"]
+                _view_about(name, score.benchmark) for name in table["view"]
             ],
         },
         tr("target.readings_alt"),
@@ -148,6 +165,12 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     lost = readings.lost_to_format(score.views)
     if lost is not None:
         st.caption(tr("target.lost_to_format", points=numbers.score(lost, tr)))
+
+
+def _view_about(name: str, benchmark: str) -> str:
+    """The rules of a reading, as they are in this benchmark where they differ from others'."""
+    own = lookup(f"target.view_about.{name}.{benchmark}", current())
+    return own or lookup(f"target.view_about.{name}", current()) or ""
 
 
 def _view_title(name: str) -> str:

@@ -1,0 +1,47 @@
+"""Measures of patches that need no test to be run: under a title of their own, since they rank
+nothing."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup
+from evalcore.queries import failures, readings
+from evalcore.records import BenchmarkScore
+from evalcore.settings import Settings
+from pages.components import numbers, word_table
+from pages.components.board import benchmark_title
+from pages.components.language import Translate, current
+from pages.components.text import escape, plain
+
+
+def draw(
+    score: BenchmarkScore, run: str, settings: Settings, tr: Translate, *, named: bool
+) -> None:
+    """The measures of a benchmark that asks for patches, and how many of its tasks were set aside;
+    nothing for any other."""
+    table = readings.measures(score)
+    if table.empty:
+        return
+    title = tr("target.patch")
+    st.subheader(f"{title} · {benchmark_title(score.benchmark)}" if named else title, anchor=False)
+    st.caption(tr("target.patch_about"))
+    word_table.draw(
+        {
+            tr("target.patch_measure"): [_title(name) for name in table["measure"]],
+            tr("target.patch_value"): [numbers.score(value, tr) for value in table["value"]],
+        },
+        tr("target.patch_alt"),
+    )
+    try:
+        count = failures.unusable(settings.run_roots, run, score.benchmark)
+    except EvalboardError as error:
+        st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
+        return
+    if count:
+        st.caption(tr("target.patch_unusable", count=count))
+
+
+def _title(measure: str) -> str:
+    return lookup(f"target.group.{measure}", current()) or plain(measure)

@@ -1,0 +1,129 @@
+"""Every sentence that the scorers of `gaia` and `swe_bench` and the sandbox write is retold."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evalcore.benchmarks.gaia import score
+from evalcore.benchmarks.gaia import verdict as gaia_verdict
+from evalcore.benchmarks.gaia.score import question_scorer
+from evalcore.benchmarks.swe_bench import verdict as swe_verdict
+from evalcore.benchmarks.swe_bench.evidence import _MISSING as MISSING
+from evalcore.benchmarks.swe_bench.execution.hardened import FLAGS
+from evalcore.benchmarks.swe_bench.execution.resolution import Execution
+from evalcore.benchmarks.swe_bench.execution.validate import _reason
+from evalcore.benchmarks.swe_bench.log_parsers.status import ERROR, FAILED, PASSED, SKIPPED, XFAIL
+from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
+from evalcore.i18n import LANGUAGES, lookup, retell
+from evalcore.sandbox import ability, reasons
+from evalcore.sandbox.supervise import SandboxBroken
+from tests.support import agentic_runs
+from tests.support.boards import settings_in
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+NO_WORDS_LEFT = re.compile(r"[A-Za-z]{3,}")
+
+
+def run(**more):
+    return Execution("a__b-1", "0" * 64, applied="apply", **more)
+
+
+UNUSABLE = [
+    run(ended_by="time"),
+    run(ended_by="disk"),
+    run(),
+    run(report={"tests_status": {"FAIL_TO_PASS": {"failure": ["t.py::one"]}}}),
+    run(report={"tests_status": {"FAIL_TO_PASS": {"failure": []}}}),
+    Execution("a__b-1", "0" * 64),
+]
+OPEN = ability._judge("bubblewrap", {"network": False, "files": True})
+SENTENCES = [
+    *(note.format(part="17 km", found=3, index=2) for note in score.NOTES.values()),
+    gaia_verdict._HIDDEN_NOTE,
+    gaia_verdict._BUDGET_NOTE,
+    swe_verdict._REPOSITORY_NOTE,
+    swe_verdict._APPLY_NOTE,
+    swe_verdict._TESTS_NOTE,
+    "7 of the tests that have to pass do not.",
+    *swe_verdict._ENDED.values(),
+    *(
+        f"{swe_verdict._UNUSABLE_NOTE} the reference patch does not resolve it here: {_reason(one)}"
+        for one in UNUSABLE
+    ),
+    f"{swe_verdict._UNUSABLE_NOTE} its tests pass without a patch",
+    "The official harness has no result: the harness left no report; the harness ended with: x",
+    *PROBLEMS.values(),
+    *(f"{row.reason.problem} {row.reason.fix}" for row in reasons._ROWS),
+    " ".join(reasons.reason("an unheard-of complaint")),
+    f"{ability._LINUX_ONLY} Use Linux, a virtual machine or a container.",
+    f"{OPEN.problem} {OPEN.fix}",
+    str(SandboxBroken("namespaces", "no reason")),
+    "sandbox: not up after 20 s",
+    "git is not installed; install it (Debian: apt install git)",
+    "git fetch failed: fatal: no such remote",
+    "the file a.csv of q-1 is gone from datasets/gaia",
+    "the web search brave fails: it answers with status 503; check BRAVE_API_KEY, its quota and "
+    "the network",
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_it_is_retold_and_whole(sentence):
+    assert retell(sentence, "en") == sentence
+    assert CHINESE.search(retell(sentence, "zh"))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left"),
+    [
+        (SENTENCES[0], "km"),
+        ("The task cannot be used here: its tests pass without a patch", ""),
+        (
+            "The task cannot be used here: the reference patch does not resolve it here: "
+            "the limit of time ended its tests",
+            "",
+        ),
+    ],
+)
+def test_sentences_inside_sentences_are_retold_too(sentence, left):
+    words = NO_WORDS_LEFT.findall(retell(sentence, "zh").replace(left, "") if left else "")
+    assert words == []
+
+
+def test_an_answer_that_looks_like_a_placeholder_stays_what_it_is():
+    note = question_scorer("{part} {0.__class__}", "17").note
+    assert "{part} {0.__class__}" in retell(note, "zh")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_flags_reasons_and_views_have_words(language, tmp_path):
+    for flag in FLAGS:
+        assert lookup(f"case.shield.{flag}", language)
+        assert lookup(f"section.word.results.{flag}", language)
+    settings = settings_in(tmp_path)
+    for folder in (agentic_runs.gaia(settings), agentic_runs.swe(settings)):
+        [key] = folder.summary().benchmarks
+        for line in folder.verdicts(agentic_runs.SCORING):
+            verdict = line.verdict
+            assert not verdict.reason or lookup(f"common.reason.{verdict.reason}", language)
+            for view in verdict.views:
+                assert lookup(f"target.view_name.{view}", language)
+                assert lookup(f"target.view_about.{view}.{key}", language)
+            for section in verdict.evidence:
+                assert lookup(f"section.{section.title}", language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_tables_have_words_for_columns_and_cells(language):
+    for status in (PASSED, FAILED, ERROR, SKIPPED, XFAIL, MISSING):
+        assert lookup(f"section.word.{status}", language), status
+    cases = [make(name) for name, make in agentic_runs.SWE_CASES.items()]
+    tables = [s for case in cases for s in case.verdict.evidence if s.kind == "table"]
+    for section in tables:
+        for column in section.body["columns"]:
+            assert lookup(f"section.column.{column}", language), column
+    measures = next(s for s in tables if s.title == "patch_measures")
+    for name, _ in measures.body["rows"]:
+        assert lookup(f"section.word.{name}", language), name

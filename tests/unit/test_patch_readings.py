@@ -1,0 +1,61 @@
+"""Readings and measures of patches: their order, and what is not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.errors import UsageError
+from evalcore.queries import failures, readings
+from evalcore.runner import service
+from evalcore.runner.request import RunRequest
+from evalcore.secrets import Secrets
+from tests.support import agentic_runs
+from tests.support.agentic_runs import GAIA_RUN, SWE_RUN
+from tests.support.boards import settings_in
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return settings_in(tmp_path)
+
+
+def test_measures_come_from_the_files_to_the_lines_and_are_no_groups(settings):
+    score = agentic_runs.swe(settings).summary().benchmarks["swe_bench"]
+    table = readings.measures(score)
+    assert list(table["measure"]) == ["applies_rate", "file_recall", "hunk_recall", "line_f1"]
+    assert all(0 <= value <= 100 for value in table["value"])
+    assert readings.groups(score).empty
+
+
+def test_what_nobody_looked_at_is_none(settings):
+    score = agentic_runs.swe(settings, "unexecuted").summary().benchmarks["swe_bench"]
+    values = dict(readings.measures(score).to_numpy())
+    assert values["applies_rate"] is None
+
+
+def test_other_benchmarks_have_no_measures(settings):
+    score = agentic_runs.gaia(settings, "right").summary().benchmarks["gaia"]
+    assert readings.measures(score).empty
+
+
+def test_the_official_reading_comes_first(settings):
+    score = agentic_runs.swe(settings).summary().benchmarks["swe_bench"]
+    table = readings.readings(score.views, score.score)
+    assert list(table["view"]) == ["official", "hardened", "repaired"]
+    assert table["difference"][0] == 0
+    assert readings.lost_to_format(score.views) is None
+    assert list(readings.readings({"lenient": 1, "strict": 0}, 1)["view"]) == ["strict", "lenient"]
+
+
+def test_unusable_tasks_are_counted(settings):
+    agentic_runs.swe(settings)
+    agentic_runs.gaia(settings)
+    assert failures.unusable(settings.run_roots, SWE_RUN, "swe_bench") == 1
+    assert failures.unusable(settings.run_roots, GAIA_RUN, "gaia") == 0
+    with pytest.raises(UsageError):
+        failures.unusable(settings.run_roots, "20200101-000000-aaaaaa", "swe_bench")
+
+
+def test_the_service_says_what_can_be_run(settings):
+    found = service.VERBS["ability"](RunRequest("", ()), settings, Secrets())
+    assert bool(found.means) != bool(found.problem)
