@@ -51,6 +51,15 @@ class Finding(Record, frozen=True):
     problem: str
 
 
+class _Claim(Record, frozen=True):
+    """What a dataset says of an answer: which outcome is due, and what it means if it is not."""
+
+    sample: Sample
+    episode: Episode
+    due: Outcome
+    problem: str
+
+
 def user_role(model: str) -> str:
     """The role under which a model is asked that plays a user."""
     return f"user:{model}"
@@ -220,7 +229,13 @@ class Benchmark(ABC):
         Every benchmark demands that the reference and its variants pass and that every
         counterexample fails; one overrides `confirm` to have the reference itself confirmed.
         """
-        findings = [finding for sample in samples for finding in self._check_sample(sample)]
+        claims = [claim for sample in samples for claim in self._claims(sample)]
+        outcomes = asyncio.run(self._outcomes(claims))
+        findings = [
+            Finding(sample=claim.sample.key, problem=claim.problem)
+            for claim, outcome in zip(claims, outcomes, strict=True)
+            if outcome != claim.due
+        ]
         confirmed, engines = self.confirm(samples)
         return findings + confirmed, engines
 
@@ -228,19 +243,20 @@ class Benchmark(ABC):
         """Confirm references by something other than the scorer; nothing to do by default."""
         return [], {}
 
-    def _check_sample(self, sample: Sample) -> Iterator[Finding]:
-        if self._outcome(sample, self.reference_episode(sample)) != "passed":
-            yield Finding(sample=sample.key, problem="the reference answer does not pass")
+    def _claims(self, sample: Sample) -> Iterator[_Claim]:
+        reference = self.reference_episode(sample)
+        yield _Claim(sample, reference, "passed", "the reference answer does not pass")
         for number, right in enumerate(sample.meta.get("variants", ()), 1):
-            if self._outcome(sample, self.episode_of(sample, right)) != "passed":
-                problem = f"variant {number} does not pass: {str(right)[:80]!r}"
-                yield Finding(sample=sample.key, problem=problem)
+            problem = f"variant {number} does not pass: {str(right)[:80]!r}"
+            yield _Claim(sample, self.episode_of(sample, right), "passed", problem)
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
-            if self._outcome(sample, self.episode_of(sample, wrong)) != "failed":
-                yield Finding(sample=sample.key, problem=f"counterexample {number} does not fail")
+            problem = f"counterexample {number} does not fail"
+            yield _Claim(sample, self.episode_of(sample, wrong), "failed", problem)
 
-    def _outcome(self, sample: Sample, episode: Episode) -> Outcome:
-        return asyncio.run(self.evaluate_sample(sample, episode)).outcome
+    async def _outcomes(self, claims: Sequence[_Claim]) -> list[Outcome]:
+        """Side by side, since some scorers wait for programs."""
+        verdicts = (self.evaluate_sample(claim.sample, claim.episode) for claim in claims)
+        return [verdict.outcome for verdict in await asyncio.gather(*verdicts)]
 
     def aggregate(
         self,

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from evalcore.benchmarks.registry import create
 from evalcore.errors import UsageError
 from evalcore.settings import ROOT
 from tests.support import agentic, gaia_files, tau_server
@@ -124,6 +125,11 @@ def test_extraction_decides_what_is_scored_and_strict_stands_beside(tmp_path, re
 def test_the_bare_style_takes_the_whole_reply(tmp_path):
     summary, _, _ = asked(tmp_path, ["7"], tool_mode="none", prompt_style="bare")
     assert summary.benchmarks["gaia"].views == {"lenient": 100, "strict": 100}
+
+
+def test_levels_make_the_same_column_however_they_are_written():
+    written = (["1", "2"], [1, 2], "2,1", ["1", 2])
+    assert {str(create("gaia", {"levels": one}).options["levels"]) for one in written} == {"[1, 2]"}
 
 
 def test_hidden_answers_are_answered_and_never_scored(tmp_path):

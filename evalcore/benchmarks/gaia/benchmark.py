@@ -39,7 +39,7 @@ class Gaia(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a level or a limit that is none."""
         super().__init__(options)
-        self._levels = _levels(options["levels"])
+        self._levels = self.options["levels"] = _levels(options["levels"])
         self._mode = str(options["tool_mode"])
         if not 1 <= options["max_steps"] <= _MOST_STEPS:
             raise UsageError(f"option gaia.max_steps: give 1 to {_MOST_STEPS}")
@@ -134,12 +134,13 @@ def _not_derived(sample: Sample) -> Iterator[Finding]:
         yield Finding(sample=sample.key, problem=problem)
 
 
-def _levels(given: Sequence[Any]) -> tuple[int, ...]:
+def _levels(given: Sequence[Any]) -> list[int]:
+    """The levels as numbers, however they were written; they are part of the column."""
     names = [str(one).strip() for one in given]
     wrong = [name for name in names if name not in ("1", "2", "3")]
     if wrong or not names:
         raise UsageError(f"option gaia.levels: give some of 1, 2, 3, not {', '.join(names)!r}")
-    return tuple(map(int, names))
+    return sorted({int(name) for name in names})
 
 
 def _without_images(message: Message) -> Message:

@@ -134,8 +134,8 @@ def _sample(line: Line, task: Task) -> Sample:
     meta = {
         "difficulty": task.difficulty,
         "repository": task.repository,
-        "variants": line.texts("variants"),
-        "counterexamples": line.texts("counterexamples"),
+        "variants": _patches(line, "variants"),
+        "counterexamples": _patches(line, "counterexamples"),
         "source": line.source,
     }
     known = msgspec.to_builtins(task)
@@ -170,6 +170,11 @@ def _tests(line: Line, field: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         line.wrong(field, "must be a list of tests, or the JSON text of one")
     return tuple(value)
+
+
+def _patches(line: Line, field: str) -> list[dict[str, str]]:
+    """Right or wrong patches as predictions that are taken as they stand."""
+    return [{"model_patch": patch} for patch in line.texts(field)]
 
 
 def _eval_type(line: Line) -> Any:

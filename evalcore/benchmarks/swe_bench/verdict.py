@@ -91,7 +91,7 @@ def _why(run: Execution) -> tuple[str, str]:
         return "does_not_apply", _APPLY_NOTE
     if run.ended_by:
         return "budget", _ENDED[run.ended_by]
-    failed = sum(status != "PASSED" for status in evidence.expected(run).values())
+    failed = evidence.failed(run)
     note = f"{failed} of the tests that have to pass do not." if failed else _TESTS_NOTE
     return "tests_fail", note
 
@@ -141,6 +141,7 @@ def _details(found: Examination) -> dict[str, Any]:
         details |= {"resolved_hardened": hard.resolved, "flags": ", ".join(hard.flags)}
     if repaired is not None:
         details |= {"repair": ", ".join(repaired.steps) or "none"}
+        details |= {"repair_problem": repaired.problem} if repaired.problem else {}
     if measured is not None:
         details |= {
             "file_recall": measured.file_recall,

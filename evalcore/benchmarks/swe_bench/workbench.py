@@ -252,6 +252,7 @@ def reference_step(task: Task, transcript: Sequence[Message]) -> Completion:
     if made:
         call = ToolCall(f"call_{made}", SUBMIT, "{}")
     else:
-        command = f"git apply - <<'EOF_PATCH'\n{task.patch.rstrip()}\nEOF_PATCH"
+        patch = task.patch if task.patch.endswith("\n") else f"{task.patch}\n"
+        command = f"git apply - <<'EOF_PATCH'\n{patch}EOF_PATCH"
         call = ToolCall("call_0", "run", json.dumps({"command": command}))
     return Completion(tool_calls=(call,), finish_reason="tool_calls")
