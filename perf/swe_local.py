@@ -1,11 +1,11 @@
-"""How long a task of SWE-bench takes here, against the same tests run bare.
+"""How long the tasks of SWE-bench take here, against the same tests run bare.
 
-    python -m perf.swe_local [--repeats 20]
+    python -m perf.swe_local [--repeats 20] [--tasks 20]
 
-The example of the shared data, else a tiny repository of our tests, is cloned, patched, tested in
-the sandbox and graded. Reported: seconds of the whole (median and slowest), of the hardened second
-look and of the first validation, each as a ratio to `python -m pytest` on the patched work tree
-without sandbox (no plugins either way), and whether all repeats came to the same.
+The bundled repositories are cloned, patched with the true patch, tested in the sandbox and graded.
+Reported over all tasks: the median seconds of the whole, of the hardened second look and of the
+first validation, each as a ratio to `python -m pytest` on the patched work tree without sandbox (no
+plugins either way), and whether all repeats of each task came to the same.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
+from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.swe_bench.dataset import load, task_of
 from evalcore.benchmarks.swe_bench.execution.checkout import checkout
 from evalcore.benchmarks.swe_bench.execution.hardened import hardened
 from evalcore.benchmarks.swe_bench.execution.local import execute
@@ -30,8 +30,7 @@ from evalcore.benchmarks.swe_bench.execution.resolution import resolved
 from evalcore.benchmarks.swe_bench.execution.validate import usable
 from evalcore.benchmarks.swe_bench.patches.apply import apply_official
 from evalcore.benchmarks.swe_bench.task import Task
-from tests.support.shared_data import shared_data
-from tests.support.swe_tasks import example_task, make_task
+from evalcore.settings import ROOT
 
 
 def timed(repeats: int, work: Callable[[], object]) -> list[float]:
@@ -58,33 +57,37 @@ def bare(task: Task, folder: Path) -> Callable[[], object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--repeats", type=int, default=20)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--tasks", type=int, default=20)
+    given = parser.parse_args()
+    source = DatasetSource(str(ROOT / "datasets" / "swe_bench"))
+    tasks = [task_of(sample) for sample in load(source)][: given.tasks]
+    found = [measured(task, given.repeats) for task in tasks]
+    print(f"{len(tasks)} tasks, {given.repeats} repeats each; medians over the tasks")
+    base = statistics.median(one["bare pytest"] for one in found)
+    for title in found[0]:
+        seconds = [one[title] for one in found]
+        median = statistics.median(seconds)
+        print(f"{title:22} {median:6.2f} s  slowest {max(seconds):5.2f}  x{median / base:5.2f}")
+
+
+def measured(task: Task, repeats: int) -> dict[str, float]:
+    """Median seconds of a task by what was done; says aloud where repeats differ."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        try:
-            task = example_task(shared_data("swe_bench"))
-        except pytest.skip.Exception:
-            task = make_task(folder / "made", bundle=True)
-        (validation,) = timed(1, lambda: usable(task))
-        facts = usable(task)
-        run = bare(task, folder)
+        [validation] = timed(1, lambda: usable(task))
+        facts, run = usable(task), bare(task, Path(name))
         run()
-        base = statistics.median(timed(max(3, repeats // 4), run))
-        found = [execute(task, task.patch) for _ in range(repeats)]
-        whole = [one.seconds for one in found]
-        again = timed(max(3, repeats // 4), lambda: hardened(task, task.patch, found[0], facts))
-        rows = {
-            "bare pytest": [base],
-            "a task": whole,
-            "its hardened look": again,
-            "its first validation": [validation],
-        }
-        print(f"{task.instance_id}, {repeats} repeats")
-        for title, seconds in rows.items():
-            median = statistics.median(seconds)
-            print(f"{title:22} {median:6.2f} s  slowest {max(seconds):5.2f}  x{median / base:5.2f}")
-        reports = {json.dumps(one.report, sort_keys=True) for one in found}
-        print(f"all resolved: {all(map(resolved, found))}; distinct reports: {len(reports)}")
+        base = timed(3, run)
+        runs = [execute(task, task.patch) for _ in range(repeats)]
+        again = timed(3, lambda: hardened(task, task.patch, runs[0], facts))
+    reports = {json.dumps(one.report, sort_keys=True) for one in runs}
+    same = all(map(resolved, runs)) and len(reports) == 1
+    print(f"{task.instance_id:28} {'all the same' if same else 'DIFFERENT RESULTS'}")
+    return {
+        "bare pytest": statistics.median(base),
+        "a task": statistics.median(one.seconds for one in runs),
+        "its hardened look": statistics.median(again),
+        "its first validation": validation,
+    }
 
 
 if __name__ == "__main__":

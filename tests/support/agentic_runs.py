@@ -45,7 +45,8 @@ HOSTILE = "![x](http://evil.invalid/i.png) :red[**boo**] [go](http://evil.invali
 SCORING = "s1"
 
 #: A case of the kind of the official set; its texts are words that stand nowhere else.
-GATED = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
+#: Of the form of the official ids, none of which stands in the project.
+GATED = "-".join(("0f1e2d3c", "4b5a", "6978", "8796", "a5b4c3d2e1f0"))
 SECRETS = ("zebrawood", "quicksilver", "hollyhock", "marzipan", "periwinkle")
 
 
