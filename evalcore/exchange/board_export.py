@@ -19,7 +19,6 @@ from evalcore.queries import boards, listing, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import board_data, plain, ranking_data
 from evalcore.queries.ranking import SUITE, orders
-from evalcore.queries.ranking_views import parts
 from evalcore.records import Record
 from evalcore.settings import Settings
 
@@ -47,13 +46,16 @@ class Chosen(Record, frozen=True):
 
 
 class Listing(Record, frozen=True):
-    """A ranking to be written: `board` as data, its rows, and the parts that have columns."""
+    """A ranking to be written: `board` as data, its rows, and the benchmarks of the board.
+
+    Metrics are in CSV and JSON alone: a board can have more of them than a page is wide.
+    """
 
     title: str
     by: str
     board: dict[str, Any]
     rows: list[dict[str, Any]]
-    parts: list[str]
+    benchmarks: list[str]
 
 
 def render(settings: Settings, chosen: Chosen, format: str) -> str:
@@ -87,9 +89,8 @@ def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
 
 def _listing(headers: stored_boards.Headers, board: Board, by: str, frame: pd.DataFrame) -> Listing:
     labels = " + ".join(column.label or key for key, column in board.columns.items())
-    shown = [name for name in parts(board) if frame[name].notna().any()]
-    data = board_data(headers, board)
-    return Listing(f"{board.suite}: {labels}", by, data, ranking_data(frame, board), shown)
+    data, rows = board_data(headers, board), ranking_data(frame, board)
+    return Listing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
 
 
 def _csv(frame: pd.DataFrame) -> str:
@@ -120,9 +121,9 @@ def _markdown(told: Listing) -> str:
 
 
 def _latex(told: Listing) -> str:
-    """A `tabular` with the rules of the package booktabs; leaders cannot be told by a tie."""
+    """A `tabular` with the rules of the package booktabs."""
     table = _table(told)
-    kinds = "rl" + "r" * (len(table.columns) - 2)
+    kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
     lines = [f"% {_line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
     lines += [_latex_row(table.columns), "\\midrule", *map(_latex_row, table.rows)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
@@ -144,6 +145,7 @@ def _line(text: str) -> str:
 def _table(told: Listing) -> Table:
     """The table that people read; those without a rank stand below, with the reason."""
     columns = ("Rank", "Target", "Score", "95 % interval", "Rank interval", "Status")
+    benchmarks = told.benchmarks if len(told.benchmarks) > 1 else []
     rows = tuple(
         (
             _shown(row["rank"], "{}"),
@@ -152,18 +154,13 @@ def _table(told: Listing) -> Table:
             _span(row["low"], row["high"], "{:.1f}"),
             _span(row["rank_low"], row["rank_high"], "{}"),
             row["status"],
-            *(_shown(_part(row, name), "{:.1f}") for name in told.parts),
+            *(_shown(row["scores"][name], "{:.1f}") for name in benchmarks),
             _shown(row["cost"], "{:.4f}"),
         )
         for row in told.rows
     )
     by = "the mean of the suite" if told.by == SUITE else told.by
-    return Table(f"{told.title}, by {by}", (*columns, *told.parts, "Cost, USD"), rows)
-
-
-def _part(row: dict[str, Any], name: str) -> float | None:
-    scores: dict[str, float | None] = row["metrics"] if "/" in name else row["scores"]
-    return scores[name]
+    return Table(f"{told.title}, by {by}", (*columns, *benchmarks, "Cost, USD"), rows)
 
 
 def _shown(value: float | None, form: str) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx2
 import pandas as pd
 import pytest
 
@@ -19,6 +20,7 @@ from tests.support.api import HOSTILE, client, fill, pages
 from tests.support.boards import Plan, make_run
 from tests.support.page_stores import corrupt_run
 from tests.support.pages import store as store
+from tests.support.server import serve
 
 RUN = "20261101-100000-aaaaaa"
 V1 = "/api/v1"
@@ -403,3 +405,21 @@ def test_an_address_leaves_out_what_is_empty():
     given = {"q": "", "kind": ("a", "b"), "limit": 3, "cursor": "x"}
     assert answers.address("/p", given, cursor="y") == "/p?kind=a&kind=b&limit=3&cursor=y"
     assert answers.address("/p", {}) == "/p"
+
+
+def test_the_real_server_answers_under_its_own_pages(tmp_path):
+    """Any other unknown path gives the shell of the app; below `/api/` it must not."""
+    with serve(tmp_path) as served, httpx2.Client(base_url=served.url) as asked:
+        first = asked.get(f"{V1}/boards", headers={"Accept-Encoding": "gzip"})
+        assert first.json() == {"items": [], "total": 0, "next": None}
+        tag = first.headers["etag"]
+        assert asked.get(f"{V1}/boards", headers={"If-None-Match": tag}).status_code == 304
+        head = asked.head(f"{V1}/openapi.json")
+        assert (head.status_code, head.content) == (200, b"")
+        assert int(head.headers["content-length"]) > 1000
+        missing = asked.get(f"{V1}/nosuch")
+        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "no_route")
+        assert asked.post(f"{V1}/boards").status_code == 405
+        badge = asked.get(f"{V1}/badge.svg?target=x")
+        assert badge.headers["content-type"] == "image/svg+xml"
+        assert badge.headers["x-content-type-options"] == "nosniff"

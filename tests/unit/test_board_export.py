@@ -94,7 +94,7 @@ def test_latex_escapes_every_special_character(capsys, full):
     ) in told
     head, *rest = told.splitlines()
     assert head.startswith("% ")
-    assert rest[0].startswith(r"\begin{tabular}{rl")
+    assert rest[0].startswith(r"\begin{tabular}{rlrrrl")
     body = [line for line in rest if line.endswith(r"\\")]
     assert len(body) == 1 + 6
     assert len({len(re.findall(r"(?<!\\)&", line)) for line in body}) == 1
