@@ -23,7 +23,7 @@ from evalcore.web.board_routes import BOARD, SUITE, frame, order_of, signature
 from evalcore.web.parameters import LONGEST, Given, Parameter, bad
 
 _COLOURS = {"ranked": "#1c6270", "control": "#6b5b95"}
-_LABEL_COLOUR, _GREY = "#3c4a4e", "#767f82"
+_LABEL_COLOUR, _GREY = "#3c4a4e", "#5f686b"
 _SHOWN = 60  # characters of one part
 _WIDE = 0x2E80  # from here on characters are twice as wide
 #: What XML cannot hold, and what hides or reorders text.

@@ -12,6 +12,15 @@ from evalcore.web.parameters import LONGEST, Given, Parameter
 from evalcore.web.schemas import page_schema, schemas
 
 _KEYS = {"304": "NotModified", "400": "Refused", "404": "Refused", "409": "Refused"}
+_HEALTH = {
+    "operationId": "health",
+    "summary": "Whether the server can do its work.",
+    "parameters": [],
+    "responses": {
+        code: {"description": about, "content": {"application/json": {"schema": {}}}}
+        for code, about in (("200", "It can."), ("503", "Its index cannot be read."))
+    },
+}
 _ABOUT = (
     "Boards, rankings, runs and cases of this Evalboard, with the numbers that its pages show. "
     "Reading only. Every answer has an ETag; send it back as If-None-Match. Scores are 0 to 100, "
@@ -25,7 +34,10 @@ def description(resources: Iterable[Resource]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Evalboard", "version": version("evalboard"), "description": _ABOUT},
-        "paths": {resource.path: {"get": _operation(resource)} for resource in resources},
+        "paths": {
+            "/api/v1/health": {"get": _HEALTH},
+            **{resource.path: {"get": _operation(resource)} for resource in resources},
+        },
         "components": {
             "schemas": schemas(),
             "responses": {

@@ -13,6 +13,7 @@ from evalcore.settings import Settings
 from evalcore.web.routes import ROUTES
 from tests.support.boards import Plan, make_run
 
+V1 = "/api/v1"
 #: A name that is markup, a formula, a template and a lookalike link at once.
 HOSTILE = "openai:<script>alert(1)</script>&'\"]]>{0}=1+1\u202ex"
 
@@ -45,3 +46,8 @@ def pages(asked: TestClient, address: str) -> Iterator[dict[str, Any]]:
         assert answer.status_code == 200, answer.text
         yield answer.json()
         following = answer.json()["next"]
+
+
+def items(asked: TestClient, address: str) -> list[dict[str, Any]]:
+    """The items of every page from an address on."""
+    return [item for page in pages(asked, address) for item in page["items"]]
