@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
 SCALE, BFCL, GAIA, SWE_BENCH = "scale", "bfcl", "gaia", "swe_bench"
+EVAL_RESULTS = "eval_results"
 PATCHES = ("official", "repaired")
 _DONE = 0
 
@@ -39,6 +40,16 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
         "--patch",
         choices=PATCHES,
         help="of swe_bench: as officially extracted (default), or put into a form that applies",
+    )
+    sub.add_argument(
+        "--hub",
+        action="append",
+        default=[],
+        metavar="BENCHMARK=OWNER/DATASET:TASK[@REVISION]",
+        help=f"of {EVAL_RESULTS}: where on the Hugging Face Hub a score belongs; repeat for more",
+    )
+    sub.add_argument(
+        "--source", default="", metavar="URL", help=f"of {EVAL_RESULTS}: where the evidence is"
     )
     common(sub, _export)
     _add_import(verbs, common)
@@ -88,10 +99,16 @@ def _export(given: argparse.Namespace) -> int:
     settings = _settings(given)
     if given.patch and given.format != SWE_BENCH:
         raise UsageError(f"--patch is for --format {SWE_BENCH} only; drop it")
+    if (given.hub or given.source) and given.format != EVAL_RESULTS:
+        raise UsageError(f"--hub and --source are for --format {EVAL_RESULTS} only; drop them")
     folder = run_folder.find(given.run, settings.run_roots)
     if given.format in _ANSWERS:
         return _ANSWERS[given.format](given, folder)
-    text = reports.render(folder, given.format, show_gated=settings.show_gated)
+    return _write(given, reports.render(folder, given.format, show_gated=settings.show_gated))
+
+
+def _write(given: argparse.Namespace, text: str) -> int:
+    """A text to the file of --out, else to standard output."""
     if given.out is None:
         sys.stdout.write(text)
         return _DONE
@@ -176,12 +193,23 @@ def _export_swe_bench(given: argparse.Namespace, folder: RunFolder) -> int:
     return _DONE
 
 
-#: Forms of answers for official evaluations, apart from reports.
+def _export_eval_results(given: argparse.Namespace, folder: RunFolder) -> int:
+    from evalcore.exchange import eval_results
+
+    places = {}
+    for text in given.hub:
+        benchmark, _, place = text.partition("=")
+        places[benchmark] = eval_results.place_of(place)
+    return _write(given, eval_results.render(folder, places, given.source))
+
+
+#: Forms for official evaluations and for the Hub, apart from reports.
 _ANSWERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
     SCALE: _export_scale,
     BFCL: _export_bfcl,
     GAIA: _export_gaia,
     SWE_BENCH: _export_swe_bench,
+    EVAL_RESULTS: _export_eval_results,
 }
 
 

@@ -130,7 +130,7 @@ def _csv(report: RunReport, experiment: str) -> str:
             "dataset": benchmark.spec.dataset,
             "column": score.column,
         }
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return text.getvalue()
 
 
@@ -138,7 +138,7 @@ def _rounded(value: float | None) -> float | str:
     return "" if value is None else round(value, 4)
 
 
-def _cell(value: Any) -> Any:
+def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula is quoted as text."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 

@@ -15,6 +15,7 @@ from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
 from evalcore.store import samples_table
 from evalcore.store.cases import case_of
 from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.samples_table import START as START
 from evalcore.store.samples_table import CaseFilter as CaseFilter
 
 #: The outcome of a case that has no verdict yet.
@@ -107,30 +108,38 @@ def case_page(
     *,
     offset: int = 0,
     limit: int = 50,
+    after: tuple[int, int] = START,
     show_gated: bool = False,
 ) -> tuple[pd.DataFrame, int]:
     """A page of the cases of a run and how many match; columns as `samples_table` has them.
 
+    `after` is the (position, epoch) of the last case seen, see `samples_table.page`.
     Notes on gated cases are neither shown nor searched unless `show_gated`. Raises UsageError when
     there is no such run, RunFolderError when a file is broken.
     """
     folder = find(run, roots)
     hidden = frozenset() if show_gated else gated.gated_cases(folder)
     if hidden and where.text:
-        return _searched(folder, where, hidden, slice(offset, offset + limit))
-    cases, count = samples_table.page(folder, where, offset=offset, limit=limit)
+        return _searched(folder, where, hidden, slice(offset, offset + limit), after)
+    cases, count = samples_table.page(folder, where, offset=offset, limit=limit, after=after)
     return (gated.bare_notes(cases, hidden) if hidden else cases), count
 
 
 def _searched(
-    folder: RunFolder, where: CaseFilter, hidden: frozenset[tuple[str, str, str]], part: slice
+    folder: RunFolder,
+    where: CaseFilter,
+    hidden: frozenset[tuple[str, str, str]],
+    part: slice,
+    after: tuple[int, int],
 ) -> tuple[pd.DataFrame, int]:
     """A page of a search that finds gated cases by their id alone: what is not shown must not be
     guessed by searching for it either."""
     found, _ = samples_table.page(folder, where, limit=_EVERY)
     by_id = found["id"].str.lower().str.contains(where.text.lower(), regex=False)
     found = found[by_id | ~gated.is_among(found, hidden)]
-    return gated.bare_notes(found.iloc[part].reset_index(drop=True), hidden), len(found)
+    places = zip(found["position"], found["epoch"], strict=True)
+    rest = found[pd.Series([place > after for place in places], found.index, dtype=bool)]
+    return gated.bare_notes(rest.iloc[part].reset_index(drop=True), hidden), len(found)
 
 
 def _bare(view: CaseView) -> CaseView:

@@ -81,12 +81,15 @@ def all_rows(roots: Sequence[Path]) -> list[RunRow]:
     A broken run has no time of creation, but its id begins with one.
     """
     rows = [row_of(folder, own=folder.path.parent == roots[0]) for folder in folders(roots)]
-    return sorted(rows, key=lambda row: (row.own, _stamp(row)), reverse=True)
+    return sorted(rows, key=order, reverse=True)
 
 
-def _stamp(row: RunRow) -> str:
-    """Fourteen digits of the second of creation, as they stand in a time and in an id."""
-    return re.sub(r"\D", "", row.created_at or row.run_id)[:14]
+def order(row: RunRow) -> tuple[bool, str, str]:
+    """The key by which runs are sorted; no two runs share it, and a run keeps its own.
+
+    It holds fourteen digits of the second of creation, as they stand in a time and in an id.
+    """
+    return row.own, re.sub(r"\D", "", row.created_at or row.run_id)[:14], row.run_id
 
 
 def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 _VERSION = "2"
 _SIGNATURE = b"evalboard.signature"
 _COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * FROM samples"
+_AFTER = " AND (position > ? OR (position = ? AND epoch > ?))"
 _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
+#: Before the first case: (position, epoch).
+START = (-1, -1)
 
 
 class CaseFilter(Record, frozen=True):
@@ -90,15 +93,22 @@ def page(
     scoring: str | None = None,
     offset: int = 0,
     limit: int = 50,
+    after: tuple[int, int] = START,
 ) -> tuple[pd.DataFrame, int]:
-    """`limit` matching cases from `offset` on, in the declared order, and how many match in all."""
+    """`limit` matching cases from `offset` on, in the declared order, and how many match in all.
+
+    With `after` (position, epoch) the offset counts from the case that follows that one: whoever
+    reads on behind the last case seen misses and repeats none, also while outcomes change.
+    """
     if offset < 0 or limit < 0:
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
     condition, params = _condition(where)
     with _connection([ensure(folder, scoring)]) as connection:
         connection.execute(_COUNT + condition, params)
         total = connection.fetchall()[0][0]
-        found = connection.execute(_CASES + condition + _PAGE, [*params, limit, offset])
+        rest = (condition or " WHERE true") + _AFTER
+        params += [after[0], *after, limit, offset]
+        found = connection.execute(_CASES + rest + _PAGE, params)
         return found.df(), total
 
 

@@ -28,6 +28,7 @@ WARM_UP: tuple[str, ...] = (
     "evalcore.queries.runs",
     "evalcore.queries.cases",
     "evalcore.charts",
+    "evalcore.web.resources",
 )
 
 

@@ -63,4 +63,24 @@ def _parses(path: Path, changed: int, size: int) -> bool:
     return True
 
 
-ROUTES: tuple[Route, ...] = (Route("/api/v1/health", health, methods=["GET"]),)
+async def data(request: Request) -> Response:
+    """Any other route of the API, see `resources`: GET and HEAD, worked on in a thread."""
+    path, pairs = request.url.path, request.query_params.multi_items()
+    within = path.removeprefix(request.scope.get("root_path", ""))
+    wanted = request.headers.get("if-none-match", "")
+    response = await run_in_threadpool(_data, within, pairs, wanted)
+    if request.method == "HEAD":
+        response.body = b""  # its length stays in the headers
+    return response
+
+
+def _data(path: str, pairs: list[tuple[str, str]], wanted: str) -> Response:
+    from evalcore.web import resources  # pandas comes with it: not before somebody asks
+
+    return resources.answer(path, pairs, wanted)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("/api/v1/health", health, methods=["GET"]),
+    Route("/api/{rest:path}", data, methods=["GET"]),
+)

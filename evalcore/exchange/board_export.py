@@ -1,0 +1,181 @@
+"""The ranking of a board as text: for a terminal, a spreadsheet, a README, a paper or a program."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from evalcore.errors import UsageError
+from evalcore.exchange import markup
+from evalcore.exchange.report_tables import Table
+from evalcore.exchange.reports import safe_cell
+from evalcore.queries import boards, listing, stored_boards
+from evalcore.queries.boards import Board
+from evalcore.queries.machine import board_data, plain, ranking_data
+from evalcore.queries.ranking import SUITE, orders
+from evalcore.records import Record
+from evalcore.settings import Settings
+
+_DASH = "–"
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"{{{sign}}}" for sign in "[]<>\"'`-|"},
+}
+#: Characters that no document may hold, or that hide and reorder text.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
+)
+
+
+class Chosen(Record, frozen=True):
+    """What to list: empty names mean the first suite, its default board, its first order."""
+
+    suite: str = ""
+    board: str = ""
+    by: str = ""
+
+
+class Listing(Record, frozen=True):
+    """A ranking to be written: `board` as data, its rows, and the benchmarks of the board.
+
+    Metrics are in CSV and JSON alone: a board can have more of them than a page is wide.
+    """
+
+    title: str
+    by: str
+    board: dict[str, Any]
+    rows: list[dict[str, Any]]
+    benchmarks: list[str]
+
+
+def render(settings: Settings, chosen: Chosen, format: str) -> str:
+    """The listing in a format of FORMATS.
+
+    Raises UsageError where there is no such board or order, naming those there are.
+    """
+    headers = stored_boards.headers(settings)
+    board = _board(headers, chosen)
+    by = chosen.by or orders(board)[0]
+    if by not in orders(board):
+        raise UsageError(f"--by {by!r}: this board is ranked by one of {', '.join(orders(board))}")
+    frame = stored_boards.board_ranking(settings, board, by)
+    if format == "csv":
+        return _csv(frame)
+    return FORMATS[format](_listing(headers, board, by, frame))
+
+
+def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
+    suites = boards.suites(headers)
+    known = boards.boards(headers, chosen.suite or suites[0]) if suites else []
+    if not known:
+        where = f" of suite {chosen.suite}" if chosen.suite else ""
+        raise UsageError(f"there is no board{where} yet; `evalcore run` makes a run that enters it")
+    for board in known:
+        if board.key == (chosen.board or known[0].key):
+            return board
+    keys = ", ".join(board.key for board in known)
+    raise UsageError(f"--board {chosen.board!r}: no such board; known: {keys}")
+
+
+def _listing(headers: stored_boards.Headers, board: Board, by: str, frame: pd.DataFrame) -> Listing:
+    labels = " + ".join(column.label or key for key, column in board.columns.items())
+    data, rows = board_data(headers, board), ranking_data(frame, board)
+    return Listing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Every column of the ranking, as the Ranking page's download has them."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(frame.columns)
+    for record in frame.itertuples(index=False):
+        cells = (plain(value) for value in record)
+        writer.writerow(["" if cell is None else safe_cell(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _json(told: Listing) -> str:
+    """The fields of the API's ranking, in one page."""
+    data = {"board": told.board, "by": told.by, "items": told.rows, "total": len(told.rows)}
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def _text(told: Listing) -> str:
+    table = _table(told)
+    lines = [dict(zip(table.columns, map(_line, row), strict=True)) for row in table.rows]
+    return f"{_line(table.title)}\n\n{listing.as_text(lines)}\n"
+
+
+def _markdown(told: Listing) -> str:
+    return markup.markdown("Ranking", [_table(told)])
+
+
+def _latex(told: Listing) -> str:
+    """A `tabular` with the rules of the package booktabs."""
+    table = _table(told)
+    kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
+    lines = [f"% {_line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
+    lines += [_latex_row(table.columns), "\\midrule", *map(_latex_row, table.rows)]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(_escaped(cell) for cell in cells) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in _line(text))
+
+
+def _line(text: str) -> str:
+    """One line without what hides or reorders text."""
+    return _UNSEEN.sub(" ", text)
+
+
+def _table(told: Listing) -> Table:
+    """The table that people read; those without a rank stand below, with the reason."""
+    columns = ("Rank", "Target", "Score", "95 % interval", "Rank interval", "Status")
+    benchmarks = told.benchmarks if len(told.benchmarks) > 1 else []
+    rows = tuple(
+        (
+            _shown(row["rank"], "{}"),
+            row["identity"],
+            _shown(row["score"], "{:.1f}"),
+            _span(row["low"], row["high"], "{:.1f}"),
+            _span(row["rank_low"], row["rank_high"], "{}"),
+            row["status"],
+            *(_shown(row["scores"][name], "{:.1f}") for name in benchmarks),
+            _shown(row["cost"], "{:.4f}"),
+        )
+        for row in told.rows
+    )
+    by = "the mean of the suite" if told.by == SUITE else told.by
+    return Table(f"{told.title}, by {by}", (*columns, *benchmarks, "Cost, USD"), rows)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return _DASH if value is None else form.format(value)
+
+
+def _span(low: float | None, high: float | None, form: str) -> str:
+    if low is None or high is None:
+        return _DASH
+    return f"{form.format(low)} to {form.format(high)}"
+
+
+FORMATS: dict[str, Callable[[Listing], str]] = {
+    "text": _text,
+    "json": _json,
+    "md": _markdown,
+    "latex": _latex,
+}

@@ -1,0 +1,272 @@
+"""The JSON routes: the pages' numbers, whole pages, tags, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pandas as pd
+import pytest
+
+from evalcore.queries import boards, runs, stored_boards
+from evalcore.queries.cases import CaseFilter, case_page
+from evalcore.web import answers, board_routes, resources
+from evalcore.web.schemas import ITEMS
+from tests.support.api import V1, client, fill, items
+from tests.support.boards import Plan, make_run
+from tests.support.page_stores import corrupt_run
+from tests.support.pages import store as store
+from tests.support.server import serve
+
+RUN = "20261101-100000-aaaaaa"
+PATHS = (f"{V1}/boards", f"{V1}/ranking", f"{V1}/runs", f"{V1}/cases?run={RUN}")
+
+
+@pytest.fixture
+def api(store):
+    return client()
+
+
+@pytest.fixture
+def full(store):
+    fill(store)
+    return store
+
+
+def joined(path, query):
+    return f"{path}{'&' if '?' in path else '?'}{query}"
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def test_the_ranking_has_the_numbers_of_the_page(full, api):
+    board = boards.boards(stored_boards.headers(full), "sql")[0]
+    frame = stored_boards.board_ranking(full, board)
+    found = api.get(f"{V1}/ranking").json()
+    assert found["total"] == len(frame) == len(found["items"]) == 5
+    for row, (_, wanted) in zip(found["items"], frame.iterrows(), strict=True):
+        told = {**row, **row["scores"], **row["metrics"], "date": pd.Timestamp(row["date"])}
+        for name in frame:
+            if pd.isna(wanted[name]):
+                assert told[name] is None, name
+            else:
+                assert told[name] == wanted[name], name
+    assert [row["rank"] for row in found["items"]] == [1, 2, 3, None, None]
+    assert found["items"][1]["cost"] is None
+    assert found["by"] == "sql_understanding"
+    assert found["board"] == api.get(f"{V1}/boards").json()["items"][0]
+
+
+def test_the_boards_have_the_columns_and_floors_of_the_page(full, api):
+    headers = stored_boards.headers(full)
+    (found,) = items(api, f"{V1}/boards")
+    (board,) = boards.boards(headers, "sql")
+    column = board.columns["sql_understanding"]
+    assert (found["key"], found["suite"], found["whole"]) == ("default", "sql", False)
+    assert found["columns"][0]["key"] == column.key
+    assert found["columns"][0]["targets"] == column.targets == 4
+    assert found["floors"] == {"sql_understanding": boards.floors(headers, board, column.benchmark)}
+
+
+def test_runs_are_those_of_the_page_and_tell_no_place_on_disk(full, api):
+    corrupt_run(full.runs_dir)
+    found = items(api, f"{V1}/runs")
+    rows = runs.all_rows(full.run_roots)
+    assert [run["run_id"] for run in found] == [row.run_id for row in rows]
+    assert [run["scores"] for run in found] == [row.scores for row in rows]
+    assert found[-1]["state"] == "broken"
+    assert str(full.data) not in json.dumps(found)
+
+
+def test_cases_are_those_of_the_page(full, api):
+    frame, count = case_page(full.run_roots, RUN, CaseFilter(), limit=1000)
+    found = items(api, f"{V1}/cases?run={RUN}&limit=7")
+    assert len(found) == count
+    assert [(c["metric"], c["id"], c["outcome"], c["score"]) for c in found] == [
+        *zip(frame["metric"], frame["id"], frame["outcome"], frame["score"], strict=True)
+    ]
+
+
+def test_cases_are_filtered_by_lists_and_text(full, api):
+    both = items(api, f"{V1}/cases?run={RUN}&outcome=passed,failed&difficulty=1&difficulty=3")
+    assert {case["difficulty"] for case in both} == {1, 3}
+    failed = items(api, f"{V1}/cases?run={RUN}&outcome=failed")
+    assert failed
+    assert {case["outcome"] for case in failed} == {"failed"}
+    assert items(api, f"{V1}/cases?run={RUN}&q=A ROW DIFFERS") == failed
+    assert items(api, f"{V1}/cases?run={RUN}&q=%25") == []
+
+
+def test_the_ranking_is_filtered_and_ranks_stay(full, api):
+    (found,) = items(api, f"{V1}/ranking?q=MIDDLE&kind=openai,baseline")
+    assert (found["identity"], found["rank"]) == ("openai:middle", 2)
+    assert items(api, f"{V1}/ranking?kind=baseline") == []
+
+
+def test_runs_are_filtered(full, api):
+    (found,) = items(api, f"{V1}/runs?state=incomplete")
+    assert found["target"] == "openai:broken"
+    assert len(items(api, f"{V1}/runs?target=openai:strong&benchmark=sql_understanding")) == 1
+    assert items(api, f"{V1}/runs?benchmark=bfcl") == []
+
+
+def test_what_is_listed_is_what_is_described(full, api):
+    corrupt_run(full.runs_dir)
+    types = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+    types |= {"array": list, "object": dict}
+    for path, item in zip(PATHS, ("Board", "Row", "Run", "Case"), strict=True):
+        for found in items(api, path):
+            assert set(found) == set(ITEMS[item])
+            for name, told in ITEMS[item].items():
+                value = found[name]
+                known = value is None and told.endswith("?")
+                assert known or isinstance(value, types[told.removesuffix("?")]), (item, name)
+                assert not (isinstance(value, float) and math.isnan(value))
+
+
+def test_the_description_names_every_route_and_parameter(full, api):
+    told = api.get(f"{V1}/openapi.json").json()
+    assert told["openapi"].startswith("3.1")
+    others = {path: known for path, known in told["paths"].items() if "health" not in path}
+    assert set(others) == set(resources.RESOURCES) - {f"{V1}/openapi.json"}
+    assert len(told["paths"]) == len(others) + 1
+    for path, operations in others.items():
+        named = [one["name"] for one in operations["get"]["parameters"]]
+        assert named == [one.name for one in resources.RESOURCES[path].parameters]
+    for reference in set(json.dumps(told).split('"#/')[1:]):
+        place = told
+        for step in reference.split('"')[0].split("/"):
+            place = place[step]
+
+
+# --- paging ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_are_complete_and_repeat_nothing(full, api, path):
+    whole = items(api, path)
+    assert items(api, joined(path, "limit=1")) == whole
+    assert items(api, joined(path, "limit=3")) == whole
+    assert len(whole) == api.get(path).json()["total"]
+
+
+def test_runs_that_come_and_go_between_pages_harm_no_other(full, api):
+    before = [run["run_id"] for run in items(api, f"{V1}/runs")]
+    first = api.get(f"{V1}/runs?limit=2").json()
+    late = Plan(target="openai:late", cases=2, created_at="2026-11-02T10:00:00.000+00:00")
+    make_run(full, late, "20261102-100000-cccccc")
+    gone = full.runs_dir / before[1]  # the last one seen
+    gone.rename(full.data_dir / "gone")
+    rest = [run["run_id"] for run in items(api, first["next"])]
+    assert [run["run_id"] for run in first["items"]] + rest == before
+
+
+def test_cases_that_are_decided_between_pages_harm_no_other(full, api):
+    """Outcomes that move out of a filter would shift every page that is counted by an offset."""
+    frame, _ = case_page(full.run_roots, RUN, CaseFilter(outcome=("passed",)), limit=1000)
+    first = api.get(f"{V1}/cases?run={RUN}&outcome=passed&limit=2").json()
+    journal = full.runs_dir / RUN / "verdicts" / "s1" / "w1.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines()
+    at = next(n for n, line in enumerate(lines) if '"passed"' in line)
+    lines[at] = lines[at].replace('"passed"', '"failed"')
+    journal.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rest = items(api, first["next"])
+    seen = [(case["metric"], case["id"]) for case in [*first["items"], *rest]]
+    assert seen == [*zip(frame["metric"], frame["id"], strict=True)]
+
+
+@pytest.mark.parametrize("path", [f"{V1}/ranking", f"{V1}/boards"])
+def test_pages_of_another_state_of_the_board_are_refused(full, api, path):
+    make_run(full, Plan(target="openai:other", cases=3, dataset="mine"), "other")
+    following = api.get(f"{path}?limit=1").json()["next"]
+    make_run(full, Plan(target="openai:late", cases=8), "late")
+    answer = api.get(following)
+    assert answer.status_code == 409
+    assert answer.json()["error"]["code"] == "changed"
+
+
+# --- tags -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [*PATHS, f"{V1}/openapi.json", f"{V1}/badge.svg?target=x"])
+def test_who_has_the_answer_gets_304(full, api, path):
+    first = api.get(path)
+    tag = first.headers["etag"]
+    assert tag.startswith('"')
+    assert first.headers["cache-control"] in ("no-cache", "max-age=300")
+    for wanted in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        again = api.get(path, headers={"If-None-Match": wanted})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+    assert api.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", [f"{V1}/boards", f"{V1}/ranking", f"{V1}/runs"])
+def test_a_new_run_changes_the_tag(full, api, path):
+    tag = api.get(path).headers["etag"]
+    make_run(full, Plan(target="openai:late", cases=8), "late")
+    again = api.get(path, headers={"If-None-Match": tag})
+    assert again.status_code == 200
+    assert again.headers["etag"] != tag
+
+
+def test_tags_of_other_parameters_differ(full, api):
+    asked = (f"{V1}/ranking", f"{V1}/ranking?q=a", f"{V1}/ranking?limit=2", f"{V1}/boards")
+    assert len({api.get(path).headers["etag"] for path in asked}) == len(asked)
+
+
+def test_an_answer_during_changes_has_no_tag(full, api, monkeypatch):
+    count = iter(range(100))
+    monkeypatch.setattr(
+        "evalcore.queries.stored_boards.headers_signature", lambda settings: str(next(count))
+    )
+    answer = api.get(f"{V1}/boards")
+    assert answer.status_code == 200
+    assert "etag" not in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_head_is_get_without_the_body(full, api, path):
+    whole, head = api.get(path), api.head(path)
+    assert head.content == b""
+    assert (head.status_code, head.headers) == (200, whole.headers)
+
+
+def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monkeypatch):
+    made, ranked = [], stored_boards.board_ranking
+    monkeypatch.setattr(
+        "evalcore.queries.stored_boards.board_ranking",
+        lambda *given: made.append(given) or ranked(*given),
+    )
+    with ThreadPoolExecutor(6) as pool:
+        told = list(pool.map(lambda _: api.get(f"{V1}/ranking").text, range(6)))
+    assert len(set(told)) == len(made) == 1
+    assert len(board_routes._frames) <= board_routes._KEPT
+
+
+def test_an_address_leaves_out_what_is_empty():
+    given = {"q": "", "kind": ("a", "b"), "limit": 3, "cursor": "x"}
+    assert answers.address("/p", given, cursor="y") == "/p?kind=a&kind=b&limit=3&cursor=y"
+    assert answers.address("/p", {}) == "/p"
+
+
+def test_the_real_server_answers_under_its_own_pages(tmp_path):
+    """Any other unknown path gives the shell of the app; below `/api/` it must not."""
+    with serve(tmp_path) as served, httpx2.Client(base_url=served.url) as asked:
+        first = asked.get(f"{V1}/boards", headers={"Accept-Encoding": "gzip"})
+        assert first.json() == {"items": [], "total": 0, "next": None}
+        tag = first.headers["etag"]
+        assert asked.get(f"{V1}/boards", headers={"If-None-Match": tag}).status_code == 304
+        head = asked.head(f"{V1}/openapi.json")
+        assert (head.status_code, head.content) == (200, b"")
+        assert int(head.headers["content-length"]) > 1000
+        missing = asked.get(f"{V1}/nosuch")
+        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "no_route")
+        assert asked.post(f"{V1}/boards").status_code == 405
+        badge = asked.get(f"{V1}/badge.svg?target=x")
+        assert badge.headers["content-type"] == "image/svg+xml"
+        assert badge.headers["x-content-type-options"] == "nosniff"

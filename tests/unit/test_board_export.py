@@ -1,0 +1,150 @@
+"""`evalcore board`: the ranking in five forms, with the numbers of the board and hostile names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from evalcore.cli import main
+from evalcore.cli_board import FORMATS
+from evalcore.exchange import board_export
+from evalcore.queries import boards, stored_boards
+from tests.support.api import HOSTILE, client, fill
+from tests.support.boards import Plan, make_run
+from tests.support.pages import store as store
+
+
+@pytest.fixture
+def full(store):
+    fill(store)
+    return store
+
+
+def listed(capsys, *words):
+    """What `evalcore board` prints."""
+    status = main(["board", *words])
+    shown = capsys.readouterr()
+    assert status == 0, shown.err
+    return shown.out
+
+
+def refused(capsys, *words):
+    assert main(["board", *words]) == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def frame(full):
+    return stored_boards.board_ranking(full, boards.boards(stored_boards.headers(full), "sql")[0])
+
+
+def test_csv_holds_every_column_and_no_formula(capsys, full, frame):
+    rows = list(csv.DictReader(io.StringIO(listed(capsys, "--format", "csv"))))
+    assert list(rows[0]) == list(frame.columns)
+    assert [row["identity"] for row in rows] == list(frame["identity"])
+    assert [float(row["score"]) for row in rows] == list(frame["score"])
+    assert [row["rank"] for row in rows] == ["1", "2", "3", "", ""]
+    make_run(full, Plan(target="=cmd|x", skill=0.2, cases=8), "formula")
+    assert "'=cmd|x" in listed(capsys, "--format", "csv")
+
+
+@pytest.mark.parametrize(
+    "words", [("--json",), ("--format", "json"), ("--json", "--format", "json")]
+)
+def test_json_is_what_the_api_gives(capsys, full, words):
+    told = json.loads(listed(capsys, *words))
+    given = client().get("/api/v1/ranking").json()
+    assert given.pop("next") is None
+    assert told == given
+
+
+def test_text_shows_ranks_intervals_and_reasons(capsys, full, frame):
+    lines = listed(capsys).splitlines()
+    assert lines[0].startswith("sql: sql_understanding · verified")
+    assert lines[2].split("  ")[0] == "Rank"
+    best = frame.iloc[0]
+    assert lines[3].startswith("1 ")
+    assert f"{best['score']:.1f}  {best['low']:.1f} to {best['high']:.1f}" in re.sub(
+        "  +", "  ", lines[3]
+    )
+    assert "incomplete" in lines[6]
+    assert "\u202e" not in "\n".join(lines)
+
+
+def test_markdown_has_no_markup_of_a_name(capsys, full):
+    told = listed(capsys, "--format", "md")
+    assert "<script" not in told
+    rows = [line for line in told.splitlines() if line.startswith("|")]
+    assert len({row.count("|") for row in rows}) == 1
+    assert len(rows) == 2 + 5
+
+
+def test_latex_escapes_every_special_character(capsys, full):
+    make_run(full, Plan(target=r"openai:a_b%c#d$e{f}~g^h\input{x}", skill=0.2, cases=8), "special")
+    told = listed(capsys, "--format", "latex")
+    assert (
+        r"openai:a\_b\%c\#d\$e\{f\}\textasciitilde{}g\textasciicircum{}h"
+        r"\textbackslash{}input\{x\}"
+    ) in told
+    head, *rest = told.splitlines()
+    assert head.startswith("% ")
+    assert rest[0].startswith(r"\begin{tabular}{rlrrrl")
+    body = [line for line in rest if line.endswith(r"\\")]
+    assert len(body) == 1 + 6
+    assert len({len(re.findall(r"(?<!\\)&", line)) for line in body}) == 1
+    assert "\u202e" not in told
+
+
+def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
+    hostile = board_export.Listing("a\n\\input{/etc/passwd}", "b", {}, [], [])
+    assert board_export.FORMATS["latex"](hostile).splitlines()[1].startswith(r"\begin")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX here")
+def test_latex_typesets(capsys, full, tmp_path):
+    table = listed(capsys, "--format", "latex")
+    page = r"\documentclass{article}\usepackage{booktabs}\begin{document}" + table
+    (tmp_path / "t.tex").write_text(page + r"\end{document}", encoding="utf-8")
+    call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    assert subprocess.run(call, cwd=tmp_path, check=False, timeout=60).returncode == 0
+
+
+def test_another_board_and_order_can_be_chosen(capsys, full):
+    make_run(full, Plan(target="openai:strong", cases=5, skill=1, dataset="mine"), "mine")
+    key = boards.boards(stored_boards.headers(full), "sql")[1].key
+    told = json.loads(listed(capsys, "--json", "--suite", "sql", "--board", key))
+    assert [row["score"] for row in told["items"]] == [100.0]
+    same = listed(capsys, "--by", "sql_understanding", "--format", "csv")
+    assert same == listed(capsys, "--format", "csv")
+
+
+def test_every_form_goes_to_a_file(capsys, full, tmp_path):
+    for form in FORMATS:
+        out = tmp_path / form
+        assert listed(capsys, "--format", form, "--out", str(out)) == ""
+        assert out.read_text(encoding="utf-8") == listed(capsys, "--format", form)
+    assert set(FORMATS) == {*board_export.FORMATS, "csv"}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--board", HOSTILE), "known: default"),
+        (("--by", "nosuch"), "ranked by one of sql_understanding"),
+        (("--suite", "agentic"), "no board of suite agentic"),
+        (("--json", "--format", "csv"), "contradict"),
+        (("--out", "/nosuch/place"), "--out /nosuch/place"),
+    ],
+)
+def test_what_cannot_be_listed_is_said(capsys, full, words, problem):
+    assert problem in refused(capsys, *words)
+
+
+def test_an_empty_store_says_what_to_do(capsys, store):
+    assert "evalcore run" in refused(capsys)
