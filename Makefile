@@ -4,6 +4,7 @@ ENGINES := postgres,mysql
 comma := ,
 EXTRAS := dev,$(ENGINES)$(if $(LOCAL),$(comma)local)
 PORT ?= 8501
+WORKERS ?= 2
 BIN := .venv/bin
 REPORT := build/tests.xml
 
@@ -13,7 +14,7 @@ app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest --junitxml $(REPORT) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --junitxml $(REPORT) $(ARGS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
