@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore import __version__, cli_datasets, cli_exchange
+from evalcore import __version__, cli_compare, cli_datasets, cli_exchange
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.secrets import scrub
 
@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("run", metavar="RUN")
         _common(sub, verb)
     _add_score(verbs)
+    cli_compare.add(verbs, _common)
     cli_exchange.add(verbs, _common)
     cli_datasets.add(verbs, _common)
     _add_index(verbs)

@@ -15,14 +15,14 @@ import pandas as pd
 from evalcore.catalog import benchmark_cards
 from evalcore.queries import comparison
 from evalcore.queries.comparison import Compared
-from evalcore.queries.lineup import FEWEST, Entrant, Lineup, benchmarks, folders
+from evalcore.queries.lineup import Entrant, Lineup, benchmarks, folders
 from evalcore.queries.ranking import case_scores
 from evalcore.records import BenchmarkScore, Interval, Record
 
 
 class Mark(Record, frozen=True):
     """A score (0 to 100) of one run. `best`: no other of its group is higher; never on a control,
-    an incomplete run or a bare claim, nor where only one could have it."""
+    an incomplete run or a bare claim, nor where all that could have it are equal."""
 
     letter: str
     score: float
@@ -237,8 +237,8 @@ def _with_best(marks: Sequence[Mark], own: Sequence[Entrant]) -> tuple[Mark, ...
     able = [
         mark for mark in marks if mark.complete and not mark.claimed and mark.letter not in controls
     ]
-    top = max((mark.score for mark in able), default=None)
-    if len(able) < FEWEST:
+    top = max((mark.score for mark in able), default=0.0)
+    if all(mark.score == top for mark in able):
         return tuple(marks)
     return tuple(
         msgspec.structs.replace(mark, best=mark in able and mark.score == top) for mark in marks

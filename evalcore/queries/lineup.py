@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.queries.boards import is_control
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Record, Totals
 from evalcore.store import samples_table
+from evalcore.store.headers import RunHeader
 from evalcore.store.run_folder import RunFolder, find
 
 FEWEST, MOST = 2, 8
@@ -137,8 +139,10 @@ def obstacles(lineup: Lineup, base: Entrant) -> list[Obstacle]:
 
 
 def benchmarks(lineup: Lineup) -> list[str]:
-    """Every benchmark that anyone ran, in the order of the runs."""
-    return list(dict.fromkeys(key for one in lineup.entrants for key in one.scores))
+    """Every benchmark that anyone ran, in the order of the catalogue."""
+    ran = dict.fromkeys(key for one in lineup.entrants for key in one.scores)
+    known = [key for key in benchmark_cards() if key in ran]
+    return [*known, *(key for key in ran if key not in known)]
 
 
 def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
@@ -203,3 +207,25 @@ def _text(value: Any) -> str:
     plain = "" if value is None else value
     text = plain if isinstance(plain, str) else json.dumps(msgspec.to_builtins(plain))
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+
+
+def suggested(headers: Iterable[RunHeader], given: Sequence[str] = (), most: int = 4) -> list[str]:
+    """Runs that are worth a comparison: `given` and the newest complete runs of other targets in
+    the column that most targets share, at most `most` in all; none where there are too few."""
+    known = list(headers)
+    held: dict[tuple[str, str], dict[str, str]] = {}
+    own = {one.identity for one in known if one.run_id in given}
+    for one in known:
+        for benchmark, score in one.benchmarks.items():
+            if score.complete and not score.claimed and not is_control(one.target_key):
+                held.setdefault((benchmark, score.column), {}).setdefault(one.identity, one.run_id)
+    columns = [
+        {(key, score.column) for key, score in one.benchmarks.items()}
+        for one in known
+        if one.run_id in given
+    ]
+    shared = [runs for key, runs in held.items() if all(key in column for column in columns)]
+    best = max(shared, key=len, default={})
+    others = [run for identity, run in best.items() if identity not in own]
+    found = [*given, *others][:most]
+    return found if others and len(found) >= FEWEST else []
