@@ -34,7 +34,7 @@ def heatmap(
         title=None,
         axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False),
     )
-    base = alt.Chart(frame).encode(
+    base = alt.Chart(frame.assign(ink=frame["value"].map(_ink))).encode(
         x=x,
         y=y,
         tooltip=[
@@ -53,13 +53,15 @@ def heatmap(
         ),
         alt.value(_NONE),
     )
-    ink = alt.condition(
-        alt.datum.value > _TURN,
-        alt.value(_LIGHT),
-        alt.condition(known, alt.value(_DARK), alt.value(MUTED)),
-    )
     return layered(
         base.mark_rect(cornerRadius=3, stroke="transparent", strokeWidth=2).encode(color=fill),
-        base.mark_text(fontSize=12).encode(text="said:N", color=ink),
+        base.mark_text(fontSize=12).encode(text="said:N", color=alt.Color("ink:N", scale=None)),
         height=len(rows) * _ROW + _AXIS,
     )
+
+
+def _ink(value: float | None) -> str:
+    """The colour of the text on a cell."""
+    if value is None or pd.isna(value):
+        return MUTED
+    return _LIGHT if value > _TURN else _DARK
