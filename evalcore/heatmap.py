@@ -9,10 +9,10 @@ import pandas as pd
 
 from evalcore.charts import MUTED, layered
 
-_LOW, _HIGH, _NONE = "#e4eff1", "#16606e", "#73808322"
-_DARK, _LIGHT = "#0e2429", "#ffffff"
-_TURN = 55  # above this value a cell is so dark that its text is light
-_ROW, _AXIS = 28, 30  # pixels
+_LOW, _HIGH, _NONE = (0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), "#73808322"
+_DARK, _LIGHT = "#000406", "#ffffff"
+_TURN = 77  # above this value light text is read better than dark
+_ROW, _AXIS = 28, 44  # pixels
 _NAME = 130  # pixels of a row's name: at a phone's width most of the room is left for the cells
 
 
@@ -26,7 +26,9 @@ def heatmap(
         "row:N",
         sort=list(rows),
         title=None,
-        axis=alt.Axis(labelLimit=_NAME, labelOverlap=False, ticks=False, domain=False),
+        axis=alt.Axis(
+            labelLimit=_NAME, labelOverlap=False, labelFlush=False, ticks=False, domain=False
+        ),
     )
     x = alt.X(
         "column:N",
@@ -34,7 +36,9 @@ def heatmap(
         title=None,
         axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False),
     )
-    base = alt.Chart(frame.assign(ink=frame["value"].map(_ink))).encode(
+    values = [None if pd.isna(value) else float(value) for value in frame["value"]]
+    told = frame.assign(fill=[_fill(value) for value in values], ink=[_ink(v) for v in values])
+    base = alt.Chart(told.drop(columns="value")).encode(
         x=x,
         y=y,
         tooltip=[
@@ -43,25 +47,24 @@ def heatmap(
             alt.Tooltip("said:N", title=labels["value"]),
         ],
     )
-    known = alt.datum.value != None  # noqa: E711 - an expression for the browser
-    fill = alt.condition(
-        known,
-        alt.Color(
-            "value:Q",
-            scale=alt.Scale(domain=[0, 100], range=[_LOW, _HIGH], interpolate="rgb"),
-            legend=None,
-        ),
-        alt.value(_NONE),
-    )
     return layered(
-        base.mark_rect(cornerRadius=3, stroke="transparent", strokeWidth=2).encode(color=fill),
+        base.mark_rect(cornerRadius=3).encode(color=alt.Color("fill:N", scale=None)),
         base.mark_text(fontSize=12).encode(text="said:N", color=alt.Color("ink:N", scale=None)),
         height=len(rows) * _ROW + _AXIS,
     )
 
 
+def _fill(value: float | None) -> str:
+    """The colour of a cell, from pale to deep."""
+    if value is None:
+        return _NONE
+    share = min(max(value, 0.0), 100.0) / 100
+    parts = (round(low + share * (high - low)) for low, high in zip(_LOW, _HIGH, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
 def _ink(value: float | None) -> str:
     """The colour of the text on a cell."""
-    if value is None or pd.isna(value):
+    if value is None:
         return MUTED
     return _LIGHT if value > _TURN else _DARK

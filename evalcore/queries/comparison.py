@@ -15,7 +15,7 @@ from evalcore.queries.runs import RunRow
 from evalcore.records import Record
 from evalcore.scoring.paired import PairedResult, compare
 from evalcore.store.pairs import pair_of
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import RunFolder, find
 
 _KEY = ["benchmark", "metric", "id"]
 
@@ -64,10 +64,18 @@ def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
     there is no such run, RunFolderError when its files are broken.
     """
     folders = [find(run, roots) for run in (first, second)]
-    columns = [{one.key: one.column for one in folder.spec().benchmarks} for folder in folders]
+    columns = [_columns(folder) for folder in folders]
     same = [key for key, column in columns[0].items() if columns[1].get(key) == column]
     scores = case_scores(folders)
     return side_by_side(scores[scores["benchmark"].isin(same)], {first: "first", second: "second"})
+
+
+def _columns(folder: RunFolder) -> dict[str, str]:
+    """The column of every benchmark: that of its score, which a rescoring may have changed."""
+    columns = {one.key: one.column for one in folder.spec().benchmarks}
+    summary = folder.summary()
+    scored = {} if summary is None else summary.benchmarks
+    return columns | {key: score.column for key, score in scored.items()}
 
 
 def side_by_side(scores: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
