@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -48,23 +49,12 @@ def draw(found: Detail, base: Entrant, sides: Sequence[Entrant], tr: Translate) 
             "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
         }
     )
-    kinds = st.column_config
     st.dataframe(
         told,
         hide_index=True,
         height=38 + 35 * len(told),
         alt=tr("compare.pairs_alt", base=base.letter),
-        column_config={
-            "run": kinds.TextColumn(tr("compare.run")),
-            "verdict": kinds.TextColumn(tr("compare.verdict")),
-            "wins": kinds.NumberColumn(tr("compare.wins"), width="small"),
-            "losses": kinds.NumberColumn(tr("compare.losses"), width="small"),
-            "ties": kinds.NumberColumn(tr("compare.ties"), width="small"),
-            "difference": kinds.TextColumn(tr("compare.difference"), width="small"),
-            "interval": kinds.TextColumn(tr("compare.interval")),
-            "p": kinds.TextColumn("p", width="small"),
-            "test": kinds.TextColumn(tr("compare.test")),
-        },
+        column_config=_config(tr),
     )
     st.caption(tr("compare.pairs_about", base=base.letter, count=found.common))
     if len(pairs) > 1:
@@ -89,6 +79,21 @@ def obstacles(who: Lineup, base: Entrant, tr: Translate) -> None:
             },
             title,
         )
+
+
+def _config(tr: Translate) -> dict[str, Any]:
+    kinds = st.column_config
+    return {
+        "run": kinds.TextColumn(tr("compare.run")),
+        "verdict": kinds.TextColumn(tr("compare.verdict")),
+        "wins": kinds.NumberColumn(tr("compare.wins"), width="small"),
+        "losses": kinds.NumberColumn(tr("compare.losses"), width="small"),
+        "ties": kinds.NumberColumn(tr("compare.ties"), width="small"),
+        "difference": kinds.TextColumn(tr("compare.difference"), width="small"),
+        "interval": kinds.TextColumn(tr("compare.interval")),
+        "p": kinds.TextColumn("p", width="small"),
+        "test": kinds.TextColumn(tr("compare.test")),
+    }
 
 
 def _verdict(pair: Compared, one: Entrant, base: Entrant, limit: float, tr: Translate) -> str:
