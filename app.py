@@ -31,6 +31,7 @@ PAGES: tuple[PageCard, ...] = (
     PageCard("ranking", "", ":material/leaderboard:"),
     PageCard("target", "target", ":material/person_search:"),
     PageCard("case", "case", ":material/find_in_page:", visibility="hidden"),
+    PageCard("compare", "compare", ":material/compare_arrows:"),
     PageCard("methodology", "methodology", ":material/function:"),
     PageCard("launch", "launch", ":material/rocket_launch:", group="work"),
     PageCard("runs", "runs", ":material/monitoring:", group="work"),

@@ -50,6 +50,14 @@ def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
             run_detail.draw(chosen, tr, card, couple)
             if chosen.own and chosen.state in ("interrupted", "incomplete"):
                 run_detail.log(client.worker_log(chosen.run_id, current), tr)
+            if chosen.scores and not chosen.moving:
+                sides = [couple.first, couple.second] if couple else [chosen]
+                st.page_link(
+                    state.COMPARE,
+                    label=tr("compare.link"),
+                    icon=":material/compare_arrows:",
+                    query_params={"runs": ",".join(side.run_id for side in sides)},
+                )
             run_actions.draw(chosen, current, tr)
         run_comparison.draw(chosen, rows, couple, current, tr)
 

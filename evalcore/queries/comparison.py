@@ -5,7 +5,7 @@ The second run is measured against the first: a win is a case where the second s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +15,7 @@ from evalcore.queries.runs import RunRow
 from evalcore.records import Record
 from evalcore.scoring.paired import PairedResult, compare
 from evalcore.store.pairs import pair_of
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import RunFolder, find
 
 _KEY = ["benchmark", "metric", "id"]
 
@@ -64,19 +64,50 @@ def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
     there is no such run, RunFolderError when its files are broken.
     """
     folders = [find(run, roots) for run in (first, second)]
-    columns = [{one.key: one.column for one in folder.spec().benchmarks} for folder in folders]
+    columns = [_columns(folder) for folder in folders]
     same = [key for key, column in columns[0].items() if columns[1].get(key) == column]
     scores = case_scores(folders)
-    scores = scores[scores["benchmark"].isin(same)]
-    left = scores[scores["run"] == first].rename(columns={"score": "first"})
-    right = scores[scores["run"] == second].rename(columns={"score": "second"})
-    both = left.merge(right[[*_KEY, "second"]], on=_KEY)
-    return both[[*_KEY, "weight", "first", "second"]]
+    return side_by_side(scores[scores["benchmark"].isin(same)], {first: "first", second: "second"})
+
+
+def _columns(folder: RunFolder) -> dict[str, str]:
+    """The column of every benchmark: that of its score, which a rescoring may have changed."""
+    columns = {one.key: one.column for one in folder.spec().benchmarks}
+    summary = folder.summary()
+    scored = {} if summary is None else summary.benchmarks
+    return columns | {key: score.column for key, score in scored.items()}
+
+
+def side_by_side(scores: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """The cases of `case_scores` that all runs of `names` (run -> column) hold: benchmark, metric,
+    id, weight and a column of scores per run."""
+    own = scores[scores["run"].isin(list(names))]
+    table = own.pivot(index=_KEY, columns="run", values="score").reindex(columns=list(names))
+    table.columns = pd.Index(list(names.values()))
+    table.insert(0, "weight", own.groupby(_KEY)["weight"].first())
+    return table.dropna().reset_index()
 
 
 def compared(cases: pd.DataFrame) -> list[Compared]:
     """The paired result of each benchmark in a frame of `cases`, by name."""
-    return [_compared(str(name), group) for name, group in cases.groupby("benchmark", sort=True)]
+    return [paired(str(name), group) for name, group in cases.groupby("benchmark", sort=True)]
+
+
+def paired(
+    benchmark: str, cases: pd.DataFrame, first: str = "first", second: str = "second"
+) -> Compared:
+    """The column `second` of the cases of one benchmark, measured against the column `first`."""
+    keys = list(zip(cases["metric"], cases["id"], strict=True))
+    base, other, weights = (
+        dict(zip(keys, cases[name].astype(float), strict=True))
+        for name in (first, second, "weight")
+    )
+    total = sum(weights.values())
+    scores = [
+        100 * sum(weights[key] * side[key] for key in keys) / total if total else 0.0
+        for side in (base, other)
+    ]
+    return Compared(benchmark, scores[0], scores[1], compare(other, base, weights))
 
 
 def differing(cases: pd.DataFrame) -> pd.DataFrame:
@@ -87,17 +118,3 @@ def differing(cases: pd.DataFrame) -> pd.DataFrame:
     order = ["size", "change", *_KEY]
     table = table.sort_values(order, ascending=[False, False, True, True, True])
     return table.drop(columns="size").reset_index(drop=True)
-
-
-def _compared(benchmark: str, group: pd.DataFrame) -> Compared:
-    keys = list(zip(group["metric"], group["id"], strict=True))
-    first, second, weights = (
-        dict(zip(keys, group[name].astype(float), strict=True))
-        for name in ("first", "second", "weight")
-    )
-    total = sum(weights.values())
-    scores = [
-        100 * sum(weights[key] * side[key] for key in keys) / total if total else 0.0
-        for side in (first, second)
-    ]
-    return Compared(benchmark, scores[0], scores[1], compare(second, first, weights))

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
+COMPARE = "pages/compare.py"
 LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodology.py"
 
 

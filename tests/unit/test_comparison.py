@@ -10,6 +10,7 @@ from evalcore.queries import comparison, runs
 from evalcore.queries.model_cards import model_card
 from evalcore.store.pairs import Pair, new_pair, note_of, pair_of
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
+from tests.support.stored_runs import BENCHMARK
 
 
 def test_a_note_is_read_back_and_no_other_text_is_one():
@@ -57,10 +58,9 @@ def test_differing_cases_come_by_their_weight_and_equal_ones_not_at_all(tmp_path
 
 def test_runs_by_other_rules_are_not_compared(tmp_path):
     _, second = pair_of_runs(tmp_path)
-    spec = second.spec()
-    other = msgspec.structs.replace(spec.benchmarks[0], column="another")
-    changed = msgspec.structs.replace(spec, benchmarks=(other,))
-    (second.path / "spec.json").write_bytes(msgspec.json.encode(changed))
+    summary = second.summary()
+    other = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="another")
+    second.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: other}))
     table = comparison.cases([tmp_path], FIRST, SECOND)
     assert table.empty
     assert comparison.compared(table) == []

@@ -1,0 +1,52 @@
+"""What of a comparison can be taken away: files, and the command that says the same."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from evalcore.queries import comparison_report
+from evalcore.queries.lineup import Entrant
+from evalcore.settings import Settings
+from pages.components import compare_data
+from pages.components.language import Translate
+
+_FORMS = {"csv": ("text/csv", ":material/csv:"), "md": ("text/markdown", ":material/markdown:")}
+
+
+def draw(
+    settings: Settings,
+    runs: Sequence[str],
+    base: Entrant,
+    benchmark: str,
+    metric: str,
+    tr: Translate,
+) -> None:
+    """Buttons whose files are made when they are pressed."""
+    st.markdown(f"**{tr('compare.export')}**")
+    with st.container(horizontal=True):
+        for form, (mime, icon) in _FORMS.items():
+            st.download_button(
+                tr(f"compare.file.{form}"),
+                partial(compare_data.file, settings, runs, base.run_id, form),
+                file_name=f"comparison.{form}",
+                mime=mime,
+                icon=icon,
+                on_click="ignore",
+            )
+        st.download_button(
+            tr("compare.file.cases"),
+            lambda: comparison_report.cases_csv(
+                compare_data.detail(settings, runs, base.run_id, benchmark, metric)
+            ),
+            file_name=f"differing-{benchmark}.csv",
+            mime="text/csv",
+            icon=":material/difference:",
+            on_click="ignore",
+        )
+    words = ["evalcore", "compare", *runs, "--base", base.run_id]
+    words += ["--benchmark", benchmark] + (["--metric", metric] if metric else [])
+    st.code(shlex.join(words), language="bash", wrap_lines=True)

@@ -1,0 +1,75 @@
+"""Which runs are compared: a field that searches all finished runs, and something to begin with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from evalcore.queries.lineup import MOST, suggested
+from evalcore.queries.stored_boards import Headers
+from pages.components import state, url_state
+from pages.components.board import benchmark_title
+from pages.components.language import Translate
+from pages.components.text import plain
+
+PAGE = "compare"
+_LISTED = 1_000  # runs in the field, the newest; a longer list would be sent to every visitor
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+
+
+def draw(headers: Headers, tr: Translate) -> list[str]:
+    """The chosen runs, in the order of the URL; one that does not exist may be among them."""
+    asked = _asked(tr)
+    titles = {
+        one.run_id: " · ".join(
+            [
+                plain(one.identity, 60),
+                one.created_at[:10],
+                ", ".join(benchmark_title(key) for key in one.benchmarks),
+                one.run_id,
+            ]
+        )
+        for one in headers
+    }
+    options = list(dict.fromkeys([*list(titles)[:_LISTED], *asked]))
+    chosen = url_state.many(
+        tr("compare.runs"),
+        options,
+        page=PAGE,
+        name="runs",
+        title=lambda run: titles.get(run, run),
+        max_selections=MOST,
+        placeholder=tr("compare.runs_hint"),
+    )
+    if len(titles) > _LISTED:
+        st.caption(tr("compare.older", count=len(titles) - _LISTED))
+    return chosen
+
+
+def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:
+    """What to do while there is too little to compare, with a button that does it."""
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.markdown(f"#### {tr('compare.choose_title')}", width="content")
+        st.markdown(tr("compare.choose_one" if given else "compare.choose"), width="content")
+        found = suggested(headers, given)
+        if found:
+            st.button(
+                tr("compare.suggest", count=len(found)),
+                icon=":material/compare_arrows:",
+                on_click=state.remember,
+                args=("runs", ",".join(found)),
+            )
+        else:
+            st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
+
+
+def _asked(tr: Translate) -> list[str]:
+    """The runs of the URL, each once and not too many; the URL is made to say the same."""
+    text = st.query_params.get("runs", "")
+    named = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
+    if len(named) > MOST:
+        st.warning(tr("compare.too_many", most=MOST, count=len(named)), icon=":material/filter_8:")
+    state.remember("runs", ",".join(named[:MOST]))
+    return named[:MOST]

@@ -1,0 +1,121 @@
+"""The scores of the compared runs: all of them in a table, and metric by metric as a heatmap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.heatmap import heatmap
+from evalcore.queries.contest import Group, Mark
+from evalcore.queries.lineup import Entrant, Lineup
+from pages.components import compare_data, numbers, state, tables
+from pages.components.board import benchmark_title, metric_title
+from pages.components.language import Translate
+from pages.components.text import plain
+
+_OPEN = "compare.open_target"
+_FEW = 4  # runs; with more of them there is no room for a decimal in a cell
+
+
+def name(one: Entrant) -> str:
+    """A run in a list: its letter and its target."""
+    return f"{one.letter} · {plain(one.identity, 60)}"
+
+
+def table(who: Lineup, tr: Translate) -> None:
+    """A row per run and a column per column of a benchmark, the best of each with a star."""
+    columns: dict[str, Any] = {
+        "letter": [one.letter for one in who.entrants],
+        "target": [plain(one.identity, 60) for one in who.entrants],
+    }
+    config = _config(tr)
+    found = compare_data.groups(who)
+    titles = tables.unique([benchmark_title(group.benchmark) for group in found])
+    for title, group in zip(titles, found, strict=True):
+        own = {mark.letter: mark for mark in group.marks}
+        columns[group.column] = [score(own.get(one.letter), tr) for one in who.entrants]
+        config[group.column] = st.column_config.TextColumn(title, help=_about(group, tr))
+    columns |= {
+        "cost": [numbers.money(one.totals.cost, tr) for one in who.entrants],
+        "latency": [numbers.duration(one.totals.latency_p50, tr) for one in who.entrants],
+        "date": [one.created_at[:10] for one in who.entrants],
+        "run": [one.run_id for one in who.entrants],
+    }
+    st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        height=38 + 35 * len(who.entrants),
+        key=f"{_OPEN}.table",
+        column_config=config,
+        alt=tr("compare.table_alt"),
+    )
+    st.caption(tr("compare.table_about"))
+    if len({group.benchmark for group in found}) < len(found):
+        st.caption(tr("compare.apart"))
+    click = st.session_state.get(_OPEN)
+    if click is not None and click["row"] < len(who.entrants):
+        key = who.entrants[click["row"]].identity
+        st.switch_page(state.TARGET, query_params={"key": key})
+
+
+def score(mark: Mark | None, tr: Translate) -> str:
+    """A score with its interval: a star on the best, a lower bound as one, a dash for not run."""
+    if mark is None:
+        return tr("common.none")
+    span = "" if mark.interval is None else f" [{mark.interval.low:.1f}, {mark.interval.high:.1f}]"
+    bound = "" if mark.complete or mark.claimed else "≥ "
+    return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
+
+
+def metrics(benchmark: str, shown: Sequence[Entrant], tr: Translate) -> None:
+    """The metrics of one benchmark across those who share its column."""
+    column = shown[0].scores[benchmark].column
+    [group] = [one for one in compare_data.groups(Lineup(tuple(shown))) if one.column == column]
+    rows = tables.unique([metric_title(benchmark, one.metric) for one in group.metrics])
+    letters = [one.letter for one in shown]
+    records: list[dict[str, Any]] = []
+    for row, line in zip(rows, group.metrics, strict=True):
+        own = {mark.letter: mark for mark in line.marks}
+        for letter in letters:
+            records.append(_cell(row, letter, own.get(letter), len(shown), tr))
+    st.markdown(f"**{tr('compare.metrics')}**")
+    labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
+    st.altair_chart(
+        heatmap(pd.DataFrame(records), rows, letters, labels),
+        width="stretch",
+        alt=tr("compare.metrics_alt", runs=", ".join(name(one) for one in shown)),
+    )
+
+
+def _cell(row: str, letter: str, mark: Mark | None, runs: int, tr: Translate) -> dict[str, Any]:
+    digits = 1 if runs <= _FEW else 0
+    said = tr("common.none") if mark is None else f"{mark.score:.{digits}f}{'★' * mark.best}"
+    value = None if mark is None else mark.score
+    return {"row": row, "column": letter, "value": value, "said": said, "tip": row}
+
+
+def _about(group: Group, tr: Translate) -> str:
+    """What a column of the table rests on."""
+    size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
+    return f"{plain(group.dataset, 40)} · {size} · {group.column}"
+
+
+def _config(tr: Translate) -> dict[str, Any]:
+    kinds = st.column_config
+    return {
+        "letter": kinds.TextColumn("", width=30, pinned=True),
+        "target": kinds.ButtonColumn(
+            tr("common.target"),
+            type="tertiary",
+            alignment="left",
+            key=_OPEN,
+            help=tr("compare.open_target"),
+        ),
+        "cost": kinds.TextColumn(tr("common.cost"), width="small"),
+        "latency": kinds.TextColumn(tr("common.latency"), width="small"),
+        "date": kinds.TextColumn(tr("runs.started"), width="small"),
+        "run": kinds.TextColumn(tr("compare.run")),
+    }
