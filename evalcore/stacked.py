@@ -9,8 +9,7 @@ import pandas as pd
 
 from evalcore.charts import layered
 
-_ROW, _AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 22  # pixels
-_LEGEND_COLUMNS = 3
+_ROW, _AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 
 
 def stacked_bars(
@@ -19,7 +18,8 @@ def stacked_bars(
     """Bars of parts from left to right in the order of `parts`, on an axis of 0 to 100.
 
     `frame`: name, part (one of `parts`), count, share (0 to 1), the names drawn in their order;
-    `labels`: name, part, count, share. The colours are those of the theme.
+    `labels`: name, part, count, share. The colours are those of the theme; the
+    legend is one column, so that a phone cuts none of it.
     """
     place = {part: number for number, part in enumerate(parts)}
     rows = frame[["name", "part", "count", "share"]].assign(
@@ -47,7 +47,7 @@ def stacked_bars(
                 title=None,
                 sort=list(parts),
                 scale=alt.Scale(domain=list(parts)),
-                legend=alt.Legend(orient="bottom", columns=_LEGEND_COLUMNS, labelLimit=220),
+                legend=alt.Legend(orient="bottom", columns=1, labelLimit=220),
             ),
             order=alt.Order("place:Q"),
             tooltip=[
@@ -58,5 +58,5 @@ def stacked_bars(
             ],
         )
     )
-    legend = _LEGEND + _LEGEND_ROW * -(-len(parts) // _LEGEND_COLUMNS)
+    legend = _LEGEND + _LEGEND_ROW * len(parts)
     return layered(bars, height=_ROW * rows["name"].nunique() + _AXIS + legend)

@@ -57,8 +57,9 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             placeholder=tr("ranking.search_hint"),
             width=200,
         )
-    standing, found = shared.metric_frames(current, board, part.benchmark, part.metric)
-    metrics_about.draw(part, found.cases, tr)
+    view = shared.metric_view(current, board, part.benchmark, part.metric)
+    standing = view.standing
+    metrics_about.draw(part, view, tr)
     if standing.empty:
         notes.draw("metrics.no_cases", state.LAUNCH, tr)
         return
@@ -73,7 +74,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     lines = metric_board.lines(headers, board, part.benchmark, part.metric)
     metrics_charts.scores(shown, lines, tr)
     metrics_table.draw(shown, part, tr)
-    metrics_charts.failures(metric_board.failures(shown, found), shown, tr)
+    metrics_charts.failures(view.failures, shown, tr)
 
 
 def _part(board: Board, tr: Translate) -> Part:

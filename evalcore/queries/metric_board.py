@@ -58,6 +58,31 @@ class MetricCases(NamedTuple):
     causes: pd.DataFrame
 
 
+class MetricView(NamedTuple):
+    """What a page shows of a metric: the frames of `metric_board` and `failures`, the number of
+    cases, the metric's weight (None: not scored) and what its verdicts rest on."""
+
+    standing: pd.DataFrame
+    failures: pd.DataFrame
+    cases: int
+    weight: float | None
+    evidence: dict[str, float]
+
+
+def metric_view(
+    headers: Sequence[RunHeader], board: Board, benchmark: str, metric: str, found: MetricCases
+) -> MetricView:
+    """Everything a page shows of a metric but its `lines`; `found` are the runs on the board."""
+    standing = metric_board(headers, board, benchmark, metric, found.cases)
+    return MetricView(
+        standing=standing,
+        failures=failures(standing, found),
+        cases=found.cases["id"].nunique(),
+        weight=weight_of(found.cases),
+        evidence=evidence_shares(found.cases),
+    )
+
+
 def metric_cases(paths: Sequence[Path], benchmark: str, metric: str) -> MetricCases:
     """The cases of a metric from the tables of runs; both frames are empty without a table."""
     if not paths:

@@ -17,7 +17,7 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards, local, target_kinds
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.boards import Board, Column, is_bundled
-from evalcore.queries.metric_board import MetricCases
+from evalcore.queries.metric_board import MetricView
 from evalcore.queries.ranking import SUITE
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -82,17 +82,14 @@ def _frame(
     return stored_boards.board_ranking(_settings, _board, order)
 
 
-def metric_frames(
-    settings: Settings, board: Board, benchmark: str, metric: str
-) -> tuple[pd.DataFrame, MetricCases]:
-    """The targets of a board in one metric and their cases, from the cache while the store is
-    unchanged."""
+def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
+    """One metric across the targets of a board, from the cache while the store is unchanged."""
     version = f"{settings.data}&{stored_boards.signature(settings)}"
-    return _metric_frames(settings, version, board.suite, board.key, board, benchmark, metric)
+    return _metric_view(settings, version, board.suite, board.key, board, benchmark, metric)
 
 
 @st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
-def _metric_frames(
+def _metric_view(
     _settings: Settings,
     version: str,
     suite: str,
@@ -100,7 +97,7 @@ def _metric_frames(
     _board: Board,
     benchmark: str,
     metric: str,
-) -> tuple[pd.DataFrame, MetricCases]:
+) -> MetricView:
     return stored_boards.board_metric(_settings, _board, benchmark, metric)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
-from evalcore.queries.metric_board import evidence_shares, weight_of
+from evalcore.queries.metric_board import MetricView
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, current
@@ -14,8 +13,8 @@ from pages.components.metrics_table import Part
 from pages.components.text import escape
 
 
-def draw(part: Part, cases: pd.DataFrame, tr: Translate) -> None:
-    """Title, description and badges; `cases` are those of all runs on the board."""
+def draw(part: Part, view: MetricView, tr: Translate) -> None:
+    """Title, description and badges."""
     card = benchmark_cards()[part.benchmark].metric(part.metric)
     with st.container(border=True, gap="small"):
         name = escape(metric_title(part.benchmark, part.metric))
@@ -23,14 +22,14 @@ def draw(part: Part, cases: pd.DataFrame, tr: Translate) -> None:
         if about := local(card.about, current()):
             st.markdown(escape(about, 1000))
         with st.container(horizontal=True, gap="small"):
-            weight = weight_of(cases) if len(cases) else card.weight
+            weight = view.weight if view.cases else card.weight
             st.badge(_weight(weight, tr), color="gray", icon=":material/balance:")
             st.badge(
-                tr("ranking.cases", count=cases["id"].nunique()),
+                tr("ranking.cases", count=view.cases),
                 color="gray",
                 icon=":material/checklist:",
             )
-            for kind, share in (evidence_shares(cases) or {card.evidence: 1.0}).items():
+            for kind, share in (view.evidence or {card.evidence: 1.0}).items():
                 word = tr(f"common.evidence.{kind}")
                 st.badge(
                     word if share == 1 else f"{word} {share:.0%}",

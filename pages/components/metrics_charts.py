@@ -41,9 +41,10 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], tr: Translate) -> None:
         width="stretch",
         alt=tr("ranking.chart_alt", summary=summary),
     )
-    told = tr("metrics.chart_about")
+    told = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
     more = int((frame["status"] == "ranked").sum()) - len(shown)
-    st.caption(f"{told} {tr('metrics.not_drawn', count=more)}" if more else told)
+    told.append(tr("metrics.not_drawn", count=more) if more else "")
+    st.caption(" ".join(told))
 
 
 def failures(causes: pd.DataFrame, frame: pd.DataFrame, tr: Translate) -> None:
