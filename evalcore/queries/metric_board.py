@@ -133,7 +133,8 @@ def metric_board(
     frame["place"] = frame["status"].map({status: n for n, status in enumerate(STATUSES)})
     by = ["place", "rank", "score", "identity"]
     frame = frame.sort_values(by, ascending=[True, True, False, True], ignore_index=True)
-    return frame[[*_COLUMNS, *levels.columns]]
+    shown: pd.DataFrame = frame[[*_COLUMNS, *levels.columns]]
+    return shown
 
 
 def level_columns(frame: pd.DataFrame) -> list[str]:
@@ -177,7 +178,8 @@ def failures(standing: pd.DataFrame, found: MetricCases) -> pd.DataFrame:
     cause = {name: number for number, name in enumerate([*frequent, OTHER])}
     counts = counts.assign(target=counts["run"].map(target), place=counts["cause"].map(cause))
     counts = counts.sort_values(["target", "place"], ignore_index=True)
-    return counts[["identity", "cause", "count", "share"]]
+    shown: pd.DataFrame = counts[["identity", "cause", "count", "share"]]
+    return shown
 
 
 def weight_of(cases: pd.DataFrame) -> float | None:

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
+from evalcore.errors import IndexFileError
+from evalcore.queries import stored_boards
 from evalcore.settings import Settings
 from evalcore.target_colours import colour_of
 from tests.support.boards import Plan, make_run
@@ -92,11 +94,15 @@ def test_a_corrupt_run_folder_does_not_hide_the_others(store, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_an_index_that_cannot_be_read_is_said_to_be_so(store, language):
-    store.index_path.parent.mkdir(parents=True, exist_ok=True)
-    store.index_path.write_text("{torn", encoding="utf-8")
+def test_an_index_that_cannot_be_read_is_said_to_be_so(store, monkeypatch, language):
+    def broken(settings):
+        raise IndexFileError("![x](http://evil.example) is torn")
+
     app = open_page("metrics", language)
-    assert {"en": "cannot be read", "zh": "无法读取"}[language] in words(app)
+    monkeypatch.setattr(stored_boards, "headers", broken)
+    app.run()
+    assert {"en": "cannot be read", "zh": "无法读取"}[language] in app.error[0].value
+    assert "![x](" not in words(app)
     assert not app.dataframe
 
 

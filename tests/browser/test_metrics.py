@@ -56,6 +56,8 @@ def test_the_passed_cases_of_a_row_lead_to_the_cases_of_the_metric(served, page)
     fill(served)
     page.goto(f"{served.url}/metrics?metric=sql_identification")
     chosen(page, "SQL identification")
+    expect(page.get_by_role("img", name="openai:weak").first).to_be_visible()  # charts take room
+    page.wait_for_timeout(1000)
     grid = page.get_by_test_id("stDataFrame").first
     grid.scroll_into_view_if_needed()
     expect(grid.locator("canvas").first).to_be_attached()
