@@ -1,4 +1,4 @@
-"""The Metrics page and links by `?page=` in a real browser: addresses, Back and Forward, clicks."""
+"""The Metrics page and links by `?page=` in a real browser: addresses, Back and Forward."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from playwright.sync_api import expect
 
 from evalcore.settings import Settings
 from tests.support.boards import Plan, make_run
-
-PASSED = 555  # pixels from the left of the table of the ranked to its cell "passed"
 
 
 def fill(served) -> None:
@@ -50,24 +48,6 @@ def test_the_metric_is_in_the_address_and_stays_with_back_and_forward(served, pa
     page.goto(f"{served.url}/metrics?metric=sql_identification&q=strong")
     chosen(page, "SQL identification")
     expect(page.get_by_label("Search")).to_have_value("strong")
-
-
-def test_the_passed_cases_of_a_row_lead_to_the_cases_of_the_metric(served, page):
-    fill(served)
-    page.goto(f"{served.url}/metrics?metric=sql_identification")
-    chosen(page, "SQL identification")
-    expect(page.get_by_role("img", name="openai:weak").first).to_be_visible()  # charts take room
-    page.wait_for_timeout(1000)
-    grid = page.get_by_test_id("stDataFrame").first
-    grid.scroll_into_view_if_needed()
-    expect(grid.locator("canvas").first).to_be_attached()
-    box = grid.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + PASSED, box["y"] + 36 + 35 + 17)
-    page.wait_for_url(re.compile(r"/target\?.*metric=sql_identification"))
-    heading(page, "openai:weak")
-    page.go_back()
-    page.wait_for_url(re.compile(r"/metrics\?metric=sql_identification"))
 
 
 def test_a_page_named_by_a_parameter_opens_and_lets_one_go_back(served, page):
