@@ -27,8 +27,12 @@ class PageCard(NamedTuple):
     visibility: Literal["visible", "hidden"] = "visible"
 
 
+#: The query parameter that names a page where no path can.
+PARAMETER = "page"
+
 PAGES: tuple[PageCard, ...] = (
     PageCard("ranking", "", ":material/leaderboard:"),
+    PageCard("metrics", "metrics", ":material/bar_chart:"),
     PageCard("target", "target", ":material/person_search:"),
     PageCard("case", "case", ":material/find_in_page:", visibility="hidden"),
     PageCard("compare", "compare", ":material/compare_arrows:"),
@@ -49,7 +53,9 @@ def main() -> None:
     tr = language.translator()
     chosen = navigation(tr)
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
-    path = unknown_path(st.context.url)
+    asked = None if chosen.url_path else st.query_params.get(PARAMETER) or None
+    follow(asked)
+    path = unknown_path(st.context.url) or unknown_page(asked)
     if path is not None:
         st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
     chosen.run()
@@ -69,6 +75,27 @@ def navigation(tr: Callable[[str], str]) -> st.Page:
         )
         groups.setdefault(tr(f"common.nav.group.{card.group}"), []).append(page)
     return st.navigation(groups)
+
+
+def follow(name: str | None) -> None:
+    """Go to the page that `?page=` names, with the other parameters: some hosts pass no path.
+
+    Once per link and session: else a step back in the browser would lead forward again.
+    """
+    if name is None or unknown_page(name) is not None:
+        return
+    query = {key: st.query_params.get_all(key) for key in st.query_params if key != PARAMETER}
+    link, followed = (name, query), st.session_state.setdefault("app.followed", [])
+    del st.query_params[PARAMETER]
+    if link in followed:
+        return
+    followed.append(link)
+    st.switch_page(f"pages/{name}.py", query_params=query)
+
+
+def unknown_page(name: str | None) -> str | None:
+    """What `?page=` says if it names no page, else None."""
+    return None if name in {None, *(card.name for card in PAGES)} else name
 
 
 def unknown_path(url: str | None) -> str | None:

@@ -48,16 +48,23 @@ def layered(*layers: alt.Chart, height: int, width: int | None = None) -> alt.La
     return chart
 
 
-def _rules(floors: Mapping[str, float]) -> list[alt.Chart]:
-    """A dashed line per floor and its label above the plot, each label on a line of its own."""
+def _rules(lines: Mapping[str, tuple[float, str]]) -> list[alt.Chart]:
+    """A dashed line per label with its score and colour, and the label above the plot, each on a
+    line of its own and to the side where there is room."""
     charts = []
-    for number, (label, score) in enumerate(sorted(floors.items(), key=lambda item: item[1])):
+    for number, (label, (score, colour)) in enumerate(sorted(lines.items(), key=lambda i: i[1])):
+        right = score > _DOMAIN[1] / 2
         base = alt.Chart(pd.DataFrame({"label": [label], "score": [score]})).encode(
             x=alt.X("score:Q", scale=alt.Scale(domain=_DOMAIN))
         )
-        rule = base.mark_rule(color=FLOOR, strokeDash=[5, 3], strokeWidth=1.5)
+        rule = base.mark_rule(color=colour, strokeDash=[5, 3], strokeWidth=1.5)
         text = base.mark_text(
-            color=FLOOR, align="left", baseline="bottom", dx=5, dy=-4 - _LABEL * number, fontSize=12
+            color=colour,
+            align="right" if right else "left",
+            baseline="bottom",
+            dx=-5 if right else 5,
+            dy=-4 - _LABEL * number,
+            fontSize=12,
         )
         charts += [
             rule.encode(tooltip=["label:N", alt.Tooltip("score:Q", format=".1f")]),
@@ -67,15 +74,19 @@ def _rules(floors: Mapping[str, float]) -> list[alt.Chart]:
 
 
 def score_bars(
-    frame: pd.DataFrame, labels: Mapping[str, str], floors: Mapping[str, float] | None = None
+    frame: pd.DataFrame,
+    labels: Mapping[str, str],
+    floors: Mapping[str, float] | None = None,
+    ceiling: Mapping[str, float] | None = None,
 ) -> alt.LayerChart:
-    """Bars with the 95 % interval as a whisker and the floors as dashed lines.
+    """Bars with the 95 % interval as a whisker, floors and ceiling as dashed lines.
 
-    `frame`: name, score, low, high (0 to 100), drawn in its order; `labels`: name, score,
-    interval; `floors`: label -> score.
+    `frame`: name, score, low, high (0 to 100), drawn in its order, and colour where bars are to
+    differ in it; `labels`: name, score, interval; `floors`, `ceiling`: label -> score.
     """
     rows = _scored(frame, "score")
-    lines = _rules(floors or {})
+    drawn = {label: (score, FLOOR) for label, score in (floors or {}).items()}
+    lines = _rules(drawn | {label: (score, BEST) for label, score in (ceiling or {}).items()})
     height = len(rows) * _ROW + _AXIS + len(lines) // 2 * _LABEL
     return layered(*_bars(rows, labels), *lines, height=height)
 
@@ -83,10 +94,11 @@ def score_bars(
 def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
     """Pale bar, whisker with its ends, and the score itself as a point."""
     rows = rows[["name", "score", "low", "high"]].assign(
+        colour=rows.get("colour", SCORE),
         interval=[
             "" if pd.isna(low) else f"{low:.1f} – {high:.1f}"
             for low, high in zip(rows["low"], rows["high"], strict=True)
-        ]
+        ],
     )
     y = alt.Y(
         "name:N",
@@ -103,14 +115,16 @@ def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
             alt.Tooltip("interval:N", title=labels["interval"]),
         ],
     )
-    spans = alt.Chart(rows.dropna(subset=["low", "high"])).encode(y=y)
-    ends = spans.mark_tick(color=SCORE, thickness=2, size=9)
+    paint = alt.Color("colour:N", scale=None, legend=None)
+    base = base.encode(color=paint)
+    spans = alt.Chart(rows.dropna(subset=["low", "high"])).encode(y=y, color=paint)
+    ends = spans.mark_tick(thickness=2, size=9)
     return [
-        base.mark_bar(color=SCORE, opacity=0.3, height={"band": 0.62}, cornerRadiusEnd=3),
-        spans.mark_rule(color=SCORE, strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+        base.mark_bar(opacity=0.3, height={"band": 0.62}, cornerRadiusEnd=3),
+        spans.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
         ends.encode(x="low:Q"),
         ends.encode(x="high:Q"),
-        base.mark_point(color=SCORE, filled=True, size=55, opacity=1),
+        base.mark_point(filled=True, size=55, opacity=1),
     ]
 
 

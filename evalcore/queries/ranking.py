@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -44,15 +45,21 @@ def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
 
     A run whose journals cannot be read has no rows: `ranking` then says so.
     """
+    paths = tables(folders)
+    if not paths:
+        return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
+    return samples_table.query(paths, _CASES)
+
+
+def tables(folders: Iterable[RunFolder]) -> list[Path]:
+    """The tables of cases of those of the runs that can be read."""
     paths = []
     for folder in folders:
         try:
             paths.append(samples_table.ensure(folder))
         except EvalboardError:
             continue
-    if not paths:
-        return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
-    return samples_table.query(paths, _CASES)
+    return paths
 
 
 def ranking(
@@ -72,7 +79,7 @@ def ranking(
     readable = set(cases["run"])
     ranks = standings(board_rows, board, by, cases)
     records = [
-        _record(row, board, by, _status(row, board, by, readable), ranks.get(row.identity))
+        _record(row, board, by, status_of(row, board, by, readable), ranks.get(row.identity))
         for row in board_rows
     ]
     frame = pd.DataFrame(records, columns=_columns(board))
@@ -96,7 +103,7 @@ def standings(
     readable = set(cases["run"])
     contributions: dict[str, pd.Series[float]] = {}
     for row in board_rows:
-        if _status(row, board, by, readable) == "ranked":
+        if status_of(row, board, by, readable) == "ranked":
             parts = [_contribution(cases, row.runs[key].run_id, key) for key in benchmarks]
             contributions[row.identity] = pd.concat(parts) / len(benchmarks)
     if not contributions:
@@ -115,7 +122,9 @@ def _contribution(cases: pd.DataFrame, run: str, benchmark: str) -> pd.Series[fl
     return 100 * own["weight"] * own["score"] / own["weight"].sum()
 
 
-def _status(row: Row, board: Board, by: str, readable: set[str]) -> str:
+def status_of(row: Row, board: Board, by: str, readable: set[str]) -> str:
+    """Whether a row is ranked by SUITE or a benchmark, or why it is not; `readable` are the runs
+    whose cases are known."""
     needed = list(board.columns) if by == SUITE else [by]
     runs = [row.runs[key] for key in needed if key in row.runs]
     if is_control(row.target_key):

@@ -11,7 +11,8 @@ import pandas as pd
 
 from evalcore.errors import EvalboardError
 from evalcore.queries.boards import Board, rows
-from evalcore.queries.ranking import case_scores, ranking
+from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
+from evalcore.queries.ranking import case_scores, ranking, tables
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.store.index import headers_signature, load_headers
@@ -35,6 +36,15 @@ def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataF
     everyone = headers(settings)
     runs = {run.run_id for row in rows(everyone, board) for run in row.runs.values()}
     return ranking(everyone, board, case_scores(_folders(settings, sorted(runs))), order)
+
+
+def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
+    """One metric of a board, with the cases read from the run folders."""
+    everyone = headers(settings)
+    held = [row.runs[benchmark] for row in rows(everyone, board) if benchmark in row.runs]
+    paths = tables(_folders(settings, sorted({run.run_id for run in held})))
+    found = metric_cases(paths, benchmark, metric)
+    return metric_view(everyone, board, benchmark, metric, found)
 
 
 def _folders(settings: Settings, runs: list[str]) -> list[RunFolder]:

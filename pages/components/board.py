@@ -17,6 +17,7 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards, local, target_kinds
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.boards import Board, Column, is_bundled
+from evalcore.queries.metric_board import MetricView
 from evalcore.queries.ranking import SUITE
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -79,6 +80,25 @@ def _frame(
     _settings: Settings, version: str, key: str, suite: str, _board: Board, order: str
 ) -> pd.DataFrame:
     return stored_boards.board_ranking(_settings, _board, order)
+
+
+def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
+    """One metric across the targets of a board, from the cache while the store is unchanged."""
+    version = f"{settings.data}&{stored_boards.signature(settings)}"
+    return _metric_view(settings, version, board.suite, board.key, board, benchmark, metric)
+
+
+@st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
+def _metric_view(
+    _settings: Settings,
+    version: str,
+    suite: str,
+    key: str,
+    _board: Board,
+    benchmark: str,
+    metric: str,
+) -> MetricView:
+    return stored_boards.board_metric(_settings, _board, benchmark, metric)
 
 
 def board_title(board: Board, tr: Translate) -> str:

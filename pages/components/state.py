@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from evalcore.queries.boards import Board
+
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
 COMPARE = "pages/compare.py"
 LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodology.py"
@@ -56,6 +58,17 @@ def go_to_case(link: CaseLink) -> None:
     """Make the Case page show another case, and the address bar say so."""
     for name in CaseLink._fields:
         remember(name, link.params.get(name))
+
+
+def metric_link(identity: str, board: Board, benchmark: str, metric: str) -> dict[str, str]:
+    """The query parameters of a target's cases of one metric on a board."""
+    return {
+        "suite": board.suite,
+        "board": board.key,
+        "key": identity,
+        "benchmark": benchmark,
+        "metric": metric,
+    }
 
 
 def remember(name: str, value: str | None) -> None:

@@ -1,0 +1,62 @@
+"""A stacked bar per row: how a whole falls into parts, for many wholes side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import pandas as pd
+
+from evalcore.charts import layered
+
+_ROW, _AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
+
+
+def stacked_bars(
+    frame: pd.DataFrame, parts: Sequence[str], labels: Mapping[str, str]
+) -> alt.LayerChart:
+    """Bars of parts from left to right in the order of `parts`, on an axis of 0 to 100.
+
+    `frame`: name, part (one of `parts`), count, share (0 to 1), the names drawn in their order;
+    `labels`: name, part, count, share. The colours are those of the theme; the
+    legend is one column, so that a phone cuts none of it.
+    """
+    place = {part: number for number, part in enumerate(parts)}
+    rows = frame[["name", "part", "count", "share"]].assign(
+        percent=100 * frame["share"], place=[place[part] for part in frame["part"]]
+    )
+    bars = (
+        alt.Chart(rows)
+        .mark_bar(height={"band": 0.66})
+        .encode(
+            x=alt.X(
+                "percent:Q",
+                stack=True,
+                title=None,
+                scale=alt.Scale(domain=[0, 100]),
+                axis=alt.Axis(values=[0, 25, 50, 75, 100], grid=True),
+            ),
+            y=alt.Y(
+                "name:N",
+                sort=list(dict.fromkeys(rows["name"])),
+                title=None,
+                axis=alt.Axis(labelLimit=220, labelOverlap=False),
+            ),
+            color=alt.Color(
+                "part:N",
+                title=None,
+                sort=list(parts),
+                scale=alt.Scale(domain=list(parts)),
+                legend=alt.Legend(orient="bottom", columns=1, labelLimit=220),
+            ),
+            order=alt.Order("place:Q"),
+            tooltip=[
+                alt.Tooltip("name:N", title=labels["name"]),
+                alt.Tooltip("part:N", title=labels["part"]),
+                alt.Tooltip("count:Q", title=labels["count"]),
+                alt.Tooltip("share:Q", title=labels["share"], format=".0%"),
+            ],
+        )
+    )
+    legend = _LEGEND + _LEGEND_ROW * len(parts)
+    return layered(bars, height=_ROW * rows["name"].nunique() + _AXIS + legend)

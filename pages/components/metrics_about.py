@@ -1,0 +1,45 @@
+"""What a metric measures, its weight, how many cases it has and what its verdicts rest on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore.catalog import benchmark_cards, local
+from evalcore.queries.metric_board import MetricView
+from pages.components import numbers
+from pages.components.board import benchmark_title, metric_title
+from pages.components.language import Translate, current
+from pages.components.metrics_table import Part
+from pages.components.text import escape
+
+
+def draw(part: Part, view: MetricView, tr: Translate) -> None:
+    """Title, description and badges."""
+    card = benchmark_cards()[part.benchmark].metric(part.metric)
+    with st.container(border=True, gap="small"):
+        name = escape(metric_title(part.benchmark, part.metric))
+        st.markdown(f"**{name}** · {escape(benchmark_title(part.benchmark))}")
+        if about := local(card.about, current()):
+            st.markdown(escape(about, 1000))
+        with st.container(horizontal=True, gap="small"):
+            weight = view.weight if view.cases else card.weight
+            st.badge(_weight(weight, tr), color="gray", icon=":material/balance:")
+            st.badge(
+                tr("ranking.cases", count=view.cases),
+                color="gray",
+                icon=":material/checklist:",
+            )
+            for kind, share in (view.evidence or {card.evidence: 1.0}).items():
+                word = tr(f"common.evidence.{kind}")
+                st.badge(
+                    word if share == 1 else f"{word} {share:.0%}",
+                    color="green",
+                    icon=":material/verified:",
+                    help=tr(f"common.evidence.{kind}.about"),
+                )
+
+
+def _weight(weight: float | None, tr: Translate) -> str:
+    if weight is None:
+        return tr("metrics.unscored")
+    return tr("metrics.weight", weight=numbers.weight(weight))

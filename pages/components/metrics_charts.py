@@ -1,0 +1,106 @@
+"""The charts of the Metrics page: scores with their floors and ceiling, and why answers failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from evalcore import charts
+from evalcore.queries.metric_board import OTHER
+from evalcore.stacked import stacked_bars
+from evalcore.target_colours import colour_of
+from pages.components.case_badges import cause_title
+from pages.components.language import Translate
+from pages.components.text import plain
+
+_NAME_LENGTH = 40
+_MOST_BARS = 40
+_FLOORS, _CEILING = ("null", "noop"), ("reference",)
+
+
+def scores(frame: pd.DataFrame, lines: dict[str, float], tr: Translate) -> None:
+    """A bar per ranked target in its own colour, floors and ceiling as dashed lines."""
+    shown = _ranked(frame)
+    if shown.empty:
+        return
+    names = [plain(name, _NAME_LENGTH) for name in shown["identity"]]
+    summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(names, shown["score"], strict=True))
+    st.altair_chart(
+        charts.score_bars(
+            shown.assign(name=names, colour=[colour_of(name) for name in shown["identity"]]),
+            labels={
+                "name": tr("common.target"),
+                "score": tr("common.score"),
+                "interval": tr("ranking.interval"),
+            },
+            floors=_labelled(lines, _FLOORS, tr),
+            ceiling=_labelled(lines, _CEILING, tr),
+        ),
+        width="stretch",
+        alt=tr("ranking.chart_alt", summary=summary),
+    )
+    told = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
+    more = int((frame["status"] == "ranked").sum()) - len(shown)
+    told.append(tr("metrics.not_drawn", count=more) if more else "")
+    st.caption(" ".join(told))
+
+
+def failures(causes: pd.DataFrame, frame: pd.DataFrame, tr: Translate) -> None:
+    """Why the answers of the ranked targets failed, as parts of all answers of the metric."""
+    if (frame["status"] != "ranked").all():
+        return
+    st.subheader(tr("metrics.failures"), anchor=False)
+    known = causes[causes["identity"].isin(list(_ranked(frame)["identity"]))]
+    if known.empty:
+        st.caption(tr("metrics.failures_none"))
+        return
+    titles = _titles(list(dict.fromkeys(causes["cause"])), tr)
+    totals = known.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
+    ordered = [*totals.sort_values(ascending=False, kind="stable").index]
+    ordered += [OTHER] if OTHER in set(known["cause"]) else []
+    rows = known.assign(
+        name=[plain(identity, _NAME_LENGTH) for identity in known["identity"]],
+        part=[titles[cause] for cause in known["cause"]],
+    )
+    counts = known.groupby("cause")["count"].sum()
+    st.altair_chart(
+        stacked_bars(
+            rows,
+            [titles[cause] for cause in ordered],
+            {
+                "name": tr("common.target"),
+                "part": tr("common.cause"),
+                "count": tr("target.count"),
+                "share": tr("target.share"),
+            },
+        ),
+        width="stretch",
+        alt=tr(
+            "metrics.failures_alt",
+            summary=", ".join(f"{titles[cause]} {counts[cause]}" for cause in ordered),
+        ),
+    )
+    st.caption(tr("metrics.failures_about"))
+
+
+def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["status"] == "ranked"].head(_MOST_BARS)
+
+
+def _labelled(lines: dict[str, float], names: Sequence[str], tr: Translate) -> dict[str, float]:
+    return {
+        tr(f"metrics.line.{name}", score=f"{lines[name]:.1f}"): lines[name]
+        for name in names
+        if name in lines
+    }
+
+
+def _titles(causes: Sequence[str], tr: Translate) -> dict[str, str]:
+    """A title per cause, told apart where two read the same: parts of one name would be one."""
+    titles = {cause: cause_title(cause) if cause else tr("metrics.other") for cause in causes}
+    return {
+        cause: f"{title} ({plain(cause)})" if [*titles.values()].count(title) > 1 else title
+        for cause, title in titles.items()
+    }
