@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
+    from evalcore.exchange.bundle.importer import ImportedBundle
     from evalcore.exchange.scale.importer import Imported
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
@@ -20,13 +21,14 @@ Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
 SCALE, BFCL, GAIA, SWE_BENCH = "scale", "bfcl", "gaia", "swe_bench"
 EVAL_RESULTS = "eval_results"
+BUNDLE = "bundle"
 PATCHES = ("official", "repaired")
 _DONE = 0
 
 
 def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     """Add the verbs; `common` adds the flags that every verb has and sets its function."""
-    about = "write a report of a run, or its answers as official evaluations read them"
+    about = "write a report of a run, its answers as official evaluations read them, or all of it"
     sub = verbs.add_parser("export", help=about, description=about)
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--format", choices=(*REPORTS, *_ANSWERS), required=True)
@@ -84,6 +86,13 @@ def _add_import(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], No
         "--month", default="", metavar="YYYY-MM", help="when (default: by folder or file)"
     )
     common(sub, _import_bfcl)
+    about = "take in a run that was handed in as a bundle, and score its answers again here"
+    sub = origins.add_parser(BUNDLE, help=about, description=about)
+    sub.add_argument("path", type=Path, metavar="FILE.zip")
+    sub.add_argument(
+        "--dataset", default="", metavar="D", help="where its cases are here (default: by name)"
+    )
+    common(sub, _import_bundle)
 
 
 def _settings(given: argparse.Namespace) -> Settings:
@@ -203,13 +212,35 @@ def _export_eval_results(given: argparse.Namespace, folder: RunFolder) -> int:
     return _write(given, eval_results.render(folder, places, given.source))
 
 
-#: Forms for official evaluations and for the Hub, apart from reports.
+def _export_bundle(given: argparse.Namespace, folder: RunFolder) -> int:
+    import msgspec
+
+    from evalcore.exchange.bundle import exporter
+
+    out = _place(given, "file")
+    done = exporter.export(folder, out, _settings(given))
+    if given.json:
+        print(msgspec.json.encode(done).decode())
+    else:
+        print(f"{out}: a bundle of {done.cases} cases of run {done.run}")
+    if done.redacted:
+        _say(
+            f"the texts of {done.redacted} gated cases were left out, so that nobody can score "
+            "them again: what they are part of is taken in at level 0, as a claim"
+        )
+    if done.gated:
+        _say(f"{done.gated} cases are gated: {out} is not to be shared openly")
+    return _DONE
+
+
+#: Forms apart from reports: for official evaluations, for the Hub, and the bundle.
 _ANSWERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
     SCALE: _export_scale,
     BFCL: _export_bfcl,
     GAIA: _export_gaia,
     SWE_BENCH: _export_swe_bench,
     EVAL_RESULTS: _export_eval_results,
+    BUNDLE: _export_bundle,
 }
 
 
@@ -224,6 +255,29 @@ def _import_bfcl(given: argparse.Namespace) -> int:
 
     source = importer.Source(str(given.path), given.dataset, given.month, given.mode)
     return _tell(given, importer.import_results(source, _settings(given), _say))
+
+
+def _import_bundle(given: argparse.Namespace) -> int:
+    import msgspec
+
+    from evalcore.exchange.bundle import importer
+
+    done = importer.import_bundle(given.path, _settings(given), given.dataset, _say)
+    print(msgspec.json.encode(done).decode() if given.json else _bundle_text(done))
+    return _DONE
+
+
+def _bundle_text(done: ImportedBundle) -> str:
+    """What became of the run, then each claim beside what is counted here."""
+    lines = [f"run {done.run} {done.became}: {done.target}, from run {done.source_run}"]
+    for one in done.scores:
+        here = "not scored" if one.recomputed is None else f"{one.recomputed:.2f}"
+        lines.append(
+            f"{one.benchmark}: level {one.level}, {one.claimed:.2f} claimed, {here} here; "
+            f"{one.equal} of {one.verdicts} verdicts came out equal"
+        )
+        lines += [f"  not scored here, {count}: {why}" for why, count in one.kept.items()]
+    return "\n".join(lines)
 
 
 def _tell(given: argparse.Namespace, done: Imported) -> int:

@@ -60,6 +60,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         frame = shared.frame(current, board, order)
         kinds = _kinds(frame, tr)
     about = "ranking.about_published" if board.published else "ranking.about"
+    about = "ranking.about_bundles" if board.handed_in else about
     explanation.caption(tr(about, board=escape(shared.board_title(board, tr), 200)))
     found = fitting(frame, text, kinds)
     _ranked(frame, found, board, tr)

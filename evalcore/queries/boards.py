@@ -62,6 +62,11 @@ class Board(Record, frozen=True):
         return not any(column.executed for column in self.columns.values())
 
     @property
+    def handed_in(self) -> bool:
+        """Whether it is of runs that came in as bundles, whose answers were scored again here."""
+        return self.published and self.key.startswith("bundle-")
+
+    @property
     def whole(self) -> bool:
         """Whether every benchmark of the suite has a column, so that a mean over them is fair."""
         return set(self.columns) >= {

@@ -81,7 +81,7 @@ def summarise(
         state=state,
         scoring=scoring,
         benchmarks=scores,
-        totals=_totals(episodes, [v for group in verdicts.values() for v in group], wall),
+        totals=totals(episodes, [v for group in verdicts.values() for v in group], wall),
         errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
         created_at=spec.created_at,
         finished_at=now(),
@@ -121,7 +121,8 @@ def label(spec: BenchmarkSpec) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
+def totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
+    """What the episodes and the panel took; `wall` is the time of the worker in seconds."""
     usage, cost = None, 0.0 if episodes else None
     for episode in episodes:
         usage = add_usage(usage, episode.usage) if usage else episode.usage

@@ -13,7 +13,9 @@ from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, note
 from pages.components.text import escape, plain
 
-_COLOURS = {0: "orange", 1: "green"}  # by level
+_COLOURS = {0: "orange", 1: "green", 2: "blue"}  # by level
+#: Publishers whose scores come about otherwise than by taking over verdicts.
+_ABOUT = {"BFCL": ".bfcl", "bundle": ".bundle"}
 
 
 def marks(row: Row, tr: Translate) -> None:
@@ -38,7 +40,7 @@ def draw(row: Row, settings: Settings, tr: Translate) -> None:
     if told is None:
         return
     st.subheader(tr("target.published"), anchor=False)
-    about = "target.published_about" + (".bfcl" if told.publisher == "BFCL" else "")
+    about = "target.published_about" + _ABOUT.get(told.publisher, "")
     st.caption(tr(about, publisher=escape(told.publisher), month=told.month))
     _scores(published.scores(told), tr)
     if any(score.level for score in told.scores.values()):

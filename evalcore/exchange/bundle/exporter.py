@@ -1,0 +1,222 @@
+"""A finished run as one bundle; equal runs give equal bytes.
+
+Only what was run here goes out, and only with nothing missing: whoever takes the bundle in has to
+be able to score every case again. Texts of gated cases stay here unless the settings share them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.exchange.bundle import contents
+from evalcore.exchange.bundle.contents import Manifest
+from evalcore.exchange.bundle.privacy import Censor, censor, sample_told, spec_told
+from evalcore.queries.gated import bare_episode, bare_sample, bare_verdict, is_gated
+from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
+from evalcore.runner.plan import create_benchmark
+from evalcore.runner.summary import latest_episodes, latest_verdicts
+from evalcore.settings import Settings
+from evalcore.store.run_folder import (
+    RunFolder,
+    StoredEpisode,
+    StoredSample,
+    StoredVerdict,
+    write_atomic,
+)
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
+_PLAIN_FILE = 0o100644 << 16
+
+
+class Exported(Record, frozen=True):
+    """`redacted` counts the gated cases whose texts were left out, `gated` those that went out."""
+
+    run: str
+    file: str
+    cases: int
+    redacted: int
+    gated: int
+
+
+class _Journals(Record, frozen=True):
+    """The lines of a run, in the order of its samples, epoch by epoch."""
+
+    samples: list[StoredSample]
+    episodes: list[StoredEpisode]
+    verdicts: list[StoredVerdict]
+
+
+def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
+    """Write the bundle. Raises UsageError for a run that is not one to hand in, and where the file
+    cannot be written; RunFolderError where the run cannot be read."""
+    summary = _finished(folder)
+    spec, censored = folder.spec(), censor(settings)
+    journals = _journals(folder, spec, summary.scoring)
+    gated = Counter(line.benchmark for line in journals.samples if is_gated(line.sample))
+    redacted = Counter[str]() if settings.show_gated else gated
+    if redacted:
+        journals = _bare(journals, _gated_keys(journals.samples, spec))
+    told = spec_told(spec, censored)
+    files = {
+        contents.SPEC: to_json(told),
+        contents.SUMMARY: to_json(_summary_told(summary, told)),
+        contents.SAMPLES: _lines(
+            (StoredSample(line.benchmark, sample_told(line.sample)) for line in journals.samples),
+            Censor(keys=censored.keys, places=()),  # cases are what their hash says they are
+        ),
+        contents.GENERATIONS: _lines(_episodes_told(journals, censored), censored),
+        contents.VERDICTS: _lines(_verdicts_told(journals, censored), censored),
+    }
+    if card := folder.card():
+        files[contents.CARD] = to_json(censored.values(card))
+    _write(out, _packed(told, files, dict(redacted)))
+    return Exported(
+        run=spec.run_id,
+        file=out.name,
+        cases=len(journals.samples),
+        redacted=redacted.total(),
+        gated=gated.total() - redacted.total(),
+    )
+
+
+def _finished(folder: RunFolder) -> RunSummary:
+    summary = folder.summary()
+    if folder.spec().origin == "imported":
+        raise UsageError(f"run {folder.run_id} was imported; only what was run here is bundled")
+    if summary is None or folder.state() == "running":
+        raise UsageError(f"run {folder.run_id} has not ended; wait for it or resume it")
+    return summary
+
+
+def _journals(folder: RunFolder, spec: RunSpec, scoring: str) -> _Journals:
+    """Raises UsageError for a case without an answer or a verdict."""
+    samples = list(folder.samples())
+    episodes, verdicts = latest_episodes(folder), latest_verdicts(folder.verdicts(scoring))
+    benchmarks = {one.key: create_benchmark(one.key, one.options) for one in spec.benchmarks}
+    answers: dict[tuple[str, str, int], StoredEpisode] = {}
+    told: list[StoredVerdict] = []
+    for epoch in range(spec.epochs):
+        for line in samples:
+            key, sample = line.benchmark, line.sample
+            place = (key, benchmarks[key].generation_key(sample), epoch)
+            episode = episodes.get(place)
+            verdict = verdicts.get((key, sample.metric, sample.id, epoch))
+            if episode is None or verdict is None:
+                raise UsageError(
+                    f"run {folder.run_id} has no verdict on {key} {sample.key}, epoch {epoch}; "
+                    "resume it to its end first"
+                )
+            answers[place] = StoredEpisode(key, episode)
+            told.append(StoredVerdict(key, verdict))
+    return _Journals(samples, list(answers.values()), told)
+
+
+def _gated_keys(samples: Iterable[StoredSample], spec: RunSpec) -> frozenset[tuple[str, str]]:
+    """Benchmark and key of what is gated: of samples, and of the generations they are scored on."""
+    benchmarks = {one.key: create_benchmark(one.key, one.options) for one in spec.benchmarks}
+    gated = [line for line in samples if is_gated(line.sample)]
+    keys = {(line.benchmark, line.sample.key) for line in gated}
+    keys |= {(one.benchmark, benchmarks[one.benchmark].generation_key(one.sample)) for one in gated}
+    return frozenset(keys)
+
+
+def _bare(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
+    return _Journals(
+        samples=[
+            StoredSample(line.benchmark, bare_sample(line.sample))
+            if is_gated(line.sample)
+            else line
+            for line in journals.samples
+        ],
+        episodes=[
+            StoredEpisode(line.benchmark, bare_episode(line.episode))
+            if (line.benchmark, line.episode.key) in gated
+            else line
+            for line in journals.episodes
+        ],
+        verdicts=[
+            StoredVerdict(line.benchmark, bare_verdict(line.verdict))
+            if (line.benchmark, f"{line.verdict.metric}/{line.verdict.id}") in gated
+            else line
+            for line in journals.verdicts
+        ],
+    )
+
+
+def _summary_told(summary: RunSummary, spec: RunSpec) -> RunSummary:
+    """The claim: its scores under the target as told, without labels, which may hold paths."""
+    scores = {
+        name: msgspec.structs.replace(score, label="") for name, score in summary.benchmarks.items()
+    }
+    return msgspec.structs.replace(summary, target=spec.target, benchmarks=scores)
+
+
+def _episodes_told(journals: _Journals, censored: Censor) -> Iterator[StoredEpisode]:
+    """A failure is told by others' programs, which may name anything."""
+    for line in journals.episodes:
+        yield StoredEpisode(line.benchmark, _failure_told(line.episode, censored))
+
+
+def _failure_told(episode: Episode, censored: Censor) -> Episode:
+    failure: Failure | None = episode.failure
+    if failure is None:
+        return episode
+    return msgspec.structs.replace(
+        episode, failure=msgspec.structs.replace(failure, message=censored.about(failure.message))
+    )
+
+
+def _verdicts_told(journals: _Journals, censored: Censor) -> Iterator[StoredVerdict]:
+    """Where no answer was scored, the note repeats what others' programs said."""
+    for line in journals.verdicts:
+        verdict: Verdict = line.verdict
+        if verdict.outcome in ("target_error", "environment_error"):
+            verdict = msgspec.structs.replace(verdict, note=censored.about(verdict.note))
+        yield StoredVerdict(line.benchmark, verdict)
+
+
+def _lines(records: Iterable[Record], censored: Censor) -> bytes:
+    return b"".join(censored.line(to_json(one).decode()).encode() + b"\n" for one in records)
+
+
+def _packed(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) -> bytes:
+    """The zip. Raises UsageError for one that would be too large to be taken in."""
+    size = sum(map(len, files.values()))
+    if size > contents.LARGEST:
+        raise UsageError(
+            f"run {spec.run_id} takes {size >> 20} MiB, a bundle {contents.LARGEST >> 20} at most; "
+            "run fewer benchmarks at once"
+        )
+    manifest = Manifest(
+        format=contents.FORMAT,
+        version=contents.VERSION,
+        run_id=spec.run_id,
+        files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+        versions=spec.versions,
+        git_commit=spec.git_commit,
+        redacted=redacted,
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name, data in {contents.MANIFEST: to_json(manifest), **files}.items():
+            member = zipfile.ZipInfo(name, _EPOCH)
+            member.external_attr, member.create_system = _PLAIN_FILE, 3
+            archive.writestr(member, data, zipfile.ZIP_DEFLATED, 6)
+    return packed.getvalue()
+
+
+def _write(out: Path, data: bytes) -> None:
+    if out.suffix != ".zip":
+        raise UsageError(f"--out {out}: a bundle is a zip; name it {out.stem}.zip")
+    try:
+        write_atomic(out, data)
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}") from None

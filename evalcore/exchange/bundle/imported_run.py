@@ -1,0 +1,233 @@
+"""One run made of a bundle: its records, its journals, and the claim beside what is counted here.
+
+It stands on boards of its own, with others that were handed in over the same columns, and under an
+identity of its own, so that no run made here is ever joined with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from evalcore.benchmarks.base import Benchmark
+from evalcore.errors import IndexFileError, UsageError
+from evalcore.exchange.bundle.at_hand import Cases
+from evalcore.exchange.bundle.checks import is_bare
+from evalcore.exchange.bundle.contents import Contents
+from evalcore.exchange.bundle.rescored import Rescored
+from evalcore.exchange.scale.shelf import Shelf
+from evalcore.records import (
+    BenchmarkScore,
+    BenchmarkSpec,
+    Record,
+    RunSpec,
+    RunState,
+    RunSummary,
+    TargetSpec,
+    Verdict,
+    content_hash,
+    to_json,
+)
+from evalcore.runner.plan import column_of
+from evalcore.runner.summary import label, totals
+from evalcore.store.headers import header_of
+from evalcore.store.published import Flag, Published, PublishedScore
+from evalcore.store.run_folder import StoredSample, StoredVerdict
+
+PUBLISHER = "bundle"
+SCORING = "bundle"
+_NOT_IN_A_NAME = re.compile(r"[^a-z0-9_.-]+")
+_EXACT = 1e-6
+_CASES_NAMED = 3
+
+
+class Part(Record, frozen=True):
+    """One benchmark of a bundle, scored here."""
+
+    spec: BenchmarkSpec
+    cases: Cases
+    rescored: Rescored
+    claimed: BenchmarkScore
+
+    def level(self, score: float) -> int:
+        """0 where texts are missing, so that nobody could check; 2 where the score and every
+        verdict came out equal here, on cases that are at hand; else 1."""
+        if any(map(is_bare, self.cases.samples)):
+            return 0
+        equal = self.rescored.equal == len(self.rescored.verdicts) and not self.differs(score)
+        return 2 if equal and len(self.cases.known) == len(self.cases.samples) else 1
+
+    def differs(self, score: float) -> bool:
+        return abs(self.claimed.score - score) > _EXACT
+
+
+def run_id_of(made: Contents) -> str:
+    """Readable, and another for every bundle that holds anything else."""
+    plain = _NOT_IN_A_NAME.sub("-", made.spec.target.key.lower())[:40]
+    return f"bundle-{made.spec.created_at[:10]}-{plain}-{content_hash(made.manifest.files, 12)}"
+
+
+def published(
+    made: Contents, parts: Sequence[Part], benchmarks: Mapping[str, Benchmark], shelf: Shelf
+) -> tuple[str, Published]:
+    """The run's id and the whole run, its files on the shelf. Raises UsageError for one that is too
+    large for the index."""
+    run = _run(made, parts)
+    try:
+        summary, scores = _summary(made, run, parts, benchmarks)
+        header_of(run, summary)
+    except (IndexFileError, UsageError) as error:
+        raise UsageError(f"{made.source}: refused: {error}") from None
+    files = {name: shelf.put(_lines(lines)) for name, lines in _journals(made, parts).items()}
+    files |= {
+        "spec.json": shelf.put(to_json(run)),
+        "summary.json": shelf.put(to_json(summary)),
+    }
+    facts = {"run": made.spec.run_id, "versions": made.spec.versions, "card": made.card}
+    return run.run_id, Published(
+        publisher=PUBLISHER,
+        month=run.created_at[:7],
+        files=files,
+        scores=scores,
+        facts=facts | {"git_commit": made.spec.git_commit},
+    )
+
+
+def _run(made: Contents, parts: Sequence[Part]) -> RunSpec:
+    """The spec as imported; the command is left out, for it is somebody else's to be pasted."""
+    specs = [_spec(part) for part in parts]
+    board = f"bundle-{content_hash(sorted(one.column for one in specs), 8)}"
+    target = made.spec.target
+    return msgspec.structs.replace(
+        made.spec,
+        run_id=run_id_of(made),
+        target=TargetSpec(target.key, target.options | {"imported": True}),
+        benchmarks=tuple(msgspec.structs.replace(one, dataset=board) for one in specs),
+        origin="imported",
+        command="",
+        note=f"Handed in as a bundle of run {made.spec.run_id}",
+    )
+
+
+def _spec(part: Part) -> BenchmarkSpec:
+    """Of a column that is none of ours; whether it is the full set is looked up where it can be."""
+    spec, rescored = part.spec, part.rescored
+    return column_of(
+        msgspec.structs.replace(
+            spec,
+            prompt_version=f"bundle {spec.prompt_version}",
+            scorer_version=spec.scorer_version + (" mixed" if rescored.differing else ""),
+            full=spec.full and (not part.cases.known or part.cases.all_known),
+        )
+    )
+
+
+def _summary(
+    made: Contents, run: RunSpec, parts: Sequence[Part], benchmarks: Mapping[str, Benchmark]
+) -> tuple[RunSummary, dict[str, PublishedScore]]:
+    scores: dict[str, BenchmarkScore] = {}
+    told: dict[str, PublishedScore] = {}
+    for part, spec in zip(parts, run.benchmarks, strict=True):
+        found = _score(part, spec, benchmarks[spec.key], run.epochs)
+        told[spec.key] = _claim(made, part, found, spec)
+        scores[spec.key] = found
+    complete = all(score.complete for score in scores.values())
+    state: RunState = "done" if complete else "incomplete"
+    episodes = [line.episode for line in made.episodes]
+    verdicts = [one for part in parts for one in part.rescored.verdicts]
+    return RunSummary(
+        run_id=run.run_id,
+        target=run.target,
+        state=state,
+        scoring=SCORING,
+        benchmarks=scores,
+        totals=totals(episodes, verdicts, 0.0),
+        errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
+        created_at=run.created_at,
+        finished_at=run.created_at,
+        origin="imported",
+        epochs=run.epochs,
+    ), told
+
+
+def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -> BenchmarkScore:
+    """Raises UsageError where a verdict that was kept lacks what the score is made of."""
+    try:
+        found = benchmark.aggregate(
+            part.cases.samples,
+            part.rescored.verdicts,
+            spec.weights,
+            epochs=epochs,
+            column=spec.column,
+            full=spec.full,
+            label=label(msgspec.structs.replace(spec, dataset=part.spec.dataset)),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(f"the verdicts on {spec.key} cannot be added up: {problem}") from None
+    return msgspec.structs.replace(
+        found,
+        level=part.level(found.score),
+        views=found.views | {"claimed": part.claimed.score},
+        self_judged=part.claimed.self_judged,
+    )
+
+
+def _claim(
+    made: Contents, part: Part, found: BenchmarkScore, spec: BenchmarkSpec
+) -> PublishedScore:
+    """Raises UsageError for a claim that the same programs do not make of the same verdicts."""
+    claimed, level = part.claimed.score, part.level(found.score)
+    differs = part.differs(found.score)
+    if differs and part.rescored.same_programs:
+        raise UsageError(
+            f"summary.json claims {claimed:.4f} for {spec.key}, its verdicts amount to "
+            f"{found.score:.4f}"
+        )
+    flags = [Flag("score_differs", detail=f"{claimed:.2f} → {found.score:.2f}")] if differs else []
+    return PublishedScore(
+        level=level,
+        claimed=claimed,
+        recomputed=found.score if level else None,
+        reading="" if not level else "unexplained" if differs else "exact",
+        judges=spec.judges,
+        graded_at=made.summary.finished_at[:10],
+        flags=(*flags, *_flags(part, spec)),
+    )
+
+
+def _flags(part: Part, spec: BenchmarkSpec) -> Iterable[Flag]:
+    """What a reader should know of a benchmark, in the words that pages have texts for."""
+    total = len(part.rescored.verdicts)
+    if differing := part.rescored.differing:
+        named = ", ".join(differing[:_CASES_NAMED])
+        yield Flag("verdict_differs", detail=f"{len(differing)} / {total}: {named}")
+    for reason, count in sorted(part.rescored.reasons.items()):
+        yield Flag("not_rescored", detail=f"{count} / {total}: {reason[:200]}")
+    if unknown := len(part.cases.samples) - len(part.cases.known):
+        yield Flag("unknown_cases", detail=f"{unknown} / {len(part.cases.samples)}")
+    if part.cases.differing:
+        yield Flag("outdated_case", detail=str(len(part.cases.differing)))
+    if part.spec.full and not spec.full:
+        yield Flag("not_full", detail=str(len(part.cases.samples)))
+
+
+def _journals(made: Contents, parts: Sequence[Part]) -> dict[str, Sequence[Record]]:
+    files: dict[str, Sequence[Record]] = {
+        "samples.jsonl": [
+            StoredSample(part.spec.key, sample) for part in parts for sample in part.cases.samples
+        ]
+    }
+    for part in parts:
+        key = part.spec.key
+        verdicts: Sequence[Verdict] = part.rescored.verdicts
+        files[f"generations/{key}.jsonl"] = [e for e in made.episodes if e.benchmark == key]
+        files[f"verdicts/{SCORING}/{key}.jsonl"] = [StoredVerdict(key, one) for one in verdicts]
+    return files
+
+
+def _lines(records: Sequence[Record]) -> bytes:
+    return b"".join(to_json(record) + b"\n" for record in records)

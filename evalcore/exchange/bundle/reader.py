@@ -1,0 +1,110 @@
+"""Opening a bundle that nobody vouches for: sizes, names, hashes and forms, before any meaning."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.exchange.bundle import contents
+from evalcore.exchange.bundle.contents import Contents, Manifest
+from evalcore.records import Record, RunSpec, RunSummary, from_json
+from evalcore.sandbox.archive import ArchiveLimits, unpack_zip
+from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
+
+R = TypeVar("R", bound=Record)
+#: One file at most is packed so well that the ratio says anything: the sum is what is limited.
+_LIMITS = ArchiveLimits(total_bytes=contents.LARGEST, members=8, ratio=2000)
+_MANIFEST_LARGEST = 1 << 16
+
+
+def read(bundle: Path, scratch: Path) -> Contents:
+    """The decoded files of a bundle, unpacked below `scratch`.
+
+    Raises UsageError naming the file and what is wrong with it: too large, no such archive, a file
+    too many or too few, another hash than the manifest says, a line of another form.
+    """
+    if not bundle.is_file():
+        raise UsageError(f"{bundle} is no file; give a bundle that `evalcore export` wrote")
+    members = unpack_zip(bundle, scratch, _LIMITS)
+    files = {str(path): (scratch / path).read_bytes() for path in members}
+    manifest = _manifest(bundle, files)
+    _check_files(bundle, manifest, files)
+    return Contents(
+        source=str(bundle),
+        manifest=manifest,
+        spec=_record(bundle, contents.SPEC, files, RunSpec),
+        summary=_record(bundle, contents.SUMMARY, files, RunSummary),
+        samples=_lines(bundle, contents.SAMPLES, files, StoredSample),
+        episodes=_lines(bundle, contents.GENERATIONS, files, StoredEpisode),
+        verdicts=_lines(bundle, contents.VERDICTS, files, StoredVerdict),
+        card=_card(bundle, files),
+    )
+
+
+def _manifest(bundle: Path, files: Mapping[str, bytes]) -> Manifest:
+    data = files.get(contents.MANIFEST)
+    if data is None or len(data) > _MANIFEST_LARGEST:
+        raise UsageError(f"{bundle}: is no bundle, for it has no {contents.MANIFEST}")
+    manifest = _decoded(bundle, contents.MANIFEST, data, Manifest)
+    if (manifest.format, manifest.version) != (contents.FORMAT, contents.VERSION):
+        raise UsageError(
+            f"{bundle}: is a {manifest.format[:40]!r} of version {manifest.version}; this program "
+            f"reads {contents.FORMAT!r} of version {contents.VERSION}"
+        )
+    return manifest
+
+
+def _check_files(bundle: Path, manifest: Manifest, files: Mapping[str, bytes]) -> None:
+    known = {*contents.NEEDED, contents.CARD}
+    listed, there = set(manifest.files), set(files) - {contents.MANIFEST}
+    problems = {
+        "is missing": set(contents.NEEDED) - there,
+        "is no file of a bundle": there - known,
+        "is not in the manifest": there - listed,
+        "is in the manifest and not in the bundle": listed - there,
+    }
+    for problem, names in problems.items():
+        if names:
+            raise UsageError(f"{bundle}: {min(names)[:80]} {problem}")
+    for name in sorted(there):
+        if hashlib.sha256(files[name]).hexdigest() != manifest.files[name]:
+            raise UsageError(
+                f"{bundle}: {name} is not what the manifest vouches for: its sha256 differs"
+            )
+
+
+def _record(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> R:
+    return _decoded(bundle, name, files[name], kind)
+
+
+def _decoded(bundle: Path, place: str, data: bytes, kind: type[R]) -> R:
+    try:
+        return from_json(kind, data)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{bundle}: {place}: {error}") from None
+
+
+def _lines(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> tuple[R, ...]:
+    """The records of a file; a last line without its end is one that was cut."""
+    data = files[name]
+    if data and not data.endswith(b"\n"):
+        raise UsageError(f"{bundle}: {name} ends within a line")
+    return tuple(
+        _decoded(bundle, f"{name}, line {number}", line, kind)
+        for number, line in enumerate(data.split(b"\n")[:-1], 1)
+    )
+
+
+def _card(bundle: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+    data = files.get(contents.CARD)
+    if data is None:
+        return {}
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{bundle}: {contents.CARD}: {error}") from None

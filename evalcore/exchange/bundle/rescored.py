@@ -1,0 +1,166 @@
+"""The answers of a bundle, scored here: do its verdicts follow from its generations?
+
+The verdict that is kept is ours wherever the answer could be scored. Where it could not, because an
+engine, a repository or the panel is missing here, the claimed one is kept and counted as such. A
+verdict that differs is a manipulation where both sides score by the same programs; with other
+versions it is a difference that readers are told of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import msgspec
+
+from evalcore.benchmarks.base import Benchmark
+from evalcore.errors import UsageError
+from evalcore.exchange.bundle.at_hand import Cases
+from evalcore.exchange.bundle.checks import generation_key, is_bare
+from evalcore.exchange.bundle.contents import Contents
+from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, Sample, Verdict
+from evalcore.runner.execute import verdict_on
+
+#: Benchmarks whose cases are data alone. A case of another says which programs are run on an
+#: answer, and is scored here only where it is one of ours.
+DATA_ALONE = frozenset(
+    {"sql_understanding", "dialect_conversion", "sql_optimization", "bfcl", "gaia", "tau_bench"}
+)
+#: What decides a verdict beside the scorer, as runs record it.
+_DECIDING = ("evalboard", "sqlglot", "duckdb")
+_AT_ONCE = 16
+_EXACT = 1e-9
+_ADDED_UP = ("judge_requests", "judge_cost")
+_NO_PANEL = "no_panel"
+_LEFT_OUT = "its text was left out"
+_FOREIGN = "its case is in no data set here"
+
+
+class Rescored(Record, frozen=True):
+    """The `verdicts` to keep, in the order of the bundle. `equal` are those that came out as
+    claimed, `differing` those that did not; `reasons` count those that could not be scored again.
+    `same_programs` tells that both sides score by the same versions."""
+
+    verdicts: tuple[Verdict, ...]
+    equal: int
+    differing: tuple[str, ...] = ()
+    reasons: dict[str, int] = {}
+    same_programs: bool = True
+
+
+def rescore(made: Contents, spec: BenchmarkSpec, benchmark: Benchmark, cases: Cases) -> Rescored:
+    """Score every answer of a benchmark again. Raises UsageError naming a verdict that does not
+    follow from its answer."""
+    samples = {sample.key: sample for sample in cases.samples}
+    episodes = {
+        (line.episode.key, line.episode.epoch): line.episode
+        for line in made.episodes
+        if line.benchmark == spec.key
+    }
+    claims = [line.verdict for line in made.verdicts if line.benchmark == spec.key]
+    ours = asyncio.run(_verdicts(benchmark, cases, samples, episodes, claims))
+    same = _same_programs(made, spec, benchmark)
+    kept: list[Verdict] = []
+    differing: list[str] = []
+    reasons: Counter[str] = Counter()
+    for claim, found in zip(claims, ours, strict=True):
+        why = found if isinstance(found, str) else _unscored(claim, found, spec)
+        if why or isinstance(found, str):
+            reasons[why] += 1
+            kept.append(_bare_claim(claim))
+            continue
+        kept.append(found)
+        if _equal(claim, found):
+            continue
+        if same:
+            raise UsageError(f"{made.source}: refused: {_difference(spec, claim, found)}")
+        differing.append(f"{claim.metric}/{claim.id}")
+    equal = len(claims) - len(differing) - reasons.total()
+    return Rescored(tuple(kept), equal, tuple(differing), dict(reasons), same)
+
+
+async def _verdicts(
+    benchmark: Benchmark,
+    cases: Cases,
+    samples: Mapping[str, Sample],
+    episodes: Mapping[tuple[str, int], Episode],
+    claims: Sequence[Verdict],
+) -> list[Verdict | str]:
+    """Our verdict for each claim, or why there is none; side by side, as some wait for programs."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(claim: Verdict) -> Verdict | str:
+        sample = samples[f"{claim.metric}/{claim.id}"]
+        if is_bare(sample):
+            return _LEFT_OUT
+        if sample.key not in cases.known and benchmark.key not in DATA_ALONE:
+            return _FOREIGN
+        key = generation_key(benchmark, sample)
+        async with gate:
+            verdict = await verdict_on(benchmark, sample, episodes[key, claim.epoch])
+        if key == sample.key:
+            return verdict
+        details = {**verdict.details, "generation": key}  # where readers find the episode
+        return msgspec.structs.replace(verdict, details=details)
+
+    return await asyncio.gather(*map(one, claims))
+
+
+def _unscored(claim: Verdict, found: Verdict, spec: BenchmarkSpec) -> str:
+    """Why an answer that was scored there could not be scored here, "" where it could."""
+    if found.outcome in MEASURED or claim.outcome not in MEASURED:
+        return ""
+    if found.outcome == "target_error" or (found.reason == _NO_PANEL and not spec.judges):
+        return ""
+    return found.note or found.reason or found.outcome
+
+
+def _equal(claim: Verdict, found: Verdict) -> bool:
+    """Whether outcome, score and every reading that both have are the same."""
+    both = set(claim.views) & set(found.views)
+    return (
+        claim.outcome == found.outcome
+        and abs((claim.score or 0.0) - (found.score or 0.0)) <= _EXACT
+        and all(abs(claim.views[name] - found.views[name]) <= _EXACT for name in both)
+    )
+
+
+def _difference(spec: BenchmarkSpec, claim: Verdict, found: Verdict) -> str:
+    place = f"{spec.key} {claim.metric}/{claim.id}, epoch {claim.epoch}"
+    if (claim.outcome, claim.score) == (found.outcome, found.score):
+        return f"the readings of {place} do not follow from the answer in generations.jsonl"
+    return (
+        f"the verdict on {place} does not follow from the answer in generations.jsonl: "
+        f"{_told(claim)} is claimed, {_told(found)} is what it scores here"
+    )
+
+
+def _told(verdict: Verdict) -> str:
+    return verdict.outcome + ("" if verdict.score is None else f" ({verdict.score:g})")
+
+
+def _bare_claim(claim: Verdict) -> Verdict:
+    """Without evidence, which is others' and in whatever form they gave it."""
+    details = {name: value for name, value in claim.details.items() if _is_fact(name, value)}
+    return msgspec.structs.replace(claim, details=details, evidence=())
+
+
+def _is_fact(name: str, value: object) -> bool:
+    """A plain value; what a panel took is added up, so that it has to be a number."""
+    plain = int | float if name in _ADDED_UP else str | int | float
+    return isinstance(value, plain)
+
+
+def _same_programs(made: Contents, spec: BenchmarkSpec, benchmark: Benchmark) -> bool:
+    if spec.scorer_version != benchmark.card.scorer_version:
+        return False
+    return all(made.spec.versions.get(name, "") == _installed(name) for name in _DECIDING)
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
