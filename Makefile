@@ -4,7 +4,7 @@ ENGINES := postgres,mysql
 comma := ,
 EXTRAS := dev,$(ENGINES)$(if $(LOCAL),$(comma)local)
 PORT ?= 8501
-WORKERS ?= 2
+WORKERS ?= 3
 BIN := .venv/bin
 REPORT := build/tests.xml
 
