@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
-import subprocess
 
 import pytest
 
@@ -104,15 +102,6 @@ def test_latex_escapes_every_special_character(capsys, full):
 def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
     hostile = board_export.Listing("a\n\\input{/etc/passwd}", "b", {}, [], [])
     assert board_export.FORMATS["latex"](hostile).splitlines()[1].startswith(r"\begin")
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX here")
-def test_latex_typesets(capsys, full, tmp_path):
-    table = listed(capsys, "--format", "latex")
-    page = r"\documentclass{article}\usepackage{booktabs}\begin{document}" + table
-    (tmp_path / "t.tex").write_text(page + r"\end{document}", encoding="utf-8")
-    call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    assert subprocess.run(call, cwd=tmp_path, check=False, timeout=60).returncode == 0
 
 
 def test_another_board_and_order_can_be_chosen(capsys, full):
