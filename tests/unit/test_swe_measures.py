@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.infrastructure import test_infrastructure
+from evalcore.benchmarks.swe_bench.machinery_paths import test_infrastructure
 from evalcore.benchmarks.swe_bench.measures import (
     Measures,
     measures,

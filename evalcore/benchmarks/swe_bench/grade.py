@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from evalcore.benchmarks.swe_bench.infra import infra_sign
+from evalcore.benchmarks.swe_bench.broken_environment import infra_sign
 from evalcore.benchmarks.swe_bench.log_parsers import parser
 from evalcore.benchmarks.swe_bench.log_parsers.status import (
     ERROR,

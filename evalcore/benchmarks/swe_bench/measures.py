@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from evalcore.benchmarks.swe_bench.diff import FileDiff, Hunk, parse
-from evalcore.benchmarks.swe_bench.infrastructure import test_infrastructure
+from evalcore.benchmarks.swe_bench.machinery_paths import test_infrastructure
 from evalcore.records import Record
 
 __all__ = [
