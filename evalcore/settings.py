@@ -63,6 +63,7 @@ class Settings(Record, frozen=True):
     swe_repositories: str = ""
     swe_environments: str = ""
     show_gated: bool = False
+    access: str = "open"
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
 

@@ -1,0 +1,137 @@
+"""What people know of a target beyond its key: its name, who made it, its size, its licence.
+
+Cards are typed in the app, so they are hostile text and live in a TinyDB file of their own: the
+index of runs is disposable, a card is not. A card belongs to a target key, so that every variant of
+a model (its temperatures, its dtypes) shows the same one. Cards that come with the project stand
+beside the shipped runs and give way to those of the data folder.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from filelock import FileLock
+
+from evalcore import access
+from evalcore.access import Visitor
+from evalcore.errors import IndexFileError, UsageError
+from evalcore.records import Record, from_json
+from evalcore.settings import Settings
+from evalcore.store.atomic_storage import AtomicStorage, signature
+from evalcore.store.keyed_table import KeyedDatabase
+
+FILE, TABLE = "targets.json", "cards"
+LOGO_PIXELS = 64
+_LOCK_SECONDS = 10.0
+_LONGEST = {"name": 60, "organization": 60, "licence": 60, "site": 200, "logo": 24_000}
+_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+_LOGO = "data:image/png;base64,"
+
+Type = Literal["", "chat", "thinking", "application", "baseline", "local"]
+
+
+class TargetCard(Record, frozen=True):
+    """What is unknown is "" or None. `parameters` are counted in billions, `released` is a year, a
+    month or a day in ISO 8601, `site` an https address, `logo` comes from `logo_of`."""
+
+    name: str = ""
+    organization: str = ""
+    type: Type = ""
+    parameters: float | None = None
+    open_weights: bool | None = None
+    released: str = ""
+    licence: str = ""
+    site: str = ""
+    logo: str = ""
+
+
+NO_CARD = TargetCard()
+
+
+def load_cards(settings: Settings) -> dict[str, TargetCard]:
+    """Every card by target key; raises IndexFileError for a file that cannot be understood."""
+    places = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
+    return {key: card for place in places for key, card in _cards(place, signature(place)).items()}
+
+
+def cards_signature(settings: Settings) -> str:
+    """Changes whenever `load_cards` would."""
+    places = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
+    return "&".join(signature(place) for place in places)
+
+
+def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) -> None:
+    """Insert or replace the card of a target key; `NO_CARD` takes back what was typed.
+
+    Raises AccessDenied, UsageError naming the field that cannot be, and IndexFileError.
+    """
+    access.require(settings, visitor, "edit")
+    check(card)
+    path = settings.data_dir / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
+        table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
+        if card == NO_CARD:
+            table.drop(key)
+        else:
+            table.put(key, msgspec.to_builtins(card))
+
+
+def check(card: TargetCard) -> None:
+    """Raises UsageError naming the first field that cannot be, and what it has to look like."""
+    for field, longest in _LONGEST.items():
+        text = getattr(card, field)
+        if len(text) > longest or not text.isprintable():
+            raise UsageError(f"{field}: one line of at most {longest} characters")
+    if card.parameters is not None and not 0 < card.parameters < 1e6:
+        raise UsageError("parameters: a number of billions above 0")
+    if card.released and not _DATE.fullmatch(card.released):
+        raise UsageError("released: a date as 2026, 2026-11 or 2026-11-20")
+    if card.site and not _web_address(card.site):
+        raise UsageError("site: an address that begins with https://")
+    if card.logo and not card.logo.startswith(_LOGO):
+        raise UsageError("logo: a picture that was read by this app")
+
+
+def logo_of(content: bytes) -> str:
+    """A picture file as the data URI of a PNG of at most `LOGO_PIXELS` a side, drawn anew so that
+    nothing of the file but its pixels gets through; raises UsageError for what is no picture."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as picture:
+            picture.thumbnail((LOGO_PIXELS, LOGO_PIXELS))
+            small, out = picture.convert("RGBA"), BytesIO()
+    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
+        raise UsageError("logo: not a PNG, JPEG, WebP or GIF picture") from None
+    small.save(out, "PNG", optimize=True)
+    return _LOGO + b64encode(out.getvalue()).decode()
+
+
+def _web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+
+
+@lru_cache(maxsize=8)
+def _cards(path: Path, version: str) -> dict[str, TargetCard]:
+    """The cards of one version of a file, which nobody may change."""
+    if not version:
+        return {}
+    rows = (AtomicStorage(path).read() or {}).get(TABLE, {})
+    try:
+        return {key: from_json(TargetCard, row.raw) for key, row in rows.items()}
+    except msgspec.MsgspecError as error:
+        raise IndexFileError(
+            f"{path}: a card is broken ({error}); mend the file or move it aside"
+        ) from None

@@ -1,0 +1,114 @@
+"""Target cards: what is typed is checked, kept apart from the index, and never what it says."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from evalcore.access import ANYBODY, AccessDenied
+from evalcore.errors import IndexFileError, UsageError
+from evalcore.settings import Settings
+from evalcore.target_cards import (
+    FILE,
+    LOGO_PIXELS,
+    NO_CARD,
+    TargetCard,
+    cards_signature,
+    check,
+    load_cards,
+    logo_of,
+    save_card,
+)
+
+CARD = TargetCard(
+    name="Small",
+    organization="Somebody",
+    type="chat",
+    parameters=0.5,
+    open_weights=True,
+    released="2026-11",
+    licence="MIT",
+    site="https://example.org/small",
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "shipped"))
+
+
+def test_a_card_is_kept_replaced_and_taken_back(settings: Settings) -> None:
+    assert load_cards(settings) == {}
+    before = cards_signature(settings)
+    save_card(settings, ANYBODY, "openai:small", CARD)
+    assert load_cards(settings) == {"openai:small": CARD}
+    assert cards_signature(settings) != before
+    save_card(settings, ANYBODY, "openai:small", NO_CARD)
+    assert load_cards(settings) == {}
+
+
+def test_a_typed_card_wins_over_a_shipped_one_until_it_is_taken_back(settings: Settings) -> None:
+    shipped = Settings(data=settings.shipped)
+    save_card(shipped, ANYBODY, "baseline:x", TargetCard(name="Shipped"))
+    save_card(settings, ANYBODY, "baseline:x", TargetCard(name="Typed"))
+    assert load_cards(settings)["baseline:x"].name == "Typed"
+    save_card(settings, ANYBODY, "baseline:x", NO_CARD)
+    assert load_cards(settings)["baseline:x"].name == "Shipped"
+
+
+@pytest.mark.parametrize(
+    ("card", "field"),
+    [
+        (TargetCard(name="x" * 61), "name"),
+        (TargetCard(name="two\nlines"), "name"),
+        (TargetCard(organization="bidi\u202e"), "organization"),
+        (TargetCard(parameters=0), "parameters"),
+        (TargetCard(parameters=float("nan")), "parameters"),
+        (TargetCard(released="2026-13"), "released"),
+        (TargetCard(released="yesterday"), "released"),
+        (TargetCard(site="javascript:alert(1)"), "site"),
+        (TargetCard(site="http://example.org"), "site"),
+        (TargetCard(site="https://user@example.org"), "site"),
+        (TargetCard(site="https://[broken"), "site"),
+        (TargetCard(logo="https://example.org/logo.png"), "logo"),
+    ],
+)
+def test_a_field_that_cannot_be_is_named(settings: Settings, card: TargetCard, field: str) -> None:
+    with pytest.raises(UsageError, match=f"^{field}: "):
+        check(card)
+    with pytest.raises(UsageError):
+        save_card(settings, ANYBODY, "openai:small", card)
+    assert not (settings.data_dir / FILE).exists()
+
+
+def test_nobody_edits_a_read_only_board(tmp_path: Path) -> None:
+    closed = Settings(data=str(tmp_path), access="read-only")
+    with pytest.raises(AccessDenied, match="read-only"):
+        save_card(closed, ANYBODY, "openai:small", CARD)
+
+
+def test_a_logo_is_drawn_anew_and_small() -> None:
+    file = BytesIO()
+    Image.new("RGB", (900, 300), "teal").save(file, "JPEG", exif=b"Exif\0\0secret")
+    content = b64decode(logo_of(file.getvalue()).partition(",")[2])
+    assert b"secret" not in content
+    assert Image.open(BytesIO(content)).size == (LOGO_PIXELS, 21)
+
+
+@pytest.mark.parametrize("content", [b"", b"<svg onload='x'/>", b"\x89PNG\r\n\x1a\nbroken"])
+def test_what_is_no_picture_is_no_logo(content: bytes) -> None:
+    with pytest.raises(UsageError, match="logo: not a"):
+        logo_of(content)
+
+
+def test_a_broken_file_says_which_and_stays(settings: Settings) -> None:
+    path = settings.data_dir / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text('{"cards": {"openai:small": {"parameters": "many"}}}')
+    with pytest.raises(IndexFileError, match=FILE):
+        load_cards(settings)
+    assert "many" in path.read_text()
