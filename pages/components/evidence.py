@@ -197,7 +197,7 @@ def _database(body: Any, tr: Translate) -> None:
 
 def _plans(body: Any, tr: Translate) -> None:
     """What was counted before and after, each over its plan."""
-    unit = lookup(f"case.unit.{body['unit']}", current()) or str(body["unit"])
+    unit = lookup(f"case.unit.{body['unit']}", current()) or escape(str(body["unit"]), 40)
     for column, side in zip(st.columns(2), ("before", "after"), strict=True):
         with column:
             amount = body[side]["amount"]
