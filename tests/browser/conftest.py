@@ -10,6 +10,7 @@ import pytest
 from tests.support.server import Served, serve
 
 CHROMIUM = "/usr/bin/chromium"
+PATIENCE = 30_000  # milliseconds
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -41,8 +42,9 @@ def chromium():
     """
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is absent; install it with: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)  # Playwright's own 5 s are too few on a busy machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
@@ -54,7 +56,7 @@ def page(chromium):
     """A page that fails its test on an error in the console or a request to another host."""
     context = chromium.new_context(locale="en-US", viewport={"width": 1440, "height": 1400})
     tab = context.new_page()
-    tab.set_default_timeout(30_000)
+    tab.set_default_timeout(PATIENCE)
     complaints: list[str] = []
 
     def refused(response) -> None:
