@@ -40,9 +40,7 @@ def hub(monkeypatch):
 
 
 def settings_of(folder: Path) -> Settings:
-    return Settings(
-        data=str(folder), shipped=str(folder / "none"), hub_repo=REPO, retry_base=0.001
-    )
+    return Settings(data=str(folder), shipped=str(folder / "none"), hub_repo=REPO, retry_base=0.001)
 
 
 @pytest.fixture
@@ -61,7 +59,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def ranking(settings: Settings) -> list[str]:
     return [
-        stored_boards.board_ranking(settings, board).to_json(orient="split")
+        stored_boards.board_ranking(settings, board).to_csv()
         for board in boards(stored_boards.headers(settings), "sql")
     ]
 

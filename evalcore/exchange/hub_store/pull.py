@@ -8,6 +8,7 @@ as any bundle does: scored again, with a level.
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import tempfile
@@ -28,6 +29,7 @@ from evalcore.store.run_folder import RunFolder
 
 Say = Callable[[str], None]
 _SCRATCH = ".hub-scratch-"
+_PLACE = re.compile(rf"\S*/{re.escape(_SCRATCH)}[0-9a-f]+/")
 
 
 class Pulled(Record, frozen=True):
@@ -98,7 +100,7 @@ class _Pulling:
         except Unreachable:
             raise
         except EvalboardError as error:
-            self._refused[newest.run_id] = str(error)
+            self._refused[newest.run_id] = _told(error)
 
     def _run(self, newest: Version, shelf: Shelf) -> str:
         """What becomes of a run: same, kept, deleted (here), taken or renewed."""
@@ -145,7 +147,7 @@ class _Pulling:
         except Unreachable:
             raise
         except EvalboardError as error:
-            self._refused[version.run_id] = str(error)
+            self._refused[version.run_id] = _told(error)
 
     @contextmanager
     def _unpacked(self, version: Version) -> Iterator[Path]:
@@ -178,3 +180,8 @@ class _Pulling:
             imported=tuple(self._became.get("imported", ())),
             refused=self._refused,
         )
+
+
+def _told(error: EvalboardError) -> str:
+    """The error without the folder that is gone when it is read."""
+    return _PLACE.sub("", str(error))
