@@ -2,7 +2,7 @@
 # everything that is written below /data. See docs/deploy.md.
 FROM python:3.11-slim
 
-# MARIADB=mariadb-server adds the engine that cases in MySQL are executed on (some 200 MB).
+# MARIADB=mariadb-server adds the engine that cases in MySQL are executed on.
 ARG MARIADB=""
 # bubblewrap: untrusted programs; git: tasks of swe_bench; tini: reaps workers that outlive a parent.
 RUN apt-get update \
