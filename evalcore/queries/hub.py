@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evalcore.records import Record
-from evalcore.runner import keeping
 from evalcore.settings import Settings
 from evalcore.store import hub_state
 
@@ -24,7 +23,7 @@ def kept(settings: Settings) -> Kept | None:
     """The last exchange with the repository of the settings, None where they name none."""
     if not settings.hub_repo:
         return None
-    state, token = hub_state.read(settings), keeping.is_kept(settings)
+    state, token = hub_state.read(settings), hub_state.is_kept(settings)
     if state.repo != settings.hub_repo:
         return Kept(settings.hub_repo, token)
     return Kept(state.repo, token, state.sent_at, state.fetched_at, state.problem, state.held)

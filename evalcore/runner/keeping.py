@@ -13,18 +13,13 @@ import subprocess
 import sys
 
 from evalcore.settings import ROOT, Settings
+from evalcore.store.hub_state import TOKEN, is_kept
 
 _log = logging.getLogger(__name__)
-TOKEN = "HF_TOKEN"
 #: Seconds that a start waits for what is fetched; it goes on in the background after that.
 PATIENCE = 60.0
 _LOG = "hub.log"
 _LONGEST_LOG = 1 << 20
-
-
-def is_kept(settings: Settings) -> bool:
-    """Whether results of this data folder are kept on the Hub."""
-    return bool(settings.hub_repo and os.environ.get(TOKEN))
 
 
 def fetch_kept(settings: Settings, patience: float = PATIENCE) -> None:

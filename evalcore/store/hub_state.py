@@ -6,6 +6,8 @@ Losing the file loses nothing but time.
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
 from evalcore.records import Record, from_json, to_json
@@ -13,6 +15,7 @@ from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
 
 FILE = "hub.json"
+TOKEN = "HF_TOKEN"
 
 
 class HubState(Record, frozen=True):
@@ -26,6 +29,11 @@ class HubState(Record, frozen=True):
     problem: str = ""
     held: dict[str, str] = {}
     known: dict[str, tuple[str, str]] = {}
+
+
+def is_kept(settings: Settings) -> bool:
+    """Whether results of this data folder are kept on the Hub."""
+    return bool(settings.hub_repo and os.environ.get(TOKEN))
 
 
 def read(settings: Settings) -> HubState:

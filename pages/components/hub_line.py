@@ -19,26 +19,30 @@ def draw(settings: Settings, tr: Translate) -> None:
     if kept is None:
         return
     told = not access.refusal(settings, visitor.current(), "steer")
-    repo = escape(kept.repo) if told else tr("hub.repository")
+    repo = escape(kept.repo, 200) if told else tr("hub.repository")
     if not kept.token:
         st.warning(tr("hub.no_token", repo=repo), icon=":material/cloud_off:")
     elif kept.problem:
-        st.warning(tr("hub.problem", repo=repo), icon=":material/cloud_off:")
-        if told:
-            st.text(kept.problem)
-    elif kept.sent_at:
-        when = numbers.moment(kept.sent_at, tr)
-        st.caption(f":material/cloud_done: {tr('hub.sent', repo=repo, when=when)}")
-    else:
-        st.caption(f":material/cloud: {tr('hub.waiting', repo=repo)}")
-    if kept.held:
-        _held(kept, told, tr)
+        reason = f"  \n:small[{escape(kept.problem, 300)}]" if told else ""
+        st.warning(tr("hub.problem", repo=repo) + reason, icon=":material/cloud_off:")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if kept.token and not kept.problem:
+            _fine(kept, repo, tr)
+        if kept.held:
+            _held(kept, told, tr)
+
+
+def _fine(kept: Kept, repo: str, tr: Translate) -> None:
+    when = numbers.moment(kept.sent_at, tr)
+    name = "sent" if kept.sent_at else "waiting"
+    icon = ":material/cloud_done:" if kept.sent_at else ":material/cloud:"
+    st.caption(f"{icon} {tr(f'hub.{name}', repo=repo, when=when)}", width="content")
 
 
 def _held(kept: Kept, told: bool, tr: Translate) -> None:
     line = tr("hub.held", count=len(kept.held))
     if not told:
-        st.caption(f":material/lock: {line}")
+        st.caption(f":material/lock: {line}", width="content")
         return
-    with st.expander(line, icon=":material/lock:"):
+    with st.popover(line, icon=":material/lock:", type="tertiary"):
         st.text("\n".join(f"{run}: {why}" for run, why in kept.held.items()))

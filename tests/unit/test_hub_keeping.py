@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -80,6 +81,21 @@ def test_what_was_not_sent_shows_in_text_and_status(hub, here, capsys, monkeypat
     finish(here.runs_dir, RUN).write_card({"said": "a-key-nobody-may-see"})
     assert cli.main(["hub", "push"]) == 3
     assert f"{RUN} was not sent" in capsys.readouterr().out
+
+
+def test_a_push_that_is_killed_before_its_commit_is_made_up_for(hub, here):
+    finish(here.runs_dir, RUN)
+    words = [sys.executable, "-m", "evalcore", "hub", "push"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as push:
+        hub.before_commit = push.kill
+        push.communicate(timeout=PATIENCE)
+    assert push.returncode == -signal.SIGKILL
+    assert len(hub.large) == 1, "the archive was there, and nothing pointed to it"
+    uploads = hub.count("PUT")
+    hub.files.clear()  # whatever came of the commit that was under way
+    assert cli.main(["hub", "push"]) == 0
+    assert [RUN in name for name in hub.files] == [True]
+    assert hub.count("PUT") == uploads, "what was uploaded is not uploaded again"
 
 
 def test_a_worker_sends_when_its_run_has_ended(hub, here, monkeypatch):

@@ -124,8 +124,12 @@ class _Pushing:
             if head.public and _gated(folder):
                 held[folder.run_id] = _GATED
                 continue
-            subject, files = subject_of(folder.run_id), archives.run_files(folder)
-            yield _Wanted(subject, self._place.digest(folder), files)
+            try:
+                digest, files = self._place.digest(folder), archives.run_files(folder)
+            except OSError as error:  # deleted meanwhile, or not to be read
+                held[folder.run_id] = error.strerror or str(error)
+                continue
+            yield _Wanted(subject_of(folder.run_id), digest, files)
         if runs:
             return
         for path in sorted((self._settings.data_dir / "trash").glob("*/spec.json")):

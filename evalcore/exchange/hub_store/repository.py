@@ -19,9 +19,10 @@ from evalcore.exchange.hub_store.versions import Version, parse
 from evalcore.records import Record
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
+from evalcore.store.hub_state import TOKEN
 
 T = TypeVar("T")
-TOKEN, KEY = "HF_TOKEN", "EVALBOARD_HUB_KEY"
+KEY = "EVALBOARD_HUB_KEY"
 _HUB = "https://huggingface.co"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _MOST_FILES = 100_000
