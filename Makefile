@@ -8,7 +8,10 @@ WORKERS ?= 3
 BIN := .venv/bin
 REPORT := build/tests.xml
 
-.PHONY: app test lint shipped clean
+IMAGE := Dockerfile .dockerignore .streamlit/config.toml LICENSE app.py constraints.txt data/shipped \
+	datasets evalcore examples pages pyproject.toml
+
+.PHONY: app test lint shipped space clean
 
 app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -25,6 +28,13 @@ lint: .venv/installed-dev
 # The runs that come with the project, made by the shipped baselines on the bundled data.
 shipped: .venv/installed
 	$(BIN)/python -m evalcore.runner.shipped
+
+# What a Hugging Face Space is made of, in build/space; docs/deploy.md tells how it is sent.
+space:
+	rm -rf build/space
+	mkdir -p build/space
+	git archive HEAD $(IMAGE) | tar -x -C build/space
+	cp hosting/space/README.md build/space/README.md
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'

@@ -64,6 +64,7 @@ class Settings(Record, frozen=True):
     swe_environments: str = ""
     show_gated: bool = False
     access: str = "open"
+    hub_repo: str = ""
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
 

@@ -9,7 +9,7 @@ from evalcore.queries import comparison, model_cards, runs
 from evalcore.queries.runs import RunRow
 from evalcore.runner import client
 from evalcore.settings import Settings
-from pages.components import run_actions, run_comparison, run_detail, run_list, state
+from pages.components import hub_line, run_actions, run_comparison, run_detail, run_list, state
 from pages.components.language import Translate, translator
 from pages.components.text import escape
 
@@ -24,6 +24,7 @@ def page() -> None:
         st.title(tr("runs.title"))
         st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
     run_actions.draw_said(current, tr)
+    hub_line.draw(current, tr)
     moving = any(row.moving for row in runs.all_rows(current.run_roots))
     st.fragment(_live, run_every=PERIOD if moving else None)(current, moving, tr)
 

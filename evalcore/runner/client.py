@@ -20,7 +20,7 @@ import msgspec
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, now
-from evalcore.runner import local_models, panel
+from evalcore.runner import keeping, local_models, panel
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import ROOT, Settings
@@ -142,6 +142,7 @@ def delete(run_id: str, settings: Settings) -> None:
     shutil.rmtree(trash / run_id, ignore_errors=True)
     folder.path.rename(trash / run_id)
     open_index(settings).remove(run_id)
+    keeping.send_later(settings)
 
 
 def restore(run_id: str, settings: Settings) -> None:
@@ -151,6 +152,7 @@ def restore(run_id: str, settings: Settings) -> None:
     kept.path.rename(folder.path)
     if folder.summary_path.exists():
         record_run(settings, folder)
+    keeping.send_later(settings)
 
 
 def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:

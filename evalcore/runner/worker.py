@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from evalcore import settings as configuration
 from evalcore.errors import EvalboardError, RunBusy, RunFolderError, UsageError
 from evalcore.records import Progress, RunSummary, now
+from evalcore.runner import keeping
 from evalcore.runner.execute import execute
 from evalcore.runner.progress import Tracker
 from evalcore.secrets import Secrets
@@ -58,6 +59,7 @@ def work(
     finally:
         folder.cancel_path.unlink(missing_ok=True)  # it was meant for this worker
         lock.release()
+    keeping.send_later(settings)
     return summary
 
 

@@ -1,4 +1,4 @@
-"""What happens once when the server starts: heavy imports, frozen garbage, orphaned runs.
+"""What happens once when the server starts: heavy imports, kept results, orphaned runs.
 
 Streamlit collects all garbage after every rerun, which costs time in proportion to the objects
 alive. What is loaded once and never goes away is therefore frozen out of the collector's sight.
@@ -34,8 +34,9 @@ WARM_UP: tuple[str, ...] = (
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Warm up, then find the runs whose worker died with the last container."""
+    """Warm up, take back what the last container kept, find the runs whose worker died with it."""
     await asyncio.to_thread(warm_up)
+    await asyncio.to_thread(fetch_kept)
     await asyncio.to_thread(reconcile)
     yield
 
@@ -46,6 +47,18 @@ def warm_up() -> None:
         import_module(name)
     gc.collect()
     gc.freeze()
+
+
+def fetch_kept() -> None:
+    """Results from the Hub, where the settings name a place there, and back what it lacks."""
+    from evalcore.runner import keeping
+
+    try:
+        current = settings.load()
+        keeping.fetch_kept(current)
+        keeping.send_later(current)
+    except (EvalboardError, OSError) as error:
+        _log.error("fetching what was kept on the Hub failed: %s", error)
 
 
 def reconcile() -> list[str]:

@@ -1,0 +1,225 @@
+"""The repository on the Hub through the Hub's own library: look, fetch, commit.
+
+What may pass (a busy server, a lost connection) is tried again with growing waits. Files go up as
+open files, for which the library uses plain HTTP: that works behind proxies and mirrors too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evalcore.errors import EvalboardError, UsageError
+from evalcore.exchange.hub_store.versions import Version, parse
+from evalcore.records import Record
+from evalcore.secrets import Secrets, scrub
+from evalcore.settings import Settings
+from evalcore.store.hub_state import TOKEN
+
+T = TypeVar("T")
+KEY = "EVALBOARD_HUB_KEY"
+_HUB = "https://huggingface.co"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+_MOST_FILES = 100_000
+_ATTEMPTS = 4
+_SHORTEST_KEY = 16
+_PASSING = (429, 500, 502, 503, 504)
+_CHANGED = (409, 412)
+_TOLD = {
+    401: "HF_TOKEN is not valid, or not for this; make one that may write to the repository",
+    403: "HF_TOKEN may not do that; make one that may write to the repository",
+    404: "the Hub knows no such data set for this token; `evalcore hub push` makes it",
+    429: "the Hub refuses more requests for now; what is missing goes with the next exchange",
+}
+
+
+class Unreachable(UsageError):
+    """The Hub cannot be used at all for now, or not with this token."""
+
+
+class Changed(EvalboardError):
+    """Somebody else committed meanwhile: look again."""
+
+
+class Head(Record, frozen=True):
+    """The newest commit, and whether anybody may read the repository."""
+
+    commit: str
+    public: bool
+
+
+class Repository:
+    """One data set repository, by the name OWNER/NAME.
+
+    Every method raises UsageError with what to do; no message holds the token.
+    """
+
+    def __init__(self, settings: Settings, name: str = "") -> None:
+        self.name = name or settings.hub_repo
+        if not _NAME.fullmatch(self.name):
+            told = f"{self.name[:100]!r} is none" if self.name else "none is given"
+            raise UsageError(f"a repository is named OWNER/NAME: {told} (--repo, or `hub_repo`)")
+        secrets = Secrets()
+        self._token = secrets.get(TOKEN)
+        if not self._token:
+            raise UsageError(
+                "keeping results on the Hub needs a token in the environment: HF_TOKEN"
+            )
+        self.key = (secrets.get(KEY) or self._token).encode()
+        if len(self.key) < _SHORTEST_KEY:
+            raise UsageError(f"{KEY} is too short: give {_SHORTEST_KEY} random characters or more")
+        self._endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+        self._base, self._cap = settings.retry_base, settings.retry_cap
+
+    def head(self, *, make: bool = False) -> Head | None:
+        """The repository as it is, None where there is none; `make` makes it then, private."""
+        from huggingface_hub import errors
+
+        def look() -> Any:
+            try:
+                return self._api().repo_info(self.name, repo_type="dataset")
+            except errors.RepositoryNotFoundError as error:
+                if error.response.status_code != 404:
+                    raise
+                return None
+
+        found = self._tried(look)
+        if found is None and make:
+            self._tried(self._make)
+            found = self._tried(look)
+        if found is None:
+            return None
+        return Head(str(found.sha or ""), public=found.private is not True)
+
+    def versions(self, head: Head) -> list[Version]:
+        """Every version in a commit; files that are none are passed over."""
+        return self._tried(lambda: self._versions(head.commit))
+
+    def fetch(self, version: Version, head: Head, folder: Path, largest: int) -> Path:
+        """Fetch one archive into a folder. Raises UsageError for one larger than `largest`."""
+        if version.size > largest:
+            raise UsageError(f"{version.path}: {version.size >> 20} MiB are too much to take in")
+        return self._tried(lambda: self._fetch(version, head.commit, folder))
+
+    def commit(self, files: Mapping[str, Path], head: Head, message: str) -> Head:
+        """Add files in one commit on top of `head`; raises Changed where that is not the newest."""
+        oid = self._tried(lambda: self._commit(files, head.commit, message))
+        return Head(oid, head.public)
+
+    def _api(self) -> Any:
+        from huggingface_hub import HfApi
+        from huggingface_hub.utils import logging
+
+        logging.set_verbosity_error()
+        return HfApi(endpoint=self._endpoint, token=self._token)
+
+    def _make(self) -> None:
+        self._api().create_repo(self.name, repo_type="dataset", private=True, exist_ok=True)
+
+    def _versions(self, commit: str) -> list[Version]:
+        found: list[Version] = []
+        tree = self._api().list_repo_tree(
+            self.name, recursive=True, revision=commit, repo_type="dataset"
+        )
+        for number, entry in enumerate(tree):
+            if number > _MOST_FILES:
+                raise UsageError(f"{self.name} holds more than {_MOST_FILES} files")
+            if hasattr(entry, "size"):  # else a folder
+                version = parse(str(entry.path), int(entry.size))
+                found += [version] if version else []
+        return found
+
+    def _fetch(self, version: Version, commit: str, folder: Path) -> Path:
+        from huggingface_hub.utils import tqdm
+
+        class Silent(tqdm):  # type: ignore[misc]
+            def __init__(self, *given: Any, **options: Any) -> None:
+                super().__init__(*given, **(options | {"disable": True}))
+
+        path = self._api().hf_hub_download(
+            self.name,
+            version.path,
+            repo_type="dataset",
+            revision=commit,
+            local_dir=folder,
+            tqdm_class=Silent,
+        )
+        return Path(path)
+
+    def _commit(self, files: Mapping[str, Path], parent: str, message: str) -> str:
+        from huggingface_hub import CommitOperationAdd
+        from huggingface_hub.utils import disable_progress_bars
+
+        disable_progress_bars()
+        with ExitStack() as opened:
+            additions = [
+                CommitOperationAdd(name, opened.enter_context(path.open("rb")))
+                for name, path in files.items()
+            ]
+            done = self._api().create_commit(
+                self.name,
+                additions,
+                commit_message=message,
+                repo_type="dataset",
+                parent_commit=parent or None,
+            )
+        return str(done.oid)
+
+    def _tried(self, call: Callable[[], T]) -> T:
+        """The call with retries, its errors told to people."""
+        import httpx2
+        from huggingface_hub import errors
+
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(min(self._base * 2**attempt, self._cap))
+            try:
+                return call()
+            except errors.OfflineModeIsEnabled:
+                raise Unreachable("HF_HUB_OFFLINE forbids the network; unset it") from None
+            except (
+                errors.HfHubHTTPError,
+                httpx2.HTTPError,
+                RuntimeError,  # around what failed while a file went up
+                errors.LocalEntryNotFoundError,
+                errors.FileMetadataError,
+            ) as error:
+                cause = error.__cause__ if isinstance(error.__cause__, Exception) else None
+                last: Exception = cause if type(error) is RuntimeError and cause else error
+                if not _may_pass(last):
+                    break
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise UsageError(
+                    f"{self.name}: what came from {self._endpoint} is no answer of the Hub "
+                    f"({type(error).__name__}); check the address in HF_ENDPOINT"
+                ) from None
+        raise self._told(last)
+
+    def _told(self, error: Exception) -> EvalboardError:
+        status = _status(error)
+        if status in _CHANGED:
+            return Changed(f"{self.name} was changed meanwhile; try again")
+        if status:
+            told = _TOLD.get(status, f"the Hub answers {status}; try again later")
+            return (UsageError if status == 404 else Unreachable)(f"{self.name}: {told}")
+        lines = str(error.__cause__ or error).strip().splitlines()
+        why = scrub(lines[0][:200] if lines else type(error).__name__, [self._token])
+        return Unreachable(f"{self.name}: {self._endpoint} cannot be reached: {why}")
+
+
+def _status(error: Exception) -> int | None:
+    """The HTTP status of an error or of what it came from."""
+    told = getattr(getattr(error, "response", None), "status_code", None)
+    if told is None and isinstance(error.__cause__, Exception):
+        return _status(error.__cause__)
+    return told
+
+
+def _may_pass(error: Exception) -> bool:
+    status = _status(error)
+    return status is None or status in _PASSING

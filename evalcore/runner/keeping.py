@@ -1,0 +1,71 @@
+"""Keeping results on the Hub without anybody asking: a process of its own, never the server.
+
+Where the setting `hub_repo` names a repository and the environment holds HF_TOKEN, what was kept is
+fetched when the server starts, and what is new is sent when a run ends. Either writes how it went
+to `hub.json` and its lines to `hub.log` of the data folder.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+
+from evalcore.settings import ROOT, Settings
+from evalcore.store.hub_state import TOKEN, is_kept
+
+_log = logging.getLogger(__name__)
+#: Seconds that a start waits for what is fetched; it goes on in the background after that.
+PATIENCE = 60.0
+_LOG = "hub.log"
+_LONGEST_LOG = 1 << 20
+
+
+def fetch_kept(settings: Settings, patience: float = PATIENCE) -> None:
+    """Take back what earlier containers left, and wait for it a while; never raises for the Hub."""
+    if not settings.hub_repo:
+        return
+    if not is_kept(settings):
+        _log.error("hub_repo is %s, but %s is not set: nothing is kept", settings.hub_repo, TOKEN)
+        return
+    process = _started(settings, "pull")
+    try:
+        status = process.wait(patience)
+    except subprocess.TimeoutExpired:
+        _log.warning("fetching from %s goes on in the background", settings.hub_repo)
+        return
+    if status:
+        _log.error("fetching from %s failed; see %s", settings.hub_repo, _LOG)
+
+
+def send_later(settings: Settings) -> None:
+    """Send what is new by a process that outlives this one; returns at once."""
+    if is_kept(settings):
+        _started(settings, "push")
+
+
+def _started(settings: Settings, action: str) -> subprocess.Popen[bytes]:
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    path = settings.data_dir / _LOG
+    mode = "ab" if path.exists() and path.stat().st_size < _LONGEST_LOG else "wb"
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    command = [
+        "-m",
+        "evalcore",
+        "hub",
+        action,
+        "--repo",
+        settings.hub_repo,
+        "--data",
+        settings.data,
+    ]
+    with path.open(mode) as log:
+        return subprocess.Popen(
+            [sys.executable, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        )

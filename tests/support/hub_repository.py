@@ -1,0 +1,188 @@
+"""A server on the loopback that stands for the Hub where data set repositories are written.
+
+It speaks what `huggingface_hub` asks when it makes a repository, looks at it, uploads and commits:
+small texts come within the commit, archives by the protocol for large files.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tests.support.hub_server import listed
+
+TOKEN = "hf_" + "writerOfThisBoard" * 2
+REPO = "lab/board"
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+@dataclass
+class Store:
+    """The repositories, and what was asked of the server.
+
+    `refusals` are statuses for the next requests whose method and path begin with a text;
+    `before_commit` is called once, before the next commit is looked at.
+    """
+
+    private: bool = True
+    exists: bool = False
+    files: dict[str, bytes] = field(default_factory=dict)
+    large: dict[str, bytes] = field(default_factory=dict)
+    commits: list[str] = field(default_factory=lambda: ["0" * 40])
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    refusals: list[tuple[str, int]] = field(default_factory=list)
+    before_commit: Any = None
+    address: str = ""
+
+    @property
+    def head(self) -> str:
+        return self.commits[-1]
+
+    def add(self, files: dict[str, bytes]) -> None:
+        """A commit."""
+        self.files |= files
+        self.exists = True
+        self.commits.append(hashlib.sha1(f"{len(self.commits)}".encode()).hexdigest())
+
+    def count(self, method: str, part: str = "") -> int:
+        return sum(asked == method and part in path for asked, path in self.asked)
+
+    def reply(self, method: str, path: str, body: bytes, token: str) -> Answer:
+        for refusal in self.refusals:
+            if f"{method} {path}".startswith(refusal[0]):
+                self.refusals.remove(refusal)
+                return refusal[1], {}, b'{"error": "refused"}'
+        if method == "PUT":
+            self.large[path.rpartition("/")[2]] = body
+            return 200, {}, b""
+        if token != f"Bearer {TOKEN}":
+            return 401, {}, b'{"error": "Invalid username or password."}'
+        if path == "/api/repos/create":
+            return self._create(json.loads(body))
+        if not self.exists or REPO not in path:
+            return 404, {"X-Error-Code": "RepoNotFound"}, b'{"error": "Repository not found"}'
+        return self._of_repository(method, path, body)
+
+    def _create(self, asked: dict[str, Any]) -> Answer:
+        assert asked["type"] == "dataset"
+        assert f"{asked['organization']}/{asked['name']}" == REPO
+        self.exists, self.private = True, asked.get("visibility") == "private"
+        return _json({"url": f"{self.address}/datasets/{REPO}", "id": REPO})
+
+    def _of_repository(self, method: str, path: str, body: bytes) -> Answer:
+        api = f"/api/datasets/{REPO}"
+        if path == api:
+            return _json({"id": REPO, "sha": self.head, "private": self.private, "siblings": []})
+        if path.startswith(f"{api}/tree/"):
+            return _json([listed(name, content) for name, content in self.files.items()])
+        if path.startswith(f"{api}/preupload/"):
+            return self._modes(json.loads(body))
+        if path == f"/datasets/{REPO}.git/info/lfs/objects/batch":
+            return self._batch(json.loads(body))
+        if path.startswith(f"{api}/commit/"):
+            return self._commit(body)
+        name = path.partition(f"/datasets/{REPO}/resolve/")[2].partition("/")[2]
+        if name in self.files:
+            content = self.files[name]
+            etag = hashlib.sha256(content).hexdigest()
+            return 200, {"ETag": f'"{etag}"', "X-Repo-Commit": self.head}, content
+        return 404, {"X-Error-Code": "EntryNotFound"}, b""
+
+    def _modes(self, asked: dict[str, Any]) -> Answer:
+        files = [
+            {
+                "path": one["path"],
+                "uploadMode": "lfs" if one["path"].endswith(".zip") else "regular",
+                "shouldIgnore": False,
+            }
+            for one in asked["files"]
+        ]
+        return _json({"files": files})
+
+    def _batch(self, asked: dict[str, Any]) -> Answer:
+        objects = []
+        for one in asked["objects"]:
+            place = {"href": f"{self.address}/large/{one['oid']}"}
+            actions = {} if one["oid"] in self.large else {"actions": {"upload": place}}
+            objects.append({"oid": one["oid"], "size": one["size"], **actions})
+        return _json({"transfer": "basic", "objects": objects})
+
+    def _commit(self, body: bytes) -> Answer:
+        if self.before_commit:
+            before, self.before_commit = self.before_commit, None
+            before()
+        lines = [json.loads(line) for line in body.splitlines()]
+        header = lines[0]["value"]
+        if header.get("parentCommit", self.head) != self.head:
+            return 412, {}, b'{"error": "A commit has happened since. Please refresh."}'
+        files = {}
+        for line in lines[1:]:
+            value = line["value"]
+            if line["key"] == "lfsFile":
+                files[value["path"]] = self.large[value["oid"]]
+            else:
+                assert line["key"] == "file", "nothing is ever taken away"
+                files[value["path"]] = base64.b64decode(value["content"])
+        assert not set(files) & set(self.files), "nothing is ever changed"
+        self.add(files)
+        url = f"{self.address}/datasets/{REPO}/commit/{self.head}"
+        return _json({"success": True, "commitOid": self.head, "commitUrl": url})
+
+
+def _json(value: object) -> Answer:
+    return 200, {"Content-Type": "application/json"}, json.dumps(value).encode()
+
+
+@contextmanager
+def serving(store: Store) -> Iterator[Store]:
+    """The store behind an address of the loopback, for as long as the block lasts."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            path = unquote(urlsplit(self.path).path)
+            store.asked.append((self.command, path))
+            body = self._body()
+            token = self.headers.get("Authorization", "")
+            status, headers, content = store.reply(self.command, path, body, token)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(content)
+
+        def _body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding") != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            pieces = b""
+            while size := int(self.rfile.readline(), 16):
+                pieces += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return pieces
+
+        do_GET = do_HEAD = do_POST = do_PUT = _answer
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    store.address = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield store
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,85 @@
+"""The guide to deploying: what it says of settings, files and commands is so."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evalcore import cli
+from evalcore.settings import ROOT, Settings
+from tests.support.dockerfile import environment
+
+TEXT = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `(EVALBOARD_[A-Z_]+)` \| (?:`([^`]*)`|(none)) \| .+ \|$", re.MULTILINE)
+#: In the file alone: tables have no form in the environment.
+TABLES = {"endpoints", "prices"}
+
+
+def told() -> dict[str, str]:
+    """What the guide says is the default of each setting, "" for none."""
+    return {name: default for name, default, _ in ROW.findall(TEXT)}
+
+
+def so() -> dict[str, str]:
+    """The defaults as they are, written as in the environment."""
+    found = {}
+    for field in msgspec.structs.fields(Settings):
+        if field.name in TABLES:
+            continue
+        value = field.default if field.default is not msgspec.NODEFAULT else ""
+        text = os.path.relpath(value, ROOT) if str(value).startswith(str(ROOT)) else value
+        shown = "" if text in ("", ()) else str(text)
+        found[f"EVALBOARD_{field.name.upper()}"] = shown.lower() if value is False else shown
+    return found
+
+
+def test_every_setting_is_told_with_its_default():
+    assert told() == so()
+
+
+def test_every_variable_that_the_program_reads_is_told():
+    used = set()
+    for path in (ROOT / "evalcore").rglob("*.py"):
+        used |= set(
+            re.findall(r"[\"'](EVALBOARD_[A-Z]+(?:_[A-Z]+)*)[\"']", path.read_text("utf-8"))
+        )
+    assert used
+    assert {name for name in used if f"`{name}`" not in TEXT} == set()
+
+
+def test_every_variable_that_is_told_is_read():
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "evalcore").rglob("*.py"))
+    named = set(re.findall(r"EVALBOARD_[A-Z]+(?:_[A-Z]+)*", TEXT)) - {"EVALBOARD_PASSCODE"}
+    assert {name for name in named if name not in so() and name not in code} == set()
+
+
+@pytest.mark.parametrize("line", re.findall(r"^(?:evalcore|make) .*$", TEXT, re.MULTILINE))
+def test_every_command_of_ours_exists(line):
+    words = shlex.split(line.partition("#")[0])
+    if words[0] == "make":
+        assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text("utf-8")
+        return
+    parser = cli._parser()
+    assert parser.parse_args(words[1:])
+
+
+def test_every_link_leads_somewhere():
+    headings = re.findall(r"^##+ (.+)$", TEXT, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}
+    links = re.findall(r"\]\(#([^)]+)\)", TEXT)
+    assert links
+    assert set(links) <= anchors
+
+
+def test_the_image_and_the_guide_agree():
+    port = environment()["STREAMLIT_SERVER_PORT"]
+    assert f"{port}:{port}" in TEXT
+    assert environment()["EVALBOARD_DATA"] in TEXT
+    assert "--build-arg MARIADB=" in TEXT
+    assert "ARG MARIADB" in (ROOT / "Dockerfile").read_text("utf-8")
+    assert Path(ROOT / "hosting" / "space" / "README.md").is_file()
