@@ -70,7 +70,7 @@ def render(settings: Settings, chosen: Chosen, format: str) -> str:
         raise UsageError(f"--by {by!r}: this board is ranked by one of {', '.join(orders(board))}")
     frame = stored_boards.board_ranking(settings, board, by)
     if format == "csv":
-        return _csv(frame)
+        return as_csv(frame)
     return FORMATS[format](_listing(headers, board, by, frame))
 
 
@@ -93,7 +93,7 @@ def _listing(headers: stored_boards.Headers, board: Board, by: str, frame: pd.Da
     return Listing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
 
 
-def _csv(frame: pd.DataFrame) -> str:
+def as_csv(frame: pd.DataFrame) -> str:
     """Every column of the ranking, as the Ranking page's download has them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
