@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from evalcore.catalog import benchmark_cards, local, target_kinds
 from evalcore.i18n import t
@@ -94,6 +95,21 @@ def display_name(identity: str, target_key: str, cards: Mapping[str, TargetCard]
     """The name on the target's card and what tells its variants apart; without one its identity."""
     name = cards.get(target_key, NO_CARD).name
     return line(f"{name}{identity.removeprefix(target_key)}" if name else identity)
+
+
+def standing(row: Mapping[str, Any], total: int, language: str) -> str:
+    """Score, interval and rank of a row of `machine.ranking_data` in one line, as on a badge;
+    `total` is how many are ranked."""
+    if row["score"] is None:
+        return t("badge.not_run", language)
+    score = f"{row['score']:.1f}"
+    if row["low"] is not None and row["high"] is not None:
+        score += f" [{row['low']:.1f}–{row['high']:.1f}]"
+    if row["rank"] is None:
+        return t(f"badge.{row['status']}", language, score=score)
+    low, high = row["rank_low"], row["rank_high"]
+    rank = f"{low}–{high}" if low != high else f"{row['rank']}"
+    return t("badge.ranked", language, score=score, rank=rank, total=total)
 
 
 def decision(groups: Iterable[Iterable[str]], language: str) -> str:

@@ -16,6 +16,7 @@ from evalcore.queries import board_words
 from evalcore.queries.ranking_views import leaders, parts, tie_groups
 
 _FLOORS = ("null", "noop")
+_LONGEST = 60  # characters of a name in a table
 
 
 def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> Data:
@@ -74,7 +75,9 @@ def _row(
     values = [row["metrics"][part] if "/" in part else row["scores"][part] for part in shown]
     return {
         **row,
-        "name": w.name(row),
+        "name": (name := w.name(row)),
+        "short": board_words.line(name, _LONGEST),
+        "named": w.named(row),
         "href": home + target_page(row["identity"]),
         "parts": values,
         "total": row["measured"] + row["errors"],

@@ -17,7 +17,7 @@ from evalcore.target_colours import colour_of
 
 _WIDTH, _HEIGHT = 720, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 16, 16, 40
-_NAME_ROOM = 15.0  # pixels between the names of two points
+_NAME_ROOM, _NAME_LENGTH = 15.0, 280.0  # pixels that the name of a point takes
 
 
 def bar(row: Mapping[str, Any], marks: Mapping[str, float] | None = None) -> Markup:
@@ -127,11 +127,12 @@ def _point(x: float, y: float, point: Mapping[str, Any], place: Any) -> Markup:
 def _names(places: Iterable[tuple[float, float, str]]) -> list[Markup]:
     """Names beside their points, to the side with more room; one without room is left out."""
     kept: list[Markup] = []
-    last = -math.inf
+    taken: list[tuple[float, float]] = []
     for x, y, name in sorted(places, key=lambda place: place[1]):
-        if y - last < _NAME_ROOM:
+        if any(abs(y - b) < _NAME_ROOM and abs(x - a) < _NAME_LENGTH for a, b in taken):
             continue
-        last, right = y, x > _WIDTH * 0.6
+        taken.append((x, y))
+        right = x > _WIDTH * 0.6
         kept.append(
             Markup('<text class="name" x="{}" y="{}" text-anchor="{}">{}</text>').format(
                 _n(x - 9 if right else x + 9),

@@ -15,6 +15,7 @@ import orjson
 
 from evalcore import charts
 from evalcore.errors import UsageError
+from evalcore.exchange.board_chart import LABELS, named, score_chart
 from evalcore.exchange.board_export import as_csv
 from evalcore.exchange.site import facts as store
 from evalcore.exchange.site import writer
@@ -32,8 +33,10 @@ from evalcore.settings import Settings
 from evalcore.social_card import of_board, of_target, png
 
 _ASSETS = ("site.css", "site.js", "logo.svg")
-_MOST_BARS = 40
-_FLOORS = {"null": "floor: empty answer", "noop": "floor: input returned"}
+_COST_LABELS = {
+    "cost": "Cost of the run in US dollars",
+    "pareto": "No other is cheaper and better",
+}
 File = tuple[str, bytes]
 
 
@@ -74,7 +77,7 @@ def pages(settings: Settings, site: str, base: str) -> Iterator[File]:
     yield "robots.txt", b"User-agent: *\nAllow: /\n"
     yield ".nojekyll", b""
     for listed in facts.listed:
-        yield from _data(listed)
+        yield from _data(facts, listed)
     if base:
         yield from _pictures(facts, site)
     for language in LANGUAGES:
@@ -119,27 +122,18 @@ def _language(settings: Settings, facts: Facts, w: Words, site: str, base: str) 
         yield made("target.html", target_page(identity), view, said)
 
 
-def _data(listed: Listed) -> Iterator[File]:
+def _data(facts: Facts, listed: Listed) -> Iterator[File]:
     """A ranking as CSV, as the JSON of the API, and its charts as Vega-Lite."""
     rows = {"board": listed.data, "by": listed.by, "items": listed.rows, "total": len(listed.rows)}
     yield data_file(listed.stem, "csv"), as_csv(listed.frame).encode()
     yield data_file(listed.stem, "json"), orjson.dumps(rows, option=orjson.OPT_INDENT_2)
-    ranked = listed.frame[listed.frame["status"] == "ranked"]
-    shown = ranked.assign(name=ranked["identity"].map(lambda name: line(name, 40)))
-    labels = {"name": "Target", "score": "Score", "interval": "95 % interval"}
-    floors = {
-        f"{_FLOORS[name]} {score:.1f}": score
-        for name, score in listed.data["floors"][listed.by].items()
-        if name in _FLOORS
-    }
-    yield (
-        data_file(listed.stem, "vl.json"),
-        _spec(charts.score_bars(shown.head(_MOST_BARS), labels, floors)),
-    )
-    priced = shown[shown["cost"].astype(float) > 0]
+    names = named(listed.frame, facts.cards)
+    chart = score_chart(names, listed.data["floors"][listed.by])
+    yield data_file(listed.stem, "vl.json"), _spec(chart)
+    priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
     if len(priced):
-        more = {"cost": "Cost of the run in US dollars", "pareto": "No other is cheaper and better"}
-        yield data_file(listed.stem, COST), _spec(charts.score_against_cost(priced, labels | more))
+        chart = charts.score_against_cost(priced, LABELS | _COST_LABELS)
+        yield data_file(listed.stem, COST), _spec(chart)
 
 
 def _spec(chart: Any) -> bytes:

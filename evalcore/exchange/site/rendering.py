@@ -21,6 +21,7 @@ _POLICY = (
     "img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
 )
 _TAGS = {"en": "en", "zh": "zh-Hans"}
+_ITALIC, _UPRIGHT = Markup("<i>{}</i>"), Markup("{}")
 _SYMBOL = re.compile(r"\$(\w)\$")
 
 
@@ -98,6 +99,6 @@ def _clean(value: Any) -> Any:
 
 def _symbols(text: str) -> Markup:
     """The letters of a formula, `$d$`, in italics."""
-    parts = _SYMBOL.split(text)  # what is found stands at every second place
-    wrapped = (Markup("<i>{}</i>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
-    return Markup("").join(wrapped)
+    forms = (_UPRIGHT, _ITALIC)  # what the pattern found stands at every second place
+    parts = (forms[n % 2].format(part) for n, part in enumerate(_SYMBOL.split(text)))
+    return Markup("").join(parts)

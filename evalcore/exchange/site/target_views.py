@@ -19,6 +19,7 @@ from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
 
 _LOGO, _SECURE = "data:image/png;base64,", "https://"
+_WIDE = 40  # characters that take a line of their own
 _MOST_RUNS = 200  # in the list of a target's history
 
 
@@ -190,7 +191,7 @@ def _run(spec: RunSpec, w: Words) -> Data:
     ]
     facts += [(w.part(one.key), _benchmark(one, w)) for one in spec.benchmarks]
     facts.append((w.t("site.versions"), ", ".join(f"{k} {v}" for k, v in spec.versions.items())))
-    shown = [(title, line(said)) for title, said in facts if said != ""]
+    shown = [(title, line(said), len(str(said)) > _WIDE) for title, said in facts if said != ""]
     return {"run_id": spec.run_id, "facts": shown, "command": spec.command}
 
 

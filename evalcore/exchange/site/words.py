@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from evalcore.i18n import t
 from evalcore.queries import board_words
 from evalcore.queries.boards import Board
-from evalcore.target_cards import TargetCard
+from evalcore.target_cards import NO_CARD, TargetCard
 
 DASH = "–"
 
@@ -25,6 +25,10 @@ class Words(NamedTuple):
     def name(self, row: Mapping[str, Any]) -> str:
         """A target by its card, from its identity and target_key."""
         return board_words.display_name(row["identity"], row["target_key"], self.cards)
+
+    def named(self, row: Mapping[str, Any]) -> bool:
+        """Whether the target has a name beside its key."""
+        return bool(self.cards.get(row["target_key"], NO_CARD).name)
 
     def board(self, board: Board) -> str:
         return board_words.board_title(board, self.language)
@@ -81,14 +85,4 @@ class Words(NamedTuple):
         return DASH if value is None else f"{value:,.4f}".rstrip("0").rstrip(".")
 
     def standing(self, row: Mapping[str, Any], total: int) -> str:
-        """Score, interval and rank in one line, as on a badge."""
-        if row["score"] is None:
-            return self.t("badge.not_run")
-        score = self.score(row["score"])
-        if row["low"] is not None and row["high"] is not None:
-            score += f" [{row['low']:.1f}–{row['high']:.1f}]"
-        if row["rank"] is None:
-            return self.t(f"badge.{row['status']}", score=score)
-        low, high = row["rank_low"], row["rank_high"]
-        rank = f"{low}–{high}" if low != high else f"{row['rank']}"
-        return self.t("badge.ranked", score=score, rank=rank, total=total)
+        return board_words.standing(row, total, self.language)
