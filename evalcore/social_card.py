@@ -1,11 +1,12 @@
 """The picture that stands for a link where it is shared: a board, or a target among its neighbours.
 
-1200 x 630 pixels, drawn with the font that comes with Pillow. That font knows Latin letters alone,
-so the words of a picture are English, and a name in another script goes by its key.
+1200 x 630 pixels, drawn with the font that comes with Pillow. That font knows little but ASCII, so
+the words of a picture are English, and a name in another script goes by its key.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,9 @@ _LEFT, _RIGHT = 64, 1136
 _NAMES, _TRACK, _TRACK_END, _NUMBERS = 120, 520, 960, 1110
 _FIRST, _STEP = 282, 58
 _LOGO = ((7, 17, 8, "#9fc7c9"), (13.7, 12, 13, "#d5e6e4"), (20.4, 7, 18, "#e2a14b"))
-#: Beyond Latin-1: what the font holds of typographic signs.
-_SIGNS = frozenset("–—…‘’“”≥≤•")
+#: What the font holds beyond ASCII, and what stands for dashes.
+_SIGNS = frozenset("…‘’“”·")
+_DASHES = {ord("–"): "-", ord("—"): "-"}
 
 
 class Bar(Record, frozen=True):
@@ -98,7 +100,9 @@ def of_target(
     low, high = row["rank_low"], row["rank_high"]
     rank = "not ranked"
     if row["rank"] is not None:
-        rank = f"rank {row['rank']} of {total}" + (f" (95 %: {low}–{high})" if low != high else "")
+        rank = f"rank {row['rank']} of {total}" + (
+            f" (95 %: {low} to {high})" if low != high else ""
+        )
     return SocialCard(
         site=site,
         title=latin(names[row["identity"]], row["target_key"]),
@@ -111,16 +115,21 @@ def of_target(
 
 
 def latin(text: str, fallback: str = "") -> str:
-    """Text that the font can draw: as it stands, else the fallback, unknown letters as "?"."""
-    if all(map(_drawable, text)):
-        return text
-    if fallback and all(map(_drawable, fallback)):
-        return fallback
-    return "".join(sign if _drawable(sign) else "?" for sign in text)
+    """Text that the font can draw, letters without their accents: of `text`, else of the fallback,
+    else with unknown letters as "?"."""
+    for told in map(_unmarked, (text, fallback)):
+        if told and all(map(_drawable, told)):
+            return told
+    return "".join(sign if _drawable(sign) else "?" for sign in _unmarked(text))
+
+
+def _unmarked(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.translate(_DASHES))
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def _drawable(sign: str) -> bool:
-    return 0x20 <= ord(sign) < 0x7F or 0xA0 <= ord(sign) < 0x100 or sign in _SIGNS
+    return 0x20 <= ord(sign) < 0x7F or sign in _SIGNS
 
 
 def png(card: SocialCard) -> bytes:
