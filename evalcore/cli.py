@@ -13,7 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore import __version__, cli_board, cli_compare, cli_datasets, cli_exchange, cli_hub
+from evalcore import (
+    __version__,
+    cli_board,
+    cli_compare,
+    cli_datasets,
+    cli_exchange,
+    cli_hub,
+    cli_site,
+)
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.secrets import scrub
 
@@ -74,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_exchange.add(verbs, _common)
     cli_datasets.add(verbs, _common)
     cli_hub.add(verbs, _common)
+    cli_site.add(verbs, _common)
     _add_index(verbs)
     return parser
 

@@ -6,10 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalcore.catalog import SUITES
 from evalcore.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalcore.exchange.board_export import Chosen
 
 Verb = Callable[[argparse.Namespace], int]
 FORMATS = ("text", "csv", "json", "md", "latex")
@@ -29,6 +32,13 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
         "--by", default="", metavar="BENCHMARK", help="what to rank by (default: the suite's mean)"
     )
     sub.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
+    sub.add_argument(
+        "--chart",
+        type=Path,
+        metavar="FILE.svg|FILE.png",
+        help="write the chart of scores and intervals instead of the table",
+    )
+    sub.add_argument("--theme", choices=("light", "dark"), default="light", help="of the chart")
     common(sub, _board)
 
 
@@ -38,14 +48,32 @@ def _board(given: argparse.Namespace) -> int:
 
     if given.json and given.format not in (None, "json"):
         raise UsageError(f"--json and --format {given.format} contradict each other; drop one")
-    form = given.format or ("json" if given.json else "text")
     chosen = board_export.Chosen(given.suite, given.board, given.by)
+    if given.chart is not None:
+        return _chart(given, chosen)
+    form = given.format or ("json" if given.json else "text")
     text = board_export.render(settings.load(given.data), chosen, form)
     if given.out is None:
         sys.stdout.write(text)
         return _DONE
+    return _write("--out", given.out, text.encode())
+
+
+def _chart(given: argparse.Namespace, chosen: Chosen) -> int:
+    from evalcore import settings
+    from evalcore.exchange import board_chart
+
+    if given.format or given.out or given.json:
+        raise UsageError("--chart is a file of its own; drop --format, --json and --out")
+    picture = board_chart.render(
+        settings.load(given.data), chosen, given.chart.suffix[1:].lower(), given.theme
+    )
+    return _write("--chart", given.chart, picture)
+
+
+def _write(flag: str, path: Path, content: bytes) -> int:
     try:
-        given.out.write_text(text, encoding="utf-8")
+        path.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"--out {given.out}: {error.strerror}") from None
+        raise UsageError(f"{flag} {path}: {error.strerror}") from None
     return _DONE

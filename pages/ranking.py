@@ -19,6 +19,7 @@ from pages.components import (
     ranking_charts,
     ranking_table,
     ranking_words,
+    share,
     state,
     url_state,
 )
@@ -66,6 +67,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     _ranked(frame, found, board, tr)
     _unranked(found, board, tr)
     _beyond(found, headers, board, order, tr)
+    share.draw("", tr)
 
 
 def _order(board: Board, tr: Translate) -> str:

@@ -13,6 +13,7 @@ from pages.components import board as shared
 from pages.components import (
     model_facts,
     notes,
+    share,
     state,
     target_cases,
     target_charts,
@@ -100,6 +101,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         benchmark = _benchmark(runs, tr)
         draw = target_failures.draw if view == "failures" else target_cases.draw
         draw(current, runs[benchmark], benchmark, tr)
+    share.draw(PAGE, tr)
 
 
 def _benchmark(runs: dict[str, str], tr: Translate) -> str:

@@ -64,14 +64,20 @@ def render(settings: Settings, chosen: Chosen, format: str) -> str:
     Raises UsageError where there is no such board or order, naming those there are.
     """
     headers = stored_boards.headers(settings)
+    board, by = found(headers, chosen)
+    frame = stored_boards.board_ranking(settings, board, by)
+    if format == "csv":
+        return as_csv(frame)
+    return FORMATS[format](_listing(headers, board, by, frame))
+
+
+def found(headers: stored_boards.Headers, chosen: Chosen) -> tuple[Board, str]:
+    """The board that is meant and what it is ranked by; raises UsageError where there is none."""
     board = _board(headers, chosen)
     by = chosen.by or orders(board)[0]
     if by not in orders(board):
         raise UsageError(f"--by {by!r}: this board is ranked by one of {', '.join(orders(board))}")
-    frame = stored_boards.board_ranking(settings, board, by)
-    if format == "csv":
-        return _csv(frame)
-    return FORMATS[format](_listing(headers, board, by, frame))
+    return board, by
 
 
 def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
@@ -93,7 +99,7 @@ def _listing(headers: stored_boards.Headers, board: Board, by: str, frame: pd.Da
     return Listing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
 
 
-def _csv(frame: pd.DataFrame) -> str:
+def as_csv(frame: pd.DataFrame) -> str:
     """Every column of the ranking, as the Ranking page's download has them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -67,12 +67,12 @@ def _good(resource: Resource, given: Given, wanted: str, settings: Settings) -> 
     headers = {"Cache-Control": resource.cache}
     for _ in range(_TRIES):
         state = "" if sign is None else sign(settings, given)
-        if sign is not None and _known(wanted, tag := _tag(resource, given, state)):
+        if sign is not None and known_tag(wanted, tag := _tag(resource, given, state)):
             return Response(status_code=304, headers=headers | {"ETag": tag})
         body = _bytes(resource.content(settings, given))
         if sign is None:
             tag = _tag(resource, given, hashlib.sha256(body).hexdigest())
-            if _known(wanted, tag):
+            if known_tag(wanted, tag):
                 return Response(status_code=304, headers=headers | {"ETag": tag})
         if sign is None or sign(settings, given) == state:
             return Response(body, media_type=resource.media, headers=headers | {"ETag": tag})
@@ -88,7 +88,7 @@ def _tag(resource: Resource, given: Given, state: str) -> str:
     return f'"{hashlib.sha256("|".join(parts).encode()).hexdigest()[:32]}"'
 
 
-def _known(wanted: str, tag: str) -> bool:
+def known_tag(wanted: str, tag: str) -> bool:
     """Whether If-None-Match names the tag; a proxy may have weakened it."""
     tags = {part.strip().removeprefix("W/") for part in wanted.split(",")}
     return tag in tags or "*" in tags

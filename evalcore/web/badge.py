@@ -14,6 +14,7 @@ from typing import Any
 from evalcore.catalog import benchmark_cards, local
 from evalcore.i18n import LANGUAGES, t
 from evalcore.queries import boards, stored_boards
+from evalcore.queries.board_words import standing
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import ranking_data
 from evalcore.records import Record
@@ -85,17 +86,8 @@ def _row(settings: Settings, given: Given, suite: str) -> _Found | None:
 
 def _value(row: dict[str, Any], rows: list[dict[str, Any]], language: str) -> str:
     """Score and interval, then the rank, or why there is none."""
-    if row["score"] is None:
-        return t("badge.not_run", language)
-    score = f"{row['score']:.1f}"
-    if row["low"] is not None and row["high"] is not None:
-        score += f" [{row['low']:.1f}–{row['high']:.1f}]"
-    if row["rank"] is None:
-        return t(f"badge.{row['status']}", language, score=score)
-    low, high = row["rank_low"], row["rank_high"]
-    rank = f"{low}–{high}" if low != high else f"{row['rank']}"
-    total = sum(one["status"] == "ranked" for one in rows)
-    return t("badge.ranked", language, score=score, rank=rank, total=total)
+    ranked = sum(one["status"] == "ranked" for one in rows)
+    return standing(row, ranked, language)
 
 
 def svg(badge: Badge) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -80,7 +81,26 @@ def _data(path: str, pairs: list[tuple[str, str]], wanted: str) -> Response:
     return resources.answer(path, pairs, wanted)
 
 
+async def share(request: Request) -> Response:
+    """A link of the app with what a preview of it shows, see `share`."""
+    page = request.path_params.get("page", "")
+    wanted = request.headers.get("if-none-match", "")
+    root = request.scope.get("root_path", "")
+    query = dict(request.query_params)
+    told = request.headers.get("x-forwarded-proto", "")  # a proxy that speaks TLS for us
+    own = request.url.replace(scheme=told) if told in ("http", "https") else request.url
+    return await run_in_threadpool(_share, page, query, own, root, wanted)
+
+
+def _share(page: str, query: dict[str, str], own: URL, root: str, wanted: str) -> Response:
+    from evalcore.web import resources
+
+    return resources.share_page(page, query, own, root, wanted)
+
+
 ROUTES: tuple[Route, ...] = (
     Route("/api/v1/health", health, methods=["GET"]),
+    Route("/share", share, methods=["GET"]),
+    Route("/share/{page:str}", share, methods=["GET"]),
     Route("/api/{rest:path}", data, methods=["GET"]),
 )

@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.heatmap import heatmap
 from evalcore.queries.contest import CaseLine, Detail
 from evalcore.queries.lineup import Entrant
-from pages.components import compare_scores, state, tables
+from pages.components import chart_frame, compare_scores, state, tables
 from pages.components.board import metric_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
@@ -48,10 +48,15 @@ def _picture(
         for letter in letters
     )
     labels = {"row": tr("common.case"), "column": tr("compare.run"), "value": tr("common.score")}
-    st.altair_chart(
+    runs = ", ".join(compare_scores.name(one) for one in shown)
+    chart_frame.draw(
         heatmap(frame, rows, letters, labels),
-        width="stretch",
-        alt=tr("compare.cases_alt", runs=", ".join(compare_scores.name(one) for one in shown)),
+        tr,
+        name="compare-cases",
+        title=tr("common.case"),
+        source=runs,
+        alt_text=tr("compare.cases_alt", runs=runs),
+        data=frame[["row", "column", "value"]],
     )
     if total > len(cases):
         st.caption(tr("compare.pictured", count=len(cases)))

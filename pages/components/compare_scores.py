@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.heatmap import heatmap
 from evalcore.queries.contest import Group, Mark
 from evalcore.queries.lineup import Entrant, Lineup
-from pages.components import compare_data, numbers, state, tables
+from pages.components import chart_frame, compare_data, numbers, state, tables
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -83,10 +83,16 @@ def metrics(benchmark: str, shown: Sequence[Entrant], tr: Translate) -> None:
             records.append(_cell(row, letter, own.get(letter), len(shown), tr))
     st.markdown(f"**{tr('compare.metrics')}**")
     labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
-    st.altair_chart(
-        heatmap(pd.DataFrame(records), rows, letters, labels),
-        width="stretch",
-        alt=tr("compare.metrics_alt", runs=", ".join(name(one) for one in shown)),
+    frame = pd.DataFrame(records)
+    runs = ", ".join(name(one) for one in shown)
+    chart_frame.draw(
+        heatmap(frame, rows, letters, labels),
+        tr,
+        name="compare-metrics",
+        title=f"{benchmark_title(benchmark)}: {tr('compare.metrics')}",
+        source=runs,
+        alt_text=tr("compare.metrics_alt", runs=runs),
+        data=frame[["row", "column", "value"]],
     )
 
 

@@ -11,6 +11,7 @@ from evalcore import charts
 from evalcore.queries.metric_board import OTHER
 from evalcore.stacked import stacked_bars
 from evalcore.target_colours import colour_of
+from pages.components import chart_frame
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -20,14 +21,15 @@ _MOST_BARS = 40
 _FLOORS, _CEILING = ("null", "noop"), ("reference",)
 
 
-def scores(frame: pd.DataFrame, lines: dict[str, float], tr: Translate) -> None:
-    """A bar per ranked target in its own colour, floors and ceiling as dashed lines."""
+def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translate) -> None:
+    """A bar per ranked target in its own colour, floors and ceiling as dashed lines; `told` names
+    metric and board in the files of the chart."""
     shown = _ranked(frame)
     if shown.empty:
         return
     names = [plain(name, _NAME_LENGTH) for name in shown["identity"]]
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(names, shown["score"], strict=True))
-    st.altair_chart(
+    chart_frame.draw(
         charts.score_bars(
             shown.assign(name=names, colour=[colour_of(name) for name in shown["identity"]]),
             labels={
@@ -38,16 +40,20 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], tr: Translate) -> None:
             floors=_labelled(lines, _FLOORS, tr),
             ceiling=_labelled(lines, _CEILING, tr),
         ),
-        width="stretch",
-        alt=tr("ranking.chart_alt", summary=summary),
+        tr,
+        name="metric-scores",
+        title=tr("ranking.chart"),
+        source=told,
+        alt_text=tr("ranking.chart_alt", summary=summary),
+        data=shown[["identity", "score", "low", "high"]],
     )
-    told = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
+    words = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
     more = int((frame["status"] == "ranked").sum()) - len(shown)
-    told.append(tr("metrics.not_drawn", count=more) if more else "")
-    st.caption(" ".join(told))
+    words.append(tr("metrics.not_drawn", count=more) if more else "")
+    st.caption(" ".join(words))
 
 
-def failures(causes: pd.DataFrame, frame: pd.DataFrame, tr: Translate) -> None:
+def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate) -> None:
     """Why the answers of the ranked targets failed, as parts of all answers of the metric."""
     if (frame["status"] != "ranked").all():
         return
@@ -65,7 +71,7 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, tr: Translate) -> None:
         part=[titles[cause] for cause in known["cause"]],
     )
     counts = known.groupby("cause")["count"].sum()
-    st.altair_chart(
+    chart_frame.draw(
         stacked_bars(
             rows,
             [titles[cause] for cause in ordered],
@@ -76,8 +82,12 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, tr: Translate) -> None:
                 "share": tr("target.share"),
             },
         ),
-        width="stretch",
-        alt=tr(
+        tr,
+        name="metric-failures",
+        title=tr("metrics.failures"),
+        source=told,
+        data=known,
+        alt_text=tr(
             "metrics.failures_alt",
             summary=", ".join(f"{titles[cause]} {counts[cause]}" for cause in ordered),
         ),

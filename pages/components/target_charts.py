@@ -10,6 +10,7 @@ from evalcore.queries import metrics, targets
 from evalcore.queries.boards import Board
 from evalcore.queries.stored_boards import Headers
 from evalcore.radar import SERIES, radar
+from pages.components import chart_frame
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -34,10 +35,15 @@ def profile(headers: Headers, board: Board, identity: str, tr: Translate) -> Non
     frame["axis"] = frame["axis"].map(titles)
     own = frame[frame["series"] == "target"]
     summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
-    st.altair_chart(
+    chart_frame.draw(
         radar(frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}),
+        tr,
+        name="profile",
+        title=tr("target.profile"),
+        source=plain(identity),
+        alt_text=tr("target.profile_alt", name=plain(identity), summary=summary),
+        data=frame,
         width="content",
-        alt=tr("target.profile_alt", name=plain(identity), summary=summary),
     )
 
 
@@ -67,10 +73,14 @@ def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) ->
             "best": tr("target.series.best"),
             "floor": tr("target.series.floor"),
         }
-        st.altair_chart(
+        chart_frame.draw(
             charts.metric_bars(frame, labels),
-            width="stretch",
-            alt=tr("target.metrics_alt", summary=summary),
+            tr,
+            name=f"metrics-{benchmark}",
+            title=benchmark_title(benchmark),
+            source=plain(identity),
+            alt_text=tr("target.metrics_alt", summary=summary),
+            data=known.drop(columns="name"),
         )
     st.caption(tr("target.metrics_about"))
 
@@ -89,8 +99,11 @@ def trend(history: pd.DataFrame, tr: Translate) -> None:
     }
     series = [benchmark_title(benchmark) for benchmark in frame["benchmark"]]
     st.subheader(tr("target.trend"), anchor=False)
-    st.altair_chart(
+    chart_frame.draw(
         charts.trend(frame.assign(series=series), labels),
-        width="stretch",
-        alt=tr("target.trend_alt", count=frame["run_id"].nunique()),
+        tr,
+        name="trend",
+        title=tr("target.trend"),
+        alt_text=tr("target.trend_alt", count=frame["run_id"].nunique()),
+        data=frame[["date", "benchmark", "score", "low", "high", "run_id"]],
     )

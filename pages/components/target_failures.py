@@ -9,7 +9,7 @@ from evalcore import charts
 from evalcore.errors import EvalboardError
 from evalcore.queries import failures
 from evalcore.settings import Settings
-from pages.components import target_cases
+from pages.components import chart_frame, target_cases
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.text import escape
@@ -60,7 +60,14 @@ def _kinds(kinds: pd.DataFrame, tr: Translate) -> None:
 def _chart(make: charts.Counted, frame: pd.DataFrame, alt: str, tr: Translate) -> None:
     labels = {"name": tr("common.cause"), "count": tr("target.count")}
     summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
-    st.altair_chart(make(frame, labels), width="stretch", alt=tr(alt, summary=summary))
+    chart_frame.draw(
+        make(frame, labels),
+        tr,
+        name=alt.partition(".")[2].removesuffix("_alt"),
+        title=tr(alt.removesuffix("_alt")),
+        alt_text=tr(alt, summary=summary),
+        data=frame[["name", "count", "share"]] if "share" in frame else frame[["name", "count"]],
+    )
 
 
 def _apart(causes: pd.Series[str]) -> list[str]:

@@ -1,0 +1,167 @@
+"""Everything a site tells, read from the store once: rankings, targets, the worked example.
+
+All of it comes from `evalcore.queries`, so that a site says what the app and the API say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from evalcore.errors import EvalboardError
+from evalcore.exchange.bundle import privacy
+from evalcore.exchange.bundle.privacy import Censor
+from evalcore.exchange.site.names import stem_of
+from evalcore.queries import boards, methodology, stored_boards, targets
+from evalcore.queries.boards import Board, Row
+from evalcore.queries.machine import board_data, ranking_data
+from evalcore.queries.metrics import idle, metric_values, peaks, ranked
+from evalcore.queries.ranking import orders
+from evalcore.records import RunSpec
+from evalcore.settings import Settings
+from evalcore.store.headers import RunHeader
+from evalcore.store.run_folder import find
+from evalcore.target_cards import TargetCard, load_cards
+
+Data = dict[str, Any]
+#: Kinds of target whose name may be a path of this machine, and the columns that hold names.
+_BY_PATH = ("hf", "app")
+_NAMES = ("identity", "target_key", "leader")
+
+
+class Listed(NamedTuple):
+    """A ranking: a board by one of its orders. `data` and `rows` are the API's, `stem` names its
+    files, `first` says that it is the order the board has by default."""
+
+    board: Board
+    by: str
+    stem: str
+    first: bool
+    frame: pd.DataFrame
+    data: Data
+    rows: list[Data]
+
+
+class Measure(NamedTuple):
+    """What targets on a board are measured against: its rows by identity, and the best and the
+    floor by "benchmark/metric"."""
+
+    listed: Listed
+    rows: Mapping[str, Row]
+    best: Mapping[str, float]
+    floor: Mapping[str, float]
+
+
+class Facts(NamedTuple):
+    """The whole store. `specs` are those of the runs that stand on a board, without keys and
+    places; `runs` the headers of each target, newest first."""
+
+    headers: stored_boards.Headers
+    listed: Sequence[Listed]
+    measures: Sequence[Measure]
+    runs: Mapping[str, Sequence[RunHeader]]
+    specs: Mapping[str, RunSpec]
+    cards: Mapping[str, TargetCard]
+    censor: Censor
+
+
+def collect(settings: Settings) -> Facts:
+    """Read the store; raises EvalboardError where it cannot be read."""
+    headers, censor = stored_boards.headers(settings), privacy.censor(settings)
+    known = [b for suite in boards.suites(headers) for b in boards.boards(headers, suite)]
+    listed = [one for board in known for one in _rankings(settings, headers, board, censor)]
+    measures = [_measure(headers, one, censor) for one in listed if one.first]
+    standing = {
+        run.run_id for one in measures for row in one.rows.values() for run in row.runs.values()
+    }
+    identities = targets.identities(headers)
+    return Facts(
+        headers=headers,
+        listed=listed,
+        measures=measures,
+        runs={told(one, censor): targets.runs_of(headers, one) for one in identities},
+        specs=_specs(settings, sorted(standing), censor),
+        cards=load_cards(settings),
+        censor=censor,
+    )
+
+
+def told(name: str, censor: Censor) -> str:
+    """The key or identity of a target as others may read it: a path by its last part."""
+    kind, colon, rest = name.partition(":")
+    return f"{kind}{colon}{censor.about(rest)}" if kind in _BY_PATH else name
+
+
+def _rankings(
+    settings: Settings, headers: stored_boards.Headers, board: Board, censor: Censor
+) -> list[Listed]:
+    data, found = board_data(headers, board), []
+    for number, by in enumerate(orders(board)):
+        frame = stored_boards.board_ranking(settings, board, by)
+        names = {one: frame[one].map(lambda name: told(name, censor), "ignore") for one in _NAMES}
+        frame = frame.assign(**names)
+        stem = stem_of(board.suite, board.key) + (f"-by-{stem_of(by)}" if number else "")
+        found.append(Listed(board, by, stem, not number, frame, data, ranking_data(frame, board)))
+    return found
+
+
+def _measure(headers: stored_boards.Headers, listed: Listed, censor: Censor) -> Measure:
+    everyone = boards.rows(headers, listed.board)
+    return Measure(
+        listed=listed,
+        rows={told(row.identity, censor): row for row in everyone},
+        best=peaks(ranked(everyone), metric_values),
+        floor=peaks(idle(everyone), metric_values),
+    )
+
+
+def _specs(settings: Settings, runs: Sequence[str], censor: Censor) -> dict[str, RunSpec]:
+    """A run that was deleted meanwhile, or whose spec is broken, has none."""
+    found = {}
+    for run in runs:
+        try:
+            found[run] = privacy.spec_told(find(run, settings.run_roots).spec(), censor)
+        except EvalboardError:
+            continue
+    return found
+
+
+class Worked(NamedTuple):
+    """A benchmark's score worked out for one target: the terms and their sums."""
+
+    benchmark: str
+    identity: str
+    target_key: str
+    terms: list[Data]
+    sums: methodology.Worked
+
+
+def worked(settings: Settings, measure: Measure) -> list[Worked]:
+    """Per benchmark of a board, for its best ranked target with a readable score."""
+    found = []
+    for benchmark in measure.listed.board.columns:
+        for row in measure.listed.rows:
+            run = measure.rows[row["identity"]].runs.get(benchmark)
+            if row["status"] != "ranked" or run is None:
+                continue
+            try:
+                told = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+            except EvalboardError:
+                continue
+            if told is None:
+                continue
+            terms = methodology.terms(told[1])
+            records: list[Data] = [
+                {str(name): _none(value) for name, value in record.items()}
+                for record in terms.to_dict("records")
+            ]
+            one = row["identity"], row["target_key"]
+            found.append(Worked(benchmark, *one, records, methodology.worked(terms)))
+            break
+    return found
+
+
+def _none(value: Any) -> Any:
+    return None if pd.isna(value) else value

@@ -1,0 +1,140 @@
+"""Boards, benchmarks and kinds of target in words of a language, for all that is read by people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evalcore.catalog import benchmark_cards, local, target_kinds
+from evalcore.i18n import t
+from evalcore.queries.boards import Board, Column, is_bundled
+from evalcore.queries.ranking import SUITE
+from evalcore.target_cards import NO_CARD, TargetCard
+
+_OPTION = re.compile(r", (?=\w+=)")
+_UNUSABLE = re.compile(r"(\d+) unusable")
+_LONGEST = 40  # characters of a data set's name
+_NAMED = 3  # of a tie; the others are counted
+#: Characters that no document may hold, or that hide and reorder text.
+UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+_PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
+
+
+def line(text: object, limit: int = 0) -> str:
+    """Text from outside on one line without what hides or reorders it, cut to `limit` characters
+    (0: whole)."""
+    told = " ".join(UNSEEN.sub(" ", str(text)).split())
+    return told if not limit or len(told) <= limit else told[: limit - 1] + "…"
+
+
+def board_title(board: Board, language: str) -> str:
+    """The columns of a board in words; of a published one its publication."""
+    if board.published:
+        label = next(iter(board.columns.values())).label
+        said = line(label.split(" · ")[0], _LONGEST)
+        return f"{said} · {t('ranking.imported', language)}"
+    return " + ".join(column_title(column, language) for column in board.columns.values())
+
+
+def column_title(column: Column, language: str) -> str:
+    """Data set, mode and size of one column: the label's last part, the size, is said anew, and the
+    bundled cases go by the title of their benchmark."""
+    told = column.label.split(" · ")
+    unusable = _UNUSABLE.fullmatch(told[-1])
+    parts = (told[:-2] if unusable else told[:-1]) or [column.dataset]
+    parts = [parts[0], *filter(None, (_chosen(part, column.benchmark) for part in parts[1:]))]
+    if is_bundled(column.benchmark, column.dataset):
+        parts[0] = benchmark_title(column.benchmark, language)
+    size = "ranking.cases" if column.full else "ranking.subset"
+    said = [*(line(part, _LONGEST) for part in parts), t(size, language, count=column.samples)]
+    said += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
+    said += [] if column.executed else [t("ranking.imported", language)]
+    return " · ".join(said)
+
+
+def _chosen(part: str, benchmark: str) -> str:
+    """Options "name=value, name=value" of a label without those that hold their default."""
+    card = benchmark_cards().get(benchmark)
+    usual = {f"{one.name}={one.default}" for one in card.options} if card else set()
+    return ", ".join(told for told in _OPTION.split(part) if told not in usual)
+
+
+def benchmark_title(benchmark: str, language: str) -> str:
+    card = benchmark_cards().get(benchmark)
+    return (local(card.title, language) if card else "") or line(benchmark)
+
+
+def metric_title(benchmark: str, metric: str, language: str) -> str:
+    card = benchmark_cards().get(benchmark)
+    titles = {one.key: local(one.title, language) for one in card.metrics} if card else {}
+    return titles.get(metric) or line(metric)
+
+
+def part_title(part: str, language: str) -> str:
+    """The title of a benchmark or of a "benchmark/metric"."""
+    benchmark, slash, metric = part.partition("/")
+    return metric_title(benchmark, metric, language) if slash else benchmark_title(part, language)
+
+
+def order_title(order: str, language: str) -> str:
+    """What a board is ranked by."""
+    if order == SUITE:
+        return t("ranking.suite_score", language)
+    return benchmark_title(order, language)
+
+
+def kind_title(kind: str, language: str) -> str:
+    card = target_kinds().get(kind)
+    return (local(card.title, language) if card else "") or _PUBLISHERS.get(kind) or line(kind)
+
+
+def display_name(identity: str, target_key: str, cards: Mapping[str, TargetCard]) -> str:
+    """The name on the target's card and what tells its variants apart; without one its identity."""
+    name = cards.get(target_key, NO_CARD).name
+    return line(f"{name}{identity.removeprefix(target_key)}" if name else identity)
+
+
+def standing(row: Mapping[str, Any], total: int, language: str) -> str:
+    """Score, interval and rank of a row of `machine.ranking_data` in one line, as on a badge;
+    `total` is how many are ranked."""
+    if row["score"] is None:
+        return t("badge.not_run", language)
+    score = f"{row['score']:.1f}"
+    if row["low"] is not None and row["high"] is not None:
+        score += f" [{row['low']:.1f}–{row['high']:.1f}]"
+    if row["rank"] is None:
+        return t(f"badge.{row['status']}", language, score=score)
+    low, high = row["rank_low"], row["rank_high"]
+    rank = f"{low}–{high}" if low != high else f"{row['rank']}"
+    return t("badge.ranked", language, score=score, rank=rank, total=total)
+
+
+def decision(groups: Iterable[Iterable[str]], language: str) -> str:
+    """What a ranking decides, from its groups of ties (names, the best group first); empty where
+    nobody is ranked."""
+    found = [list(group) for group in groups]
+    names = [name for group in found for name in group]
+    if not names:
+        return ""
+    if len(names) == 1:
+        return t("ranking.words.single", language, first=names[0])
+    if len(found[0]) > 1:
+        first = t("ranking.words.tie", language, names=_listed(found[0], language))
+    else:
+        first = t("ranking.words.leader", language, first=names[0], second=names[1])
+    second = ""
+    if len(found) > 1:
+        second = t("ranking.words.groups", language, targets=len(names), groups=len(found))
+    elif len(names) > _NAMED:
+        second = t("ranking.words.one_group", language, targets=len(names))
+    return t("ranking.words.two", language, first=first, second=second).strip()
+
+
+def _listed(names: list[str], language: str) -> str:
+    if len(names) > _NAMED:
+        shown = ", ".join(names[:_NAMED])
+        return t("ranking.words.and_more", language, names=shown, count=len(names) - _NAMED)
+    return t("ranking.words.and", language, names=", ".join(names[:-1]), last=names[-1])

@@ -1,0 +1,211 @@
+"""The picture that stands for a link where it is shared: a board, or a target among its neighbours.
+
+1200 x 630 pixels, drawn with the font that comes with Pillow. That font knows little but ASCII, so
+the words of a picture are English, and a name in another script goes by its key.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from evalcore.records import Record
+from evalcore.target_colours import colour_of
+
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+
+WIDTH, HEIGHT = 1200, 630
+_MOST = 5  # bars
+_GROUND, _RAISED, _INK, _QUIET, _LINE = "#fdfdfb", "#eef2f0", "#1b2a2e", "#4f5d60", "#dbe2df"
+_STRONG, _FLOOR, _WHISKER = "#e4eef0", "#b86f14", "#1b2a2e"
+_LEFT, _RIGHT = 64, 1136
+_NAMES, _TRACK, _TRACK_END, _NUMBERS = 120, 520, 960, 1110
+_FIRST, _STEP = 282, 58
+_LOGO = ((7, 17, 8, "#9fc7c9"), (13.7, 12, 13, "#d5e6e4"), (20.4, 7, 18, "#e2a14b"))
+#: What the font holds beyond ASCII, and what stands for dashes.
+_SIGNS = frozenset("…‘’“”·")
+_DASHES = {ord("–"): "-", ord("—"): "-"}
+
+
+class Bar(Record, frozen=True):
+    """A ranked target: scores are 0 to 100; `strong` marks whom the picture is about."""
+
+    rank: int
+    name: str
+    score: float
+    low: float | None
+    high: float | None
+    colour: str
+    strong: bool = False
+
+
+class SocialCard(Record, frozen=True):
+    """What a picture says. `figure` is set large to the right of the title; `floor` is a score."""
+
+    site: str
+    title: str
+    about: str
+    figure: str = ""
+    figure_about: str = ""
+    bars: tuple[Bar, ...] = ()
+    floor: float | None = None
+
+
+def bars_of(
+    rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], identity: str = ""
+) -> tuple[Bar, ...]:
+    """The first ranked rows of a ranking, or those around a target; `names` by identity."""
+    ranked = [row for row in rows if row["status"] == "ranked" and row["score"] is not None]
+    place = next((n for n, row in enumerate(ranked) if row["identity"] == identity), 0)
+    first = max(0, min(place - _MOST // 2, len(ranked) - _MOST))
+    return tuple(
+        Bar(
+            rank=row["rank"],
+            name=latin(names[row["identity"]], row["target_key"]),
+            score=row["score"],
+            low=row["low"],
+            high=row["high"],
+            colour=colour_of(row["identity"]),
+            strong=row["identity"] == identity,
+        )
+        for row in ranked[first : first + _MOST]
+    )
+
+
+def of_board(
+    site: str,
+    title: str,
+    about: str,
+    rows: Sequence[Mapping[str, Any]],
+    names: Mapping[str, str],
+    floor: float | None,
+) -> SocialCard:
+    """A board with its first targets."""
+    return SocialCard(site, title, about, bars=bars_of(rows, names), floor=floor)
+
+
+def of_target(
+    site: str,
+    row: Mapping[str, Any],
+    about: str,
+    rows: Sequence[Mapping[str, Any]],
+    names: Mapping[str, str],
+    floor: float | None,
+) -> SocialCard:
+    """A target among its neighbours; `row` is one of the `rows`."""
+    total = sum(one["status"] == "ranked" for one in rows)
+    low, high = row["rank_low"], row["rank_high"]
+    rank = "not ranked"
+    if row["rank"] is not None:
+        rank = f"rank {row['rank']} of {total}" + (
+            f" (95 %: {low} to {high})" if low != high else ""
+        )
+    return SocialCard(
+        site=site,
+        title=latin(names[row["identity"]], row["target_key"]),
+        about=about,
+        figure="" if row["score"] is None else f"{row['score']:.1f}",
+        figure_about=rank,
+        bars=bars_of(rows, names, row["identity"]),
+        floor=floor,
+    )
+
+
+def latin(text: str, fallback: str = "") -> str:
+    """Text that the font can draw, letters without their accents: of `text`, else of the fallback,
+    else with unknown letters as "?"."""
+    for told in map(_unmarked, (text, fallback)):
+        if told and all(map(_drawable, told)):
+            return told
+    return "".join(sign if _drawable(sign) else "?" for sign in _unmarked(text))
+
+
+def _unmarked(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.translate(_DASHES))
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
+
+
+def _drawable(sign: str) -> bool:
+    return 0x20 <= ord(sign) < 0x7F or sign in _SIGNS
+
+
+def png(card: SocialCard) -> bytes:
+    """The picture; equal cards give equal bytes."""
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (WIDTH, HEIGHT), _GROUND)
+    draw = ImageDraw.Draw(picture)
+    _head(draw, card)
+    for number, bar in enumerate(card.bars):
+        _bar(draw, bar, _FIRST + number * _STEP, card.floor)
+    if card.bars:
+        said = "Bars: score from 0 to 100, with 95 % interval."
+        said += "  Dashed: what an empty answer scores." if card.floor is not None else ""
+        _text(draw, (_LEFT, HEIGHT - 46), said, 20, _QUIET, _RIGHT - _LEFT)
+    out = BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _head(draw: ImageDraw, card: SocialCard) -> None:
+    draw.rectangle((0, 0, WIDTH, 92), fill=_RAISED)
+    size, x, y = 1.5, _LEFT, 22
+    draw.rounded_rectangle((x, y, x + 48, y + 48), 10, fill="#1f4f5c")
+    for left, top, high, colour in _LOGO:
+        a, b = x + left * size, y + top * size
+        draw.rectangle((a, b, a + 4.6 * size, b + high * size), fill=colour)
+    _text(draw, (x + 66, 28), latin(card.site), 32, _INK, 700)
+    room = 740 if card.figure else _RIGHT - _LEFT
+    _text(draw, (_LEFT, 122), latin(card.title), 54, _INK, room, smallest=30)
+    _text(draw, (_LEFT, 206), latin(card.about), 26, _QUIET, room, smallest=20)
+    if card.figure:
+        _text(draw, (_RIGHT, 112), card.figure, 72, "#1c6270", 330, anchor="ra")
+        _text(draw, (_RIGHT, 206), latin(card.figure_about), 26, _QUIET, 330, "ra", smallest=18)
+
+
+def _bar(draw: ImageDraw, bar: Bar, y: int, floor: float | None) -> None:
+    if bar.strong:
+        draw.rounded_rectangle((_LEFT - 14, y - 8, _RIGHT + 14, y + 42), 10, fill=_STRONG)
+    _text(draw, (_LEFT, y), str(bar.rank), 28, _QUIET, 50)
+    _text(draw, (_NAMES, y), bar.name, 28, _INK, _TRACK - _NAMES - 20, smallest=20)
+    draw.rectangle((_TRACK, y + 6, _TRACK_END, y + 28), fill=_LINE)
+    draw.rectangle((_TRACK, y + 6, _along(bar.score), y + 28), fill=bar.colour)
+    if floor is not None:
+        for top in range(y, y + 36, 8):
+            draw.line((_along(floor), top, _along(floor), top + 4), fill=_FLOOR, width=2)
+    if bar.low is not None and bar.high is not None:
+        low, high = _along(bar.low), _along(bar.high)
+        draw.line((low, y + 17, high, y + 17), fill=_WHISKER, width=3)
+        for end in (low, high):
+            draw.line((end, y + 10, end, y + 24), fill=_WHISKER, width=3)
+    _text(draw, (_NUMBERS, y), f"{bar.score:.1f}", 28, _INK, 120, anchor="ra")
+
+
+def _along(score: float) -> float:
+    return _TRACK + (_TRACK_END - _TRACK) * score / 100
+
+
+def _text(
+    draw: ImageDraw,
+    place: tuple[float, float],
+    text: str,
+    size: int,
+    colour: str,
+    room: float,
+    anchor: str = "la",
+    smallest: int = 0,
+) -> None:
+    """One line within `room` pixels: set smaller down to `smallest`, then cut."""
+    from PIL import ImageFont
+
+    least = smallest or size
+    font = ImageFont.load_default(size)
+    while draw.textlength(text, font=font) > room and size > least:
+        size -= 2
+        font = ImageFont.load_default(size)
+    while len(text) > 1 and draw.textlength(text, font=font) > room:
+        text = f"{text.rstrip('…')[:-1]}…"
+    draw.text(place, text, fill=colour, font=font, anchor=anchor)

@@ -1,0 +1,114 @@
+"""`/api/v1/preview.png`: the picture of a board or of a target for where a link is shared.
+
+A target that is not on the board gets the picture of the board: a broken picture helps nobody.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+from evalcore.i18n import t
+from evalcore.queries import board_words, boards, stored_boards
+from evalcore.queries.boards import Board
+from evalcore.queries.machine import board_data, ranking_data
+from evalcore.queries.ranking import orders
+from evalcore.settings import Settings
+from evalcore.social_card import SocialCard, of_board, of_target, png
+from evalcore.target_cards import cards_signature, load_cards
+from evalcore.web import board_routes
+from evalcore.web.answers import Resource
+from evalcore.web.board_routes import BOARD, SUITE, frame, order_of
+from evalcore.web.parameters import Given, Parameter
+
+SITE = "Evalboard"
+_KEPT = 64  # pictures ready at once
+
+BY = Parameter("by", "what to rank by; default, and where the board has none such: its first")
+TARGET = Parameter("target", "the whole name of a target; default: the first of the board")
+_pictures: dict[SocialCard, bytes] = {}
+_one_at_a_time = threading.Lock()
+
+
+class Shared(NamedTuple):
+    """What is shared: a board by an order, its rows, names by identity, and the target's row."""
+
+    board: Board
+    by: str
+    rows: list[dict[str, Any]]
+    names: dict[str, str]
+    row: dict[str, Any] | None
+    floor: float | None
+
+    @property
+    def ranked(self) -> int:
+        return sum(row["status"] == "ranked" for row in self.rows)
+
+
+def shared(settings: Settings, given: Given) -> Shared | None:
+    """What a link means, None where there is no board yet.
+
+    An unknown board or order is the default one, as on the pages; a target without a board in the
+    link is looked for on every board, the default ones first.
+    """
+    headers = stored_boards.headers(settings)
+    suites = boards.suites(headers)
+    named = [given["suite"]] if given["suite"] in suites else suites
+    known = [board for suite in named for board in boards.boards(headers, suite)]
+    if not known:
+        return None
+    identity = given["target"]
+    wanted = [board for board in known if board.key == given["board"]]
+    holding = [b for b in known if any(r.identity == identity for r in boards.rows(headers, b))]
+    board = (wanted or (holding if identity else []) or known)[0]
+    by = order_of(board, given["by"] if given["by"] in orders(board) else "")
+    rows = ranking_data(frame(settings, board, by), board)
+    cards = load_cards(settings)
+    return Shared(
+        board=board,
+        by=by,
+        rows=rows,
+        names={
+            row["identity"]: board_words.display_name(row["identity"], row["target_key"], cards)
+            for row in rows
+        },
+        row=next((row for row in rows if row["identity"] == identity), None),
+        floor=board_data(headers, board)["floors"][by].get("null"),
+    )
+
+
+def card_of(found: Shared | None) -> SocialCard:
+    """The picture's words and bars, in English."""
+    if found is None:
+        return SocialCard(SITE, t("ranking.title", "en"), t("ranking.empty_title", "en"))
+    about = board_words.board_title(found.board, "en")
+    if found.row is not None:
+        return of_target(SITE, found.row, about, found.rows, found.names, found.floor)
+    title = t(f"common.suite.{found.board.suite}", "en")
+    return of_board(SITE, title, about, found.rows, found.names, found.floor)
+
+
+def signature(settings: Settings, given: Given) -> str:
+    """Changes whenever a board or the name of a target may have changed."""
+    return f"{board_routes.signature(settings, given)}&{cards_signature(settings)}"
+
+
+def _content(settings: Settings, given: Given) -> bytes:
+    card = card_of(shared(settings, given))
+    with _one_at_a_time:
+        if card not in _pictures:
+            while len(_pictures) >= _KEPT:
+                _pictures.pop(next(iter(_pictures)))
+            _pictures[card] = png(card)
+        return _pictures[card]
+
+
+PREVIEW = Resource(
+    path="/api/v1/preview.png",
+    about="A picture of 1200 x 630 pixels of a board, or of a target among its neighbours there.",
+    content=_content,
+    signature=signature,
+    parameters=(TARGET, SUITE, BOARD, BY),
+    media="image/png",
+    cache="max-age=300",
+)

@@ -1,0 +1,88 @@
+"""A chart with the words that stand for it, and a menu that gives it as PNG, SVG or CSV.
+
+The files are made when somebody asks for one, in the colours of the theme that is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from evalcore import chart_files
+from evalcore.chart_files import Theme
+from pages.components.language import Translate
+
+_MEDIA = {**chart_files.FORMATS, "csv": "text/csv"}
+
+
+def draw(
+    chart: alt.TopLevelMixin,
+    tr: Translate,
+    *,
+    name: str,
+    title: str,
+    alt_text: str,
+    data: pd.DataFrame | None = None,
+    source: str = "",
+    **look: Any,
+) -> Any:
+    """The chart, and below it the menu; returns what `st.altair_chart` returns.
+
+    `name` tells the charts of a page apart and names the files, `title` and `source` (what board,
+    what metric) are drawn into the pictures, `data` is what the CSV holds; `look` goes to
+    `st.altair_chart` (width "stretch" by default).
+    """
+    event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **look})
+    told = " · ".join(filter(None, ("Evalboard", source)))
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    makers: dict[str, Callable[[], bytes]] = {}
+    if chart_files.available():
+        makers |= {form: _picture(chart, form, title, told, theme) for form in ("png", "svg")}
+    if data is not None:
+        makers["csv"] = lambda: _csv(data)
+    _menu(makers, name, tr)
+    return event
+
+
+def _menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> None:
+    if not makers:
+        return
+    with (
+        st.container(horizontal=True, horizontal_alignment="right"),
+        st.popover(tr("chart.save"), icon=":material/download:", type="tertiary"),
+    ):
+        for form, make in makers.items():
+            st.download_button(
+                tr(f"chart.{form}"),
+                make,
+                file_name=f"evalboard-{name}.{form}",
+                mime=_MEDIA[form],
+                key=f"chart.{name}.{form}",
+                on_click="ignore",
+                type="tertiary",
+            )
+
+
+def _picture(
+    chart: alt.TopLevelMixin, form: str, title: str, source: str, theme: Theme
+) -> Callable[[], bytes]:
+    def made() -> bytes:
+        return chart_files.render(chart.to_dict(), form, title=title, source=source, theme=theme)
+
+    return made
+
+
+def _csv(data: pd.DataFrame) -> bytes:
+    """With the mark by which spreadsheets know UTF-8, and without formulas of strangers."""
+    return b"\xef\xbb\xbf" + data.map(_cell).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -1,0 +1,42 @@
+"""The addresses of the page as it stands, to copy: with a preview, direct, and without a path."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from pages.components.language import Translate
+
+#: The query parameter that names a page where no path can.
+_PAGE = "page"
+
+
+def draw(page: str, tr: Translate) -> None:
+    """A small menu of addresses; `page` is the path of the page, "" the ranking."""
+    told = addresses(st.context.url or "", page, _query())
+    with st.popover(tr("share.button"), icon=":material/share:", type="tertiary"):
+        for name, address in told.items():
+            st.caption(tr(f"share.{name}"))
+            st.code(address, language=None, wrap_lines=True)
+
+
+def addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
+    """preview, direct and, for a page with a path, bare: the addresses of a page of the app that is
+    open at `url`, with its query."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/").removesuffix(f"/{page}" if page else "")
+    base = f"{parts.scheme}://{parts.netloc}{path}" if parts.netloc else ""
+    found = {
+        "preview": f"{base}/share" + (f"/{page}" if page else "") + _asked(query),
+        "direct": f"{base}/{page}" + _asked(query),
+    }
+    return found | ({"bare": f"{base}/" + _asked([(_PAGE, page), *query])} if page else {})
+
+
+def _query() -> list[tuple[str, str]]:
+    return [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
+
+
+def _asked(query: list[tuple[str, str]]) -> str:
+    return f"?{urlencode(query)}" if query else ""

@@ -1,0 +1,32 @@
+"""The menu below a chart and the addresses to share, as the pages show them."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore import chart_files
+from tests.support.api import fill
+from tests.support.pages import open_page
+from tests.support.pages import store as store
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_chart_can_be_saved_as_data_and_where_vega_is_at_hand_as_a_picture(
+    store, monkeypatch, drawn
+):
+    fill(store)
+    monkeypatch.setattr(chart_files, "available", lambda: drawn)
+    app = open_page("metrics")
+    labels = [button.label for button in app.get("download_button")]
+    assert "Data as CSV" in labels
+    assert ("SVG picture" in labels) == ("PNG picture" in labels) == drawn
+
+
+@pytest.mark.parametrize(("page", "path"), [("ranking", "/share"), ("target", "/share/target")])
+def test_a_page_gives_its_addresses(store, page, path):
+    fill(store)
+    app = open_page(page, "zh", key="openai:strong") if page == "target" else open_page()
+    shown = [block.value for block in app.code]
+    assert any(path in address for address in shown)
+    assert any("key=openai%3Astrong" in address for address in shown) == (page == "target")
+    assert any("?page=target&" in address for address in shown) == (page == "target")
