@@ -13,7 +13,7 @@ from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
 from evalcore.queries.narrowing import Wish, narrowed, obstacles, shown_parts
 from evalcore.queries.ordering import ordered
-from evalcore.queries.ranking import orders
+from evalcore.queries.ranking import SUITE, orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
@@ -33,6 +33,7 @@ from pages.components import (
 )
 from pages.components.language import Translate, translator
 from pages.components.ranking_data import View
+from pages.components.state import remember
 from pages.components.text import escape
 
 PAGE = ranking_filters.PAGE
@@ -60,29 +61,37 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         board = shared.choose(headers, PAGE, tr)
         if board is None:
             return
-        order = _order(board, tr)
-        whole = ranking_data.table(View(current, board, order))
-        view = View(current, board, order, *ranking_filters.period(whole.months))
-        table = ranking_data.table(view)
+        whole = View(current, board, _order(board, tr))
+        ranking_boards.why(whole, shared.boards_of(headers, board.suite)[0], tr)
+    with about:
+        ranking_boards.about(board, tr)
+    everything = ranking_data.table(whole)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         text = url_state.search(
             tr("ranking.search"),
             page=PAGE,
             name="q",
             placeholder=tr("board.search_hint"),
-            width=200,
+            width=230,
         )
-        choices = ranking_filters.options(whole.frame, board)
-        wish = ranking_filters.wish(choices, text)
         sort = ranking_view.sort(board, tr)
-        ranking_filters.draw(choices, whole.months, wish, tr)
-        columns = ranking_view.columns(shown_parts(board, wish.evidence), whole.frame, tr)
-    with about:
-        ranking_boards.about(view, shared.boards_of(headers, board.suite)[0], tr)
-    ranking_filters.tags(wish, ranking_filters.Period(view.since, view.until), tr)
-    found = ordered(narrowed(table.frame, board, wish), sort)
+        choices = ranking_filters.options(everything.frame, board)
+        wish = ranking_filters.wish(choices, text)
+        ranking_filters.draw(choices, everything.months, wish, tr)
+        columns = ranking_view.columns(shown_parts(board, wish.evidence), everything.frame, tr)
+    period = ranking_filters.period(everything.months)
+    ranking_filters.tags(wish, period, tr)
+    view = whole._replace(since=period.since, until=period.until)
+    _rows(view, wish, sort, columns, tr)
+
+
+def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) -> None:
+    """All that follows from what is asked for."""
+    table = ranking_data.table(view)
+    found = ordered(narrowed(table.frame, view.board, wish), sort)
     if _ranked(table, found, wish, view, columns, tr):
-        ranking_links.draw(found, board, tr)
-        ranking_leaders.draw(_leaders(table, wish, view), board, tr)
+        ranking_links.draw(found, view.board, tr)
+        ranking_leaders.draw(_leaders(table, wish, view), view.board, tr)
     _unranked(table, found, view, columns, tr)
     _charts(found[found["status"] == "ranked"], table.floors, view, tr)
 
@@ -113,7 +122,7 @@ def _ranked(
     """The sentence and the table of those with a rank; whether there are rows to go on from."""
     everyone = table.frame[table.frame["status"] == "ranked"]
     if everyone.empty:
-        _nobody(view, tr)
+        _nobody(table.frame, view, tr)
         return False
     st.markdown(ranking_words.decision(everyone.assign(identity=everyone["name"]), tr))
     shown = found[found["status"] == "ranked"]
@@ -136,11 +145,17 @@ def _as_of(view: View, tr: Translate) -> str:
     return tr(f"board.{key}", since=view.since, until=view.until)
 
 
-def _nobody(view: View, tr: Translate) -> None:
-    """Nobody is ranked: for the months that were chosen, or at all."""
+def _nobody(frame: pd.DataFrame, view: View, tr: Translate) -> None:
+    """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
     if view.since or view.until:
         st.info(f"{tr('board.nobody_then')} {_as_of(view, tr)}", icon=":material/calendar_month:")
         st.button(tr("board.reset"), key="ranking.nobody.reset", on_click=ranking_filters.reset)
+    elif view.order == SUITE and (frame["status"] == "not_run").any():
+        st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
+        with st.container(horizontal=True):
+            for name in view.board.columns:
+                title = tr("board.rank_by", name=escape(shared.benchmark_title(name)))
+                st.button(title, key=f"ranking.by.{name}.go", on_click=remember, args=("by", name))
     else:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
 

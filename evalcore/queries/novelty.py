@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from evalcore.queries.boards import Board
+from evalcore.queries.boards import Board, is_control
 from evalcore.queries.periods import on_board
 from evalcore.store.headers import RunHeader
 
@@ -18,10 +18,10 @@ def newcomers(
 ) -> frozenset[str]:
     """The identities first run, or released, within `DAYS` days before the board's newest run.
 
-    `released` holds dates by identity; a year alone is too coarse to count. On a board that is
-    itself no older than that, no first run is news.
+    Controls are never news. `released` holds dates by identity; a year alone is too coarse to
+    count. On a board that is itself no older than that, no first run is news.
     """
-    runs = on_board(headers, board)
+    runs = [run for run in on_board(headers, board) if not is_control(run.target_key)]
     if not runs:
         return frozenset()
     first: dict[str, str] = {}

@@ -24,17 +24,19 @@ _ABOUT = {
 }
 
 
-def about(view: View, base: Board, tr: Translate) -> None:
-    """The board in a sentence, and beside it the reason why boards are never mixed."""
-    board = view.board
+def about(board: Board, tr: Translate) -> None:
+    """The board in a sentence or two."""
     key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(tr(key, board=escape(shared.board_title(board, tr), 200)), width="content")
-        with (
-            st.popover(tr("board.why"), type="tertiary", icon=":material/help:", key="ranking.why"),
-            st.container(width=520),
-        ):
-            _why(view, base, tr)
+    st.caption(tr(key, board=escape(shared.board_title(board, tr), 200)))
+
+
+def why(view: View, base: Board, tr: Translate) -> None:
+    """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
+    popover = st.popover(
+        tr("board.why"), type="tertiary", icon=":material/help:", key="ranking.why"
+    )
+    with popover, st.container(width=520):
+        _why(view, base, tr)
 
 
 def _why(view: View, base: Board, tr: Translate) -> None:

@@ -61,7 +61,7 @@ def _display(key: str, language: str, _frame: pd.DataFrame, _tr: Translate) -> p
     itself = tr("ranking.self_judged")
     made = {
         "target": [plain(name, _NAME_LENGTH) for name in frame["name"]],
-        "logo": frame["logo"].replace("", None),
+        "logo": frame["logo"],
         "new": [tr("board.new") if new else None for new in frame["new"]],
         "status": [
             None if status == "ranked" else tr(f"ranking.status.{status}")
@@ -93,7 +93,7 @@ def _is_part(name: str, frame: pd.DataFrame) -> bool:
 
 def _head(shown: pd.DataFrame) -> list[str]:
     """Logo and mark of the new only where a row has one."""
-    before = ["logo"] if shown["logo"].notna().any() else []
+    before = ["logo"] if (shown["logo"] != "").any() else []
     after = ["new"] if shown["new"].notna().any() else []
     return [*before, "target", *after]
 

@@ -25,6 +25,7 @@ _TITLES = {
     **{name: f"common.{name}" for name in ("cost", "latency")},
     **{name: f"ranking.{name}" for name in ("interval", "group", "passed", "tokens", "coverage")},
     "date": "ranking.date",
+    "new": "board.new_column",
     "range": "ranking.rank_range",
     "kind": "ranking.kind_column",
 }
