@@ -24,6 +24,7 @@ _AXIS, _LABEL = 36, 16  # pixels that the axis below and a floor's label above t
 _DOMAIN = [0, 100]
 #: A chart of counts by name, with its labels.
 Counted = Callable[[pd.DataFrame, Mapping[str, str]], alt.LayerChart]
+_ACROSS = 2  # series side by side in a legend: what a phone has room for
 _NAME_ROOM = 0.07  # of the height of a scatter plot, for the name of a point
 
 
@@ -306,12 +307,14 @@ def trend(
     rows = _scored(frame, "score", "date")
     x = alt.X("date:T", title=None, axis=alt.Axis(format="%Y-%m-%d", tickCount=6))
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))
-    legend = alt.Legend(orient="bottom") if rows["series"].nunique() > 1 else None
+    several = rows["series"].nunique() > 1
+    legend = alt.Legend(orient="bottom", columns=_ACROSS, labelLimit=150) if several else None
     colour = alt.Color("series:N", title=None, legend=legend)
-    order: list[str] | None = None
+    height, order = 240, None
     if colours is not None:
         order = list(colours)
         colour = colour.scale(domain=order, range=list(colours.values()))
+        height += _ROW * math.ceil(len(order) / _ACROSS)
     base = alt.Chart(rows).encode(x=x, color=colour)
     spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(strokeWidth=2, opacity=0.5)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
@@ -328,5 +331,5 @@ def trend(
         spans.encode(x=x, color=colour, y="low:Q", y2="high:Q"),
         base.mark_line(strokeWidth=1.5, interpolate="linear").encode(y=y),
         points,
-        height=240,
+        height=height,
     )

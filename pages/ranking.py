@@ -11,7 +11,7 @@ from evalcore.queries import boards, stored_boards
 from evalcore.queries.board_table import BoardTable
 from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
-from evalcore.queries.narrowing import Wish, narrowed, obstacles, shown_parts
+from evalcore.queries.narrowing import Wish, every_part, narrowed, obstacles, shown_parts
 from evalcore.queries.ordering import ordered
 from evalcore.queries.ranking import SUITE, orders
 from evalcore.queries.stored_boards import Headers
@@ -170,7 +170,10 @@ def _no_match(everyone: pd.DataFrame, wish: Wish, board: Board, tr: Translate) -
 
 
 def _leaders(table: BoardTable, wish: Wish, view: View) -> list[Leader]:
+    """Of the benchmarks, or of the metrics of the one that the board is ranked by."""
     wanted = shown_parts(view.board, wish.evidence)
+    if view.order != SUITE and not wish.evidence:
+        wanted = [part for part in every_part(view.board) if part.startswith(f"{view.order}/")]
     return [one for one in table.leaders if one.part in wanted]
 
 
@@ -195,7 +198,7 @@ def _charts(ranked: pd.DataFrame, floors: dict[str, float], view: View, tr: Tran
         ranking_charts.bars(ranked, floors, tr)
     with right:
         ranking_charts.against(ranked, PAGE, tr)
-        ranking_charts.over_time(view, ranked, tr)
+    ranking_charts.over_time(view, ranked, tr)
 
 
 page()

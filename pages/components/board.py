@@ -71,6 +71,19 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
     return known[key]
 
 
+def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
+    """The ranking of a board, from the cache while the store is unchanged."""
+    version = f"{settings.data}&{stored_boards.signature(settings)}"
+    return _frame(settings, version, board.key, board.suite, board, order)
+
+
+@st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
+def _frame(
+    _settings: Settings, version: str, key: str, suite: str, _board: Board, order: str
+) -> pd.DataFrame:
+    return stored_boards.board_ranking(_settings, _board, order)
+
+
 def suites_of(headers: Headers, identity: str = "") -> list[str]:
     """The suites with a score, or with one of that target."""
     if identity:

@@ -17,6 +17,7 @@ from pages.components.text import escape, plain
 _CARD = 190  # pixels, at least
 _MOST_CARDS = 12
 _TABLE = "ranking.leaders"
+_INDENT = "&nbsp;&nbsp;"  # as wide as the space before a link
 
 
 def draw(found: Sequence[Leader], board: Board, tr: Translate) -> None:
@@ -36,26 +37,15 @@ def draw(found: Sequence[Leader], board: Board, tr: Translate) -> None:
 def _card(one: Leader, board: Board, tr: Translate) -> None:
     with st.container(border=True, gap=None):
         st.page_link(
-            state.METRICS,
-            label=f":small[{escape(_title(one.part))}]",
-            query_params=_metric(one.part, board),
+            state.METRICS, label=escape(_title(one.part)), query_params=_metric(one.part, board)
         )
-        st.markdown(f"##### {numbers.score(one.score, tr)}", width="content")
         st.page_link(
             state.TARGET,
-            label=escape(one.name, 40),
+            label=f"**{escape(one.name, 40)}**",
             query_params={"key": one.identity},
         )
-        note = _note(one, tr)
-        if note:
-            st.caption(note)
-
-
-def _note(one: Leader, tr: Translate) -> str:
-    """How sure the lead is; nothing where it is clear."""
-    if one.near:
-        return tr("board.leader_near", count=one.near)
-    return ""
+        near = tr("board.leader_near", count=one.near) if one.near else tr("board.leader_clear")
+        st.markdown(f"{_INDENT}**{numbers.score(one.score, tr)}** :small[:gray[{near}]]")
 
 
 def _title(part: str) -> str:

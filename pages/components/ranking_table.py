@@ -26,7 +26,7 @@ _NARROW = {"width": 76, "alignment": "center"}
 
 def ranked(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate) -> None:
     """The ranked targets; a click on a name opens the target. `shown` is of `display`."""
-    names = ["rank", *_head(shown), "score", *columns]
+    names = _arranged(["rank", "target", "score"], shown, columns)
     _draw(frame, shown[names], "ranking.open", tr("ranking.table_alt"), tr)
 
 
@@ -35,7 +35,7 @@ def unranked(
 ) -> None:
     """The targets without a rank, each with the reason."""
     kept = [name for name in columns if name not in ranking_view.RANKED_ONLY]
-    names = [*_head(shown), "status", "score", *kept]
+    names = _arranged(["target", "status", "score"], shown, kept)
     _draw(frame, shown[names], "ranking.open_other", tr("ranking.unranked_alt"), tr)
 
 
@@ -91,11 +91,13 @@ def _is_part(name: str, frame: pd.DataFrame) -> bool:
     return "/" in name or any(other.startswith(f"{name}/") for other in frame.columns)
 
 
-def _head(shown: pd.DataFrame) -> list[str]:
-    """Logo and mark of the new only where a row has one."""
-    before = ["logo"] if (shown["logo"] != "").any() else []
-    after = ["new"] if shown["new"].notna().any() else []
-    return [*before, "target", *after]
+def _arranged(first: Sequence[str], shown: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The order of the columns: on a phone the first three are seen. The mark of the new and the
+    logos, which stand before the organizations, come only where a row has one."""
+    new = ["new"] if shown["new"].notna().any() else []
+    logo = ["logo"] if (shown["logo"] != "").any() else []
+    rest = [[*logo, name] if name == "organization" else [name] for name in columns]
+    return [*first, *new, *(name for group in rest for name in group)]
 
 
 def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate) -> None:
@@ -127,14 +129,14 @@ def _config(table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate) -
             tr("common.target"),
             type="tertiary",
             alignment="left",
-            width=228,
+            width=184,
             pinned=True,
             key=key,
             help=tr("ranking.open_hint"),
         ),
-        "logo": lambda: kinds.ImageColumn("", width=44, pinned=True),
+        "logo": lambda: kinds.ImageColumn("", width=44),
         "score": lambda: kinds.ProgressColumn(
-            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=140
+            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=118
         ),
         "status": lambda: kinds.TextColumn(tr("ranking.status"), width="medium"),
         "cost": lambda: kinds.NumberColumn(
