@@ -207,12 +207,9 @@ def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
 
 def pareto(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows that no other row beats in both: lower `cost` and higher `score`; cheapest first."""
-    best, kept = -math.inf, []
-    for index, row in frame.sort_values(["cost", "score"], ascending=[True, False]).iterrows():
-        if row["score"] > best:
-            best = row["score"]
-            kept.append(index)
-    return frame.loc[kept]
+    rows = frame.sort_values(["cost", "score"], ascending=[True, False])
+    before = rows["score"].cummax().shift(fill_value=-math.inf)
+    return rows[rows["score"] > before]
 
 
 def score_against_cost(

@@ -42,7 +42,7 @@ def draw(found: pd.DataFrame, board: Board, tr: Translate) -> None:
         )
         st.download_button(
             tr("ranking.download"),
-            ranking_table.as_csv(found.drop(columns=_UNSAID)),
+            lambda: ranking_table.as_csv(found.drop(columns=_UNSAID)),  # made on a click
             file_name=f"evalboard-{board.suite}-{board.key}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -63,5 +63,5 @@ def address() -> str:
     """The address of the page as it is filtered now."""
     parts = urlsplit(st.context.url or "")
     query = urlencode({name: st.query_params[name] for name in st.query_params})
-    base = f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else "/"
+    base = f"{parts.scheme}://{parts.netloc}{parts.path or '/'}" if parts.netloc else "/"
     return f"{base}?{query}" if query else base
