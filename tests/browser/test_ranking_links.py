@@ -110,7 +110,7 @@ def test_filters_made_by_hand_are_in_the_address_and_stay_with_back(served, page
     shows(page, "1 of 3 targets", "Weights: Closed")
     page.get_by_role("button", name="Weights: Closed").click()
     page.wait_for_url(re.compile(r"\?q=o$"))
-    shows(page, "2 of 3 targets", "Search: o")
+    shows(page, "3 of 3 targets", "Search: o")
 
 
 def test_a_phone_shows_rows_and_scrolls_only_down(served, page):
