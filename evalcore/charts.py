@@ -24,6 +24,7 @@ _AXIS, _LABEL = 36, 16  # pixels that the axis below and a floor's label above t
 _DOMAIN = [0, 100]
 #: A chart of counts by name, with its labels.
 Counted = Callable[[pd.DataFrame, Mapping[str, str]], alt.LayerChart]
+_ACROSS = 2  # series side by side in a legend: what a phone has room for
 _NAME_ROOM = 0.07  # of the height of a scatter plot, for the name of a point
 
 
@@ -206,46 +207,48 @@ def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
 
 def pareto(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows that no other row beats in both: lower `cost` and higher `score`; cheapest first."""
-    best, kept = -math.inf, []
-    for index, row in frame.sort_values(["cost", "score"], ascending=[True, False]).iterrows():
-        if row["score"] > best:
-            best = row["score"]
-            kept.append(index)
-    return frame.loc[kept]
+    rows = frame.sort_values(["cost", "score"], ascending=[True, False])
+    before = rows["score"].cummax().shift(fill_value=-math.inf)
+    return rows[rows["score"] > before]
 
 
-def score_against_cost(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
-    """Score over cost (USD, logarithmic); the Pareto set is joined by a line and named.
+def score_against_cost(
+    frame: pd.DataFrame, labels: Mapping[str, str], unit: str = "$"
+) -> alt.LayerChart:
+    """Score over cost (logarithmic); the Pareto set is joined by a line and named.
 
-    `frame`: name, score, low, high, cost. Rows without a cost above zero have no place on a
-    logarithmic axis and are left out; the caller says how many. `labels`: name, score, cost,
-    pareto.
+    `frame`: name, score, low, high, cost (USD, or what else is to be small, with its `unit` before
+    the number or none), and colour where points are to differ in it. Rows without a cost above zero
+    have no place on a logarithmic axis and are left out; the caller says how many. `labels`: name,
+    score, cost, pareto.
     """
-    rows = _scored(frame[["name", "score", "low", "high", "cost"]], "score", "cost")
+    rows = frame[["name", "score", "low", "high", "cost"]].assign(colour=frame.get("colour", SCORE))
+    rows = _scored(rows, "score", "cost")
     rows = rows[rows["cost"] > 0].reset_index(drop=True)
     ticks, domain = _ticks(rows["cost"]), _around(rows)
     x = alt.X(
         "cost:Q",
         title=labels["cost"],
         scale=alt.Scale(type="log", domain=[ticks[0], ticks[-1]]),
-        axis=alt.Axis(values=ticks, format="$~g"),
+        axis=alt.Axis(values=ticks, format=f"{unit}~g"),
     )
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=domain))
     best = pareto(rows)
     named = _with_room(best, _NAME_ROOM * (domain[1] - domain[0]))
     dear = named["cost"] > math.sqrt(ticks[0] * ticks[-1])
     line = alt.Chart(best).mark_line(color=BEST, interpolate="step-after", strokeDash=[4, 3])
-    spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(color=SCORE, opacity=0.45)
-    points = alt.Chart(rows).mark_point(color=SCORE, filled=True, size=80, opacity=1)
+    paint = alt.Color("colour:N", scale=None, legend=None)
+    spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(opacity=0.45)
+    points = alt.Chart(rows).mark_point(filled=True, size=80, opacity=1)
     tip = [
         alt.Tooltip("name:N", title=labels["name"]),
         alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
-        alt.Tooltip("cost:Q", title=labels["cost"], format="$.4~f"),
+        alt.Tooltip("cost:Q", title=labels["cost"], format=f"{unit}.4~f"),
     ]
     return layered(
         line.encode(x=x, y=y, tooltip=alt.value(labels["pareto"])),
-        spans.encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
-        points.encode(x=x, y=y, tooltip=tip),
+        spans.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=paint),
+        points.encode(x=x, y=y, tooltip=tip, color=paint),
         _names(named[~dear], "left", 9).encode(x=x, y=y, text="name:N"),
         _names(named[dear], "right", -9).encode(x=x, y=y, text="name:N"),
         height=320,
@@ -290,21 +293,30 @@ def _with_room(best: pd.DataFrame, room: float) -> pd.DataFrame:
     return best.loc[kept]
 
 
-def trend(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+def trend(
+    frame: pd.DataFrame, labels: Mapping[str, str], colours: Mapping[str, str] | None = None
+) -> alt.LayerChart:
     """Scores over time with their intervals, a line per `series`.
 
-    `frame`: date (datetime), score, low, high, series, run_id; `labels`: date, score, series, run.
+    `frame`: date (datetime), score, low, high, series, run_id; `labels`: date, score, series, run;
+    `colours`: series -> colour, in the order of the legend.
     """
     rows = _scored(frame, "score", "date")
     x = alt.X("date:T", title=None, axis=alt.Axis(format="%Y-%m-%d", tickCount=6))
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))
-    legend = alt.Legend(orient="bottom") if rows["series"].nunique() > 1 else None
+    several = rows["series"].nunique() > 1
+    legend = alt.Legend(orient="bottom", columns=_ACROSS, labelLimit=150) if several else None
     colour = alt.Color("series:N", title=None, legend=legend)
+    height, order = 240, None
+    if colours is not None:
+        order = list(colours)
+        colour = colour.scale(domain=order, range=list(colours.values()))
+        height += _ROW * math.ceil(len(order) / _ACROSS)
     base = alt.Chart(rows).encode(x=x, color=colour)
     spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(strokeWidth=2, opacity=0.5)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         y=y,
-        shape=alt.Shape("series:N", title=None, legend=legend),
+        shape=alt.Shape("series:N", title=None, legend=legend, sort=order),
         tooltip=[
             alt.Tooltip("series:N", title=labels["series"]),
             alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
@@ -316,5 +328,5 @@ def trend(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
         spans.encode(x=x, color=colour, y="low:Q", y2="high:Q"),
         base.mark_line(strokeWidth=1.5, interpolate="linear").encode(y=y),
         points,
-        height=240,
+        height=height,
     )

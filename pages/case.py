@@ -7,6 +7,7 @@ import streamlit as st
 from evalcore import settings
 from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
+from evalcore.queries.boards import is_rescored
 from evalcore.queries.cases import CaseView, case_view
 from pages.components import case_answer, case_chat, case_parts, case_work, state
 from pages.components.language import Translate, current, translator
@@ -41,7 +42,7 @@ def page() -> None:
 def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     _header(view, tr)
     if view.spec.origin == "imported":
-        st.info(tr("case.published"), icon=":material/publish:")
+        st.info(tr(_published(view)), icon=":material/publish:")
     case_parts.navigation(view, link, tr)
     with st.container(border=True):
         case_parts.verdict(view, tr)
@@ -51,6 +52,12 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     else:
         _texts(view, tr)
     case_parts.facts(view, tr)
+
+
+def _published(view: CaseView) -> str:
+    """The text about an imported case: whether its answer was scored again here."""
+    used = [one.dataset for one in view.spec.benchmarks if one.key == view.benchmark]
+    return "case.published_again" if any(map(is_rescored, used)) else "case.published"
 
 
 def _texts(view: CaseView, tr: Translate) -> None:

@@ -8,25 +8,36 @@ import streamlit as st
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries import boards, stored_boards
+from evalcore.queries.board_table import BoardTable
 from evalcore.queries.boards import Board
+from evalcore.queries.leaders import Leader
+from evalcore.queries.narrowing import Wish, every_part, narrowed, obstacles, shown_parts
+from evalcore.queries.ordering import ordered
 from evalcore.queries.ranking import SUITE, orders
-from evalcore.queries.ranking_views import fitting
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
     notes,
+    ranking_boards,
     ranking_charts,
+    ranking_data,
+    ranking_filters,
+    ranking_leaders,
+    ranking_links,
     ranking_table,
+    ranking_view,
     ranking_words,
     share,
     state,
     url_state,
 )
 from pages.components.language import Translate, translator
+from pages.components.ranking_data import View
+from pages.components.state import remember
 from pages.components.text import escape
 
-PAGE = "ranking"
+PAGE = ranking_filters.PAGE
 
 
 def page() -> None:
@@ -35,38 +46,55 @@ def page() -> None:
     st.title(tr("ranking.title"))
     try:
         headers = stored_boards.headers(current)
+        known = bool(boards.suites(headers))
+        if known:
+            _draw(headers, current, tr)
     except EvalboardError as error:
         st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
         return
-    if not boards.suites(headers):
+    if not known:
         notes.draw("ranking.empty", state.LAUNCH, tr)
-        return
-    _draw(headers, current, tr)
 
 
 def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
-    explanation = st.container()
+    about = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         board = shared.choose(headers, PAGE, tr)
         if board is None:
             return
-        order = _order(board, tr)
+        whole = View(current, board, _order(board, tr))
+        ranking_boards.why(whole, shared.boards_of(headers, board.suite)[0], tr)
+    with about:
+        ranking_boards.about(board, tr)
+    everything = ranking_data.table(whole)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         text = url_state.search(
             tr("ranking.search"),
             page=PAGE,
             name="q",
-            placeholder=tr("ranking.search_hint"),
-            width=220,
+            placeholder=tr("board.search_hint"),
+            width=230,
         )
-        frame = shared.frame(current, board, order)
-        kinds = _kinds(frame, tr)
-    about = "ranking.about_published" if board.published else "ranking.about"
-    about = "ranking.about_bundles" if board.handed_in else about
-    explanation.caption(tr(about, board=escape(shared.board_title(board, tr), 200)))
-    found = fitting(frame, text, kinds)
-    _ranked(frame, found, board, tr)
-    _unranked(found, board, tr)
-    _beyond(found, headers, board, order, tr)
+        sort = ranking_view.sort(board, tr)
+        choices = ranking_filters.options(everything.frame, board)
+        wish = ranking_filters.wish(choices, text)
+        ranking_filters.draw(choices, everything.months, wish, tr)
+        columns = ranking_view.columns(shown_parts(board, wish.evidence), everything.frame, tr)
+    period = ranking_filters.period(everything.months)
+    ranking_filters.tags(wish, period, tr)
+    view = whole._replace(since=period.since, until=period.until)
+    _rows(view, wish, sort, columns, tr)
+
+
+def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) -> None:
+    """All that follows from what is asked for."""
+    table = ranking_data.table(view)
+    found = ordered(narrowed(table.frame, view.board, wish), sort)
+    if _ranked(table, found, wish, view, columns, tr):
+        ranking_links.draw(found, view.board, tr)
+        ranking_leaders.draw(_leaders(table, wish, view), view.board, tr)
+    _unranked(table, found, view, columns, tr)
+    _charts(found[found["status"] == "ranked"], table.floors, view, tr)
     share.draw("", tr)
 
 
@@ -81,75 +109,98 @@ def _order(board: Board, tr: Translate) -> str:
         page=PAGE,
         name="by",
         title=lambda code: shared.order_title(code, tr),
-        width=220,
+        width=200,
     )
 
 
-def _kinds(frame: pd.DataFrame, tr: Translate) -> list[str]:
-    """Which kinds of target to show; empty means all."""
-    return url_state.many(
-        tr("ranking.kind"),
-        sorted(set(frame["kind"])),
-        page=PAGE,
-        name="kind",
-        title=shared.kind_title,
-        placeholder=tr("ranking.kind_hint"),
-        width=260,
-    )
-
-
-def _ranked(frame: pd.DataFrame, found: pd.DataFrame, board: Board, tr: Translate) -> None:
-    total = int((frame["status"] == "ranked").sum())
+def _ranked(
+    table: BoardTable,
+    found: pd.DataFrame,
+    wish: Wish,
+    view: View,
+    columns: list[str],
+    tr: Translate,
+) -> bool:
+    """The sentence and the table of those with a rank; whether there are rows to go on from."""
+    everyone = table.frame[table.frame["status"] == "ranked"]
+    if everyone.empty:
+        _nobody(table.frame, view, tr)
+        return False
+    st.markdown(ranking_words.decision(everyone.assign(identity=everyone["name"]), tr))
     shown = found[found["status"] == "ranked"]
-    if not total:
-        notes.draw("ranking.nobody", state.LAUNCH, tr)
-        return
-    st.markdown(ranking_words.decision(frame, tr))
     if shown.empty:
-        st.caption(tr("ranking.no_match"))
-        return
-    ranking_table.ranked(shown.reset_index(drop=True), board, tr)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        matches = tr("ranking.matches", shown=len(shown), total=total)
-        st.caption(f"{matches} · {tr('ranking.open_hint')}")
-        st.space("stretch")
-        st.download_button(
-            tr("ranking.download"),
-            ranking_table.as_csv(found),
-            file_name=f"evalboard-{board.suite}-{board.key}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            type="tertiary",
-        )
+        _no_match(everyone, wish, view.board, tr)
+        return False
+    display = ranking_table.display(view.key, table.frame, tr)
+    ranking_table.ranked(shown, display.loc[shown.index], columns, tr)
+    said = tr("ranking.matches", shown=len(shown), total=len(everyone))
+    new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
+    st.caption(" · ".join(filter(None, (said, new, _as_of(view, tr), tr("ranking.open_hint")))))
+    return True
 
 
-def _unranked(found: pd.DataFrame, board: Board, tr: Translate) -> None:
-    others = found[found["status"] != "ranked"].reset_index(drop=True)
+def _as_of(view: View, tr: Translate) -> str:
+    """Of which months the runs are, where they are not of all."""
+    if not view.since and not view.until:
+        return ""
+    key = "as_of" if not view.since else "as_since" if not view.until else "as_between"
+    return tr(f"board.{key}", since=view.since, until=view.until)
+
+
+def _nobody(frame: pd.DataFrame, view: View, tr: Translate) -> None:
+    """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
+    if view.since or view.until:
+        st.info(f"{tr('board.nobody_then')} {_as_of(view, tr)}", icon=":material/calendar_month:")
+        st.button(tr("board.reset"), key="ranking.nobody.reset", on_click=ranking_filters.reset)
+    elif view.order == SUITE and (frame["status"] == "not_run").any():
+        st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
+        with st.container(horizontal=True):
+            for name in view.board.columns:
+                title = tr("board.rank_by", name=escape(shared.benchmark_title(name)))
+                st.button(title, key=f"ranking.by.{name}.go", on_click=remember, args=("by", name))
+    else:
+        notes.draw("ranking.nobody", state.LAUNCH, tr)
+
+
+def _no_match(everyone: pd.DataFrame, wish: Wish, board: Board, tr: Translate) -> None:
+    """What to loosen, where the filters leave nobody over."""
+    names = ", ".join(tr(f"board.{field}") for field in obstacles(everyone, board, wish))
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.markdown(f"#### {tr('ranking.no_match')}", width="content")
+        st.markdown(tr("board.loosen", names=names), width="content")
+        st.button(tr("board.reset"), key="ranking.empty.reset", on_click=ranking_filters.reset)
+
+
+def _leaders(table: BoardTable, wish: Wish, view: View) -> list[Leader]:
+    """Of the benchmarks, or of the metrics of the one that the board is ranked by."""
+    wanted = shown_parts(view.board, wish.evidence)
+    if view.order != SUITE and not wish.evidence:
+        wanted = [part for part in every_part(view.board) if part.startswith(f"{view.order}/")]
+    return [one for one in table.leaders if one.part in wanted]
+
+
+def _unranked(
+    table: BoardTable, found: pd.DataFrame, view: View, columns: list[str], tr: Translate
+) -> None:
+    others = found[found["status"] != "ranked"]
     if others.empty:
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
-    ranking_table.unranked(others, board, tr)
+    display = ranking_table.display(view.key, table.frame, tr)
+    ranking_table.unranked(others, display.loc[others.index], columns, tr)
     published = "ranking.unranked_published"
-    st.caption(tr(published if board.published else "ranking.unranked_about"))
+    st.caption(tr(published if view.board.published else "ranking.unranked_about"))
 
 
-def _beyond(found: pd.DataFrame, headers: Headers, board: Board, order: str, tr: Translate) -> None:
-    """Below the tables: the leaders of the parts and the charts."""
-    if not (found["status"] == "ranked").any():
+def _charts(ranked: pd.DataFrame, floors: dict[str, float], view: View, tr: Translate) -> None:
+    if ranked.empty:
         return
-    floors = boards.floors(headers, board, "" if order == SUITE else order)
-    if ranking_charts.priced(found).empty:
-        ranking_charts.bars(found, floors, tr)
-        st.caption(tr("ranking.cost_none"))
-    else:
-        left, right = st.columns(2, gap="large")
-        with left:
-            ranking_charts.bars(found, floors, tr)
-        with right:
-            ranking_charts.cost(found, tr)
-    st.subheader(tr("ranking.leaders"), anchor=False)
-    ranking_words.draw_leaders(found, board, tr)
+    left, right = st.columns(2, gap="large")
+    with left:
+        ranking_charts.bars(ranked, floors, tr)
+    with right:
+        ranking_charts.against(ranked, PAGE, tr)
+    ranking_charts.over_time(view, ranked, tr)
 
 
 page()

@@ -17,6 +17,7 @@ from evalcore.store.headers import HeaderScore, RunHeader
 
 DEFAULT = "default"
 CONTROL = "control"
+_RESCORED = ("bfcl-", "bundle-")
 
 
 class Column(Record, frozen=True):
@@ -65,6 +66,11 @@ class Board(Record, frozen=True):
     def handed_in(self) -> bool:
         """Whether it is of runs that came in as bundles, whose answers were scored again here."""
         return self.published and self.key.startswith("bundle-")
+
+    @property
+    def rescored(self) -> bool:
+        """Whether answers that others published were scored again here."""
+        return self.published and is_rescored(self.key)
 
     @property
     def whole(self) -> bool:
@@ -185,6 +191,12 @@ def is_bundled(benchmark: str, dataset: str) -> bool:
     """Whether a data set is the one that comes with a benchmark."""
     card = benchmark_cards().get(benchmark)
     return card is not None and card.dataset == dataset
+
+
+def is_rescored(dataset: str) -> bool:
+    """Whether the answers of an imported run with that data set were scored again here; verdicts of
+    other publishers are taken over."""
+    return dataset.startswith(_RESCORED)
 
 
 def rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:

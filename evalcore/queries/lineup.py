@@ -177,14 +177,14 @@ def _obstacle(benchmark: str, base: Entrant, other: Entrant) -> Obstacle | None:
     if ours is None:
         return Obstacle(other.letter, benchmark, "base_not_run")
     if ours.column != theirs.column:
-        told = _differences(base.specs[benchmark], other.specs[benchmark])
+        told = differences(base.specs[benchmark], other.specs[benchmark])
         return Obstacle(other.letter, benchmark, "rules", told)
     if 0 in (ours.level, theirs.level):
         return Obstacle(other.letter, benchmark, "claimed")
     return None
 
 
-def _differences(base: BenchmarkSpec, other: BenchmarkSpec) -> tuple[Difference, ...]:
+def differences(base: BenchmarkSpec, other: BenchmarkSpec) -> tuple[Difference, ...]:
     ours, theirs = _declared(base), _declared(other)
     names = dict.fromkeys([*ours, *theirs])
     return tuple(

@@ -140,7 +140,7 @@ def status_of(row: Row, board: Board, by: str, readable: set[str]) -> str:
 
 def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) -> dict[str, Any]:
     newest = max(row.runs.values(), key=lambda run: run.created_at)
-    score, low, high = _triple(row, board, by)
+    score, low, high = score_of(row, board, by)
     return {
         "identity": row.identity,
         "target_key": row.target_key,
@@ -164,7 +164,7 @@ def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) 
     }
 
 
-def _triple(row: Row, board: Board, by: str) -> tuple[float | None, float | None, float | None]:
+def score_of(row: Row, board: Board, by: str) -> tuple[float | None, float | None, float | None]:
     """Score and 95 % interval of what the board is ordered by.
 
     Benchmarks of a suite share no case, so the half-widths of the mean's interval add up as the

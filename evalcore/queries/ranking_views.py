@@ -1,4 +1,4 @@
-"""What can be read off a ranking: ties, the leaders of its parts, the rows that fit a filter."""
+"""What can be read off a ranking: ties, the parts of its scores, the rows that fit a filter."""
 
 from __future__ import annotations
 
@@ -16,19 +16,6 @@ def tie_groups(frame: pd.DataFrame) -> list[list[str]]:
     ranked = frame[frame["status"] == "ranked"]
     groups: Mapping[Any, pd.DataFrame] = dict(list(ranked.groupby("group", sort=True)))
     return [list(group["identity"]) for group in groups.values()]
-
-
-def leaders(frame: pd.DataFrame, board: Board) -> list[tuple[str, str, float]]:
-    """(part, identity, score) of the best ranked target per benchmark, or per metric of the only
-    benchmark; a part without a score is left out and equals go to the better ranked."""
-    ranked = frame[frame["status"] == "ranked"]
-    found = []
-    for part in parts(board):
-        known = ranked[ranked[part].notna()]
-        if len(known):
-            best = known.iloc[int(known[part].astype(float).argmax())]
-            found.append((part, str(best["identity"]), float(best[part])))
-    return found
 
 
 def parts(board: Board) -> list[str]:

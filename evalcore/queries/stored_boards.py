@@ -33,9 +33,13 @@ def signature(settings: Settings) -> str:
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The frame of `ranking` with the cases read from the run folders."""
-    everyone = headers(settings)
-    runs = {run.run_id for row in rows(everyone, board) for run in row.runs.values()}
-    return ranking(everyone, board, case_scores(_folders(settings, sorted(runs))), order)
+    return ranked(settings, headers(settings), board, order)
+
+
+def ranked(settings: Settings, among: Headers, board: Board, order: str = "") -> pd.DataFrame:
+    """The same with only some of the runs, such as those of a month."""
+    runs = {run.run_id for row in rows(among, board) for run in row.runs.values()}
+    return ranking(among, board, case_scores(_folders(settings, sorted(runs))), order)
 
 
 def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:

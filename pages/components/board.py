@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ import msgspec
 import pandas as pd
 import streamlit as st
 
+from evalcore import settings
 from evalcore.catalog import benchmark_cards, local, target_kinds
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.boards import Board, Column, is_bundled
@@ -36,8 +38,7 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
 
     With an `identity` only the boards on which that target has a score.
     """
-    own = [header for header in headers if identity in ("", header.identity)]
-    suites = boards.suites(own)
+    suites = suites_of(headers, identity)
     if not suites:
         return None
     suite = suites[0]
@@ -52,17 +53,18 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
         )
     known = {
         board.key: board
-        for board in boards.boards(headers, suite)
+        for board in boards_of(headers, suite)
         if not identity or any(row.identity == identity for row in boards.rows(headers, board))
     }
     if len(known) < 2:
         return next(iter(known.values()), None)
+    titles = _told_apart(known, tr)
     key = url_state.select(
         tr("ranking.board"),
         list(known),
         page=page,
         name="board",
-        title=lambda code: board_title(known[code], tr),
+        title=lambda code: titles[code],
         help=tr("ranking.board_help"),
         width=330,
     )
@@ -80,6 +82,43 @@ def _frame(
     _settings: Settings, version: str, key: str, suite: str, _board: Board, order: str
 ) -> pd.DataFrame:
     return stored_boards.board_ranking(_settings, _board, order)
+
+
+def suites_of(headers: Headers, identity: str = "") -> list[str]:
+    """The suites with a score, or with one of that target."""
+    if identity:
+        return boards.suites([header for header in headers if header.identity == identity])
+    return _catalogue(_version(), headers)[0]
+
+
+def boards_of(headers: Headers, suite: str) -> list[Board]:
+    """The boards of a suite that has any, the default one first."""
+    return _catalogue(_version(), headers)[1][suite]
+
+
+def _version() -> str:
+    """Changes whenever the headers of the store would."""
+    current = settings.load()
+    return f"{current.data}&{current.shipped}&{stored_boards.signature(current)}"
+
+
+@st.cache_resource(max_entries=_MOST_BOARDS, show_spinner=False)
+def _catalogue(version: str, _headers: Headers) -> tuple[list[str], dict[str, list[Board]]]:
+    """All suites and their boards: with thousands of runs too many to count for every click."""
+    found = boards.suites(_headers)
+    return found, {suite: boards.boards(_headers, suite) for suite in found}
+
+
+def _told_apart(known: Mapping[str, Board], tr: Translate) -> dict[str, str]:
+    """The titles of boards by key; those that read alike, such as two versions of a data set, are
+    followed by the day of their newest run and the beginning of their key."""
+    titles = {key: board_title(board, tr) for key, board in known.items()}
+    told = Counter(titles.values())
+    for key, title in titles.items():
+        if told[title] > 1:
+            newest = max(column.newest for column in known[key].columns.values())
+            titles[key] = f"{title} · {newest[:10]} · {plain(key, 8)}"
+    return titles
 
 
 def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:

@@ -1,4 +1,5 @@
-"""The charts of the Ranking page: scores with intervals and floors, and score against cost."""
+"""The charts of the Ranking page: scores with intervals and floors, score against what it takes,
+and scores over time. A target has one colour in all of them, as it has on every page."""
 
 from __future__ import annotations
 
@@ -6,24 +7,29 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import charts
+from evalcore.target_colours import colour_of
+from pages.components import ranking_data, url_state
 from pages.components.language import Translate
+from pages.components.ranking_data import View
 from pages.components.text import plain
 
 _NAME_LENGTH = 40
-_MOST_BARS = 40
+_MOST_BARS, _MOST_LINES = 40, 8
+#: What a score can be set against -> its unit before the number.
+_AGAINST = {"cost": "$", "latency": "", "price": "$"}
 
 
 def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
     """A bar per ranked target with the floors as dashed lines."""
-    shown = frame[frame["status"] == "ranked"].head(_MOST_BARS)
+    shown = frame.head(_MOST_BARS)
     st.subheader(tr("ranking.chart"), anchor=False)
     summary = ", ".join(
         f"{plain(name, _NAME_LENGTH)} {score:.1f}"
-        for name, score in zip(shown["identity"], shown["score"], strict=True)
+        for name, score in zip(shown["name"], shown["score"], strict=True)
     )
     st.altair_chart(
         charts.score_bars(
-            _named(shown),
+            _painted(shown),
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
@@ -38,35 +44,72 @@ def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
         width="stretch",
         alt=tr("ranking.chart_alt", summary=summary),
     )
-    st.caption(tr("ranking.chart_about"))
+    rest = len(frame) - len(shown)
+    more = tr("board.bars_more", shown=len(shown), count=rest) if rest else ""
+    st.caption(f"{tr('ranking.chart_about')} {more}")
 
 
-def priced(frame: pd.DataFrame) -> pd.DataFrame:
-    """The ranked targets that have a place on a logarithmic axis of costs."""
-    return frame[(frame["status"] == "ranked") & (frame["cost"].astype(float) > 0)]
-
-
-def cost(frame: pd.DataFrame, tr: Translate) -> None:
-    """Score against cost, with the number of targets that have no place there."""
-    shown = priced(frame)
-    st.subheader(tr("ranking.cost_chart"), anchor=False)
+def against(frame: pd.DataFrame, page: str, tr: Translate) -> None:
+    """Score against cost, latency or price, by choice, with the number of targets left out."""
+    st.subheader(tr("board.against"), anchor=False)
+    known = [name for name in _AGAINST if (frame[name].astype(float) > 0).any()]
+    if not known:
+        st.caption(tr("ranking.cost_none"))
+        return
+    what = url_state.segments(
+        tr("board.against"), known, page=page, name="vs", title=lambda code: tr(f"board.vs.{code}")
+    )
+    shown = frame[frame[what].astype(float) > 0]
     st.altair_chart(
         charts.score_against_cost(
-            _named(shown),
+            _painted(shown).assign(cost=shown[what].astype(float)),
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
-                "cost": tr("ranking.cost_axis"),
-                "pareto": tr("ranking.pareto"),
+                "cost": tr(f"board.axis.{what}"),
+                "pareto": tr("board.pareto"),
             },
+            unit=_AGAINST[what],
         ),
         width="stretch",
-        alt=tr("ranking.cost_alt", count=len(shown)),
+        alt=tr("board.against_alt", what=tr(f"board.vs.{what}"), count=len(shown)),
     )
-    left_out = int((frame["status"] == "ranked").sum()) - len(shown)
-    note = tr("ranking.cost_left_out", count=left_out) if left_out else ""
-    st.caption(f"{tr('ranking.cost_about')} {note}")
+    left_out = len(frame) - len(shown)
+    note = tr("board.left_out", count=left_out) if left_out else ""
+    st.caption(f"{tr('board.against_about')} {note}")
 
 
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(name=[plain(name, _NAME_LENGTH) for name in frame["identity"]])
+def over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
+    """The scores of the first few targets from run to run."""
+    first = frame.head(_MOST_LINES)
+    names = {
+        identity: plain(name, _NAME_LENGTH)
+        for identity, name in zip(first["identity"], first["name"], strict=True)
+    }
+    history = ranking_data.history(view, tuple(names))
+    st.subheader(tr("board.trend"), anchor=False)
+    if not history["identity"].duplicated().any():
+        st.caption(tr("board.trend_none"))
+        return
+    st.altair_chart(
+        charts.trend(
+            history.assign(series=history["identity"].map(names)),
+            labels={
+                "date": tr("ranking.date"),
+                "score": tr("common.score"),
+                "series": tr("common.target"),
+                "run": tr("board.run"),
+            },
+            colours={name: colour_of(identity) for identity, name in names.items()},
+        ),
+        width="stretch",
+        alt=tr("board.trend_alt", count=len(names)),
+    )
+    st.caption(tr("board.trend_about", count=len(names)))
+
+
+def _painted(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(
+        name=[plain(name, _NAME_LENGTH) for name in frame["name"]],
+        colour=[colour_of(identity) for identity in frame["identity"]],
+    )

@@ -1,49 +1,42 @@
-"""The tables of the Ranking page: the ranked, those without a rank, and both as CSV."""
+"""The tables of the Ranking page: the ranked, those without a rank, and both as CSV.
+
+What a table shows of a row is made once per board and language; a visitor's rows and columns are
+cut from that.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from evalcore.queries.boards import Board
-from evalcore.queries.ranking_views import parts
-from pages.components import state
-from pages.components.board import benchmark_title, cost_format, kind_title, metric_title, span
-from pages.components.language import Translate
+from pages.components import ranking_view, state
+from pages.components.board import cost_format, kind_title, span
+from pages.components.language import Translate, current
 from pages.components.text import plain
 
 _NAME_LENGTH = 60
 _FORMULA = tuple("=+-@\t\r")  # what a spreadsheet takes for the beginning of one
 _TALLEST = 20  # rows before the table scrolls
+_KEPT = 32
+_NARROW = {"width": 76, "alignment": "center"}
 
 
-def ranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
-    """The ranked targets; a click on a name opens the target."""
-    table = _shared(frame, board, tr)
-    table.insert(0, "rank", frame["rank"])
-    table.insert(4, "range", _spans(frame, "rank_low", "rank_high", "{:.0f}"))
-    table.insert(5, "group", frame["group"])
-    narrow = {"width": 76, "alignment": "center"}
-    config = {
-        "rank": _column(
-            tr, "rank", st.column_config.NumberColumn, width=52, alignment="center", pinned=True
-        ),
-        "range": _column(tr, "rank_range", st.column_config.TextColumn, **narrow),
-        "group": _column(tr, "group", st.column_config.NumberColumn, **narrow),
-    }
-    config |= _config(frame, board, "ranking.open", tr)
-    _draw(frame, table, config, "ranking.open", tr("ranking.table_alt"))
+def ranked(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate) -> None:
+    """The ranked targets; a click on a name opens the target. `shown` is of `display`."""
+    names = _arranged(["rank", "target", "score"], shown, columns)
+    _draw(frame, shown[names], "ranking.open", tr("ranking.table_alt"), tr)
 
 
-def unranked(frame: pd.DataFrame, board: Board, tr: Translate) -> None:
+def unranked(
+    frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate
+) -> None:
     """The targets without a rank, each with the reason."""
-    table = _shared(frame, board, tr)
-    table.insert(1, "status", [tr(f"ranking.status.{status}") for status in frame["status"]])
-    reason = st.column_config.TextColumn(tr("ranking.status"), width="medium")
-    config = {"status": reason} | _config(frame, board, "ranking.open_other", tr)
-    _draw(frame, table, config, "ranking.open_other", tr("ranking.unranked_alt"))
+    kept = [name for name in columns if name not in ranking_view.RANKED_ONLY]
+    names = _arranged(["target", "status", "score"], shown, kept)
+    _draw(frame, shown[names], "ranking.open_other", tr("ranking.unranked_alt"), tr)
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
@@ -54,14 +47,65 @@ def as_csv(frame: pd.DataFrame) -> bytes:
     return safe.to_csv(index=False).encode()
 
 
-def _draw(
-    frame: pd.DataFrame, table: pd.DataFrame, config: dict[str, Any], key: str, alt: str
-) -> None:
+def display(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+    """Every column of every row as it is shown, under the index of `frame`; the frame of one `key`
+    is always the same."""
+    return _display(key, current(), frame, tr)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _display(key: str, language: str, _frame: pd.DataFrame, _tr: Translate) -> pd.DataFrame:
+    frame, tr = _frame, _tr
+    whole = frame["measured"] + frame["errors"]
+    titles = {kind: kind_title(kind) for kind in set(frame["kind"])}
+    itself = tr("ranking.self_judged")
+    made = {
+        "target": [plain(name, _NAME_LENGTH) for name in frame["name"]],
+        "logo": frame["logo"],
+        "new": [tr("board.new") if new else None for new in frame["new"]],
+        "status": [
+            None if status == "ranked" else tr(f"ranking.status.{status}")
+            for status in frame["status"]
+        ],
+        "interval": _spans(frame, "low", "high", "{:.1f}"),
+        "range": _spans(frame, "rank_low", "rank_high", "{:.0f}"),
+        "organization": [plain(name, _NAME_LENGTH) or None for name in frame["organization"]],
+        "passed": [f"{p}/{n}" if n else None for p, n in zip(frame["passed"], whole, strict=True)],
+        "tokens": frame["input_tokens"].astype(float) + frame["output_tokens"].astype(float),
+        "cost": frame["cost"].astype(float),
+        "latency": frame["latency"].astype(float),
+        "weights": [tr(f"board.weights.{code}") if code else None for code in frame["weights"]],
+        "released": frame["released"].replace("", None),
+        "date": frame["date"].dt.date,
+        "kind": [
+            f"{titles[kind]} · {itself}" if by_itself else titles[kind]
+            for kind, by_itself in zip(frame["kind"], frame["self_judged"], strict=True)
+        ],
+    }
+    scores = {name: frame[name].astype(float) for name in frame.columns if _is_part(name, frame)}
+    return frame.assign(**made, **scores)
+
+
+def _is_part(name: str, frame: pd.DataFrame) -> bool:
+    """Whether a column holds the score of a benchmark or of one of its metrics."""
+    return "/" in name or any(other.startswith(f"{name}/") for other in frame.columns)
+
+
+def _arranged(first: Sequence[str], shown: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The order of the columns: on a phone the first three are seen. The mark of the new and the
+    logos, which stand before the organizations, come only where a row has one."""
+    new = ["new"] if shown["new"].notna().any() else []
+    logo = ["logo"] if (shown["logo"] != "").any() else []
+    rest = [[*logo, name] if name == "organization" else [name] for name in columns]
+    return [*first, *new, *(name for group in rest for name in group)]
+
+
+def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate) -> None:
     """The table; `key` holds the click on a name, which is gone after one run of the page."""
     st.dataframe(
         table,
         hide_index=True,
-        column_config=config,
+        column_config=_config(table, frame, key, tr),
         placeholder="–",
         height=38 + 35 * min(len(table), _TALLEST),
         key=f"{key}.table",
@@ -73,77 +117,74 @@ def _draw(
         st.switch_page(state.TARGET, query_params={"key": identity})
 
 
-def _shared(frame: pd.DataFrame, board: Board, tr: Translate) -> pd.DataFrame:
-    """The columns that both tables have, as they are shown."""
-    table = pd.DataFrame({"target": [plain(name, _NAME_LENGTH) for name in frame["identity"]]})
-    table["score"] = frame["score"].to_numpy()
-    table["interval"] = _spans(frame, "low", "high", "{:.1f}")
-    table["cost"] = frame["cost"].astype(float).to_numpy()
-    for name in parts(board):
-        table[name] = frame[name].astype(float).to_numpy()
-    whole = frame["measured"] + frame["errors"]
-    table["passed"] = [
-        f"{p}/{n}" if n else None for p, n in zip(frame["passed"], whole, strict=True)
-    ]
-    tokens = frame["input_tokens"].astype(float) + frame["output_tokens"].astype(float)
-    table["tokens"] = tokens.to_numpy()
-    table["latency"] = frame["latency"].astype(float).to_numpy()
-    table["coverage"] = frame["coverage"].to_numpy()
-    table["date"] = frame["date"].dt.date.to_numpy()
-    table["kind"] = [
-        f"{kind_title(kind)} · {tr('ranking.self_judged')}" if by_itself else kind_title(kind)
-        for kind, by_itself in zip(frame["kind"], frame["self_judged"], strict=True)
-    ]
-    return table
-
-
 def _spans(frame: pd.DataFrame, low: str, high: str, form: str) -> list[str | None]:
     return [span(a, b, form) or None for a, b in zip(frame[low], frame[high], strict=True)]
 
 
-def _config(frame: pd.DataFrame, board: Board, key: str, tr: Translate) -> dict[str, Any]:
+def _config(table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate) -> dict[str, Any]:
+    """How each of the columns looks that are drawn."""
     kinds = st.column_config
-    config = {
-        "target": kinds.ButtonColumn(
+    own: dict[str, Callable[[], Any]] = {
+        "target": lambda: kinds.ButtonColumn(
             tr("common.target"),
             type="tertiary",
             alignment="left",
-            width=228,
+            width=184,
             pinned=True,
             key=key,
             help=tr("ranking.open_hint"),
         ),
-        "score": kinds.ProgressColumn(
-            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=140
+        "logo": lambda: kinds.ImageColumn("", width=44),
+        "score": lambda: kinds.ProgressColumn(
+            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=118
         ),
-        "interval": kinds.TextColumn(tr("ranking.interval"), width=105),
-        "passed": _column(tr, "passed", kinds.TextColumn, width="small", alignment="right"),
-        "cost": kinds.NumberColumn(
+        "status": lambda: kinds.TextColumn(tr("ranking.status"), width="medium"),
+        "cost": lambda: kinds.NumberColumn(
             tr("common.cost"),
             format=cost_format(frame["cost"]),
             help=tr("ranking.cost_help"),
             width="small",
         ),
-        "tokens": kinds.NumberColumn(tr("ranking.tokens"), format="compact", width="small"),
-        "latency": kinds.NumberColumn(
-            tr("common.latency"), format="%.2f s", help=tr("ranking.latency_help"), width="small"
-        ),
-        "coverage": _column(tr, "coverage", kinds.NumberColumn, format="percent", width="small"),
-        "date": kinds.DateColumn(tr("ranking.date"), format="YYYY-MM-DD", width="small"),
-        "kind": kinds.TextColumn(tr("ranking.kind_column"), width="medium"),
     }
-    for name in parts(board):
-        benchmark, _, metric = name.partition("/")
-        title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
-        config[name] = kinds.NumberColumn(title, format="%.1f", width=_part_width(title))
-    return config
+    return {name: own[name]() if name in own else _plain_column(name, tr) for name in table.columns}
+
+
+def _plain_column(name: str, tr: Translate) -> Any:
+    """A column whose look stands in `_LOOKS`, else one of scores."""
+    kinds = st.column_config
+    if name not in _LOOKS:
+        title = ranking_view.title(name, tr)
+        return kinds.NumberColumn(title, format="%.1f", width=_part_width(title))
+    kind, about, look = _LOOKS[name]
+    title = tr("ranking.rank") if name == "rank" else ranking_view.title(name, tr)
+    return getattr(kinds, kind)(title, help=tr(about) if about else None, **look)
+
+
+#: Column -> kind of column, text key of its help, look.
+_LOOKS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+    "rank": (
+        "NumberColumn",
+        "ranking.rank_help",
+        {"width": 52, "alignment": "center", "pinned": True},
+    ),
+    "new": ("TextColumn", "board.new_help", {"width": 56}),
+    "interval": ("TextColumn", "board.interval_help", {"width": 105}),
+    "range": ("TextColumn", "ranking.rank_range_help", _NARROW),
+    "group": ("NumberColumn", "ranking.group_help", _NARROW),
+    "organization": ("TextColumn", "", {"width": 120}),
+    "passed": ("TextColumn", "ranking.passed_help", {"width": "small", "alignment": "right"}),
+    "tokens": ("NumberColumn", "", {"format": "compact", "width": "small"}),
+    "latency": ("NumberColumn", "ranking.latency_help", {"format": "%.2f s", "width": "small"}),
+    "price": ("NumberColumn", "board.price_help", {"format": "$%.2f", "width": "small"}),
+    "parameters": ("NumberColumn", "board.size_help", {"format": "%.3g B", "width": "small"}),
+    "weights": ("TextColumn", "board.weights_help", {"width": "small"}),
+    "released": ("TextColumn", "", {"width": "small"}),
+    "coverage": ("NumberColumn", "ranking.coverage_help", {"format": "percent", "width": "small"}),
+    "date": ("DateColumn", "", {"format": "YYYY-MM-DD", "width": "small"}),
+    "kind": ("TextColumn", "", {"width": "medium"}),
+}
 
 
 def _part_width(title: str) -> int:
     """Pixels that a title takes: its characters, those of Chinese being twice as wide."""
     return 28 + sum(7 if ord(sign) < 0x2E80 else 14 for sign in title)
-
-
-def _column(tr: Translate, name: str, kind: Any, **look: Any) -> Any:
-    """A column whose title and help are the texts `name` and `name_help`."""
-    return kind(tr(f"ranking.{name}"), help=tr(f"ranking.{name}_help"), **look)

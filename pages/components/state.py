@@ -14,7 +14,7 @@ import streamlit as st
 from evalcore.queries.boards import Board
 
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
-COMPARE = "pages/compare.py"
+COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
 LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodology.py"
 
 

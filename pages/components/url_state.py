@@ -15,6 +15,7 @@ import streamlit as st
 from pages.components.state import remember
 
 _SEPARATOR = ","
+_ON, _NONE = "1", "-"  # a switch that is on, and nothing chosen where that is not the default
 
 
 def select(
@@ -64,15 +65,97 @@ def many(
 ) -> list[str]:
     """A multiple choice over codes (without commas); none chosen means all."""
 
+    codes(options, page=page, name=name)
+    key = f"{page}.{name}"
+    st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
+    return _published(page, name)
+
+
+def pills(
+    label: str,
+    options: Sequence[str],
+    *,
+    page: str,
+    name: str,
+    title: Callable[[str], str],
+    **look: Any,
+) -> list[str]:
+    """A multiple choice over a few codes that are all seen; none chosen means all."""
+    codes(options, page=page, name=name)
+    st.pills(
+        label,
+        options,
+        selection_mode="multi",
+        key=f"{page}.{name}",
+        format_func=_titles(options, title),
+        **look,
+    )
+    return _published(page, name)
+
+
+def codes(options: Sequence[str], *, page: str, name: str) -> list[str]:
+    """What is chosen of the options of a `many` or `pills`, before it is drawn."""
+
     def known(text: str) -> list[str]:
         return [code for code in text.split(_SEPARATOR) if code in options]
 
     key = _adopt(page, name, known)
     st.session_state[key] = [code for code in st.session_state[key] if code in options]
+    return list(st.session_state[key])
+
+
+def picked(
+    label: str,
+    options: Sequence[str],
+    usual: Sequence[str],
+    *,
+    page: str,
+    name: str,
+    title: Callable[[str], str],
+    **look: Any,
+) -> list[str]:
+    """A multiple choice that begins with the `usual` codes, which the URL then leaves out; none
+    chosen means none."""
+
+    def known(text: str) -> list[str]:
+        asked = text.split(_SEPARATOR) if text else usual
+        return [code for code in asked if code in options]
+
+    key, begun = _adopt(page, name, known), f"{page}.{name}.usual"
+    if st.session_state.get(begun) != list(usual) and not st.query_params.get(name):
+        st.session_state[key] = known("")  # what is usual has changed, with the board
+    st.session_state[begun] = list(usual)
+    st.session_state[key] = [code for code in st.session_state[key] if code in options]
     st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
     chosen = list(st.session_state[key])
-    _publish(page, name, _SEPARATOR.join(chosen))
+    same = set(chosen) == set(known(""))
+    _publish(page, name, "" if same else _SEPARATOR.join(chosen) or _NONE)
     return chosen
+
+
+def toggle(label: str, *, page: str, name: str, **look: Any) -> bool:
+    """A switch that is off by default."""
+    key = _adopt(page, name, lambda text: text == _ON)
+    st.toggle(label, key=key, **look)
+    chosen = bool(st.session_state[key])
+    _publish(page, name, _ON if chosen else "")
+    return chosen
+
+
+def is_on(*, page: str, name: str) -> bool:
+    """Whether a `toggle` is on, before it is drawn."""
+    return bool(st.session_state[_adopt(page, name, lambda text: text == _ON)])
+
+
+def one(options: Sequence[str], *, page: str, name: str) -> str:
+    """What is chosen in a `select`, before it is drawn."""
+    return str(st.session_state[_one_of(options, page, name)])
+
+
+def clear(*names: str) -> None:
+    """Take filters out of the URL; their widgets follow when they are drawn next."""
+    for name in names:
+        remember(name, "")
 
 
 def search(label: str, *, page: str, name: str, **look: Any) -> str:
@@ -105,6 +188,13 @@ def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:
     if key not in st.session_state or asked != st.session_state.get(f"{key}.url"):
         st.session_state[key] = value_of(asked)
     return key
+
+
+def _published(page: str, name: str) -> list[str]:
+    """The codes that a widget holds now, once they are in the URL."""
+    chosen = list(st.session_state[f"{page}.{name}"])
+    _publish(page, name, _SEPARATOR.join(chosen))
+    return chosen
 
 
 def _publish(page: str, name: str, text: str) -> None:

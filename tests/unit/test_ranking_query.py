@@ -5,7 +5,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from evalcore.queries import boards, ranking, ranking_views, stored_boards
+from evalcore.queries import board_table, boards, ranking, ranking_views, stored_boards
 from evalcore.store.run_folder import folders
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
@@ -176,7 +176,8 @@ def test_leaders_name_the_best_ranked_target_of_each_metric(settings):
     make_run(settings, Plan(target="openai:parser", skill=0.3, skills={"sql_identification": 0.9}))
     make_run(settings, Plan(target="control:reference", skill=1.0))
     board = boards.boards(stored_boards.headers(settings), "sql")[0]
-    leaders = {part: name for part, name, _ in ranking_views.leaders(ranked(settings), board)}
+    found = board_table.board_table(settings, board, BENCHMARK).leaders
+    leaders = {one.part: one.identity for one in found}
     assert leaders[f"{BENCHMARK}/sql_identification"] == "openai:parser"
     assert leaders[f"{BENCHMARK}/execution_accuracy"] == "openai:strong"
 

@@ -1,0 +1,81 @@
+"""Why a board stands by itself: what sets it apart from the default one, and from all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from evalcore.queries.board_rules import Apart
+from evalcore.queries.boards import Board
+from evalcore.queries.lineup import Difference
+from pages.components import board as shared
+from pages.components import ranking_data
+from pages.components.language import Translate
+from pages.components.ranking_data import View
+from pages.components.text import escape, plain
+
+_MOST = 12  # differences that are listed of a benchmark
+#: Text about a board -> what must hold of it, the first that does.
+_ABOUT = {
+    "ranking.about_bundles": "handed_in",
+    "ranking.about_rescored": "rescored",
+    "ranking.about_published": "published",
+}
+
+
+def about(board: Board, tr: Translate) -> None:
+    """The board in a sentence or two."""
+    key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
+    st.caption(tr(key, board=escape(shared.board_title(board, tr), 200)))
+
+
+def why(view: View, base: Board, tr: Translate) -> None:
+    """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
+    popover = st.popover(
+        tr("board.why"), type="tertiary", icon=":material/help:", key="ranking.why"
+    )
+    with popover, st.container(width=520):
+        _why(view, base, tr)
+
+
+def _why(view: View, base: Board, tr: Translate) -> None:
+    st.markdown(tr("board.why_about"))
+    if view.board.key == base.key:
+        st.markdown(tr("board.why_default"))
+        return
+    title = escape(shared.board_title(base, tr), 200)
+    st.markdown(tr("board.why_this", base=title))
+    for one in ranking_data.rules(view, base):
+        st.markdown(f"**{escape(shared.benchmark_title(one.benchmark))}**")
+        if one.differences:
+            _differences(one.differences, tr)
+        else:
+            st.markdown(_columns(one, tr))
+
+
+def _columns(one: Apart, tr: Translate) -> str:
+    """Both columns in words, where the runs do not declare what sets them apart."""
+    ours = escape(shared.column_title(one.base, tr), 200) if one.base else tr("common.none")
+    return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other, tr), 200))
+
+
+def _differences(told: Sequence[Difference], tr: Translate) -> None:
+    st.table(
+        {
+            tr("board.rule"): [_rule(one.rule, tr) for one in told[:_MOST]],
+            tr("board.default_board"): [_value(one.base, tr) for one in told[:_MOST]],
+            tr("board.this_board"): [_value(one.other, tr) for one in told[:_MOST]],
+        },
+        border="horizontal",
+    )
+
+
+def _rule(name: str, tr: Translate) -> str:
+    """A declared rule in words; an option or a weight keeps its own name."""
+    group, dot, own = name.partition(".")
+    return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape(own)}"
+
+
+def _value(text: str, tr: Translate) -> str:
+    return escape(plain(text, 40), 40) if text else tr("common.none")

@@ -1,0 +1,76 @@
+"""What the Ranking page reads: made once per state of the store, shared by all visitors, and never
+changed by any of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.queries import board_rules, stored_boards
+from evalcore.queries.board_rules import Apart
+from evalcore.queries.board_table import BoardTable, board_table
+from evalcore.queries.boards import Board
+from evalcore.queries.periods import within
+from evalcore.queries.trend import trend
+from evalcore.settings import Settings
+from evalcore.target_cards import cards_signature
+
+_KEPT = 32
+
+
+class View(NamedTuple):
+    """A board as it is asked for: ranked by what, with the runs of which months."""
+
+    settings: Settings
+    board: Board
+    order: str
+    since: str = ""
+    until: str = ""
+
+    @property
+    def key(self) -> str:
+        """Changes whenever what is read of it may."""
+        own = (self.board.suite, self.board.key, self.order, self.since, self.until)
+        return "&".join([version(self.settings), *own])
+
+
+def version(settings: Settings) -> str:
+    """Changes with every run and every card."""
+    places = f"{settings.data}&{settings.shipped}"
+    return f"{places}&{stored_boards.signature(settings)}&{cards_signature(settings)}"
+
+
+def table(view: View) -> BoardTable:
+    """The rows with all that is known of them."""
+    return _table(view.key, view)
+
+
+def history(view: View, identities: tuple[str, ...]) -> pd.DataFrame:
+    """The scores of some targets from run to run."""
+    return _history(view.key, identities, view)
+
+
+def rules(view: View, base: Board) -> tuple[Apart, ...]:
+    """What sets the board apart from another one."""
+    return _rules(version(view.settings), base.key, view.board.suite, view.board.key, base, view)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _table(key: str, _view: View) -> BoardTable:
+    return board_table(_view.settings, _view.board, _view.order, _view.since, _view.until)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _history(key: str, identities: tuple[str, ...], _view: View) -> pd.DataFrame:
+    headers = within(stored_boards.headers(_view.settings), _view.since, _view.until)
+    return trend(headers, _view.board, _view.order, identities)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _rules(
+    version: str, base: str, suite: str, board: str, _base: Board, _view: View
+) -> tuple[Apart, ...]:
+    headers = stored_boards.headers(_view.settings)
+    return board_rules.apart(_view.settings, headers, _base, _view.board)

@@ -1,0 +1,82 @@
+"""How the rows of the Ranking page stand: which columns, in which order. Both are in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.queries.boards import Board
+from evalcore.queries.ordering import RANK, ascending, sorts
+from pages.components import board as shared
+from pages.components import url_state
+from pages.components.language import Translate
+
+PAGE = "ranking"
+#: In the order in which they stand in the table; the parts of the board come after `_BEFORE`.
+_BEFORE = ("interval", "range", "group", "organization", "cost")
+_AFTER = ("passed", "tokens", "latency", "price", "parameters", "weights", "released")
+_LAST = ("coverage", "date", "kind")
+_USUAL = ("interval", "range", "group", "cost", "latency", "date")
+#: Columns that only a rank gives a meaning.
+RANKED_ONLY = ("range", "group")
+_TITLES = {
+    **{name: f"common.{name}" for name in ("cost", "latency")},
+    **{name: f"ranking.{name}" for name in ("interval", "group", "passed", "tokens", "coverage")},
+    "date": "ranking.date",
+    "new": "board.new_column",
+    "range": "ranking.rank_range",
+    "kind": "ranking.kind_column",
+}
+
+
+def columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[str]:
+    """The columns beside rank, target and score that are wanted, in the order of the table."""
+    known = [*_BEFORE, *parts, *_AFTER, *_LAST]
+    usual = {*_USUAL, *parts} | ({"organization"} if (frame["organization"] != "").any() else set())
+    popover = st.popover(tr("board.columns"), icon=":material/view_column:", key="ranking.columns")
+    with popover, st.container(width=420):
+        chosen = url_state.picked(
+            tr("board.columns_label"),
+            known,
+            [name for name in known if name in usual],
+            page=PAGE,
+            name="cols",
+            title=lambda name: title(name, tr),
+            help=tr("board.columns_help"),
+            placeholder=tr("board.columns_none"),
+        )
+    return [name for name in known if name in chosen]
+
+
+def sort(board: Board, tr: Translate) -> str:
+    """What the rows are put in order by."""
+    return url_state.select(
+        tr("board.sort"),
+        sorts(board),
+        page=PAGE,
+        name="sort",
+        title=lambda code: _sort_title(code, tr),
+        width=210,
+        help=tr("board.sort_help"),
+    )
+
+
+def _sort_title(code: str, tr: Translate) -> str:
+    """Says with which end the order begins."""
+    if code in (RANK, "name", "date"):
+        return tr(f"board.sort.{code}")
+    way = "board.sort.low_first" if ascending(code) else "board.sort.high_first"
+    return tr(way, name=title(code, tr))
+
+
+def title(name: str, tr: Translate) -> str:
+    """The title of a column."""
+    benchmark, _, metric = name.partition("/")
+    if metric:
+        return shared.metric_title(benchmark, metric)
+    if name in _TITLES:
+        return tr(_TITLES[name])
+    known = name in (*_BEFORE, *_AFTER, *_LAST)
+    return tr(f"board.{name}") if known else shared.benchmark_title(name)
