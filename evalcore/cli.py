@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore import __version__, cli_board, cli_compare, cli_datasets, cli_exchange
+from evalcore import __version__, cli_board, cli_card, cli_compare, cli_datasets, cli_exchange
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.secrets import scrub
 
@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         _common(sub, verb)
     _add_score(verbs)
     cli_board.add(verbs, _common)
+    cli_card.add(verbs, _common)
     cli_compare.add(verbs, _common)
     cli_exchange.add(verbs, _common)
     cli_datasets.add(verbs, _common)

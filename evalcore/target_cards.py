@@ -17,7 +17,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from evalcore import access
 from evalcore.access import Visitor
@@ -84,13 +84,18 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
     access.require(settings, visitor, "edit")
     check(card)
     path = settings.data_dir / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
-        table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
-        if card == NO_CARD:
-            table.drop(key)
-        else:
-            table.put(key, msgspec.to_builtins(card))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
+            table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
+            if card == NO_CARD:
+                table.drop(key)
+            else:
+                table.put(key, msgspec.to_builtins(card))
+    except Timeout:
+        raise IndexFileError(f"{path}: another process holds its lock; try again") from None
+    except OSError as error:
+        raise IndexFileError(f"{path}: {error.strerror}; nothing was changed") from None
 
 
 def check(card: TargetCard) -> None:

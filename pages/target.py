@@ -78,10 +78,11 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     target_readings.shield(row, current, tr)
     model_facts.of_row(row, current, tr)
     left, right = st.columns([5, 7], gap="large")
-    profiled = target_charts.has_profile(board)
+    profile = targets.profile(headers, board, identity)
+    profiled = target_charts.has_profile(profile)
     with left:
         if profiled:
-            target_charts.profile(headers, board, identity, tr)
+            target_charts.profile(profile, targets.axes(board, row), titles[identity], tr)
         else:
             target_readings.draw(row, current, tr)
             target_readings.tries(row, current, tr)

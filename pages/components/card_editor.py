@@ -64,7 +64,7 @@ def draw(settings: Settings, key: str, tr: Translate) -> None:
 def _dialog(settings: Settings, key: str, tr: Translate) -> None:
     if st.session_state.get(_OPEN) != key:
         st.rerun()  # saved or cancelled: the page itself is drawn anew
-    st.caption(tr("card.about", key=escape(key, 120)))
+    st.caption(tr("card.about", target=escape(key, 120)))
     with st.form("card.form", border=False):
         card_fields.draw(lambda field: _wrong(field, tr), tr)
         _wrong("", tr)

@@ -74,10 +74,10 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
 def benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
     cards, language = benchmark_cards(), current()
-    names = [
+    titles = [
         local(cards[key].title, language) if key in cards else plain(key) for key in row.benchmarks
     ]
-    return ", ".join(names)
+    return ", ".join(titles)
 
 
 def _choose() -> None:

@@ -74,10 +74,10 @@ def _fields(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool)
     """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
     known = [metric.key for metric in benchmark_cards()[benchmark].metrics]
     ends = [*OUTCOMES, MISSING]
-    why: _Field = ("cause", whys, cause_title, 220)
-    ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 190)
-    metric: _Field = ("metric", known, lambda code: metric_title(benchmark, code), 220)
-    difficulty: _Field = ("difficulty", _DIFFICULTIES, str, 120)
+    why: _Field = ("cause", whys, cause_title, 200)
+    ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 170)
+    metric: _Field = ("metric", known, lambda code: metric_title(benchmark, code), 200)
+    difficulty: _Field = ("difficulty", _DIFFICULTIES, str, 110)
     if failed:
         return [why, metric, difficulty]
     return [metric, ended, difficulty, *([why] if whys else [])]
@@ -104,7 +104,7 @@ def _filters(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool
             name="q",
             placeholder=tr("target.case_text_hint"),
             help=tr("target.case_text_help"),
-            width=220,
+            width=200,
         )
     return CaseFilter(
         benchmark=(benchmark,),

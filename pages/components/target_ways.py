@@ -34,7 +34,7 @@ def draw(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _step("previous", order[place - 1] if place else "", titles, tr)
         _step("next", order[place + 1] if place + 1 < len(order) else "", titles, tr)
-        _compare(headers, board, frame, row, titles, tr)
+        _compare(headers, board, row, titles, tr)
         st.page_link(
             state.RUNS,
             label=tr("target.its_run"),
@@ -61,24 +61,16 @@ def _step(name: str, to: str, titles: Mapping[str, str], tr: Translate) -> None:
 
 
 def _compare(
-    headers: Headers,
-    board: Board,
-    frame: pd.DataFrame,
-    row: Row,
-    titles: Mapping[str, str],
-    tr: Translate,
+    headers: Headers, board: Board, row: Row, titles: Mapping[str, str], tr: Translate
 ) -> None:
     """To Compare, with the best other target that ran the same; alone where there is none."""
-    ranked = frame[(frame["status"] == "ranked") & (frame["identity"] != row.identity)]
-    for identity in ranked["identity"]:
-        other = targets.row_of(headers, board, identity)
-        shared = [key for key in row.runs if other is not None and key in other.runs]
-        if other is not None and shared:
-            runs = (row.runs[shared[0]].run_id, other.runs[shared[0]].run_id)
-            label = tr("target.compare", name=escape(titles.get(identity, identity), _NAME))
-            break
-    else:
-        runs, label = (next(iter(row.runs.values())).run_id,), tr("compare.link")
+    own, label = next(iter(row.runs.items())), tr("compare.link")
+    runs = [own[1].run_id]
+    best = targets.best_other(headers, board, row, own[0])
+    if best is not None:
+        runs.append(best.runs[own[0]].run_id)
+        name = titles.get(best.identity, best.identity)
+        label = tr("target.compare", name=escape(name, _NAME))
     st.page_link(
         state.COMPARE,
         label=label,
