@@ -87,18 +87,14 @@ def search(label: str, *, page: str, name: str, **look: Any) -> str:
 
 def page_number(*, page: str, name: str, of: str) -> int:
     """The page of a long list, from 1; a list that `of` tells from the last one starts anew."""
-
-    def known(text: str) -> int:
-        return int(text) if re.fullmatch("[1-9][0-9]{0,5}", text) else 1
-
     key, seen = f"{page}.{name}", f"{page}.{name}.of"
     asked = st.query_params.get(name, "")
-    moved = asked != st.session_state.get(f"{key}.url", asked)
-    _adopt(page, name, known)
-    if st.session_state.get(seen, of) != of and not moved:
-        st.session_state[key] = 1
+    if key not in st.session_state or asked != st.session_state.get(f"{key}.url"):
+        number = int(asked) if re.fullmatch("[1-9][0-9]{0,5}", asked) else 1
+    else:
+        same = st.session_state.get(seen, of) == of
+        number = int(st.session_state[key]) if same else 1
     st.session_state[seen] = of
-    number = int(st.session_state[key])
     _publish(page, name, "" if number == 1 else str(number))
     return number
 
@@ -106,7 +102,8 @@ def page_number(*, page: str, name: str, of: str) -> int:
 def pages(number: int, count: int, *, page: str, name: str) -> None:
     """The widget of `page_number`, where there is more than one page; `number` is the one shown."""
     key = f"{page}.{name}"
-    st.session_state[key] = number
+    if st.session_state.get(key, 1) != number:
+        st.session_state[key] = number
     _publish(page, name, "" if number == 1 else str(number))
     if count > 1:
         st.pagination(count, key=key)
