@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from evalcore.errors import UsageError
-from evalcore.target_cards import TargetCard, Type
+
+if TYPE_CHECKING:
+    from evalcore.target_cards import TargetCard
 
 Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
@@ -23,7 +25,7 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
     sub.add_argument("key", metavar="KEY", help="of the target, for example openai:MODEL")
     for name in _TEXTS:
         sub.add_argument(f"--{name}", metavar="TEXT")
-    sub.add_argument("--type", choices=get_args(Type))
+    sub.add_argument("--type", help="chat, thinking, application, baseline or local")
     sub.add_argument("--parameters", metavar="BILLIONS", help="empty: unknown")
     sub.add_argument("--weights", choices=tuple(_WEIGHTS))
     sub.add_argument("--logo", metavar="FILE", help="a PNG, JPEG, WebP or GIF picture; empty: none")
@@ -58,11 +60,21 @@ def _changes(given: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
     if given.parameters is not None:
         found["parameters"] = _billions(given.parameters)
+    if given.type is not None:
+        _known_type(given.type)
     if given.weights is not None:
         found["open_weights"] = _WEIGHTS[given.weights]
     if given.logo is not None:
         found["logo"] = _logo(given.logo)
     return found
+
+
+def _known_type(name: str) -> None:
+    from evalcore.target_cards import Type
+
+    if name not in get_args(Type):
+        known = ", ".join(filter(None, get_args(Type)))
+        raise UsageError(f"--type {name}: one of {known}, or empty")
 
 
 def _billions(text: str) -> float | None:

@@ -6,12 +6,12 @@ import streamlit as st
 
 from evalcore.queries.cases import EVERY_CASE, MISSING, CaseView, Neighbour
 from evalcore.queries.targets import OUTCOMES
-from pages.components import state
+from pages.components import state, url_state
 from pages.components.board import metric_title
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
-from pages.components.text import escape
+from pages.components.text import escape, plain
 
 #: With Alt, since a letter alone would get in the way of those who dictate or read by keyboard.
 _STEPS = {
@@ -33,8 +33,7 @@ def draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
         st.caption(text or tr("case.place_outside", total=place.total), width="content")
     _filter(view, link, tr)
     if chosen != link.outcome:
-        state.remember("outcome", chosen)
-        st.rerun()
+        st.rerun()  # the address has it now
 
 
 def _outcome(view: CaseView, link: CaseLink, tr: Translate) -> str:
@@ -44,21 +43,12 @@ def _outcome(view: CaseView, link: CaseLink, tr: Translate) -> str:
 
     def title(code: str) -> str:
         ends = state.parts(code) or tuple(counts)
-        names = [tr(f"common.outcome.{end}") if end in _OUTCOMES else escape(end) for end in ends]
+        names = [tr(f"common.outcome.{end}") if end in _OUTCOMES else plain(end) for end in ends]
         name = ", ".join(names) if code else tr("common.all")
         return f"{name} ({sum(counts.get(end, 0) for end in ends)})"
 
-    titles = {code: title(code) for code in options}
-    return (
-        st.selectbox(
-            tr("case.filter"),
-            options,
-            index=options.index(link.outcome),
-            format_func=lambda code: titles.get(code, code),
-            key=f"case.filter.{link.run}.{view.benchmark}.{link.outcome}",
-            width=240,
-        )
-        or ""
+    return url_state.select(
+        tr("case.filter"), options, page="case", name="outcome", title=title, width=240
     )
 
 
