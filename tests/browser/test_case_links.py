@@ -29,7 +29,7 @@ def test_every_filter_opens_from_its_address_and_stays_with_back_and_forward(ser
     make_run(settings, Plan(target="openai:a", skill=0.5), "run-a")
 
     def shows(state: str) -> None:
-        expect(page.get_by_text(STATES[state]).first).to_be_visible()
+        expect(page.get_by_text(STATES[state]).first).to_be_visible(timeout=30_000)
         assert page.url == f"{served.url}{CASE}{state}"
 
     for state in STATES:
@@ -48,17 +48,18 @@ def test_keys_step_through_the_selection_and_back_returns(served, page):
     make_run(settings, Plan(target="openai:a", skill=0.5), "run-a")
     page.goto(f"{served.url}{CASE}&id=18&difficulty=1%2C2&q=answer")
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Execution accuracy · 18")
+    expect(heading).to_have_text("Execution accuracy · 18", timeout=30_000)
+    expect(page.get_by_text("Facts for machines")).to_be_visible(timeout=30_000)
     page.keyboard.press("Alt+n")
-    expect(heading).to_have_text("Execution accuracy · 19")
+    expect(heading).to_have_text("Execution accuracy · 19", timeout=30_000)
     page.keyboard.press("Alt+n")
     page.wait_for_url(re.compile(r"metric=(?!execution_accuracy).*&id=0&difficulty=1%2C2&q=answer"))
     page.keyboard.press("Alt+p")
-    expect(heading).to_have_text("Execution accuracy · 19")
+    expect(heading).to_have_text("Execution accuracy · 19", timeout=30_000)
     page.go_back()
-    expect(heading).not_to_have_text("Execution accuracy · 19")
+    expect(heading).not_to_have_text("Execution accuracy · 19", timeout=30_000)
     page.go_forward()
-    expect(heading).to_have_text("Execution accuracy · 19")
+    expect(heading).to_have_text("Execution accuracy · 19", timeout=30_000)
     page.get_by_role("link", name="Cases of openai:a").click()
     page.wait_for_url(re.compile(r"/target\?key=openai%3Aa.*difficulty=1%2C2.*q=answer"))
     expect(page.get_by_text("56 cases, 1 to 25 shown")).to_be_visible()
