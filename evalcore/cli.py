@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore import (
     __version__,
     cli_board,
+    cli_card,
     cli_compare,
     cli_datasets,
     cli_exchange,
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         _common(sub, verb)
     _add_score(verbs)
     cli_board.add(verbs, _common)
+    cli_card.add(verbs, _common)
     cli_compare.add(verbs, _common)
     cli_exchange.add(verbs, _common)
     cli_datasets.add(verbs, _common)

@@ -17,7 +17,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from evalcore import access
 from evalcore.access import Visitor
@@ -28,9 +28,9 @@ from evalcore.store.atomic_storage import AtomicStorage, signature
 from evalcore.store.keyed_table import KeyedDatabase
 
 FILE, TABLE = "targets.json", "cards"
-LOGO_PIXELS = 64
+LOGO_PIXELS, _LOGO_LARGEST = 64, 4096
 _LOCK_SECONDS = 10.0
-_LONGEST = {"name": 60, "organization": 60, "licence": 60, "site": 200, "logo": 24_000}
+LONGEST = {"name": 60, "organization": 60, "licence": 60, "site": 200, "logo": 24_000}
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 _LOGO = "data:image/png;base64,"
 
@@ -61,6 +61,15 @@ def load_cards(settings: Settings) -> dict[str, TargetCard]:
     return {key: card for place in places for key, card in _cards(place, signature(place)).items()}
 
 
+def own_card(settings: Settings, key: str) -> TargetCard:
+    """What was typed here of a target, without what comes with the project; NO_CARD if nothing.
+
+    Raises IndexFileError as `load_cards`.
+    """
+    place = settings.data_dir / FILE
+    return _cards(place, signature(place)).get(key, NO_CARD)
+
+
 def cards_signature(settings: Settings) -> str:
     """Changes whenever `load_cards` would."""
     places = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
@@ -75,29 +84,42 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
     access.require(settings, visitor, "edit")
     check(card)
     path = settings.data_dir / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
-        table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
-        if card == NO_CARD:
-            table.drop(key)
-        else:
-            table.put(key, msgspec.to_builtins(card))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
+            table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
+            if card == NO_CARD:
+                table.drop(key)
+            else:
+                table.put(key, msgspec.to_builtins(card))
+    except Timeout:
+        raise IndexFileError(f"{path}: another process holds its lock; try again") from None
+    except OSError as error:
+        raise IndexFileError(f"{path}: {error.strerror}; nothing was changed") from None
 
 
 def check(card: TargetCard) -> None:
     """Raises UsageError naming the first field that cannot be, and what it has to look like."""
-    for field, longest in _LONGEST.items():
-        text = getattr(card, field)
-        if len(text) > longest or not text.isprintable():
-            raise UsageError(f"{field}: one line of at most {longest} characters")
+    for field, told in problems(card).items():
+        raise UsageError(f"{field}: {told}")
+
+
+def problems(card: TargetCard) -> dict[str, str]:
+    """What each field that cannot be has to look like, by field; empty for a card that is right."""
+    found = {
+        field: f"one line of at most {longest} characters"
+        for field, longest in LONGEST.items()
+        if len(text := getattr(card, field)) > longest or not text.isprintable()
+    }
     if card.parameters is not None and not 0 < card.parameters < 1e6:
-        raise UsageError("parameters: a number of billions above 0")
+        found["parameters"] = "a number of billions above 0"
     if card.released and not _DATE.fullmatch(card.released):
-        raise UsageError("released: a date as 2026, 2026-11 or 2026-11-20")
+        found["released"] = "a date as 2026, 2026-11 or 2026-11-20"
     if card.site and not _web_address(card.site):
-        raise UsageError("site: an address that begins with https://")
+        found.setdefault("site", "an address that begins with https://")
     if card.logo and not card.logo.startswith(_LOGO):
-        raise UsageError("logo: a picture that was read by this app")
+        found.setdefault("logo", "a picture that was read by this app")
+    return found
 
 
 def logo_of(content: bytes) -> str:
@@ -107,6 +129,8 @@ def logo_of(content: bytes) -> str:
 
     try:
         with Image.open(BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as picture:
+            if max(picture.size) > _LOGO_LARGEST:  # a small file may hold a picture of gigabytes
+                raise UsageError(f"logo: at most {_LOGO_LARGEST} pixels a side")
             picture.thumbnail((LOGO_PIXELS, LOGO_PIXELS))
             small, out = picture.convert("RGBA"), BytesIO()
     except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
@@ -130,8 +154,11 @@ def _cards(path: Path, version: str) -> dict[str, TargetCard]:
         return {}
     rows = (AtomicStorage(path).read() or {}).get(TABLE, {})
     try:
-        return {key: from_json(TargetCard, row.raw) for key, row in rows.items()}
-    except msgspec.MsgspecError as error:
+        found = {key: from_json(TargetCard, row.raw) for key, row in rows.items()}
+        for card in found.values():  # the file may have been edited by hand
+            check(card)
+        return found
+    except (msgspec.MsgspecError, UsageError) as error:
         raise IndexFileError(
             f"{path}: a card is broken ({error}); mend the file or move it aside"
         ) from None

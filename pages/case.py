@@ -9,7 +9,7 @@ from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
 from evalcore.queries.boards import is_rescored
 from evalcore.queries.cases import CaseView, case_view
-from pages.components import case_answer, case_chat, case_parts, case_work, state
+from pages.components import case_answer, case_chat, case_parts, case_steps, case_work, names, state
 from pages.components.language import Translate, current, translator
 from pages.components.state import CaseLink
 from pages.components.text import escape
@@ -30,7 +30,7 @@ def page() -> None:
             link.id,
             benchmark=link.benchmark,
             epoch=link.epoch,
-            outcome=link.outcome,
+            where=link.where,
             show_gated=current_settings.show_gated,
         )
     except EvalboardError as error:
@@ -40,10 +40,10 @@ def page() -> None:
 
 
 def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
-    _header(view, tr)
+    _header(view, link, tr)
     if view.spec.origin == "imported":
         st.info(tr(_published(view)), icon=":material/publish:")
-    case_parts.navigation(view, link, tr)
+    case_steps.draw(view, link, tr)
     with st.container(border=True):
         case_parts.verdict(view, tr)
         case_parts.measures(view, tr)
@@ -80,16 +80,17 @@ def _texts(view: CaseView, tr: Translate) -> None:
     case_parts.prompt_and_transcript(view.episode, tr)
 
 
-def _header(view: CaseView, tr: Translate) -> None:
+def _header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     card = benchmark_cards().get(view.benchmark)
     titles = {metric.key: local(metric.title, current()) for metric in card.metrics} if card else {}
     name = local(card.title, current()) if card else view.benchmark
     metric = titles.get(view.sample.metric) or view.sample.metric
+    target = view.spec.target
     st.page_link(
         state.TARGET,
-        label=escape(view.spec.target.identity),
+        label=tr("case.back", name=escape(names.of(target.identity, target.key), 60)),
         icon=":material/arrow_back:",
-        query_params={"key": view.spec.target.identity},
+        query_params=state.cases_link(target.identity, link._replace(benchmark=view.benchmark)),
     )
     st.title(escape(f"{metric} · {view.sample.id}", 120), anchor=False)
     parts = [escape(name), escape(view.spec.run_id)]

@@ -11,7 +11,9 @@ from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
+    card_editor,
     model_facts,
+    names,
     notes,
     share,
     state,
@@ -22,6 +24,7 @@ from pages.components import (
     target_history,
     target_published,
     target_readings,
+    target_ways,
     url_state,
 )
 from pages.components.language import Translate, translator
@@ -49,13 +52,15 @@ def page() -> None:
 
 
 def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) -> None:
+    keys = {header.identity: header.target_key for header in headers}
+    titles = names.among(keys)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         identity = url_state.select(
             tr("target.pick"),
             known,
             page=PAGE,
             name="key",
-            title=plain,
+            title=lambda code: plain(titles[code]),
             explicit=True,
             help=tr("target.pick_help"),
             width=420,
@@ -63,18 +68,22 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         board = shared.choose(headers, PAGE, tr, identity)
     row = targets.row_of(headers, board, identity) if board else None
     if board is None or row is None:
-        st.title(escape(identity, 90), anchor=False)
+        st.title(escape(titles[identity], 90), anchor=False)
         st.caption(tr("target.no_score"))
         return
-    target_head.title(row, tr)
-    target_head.figures(shared.frame(current, board), identity, row, tr)
+    ranking = shared.frame(current, board)
+    target_head.title(row, titles[identity], current, tr)
+    target_ways.draw(headers, board, ranking, row, titles, current, tr)
+    card_editor.draw(current, row.target_key, tr)
+    target_head.figures(ranking, identity, row, tr)
     target_readings.shield(row, current, tr)
     model_facts.of_row(row, current, tr)
     left, right = st.columns([5, 7], gap="large")
-    profiled = target_charts.has_profile(board)
+    profile = targets.profile(headers, board, identity)
+    profiled = target_charts.has_profile(profile)
     with left:
         if profiled:
-            target_charts.profile(headers, board, identity, tr)
+            target_charts.profile(profile, targets.axes(board, row), titles[identity], tr)
         else:
             target_readings.draw(row, current, tr)
             target_readings.tries(row, current, tr)

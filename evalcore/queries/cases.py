@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pandas as pd
@@ -15,25 +14,27 @@ from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
 from evalcore.store import samples_table
 from evalcore.store.cases import case_of
 from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.samples_table import EVERY_CASE as EVERY_CASE
 from evalcore.store.samples_table import START as START
 from evalcore.store.samples_table import CaseFilter as CaseFilter
 
 #: The outcome of a case that has no verdict yet.
 MISSING = "missing"
-_EVERY = 1_000_000  # cases that a search looks through
 
 
 class Neighbour(Record, frozen=True):
-    """The case before or after, within the same metric and outcome filter."""
+    """The case before or after, within the same filter."""
 
+    metric: str
     id: str
     epoch: int
 
 
 class Place(Record, frozen=True):
-    """Where a case stands among those of its metric; `number` counts from 1.
+    """Where a case stands among the filtered ones; `number` counts from 1.
 
-    `number` is None where the case itself is not among the filtered ones.
+    `number` is None where the case itself is not among them. `outcomes` counts what the rest of the
+    filter admits, whatever its outcome.
     """
 
     number: int | None
@@ -77,13 +78,14 @@ def case_view(
     *,
     benchmark: str = "",
     epoch: int = 0,
-    outcome: str = "",
+    where: CaseFilter = EVERY_CASE,
     show_gated: bool = False,
 ) -> CaseView:
     """The view of one case; an empty `benchmark` means whichever of the run has the metric.
 
-    A gated case comes without its texts unless `show_gated`. Raises UsageError when there is no
-    such run or case, RunFolderError when a file is broken.
+    Its neighbours are those of the same benchmark that fit `where`. A gated case comes without its
+    texts unless `show_gated`. Raises UsageError when there is no such run or case, RunFolderError
+    when a file is broken.
     """
     folder = find(run, roots)
     spec = folder.spec()
@@ -95,7 +97,9 @@ def case_view(
             stored, episode, verdict = case_of(folder, name, metric, case, epoch)
         except UsageError:
             continue
-        place = _place(folder, name, metric, Neighbour(id=case, epoch=epoch), outcome)
+        closed = frozenset() if show_gated else gated.gated_cases(folder)
+        own = Neighbour(metric=metric, id=case, epoch=epoch)
+        place = _place(folder, name, own, where, closed)
         view = CaseView(spec, name, stored.sample, episode, verdict, place)
         return view if show_gated or not gated.is_gated(view.sample) else _bare(view)
     raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")
@@ -119,27 +123,10 @@ def case_page(
     """
     folder = find(run, roots)
     hidden = frozenset() if show_gated else gated.gated_cases(folder)
-    if hidden and where.text:
-        return _searched(folder, where, hidden, slice(offset, offset + limit), after)
-    cases, count = samples_table.page(folder, where, offset=offset, limit=limit, after=after)
+    cases, count = samples_table.page(
+        folder, where, offset=offset, limit=limit, after=after, closed=hidden
+    )
     return (gated.bare_notes(cases, hidden) if hidden else cases), count
-
-
-def _searched(
-    folder: RunFolder,
-    where: CaseFilter,
-    hidden: frozenset[tuple[str, str, str]],
-    part: slice,
-    after: tuple[int, int],
-) -> tuple[pd.DataFrame, int]:
-    """A page of a search that finds gated cases by their id alone: what is not shown must not be
-    guessed by searching for it either."""
-    found, _ = samples_table.page(folder, where, limit=_EVERY)
-    by_id = found["id"].str.lower().str.contains(where.text.lower(), regex=False)
-    found = found[by_id | ~gated.is_among(found, hidden)]
-    places = zip(found["position"], found["epoch"], strict=True)
-    rest = found[pd.Series([place > after for place in places], found.index, dtype=bool)]
-    return gated.bare_notes(rest.iloc[part].reset_index(drop=True), hidden), len(found)
 
 
 def _bare(view: CaseView) -> CaseView:
@@ -152,31 +139,41 @@ def _bare(view: CaseView) -> CaseView:
     )
 
 
-def _place(folder: RunFolder, benchmark: str, metric: str, own: Neighbour, outcome: str) -> Place:
-    """Look the whole metric up in its declared order: three columns of it are small."""
-    table = samples_table.query(
-        [samples_table.ensure(folder)],
-        "SELECT id, epoch, outcome FROM samples WHERE benchmark = ? AND metric = ? "
-        "ORDER BY position, epoch",
-        [benchmark, metric],
-    )
-    cases = [
-        Neighbour(id=str(i), epoch=int(e)) for i, e in zip(table["id"], table["epoch"], strict=True)
-    ]
-    fits = [outcome in ("", found) for found in table["outcome"]]
+def _place(
+    folder: RunFolder,
+    benchmark: str,
+    own: Neighbour,
+    where: CaseFilter,
+    closed: frozenset[samples_table.Case],
+) -> Place:
+    """Look the whole benchmark up in its declared order: a few columns of it are small."""
+    here = msgspec.structs.replace(where, benchmark=(benchmark,))
+    table = samples_table.places(folder, here, CaseFilter(benchmark=(benchmark,)), closed=closed)
+    rows = zip(table["metric"], table["id"], table["epoch"], strict=True)
+    cases = [Neighbour(metric=str(m), id=str(i), epoch=int(e)) for m, i, e in rows]
     if own not in cases:
         raise RunFolderError(f"{folder.path}: case {own.id!r} is missing in its table of cases")
-    here = cases.index(own)
-    before = [case for case, fit in zip(cases[:here], fits[:here], strict=True) if fit]
-    after = [case for case, fit in zip(cases[here + 1 :], fits[here + 1 :], strict=True) if fit]
+    index, fits = cases.index(own), [bool(fit) for fit in table["fits"]]
+    before = [case for case, fit in zip(cases[:index], fits, strict=False) if fit]
+    after = [case for case, fit in zip(cases[index + 1 :], fits[index + 1 :], strict=True) if fit]
     return Place(
-        number=len(before) + 1 if fits[here] else None,
+        number=len(before) + 1 if fits[index] else None,
         total=sum(fits),
         previous=before[-1] if before else None,
         next=after[0] if after else None,
-        outcomes=_counts(table["outcome"]),
+        outcomes=_outcomes(folder, here, table, closed),
     )
 
 
-def _counts(outcomes: pd.Series[Any]) -> dict[str, int]:
-    return {str(name): int(count) for name, count in outcomes.value_counts().items()}
+def _outcomes(
+    folder: RunFolder,
+    where: CaseFilter,
+    table: pd.DataFrame,
+    closed: frozenset[samples_table.Case],
+) -> dict[str, int]:
+    """How many cases of each outcome the rest of the filter admits."""
+    found = table[table["fits"]]
+    if where.outcome:
+        rest = msgspec.structs.replace(where, outcome=())
+        found = samples_table.places(folder, rest, rest, closed=closed)
+    return {str(name): int(count) for name, count in found["outcome"].value_counts().items()}

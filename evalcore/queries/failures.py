@@ -16,6 +16,11 @@ _CAUSES = """
 SELECT cause, count(*) AS count FROM samples
 WHERE benchmark = ? AND cause IS NOT NULL GROUP BY cause ORDER BY count DESC, cause
 """
+_WHYS = """
+SELECT coalesce(cause, nullif(reason, ''), error_type) AS why, count(*) AS count FROM samples
+WHERE benchmark = ? AND outcome <> 'passed' GROUP BY why HAVING why IS NOT NULL
+ORDER BY count DESC, why
+"""
 _KINDS = """
 SELECT answer_kind AS kind, count(*) AS count FROM samples
 WHERE benchmark = ? AND answer_kind IS NOT NULL GROUP BY answer_kind
@@ -32,6 +37,12 @@ def causes(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
     Raises UsageError when there is no such run, RunFolderError when a file is broken.
     """
     return _shared(_counted(roots, run, benchmark, _CAUSES))
+
+
+def whys(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
+    """Why cases did not pass, errors included, the most frequent first: why, count, share (0 to 1
+    of them). Raises as `causes`."""
+    return _shared(_counted(roots, run, benchmark, _WHYS))
 
 
 def answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:

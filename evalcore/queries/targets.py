@@ -41,6 +41,20 @@ def row_of(headers: Iterable[RunHeader], board: Board, identity: str) -> Row | N
     return next((row for row in rows(headers, board) if row.identity == identity), None)
 
 
+def best_other(headers: Iterable[RunHeader], board: Board, row: Row, benchmark: str) -> Row | None:
+    """The other target with the best complete score in a benchmark of a board, controls left out;
+    None where nobody else ran it to its end."""
+    found = [
+        (score.score, other)
+        for other in rows(headers, board)
+        if other.identity != row.identity
+        and not is_control(other.target_key)
+        and (score := other.score(benchmark)) is not None
+        and score.complete
+    ]
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
 def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
     """Per benchmark of the board: benchmark, score, low, high, answered, coverage (0 to 1),
     samples, complete, run_id; a benchmark that was not run has None."""
@@ -66,31 +80,32 @@ def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
 def profile(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.DataFrame:
     """Frame for the radar: axis, series (target, best, floor) and score, 0 to 100.
 
-    The axes are the board's benchmarks, or the metrics of its benchmarks where those are too few
-    for a shape. `best` is the best ranked target per axis, `floor` the better of null and noop.
+    The spokes are those of `axes` that anybody has a score on. `best` is the best ranked target
+    per axis, `floor` the better of null and noop.
     """
     all_rows = rows(headers, board)
     own = [row for row in all_rows if row.identity == identity]
-    values = benchmark_values if len(board.columns) >= _SPOKES else metric_values
+    wanted = axes(board, own[0] if own else None)
+    values = metric_values if any("/" in axis for axis in wanted) else benchmark_values
     groups = {"target": own, "best": ranked(all_rows), "floor": idle(all_rows)}
     records = [
         {"axis": axis, "series": series, "score": score}
         for series, group in groups.items()
         for axis, score in peaks(group, values).items()
+        if axis in wanted
     ]
     return pd.DataFrame(records, columns=["axis", "series", "score"])
 
 
-def axes(board: Board) -> list[str]:
-    """The spokes of `profile` in the order of the catalogue: benchmark or benchmark/metric."""
-    if len(board.columns) >= _SPOKES:
+def axes(board: Board, row: Row | None = None) -> list[str]:
+    """The spokes of `profile` in the order of the catalogue: the board's benchmarks, or
+    "benchmark/metric" of those that the row (None: the board) has where they are too few for a
+    shape."""
+    held = [key for key in board.columns if row is None or key in row.runs]
+    if len(held) >= _SPOKES:
         return list(board.columns)
     cards = benchmark_cards()
-    return [
-        f"{benchmark}/{metric.key}"
-        for benchmark in board.columns
-        for metric in cards[benchmark].metrics
-    ]
+    return [f"{key}/{metric.key}" for key in held for metric in cards[key].metrics]
 
 
 def history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The runs that come with the project: `python -m evalcore.runner.shipped` makes them anew.
+"""The runs and cards that come with the project: `python -m evalcore.runner.shipped` makes them.
 
 Every built-in baseline and control runs on the bundled data, under a fixed run id, into the
 read-only second root that the pages show beside a person's own runs.
@@ -10,20 +10,47 @@ import shutil
 import sys
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from evalcore import catalog
 from evalcore import settings as configuration
+from evalcore.access import OPERATOR
 from evalcore.records import RunSummary
 from evalcore.runner.execute import execute
 from evalcore.runner.plan import create_folder, plan
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
+from evalcore.target_cards import FILE, TargetCard, save_card
 from evalcore.targets.baseline import VARIANTS
 from evalcore.targets.control import KINDS
 
+_OWN = TargetCard(organization="Evalboard", licence="MIT")
 TARGETS = (*(f"baseline:{name}" for name in VARIANTS), *(f"control:{kind}" for kind in KINDS))
+#: What is known of the programs behind them; the others are this project's own.
+CARDS = {
+    "baseline:sqlglot": TargetCard(
+        name="SQLGlot",
+        type="baseline",
+        licence="MIT",
+        site="https://github.com/tobymao/sqlglot",
+    ),
+    "baseline:sqlite": TargetCard(
+        name="SQLite", type="baseline", licence="Public domain", site="https://sqlite.org"
+    ),
+    "baseline:duckdb": TargetCard(
+        name="DuckDB",
+        organization="DuckDB Foundation",
+        type="baseline",
+        licence="MIT",
+        site="https://duckdb.org",
+    ),
+    "baseline:constant": replace(_OWN, name="Constant answer", type="baseline"),
+    "baseline:keywords": replace(_OWN, name="Keyword match", type="baseline"),
+    "control:reference": replace(_OWN, name="Control: reference answer"),
+    "control:null": replace(_OWN, name="Control: no answer"),
+    "control:noop": replace(_OWN, name="Control: input returned"),
+}
 _NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
 
 
@@ -31,15 +58,23 @@ def make(settings: Settings) -> list[RunSummary]:
     """Replace the shipped runs by fresh ones; returns their summaries."""
     root = Path(settings.shipped)
     shutil.rmtree(root / "runs", ignore_errors=True)
-    own = msgspec.structs.replace(settings, data=str(root))
+    own = replace(settings, data=str(root))
+    make_cards(own)
     return [_run(target, own) for target in TARGETS]
+
+
+def make_cards(settings: Settings) -> None:
+    """Write the card of every shipped target into the data folder of `settings`."""
+    for key, card in CARDS.items():
+        save_card(settings, OPERATOR, key, card)
+    (settings.data_dir / f"{FILE}.lock").unlink(missing_ok=True)
 
 
 def _run(target: str, settings: Settings) -> RunSummary:
     request = RunRequest(target=target, benchmarks=_benchmarks(target))
     made = plan(request, settings)
-    spec = msgspec.structs.replace(made.spec, run_id=f"shipped-{target.replace(':', '-')}")
-    folder = create_folder(msgspec.structs.replace(made, spec=spec), settings)
+    spec = replace(made.spec, run_id=f"shipped-{target.replace(':', '-')}")
+    folder = create_folder(replace(made, spec=spec), settings)
     summary = execute(folder, settings, Secrets())
     for name in _NOT_EVIDENCE:  # of use only to a run that may go on
         path = folder.path / name

@@ -1,4 +1,4 @@
-"""The index of all runs: a TinyDB file of run headers and target cards, disposable by design.
+"""The index of all runs: a TinyDB file of run headers, disposable by design.
 
 The run folders are the truth. A missing index is rebuilt from them, an unreadable one is moved
 aside and rebuilt, and any process may write at any time: each write holds a file lock from its read
@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import orjson
 from filelock import FileLock, Timeout
 
 from evalcore.errors import IndexFileError, RunFolderError
@@ -29,25 +27,21 @@ from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, folders
 from evalcore.store.scan import ShippedRuns, newest_first, read_header, scan
 
-RUNS, TARGETS = "runs", "targets"
+RUNS = "runs"
 _LOCK_SECONDS = 60.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """What one version of the file holds: documents as bytes, and what the headers among them say.
-
-    Cards stay bytes, so that no caller can change them.
-    """
+    """What one version of the file holds: documents as bytes, and what they say."""
 
     signature: str
     rows: dict[str, bytes]
     headers: dict[str, RunHeader]
-    cards: dict[str, bytes]
 
 
-_EMPTY = _Snapshot("", {}, {}, {})
+_EMPTY = _Snapshot("", {}, {})
 
 
 class Index:
@@ -77,10 +71,6 @@ class Index:
     def get(self, run_id: str) -> RunHeader | None:
         return self._current().headers.get(run_id)
 
-    def cards(self) -> dict[str, dict[str, Any]]:
-        """Target cards by target key, a copy the caller may change."""
-        return {key: orjson.loads(card) for key, card in self._current().cards.items()}
-
     def put(self, header: RunHeader) -> None:
         """Insert the header, or replace the one of its run."""
         check_size(header)
@@ -91,31 +81,20 @@ class Index:
         """Forget a run; an unknown id is no error."""
         self._change(lambda: self._database.keyed(RUNS).drop(run_id))
 
-    def put_card(self, key: str, card: Mapping[str, Any]) -> None:
-        """Insert or replace the card of a target; it must be plain JSON data."""
-        self._change(lambda: self._database.keyed(TARGETS).put(key, dict(card)))
-
     def rebuild(self, roots: Iterable[Path] | None = None) -> int:
         """Make the headers anew from the run folders (default: `self.roots`); returns their number.
 
-        Target cards are kept where the old file can be read. A broken folder is reported and
-        skipped, a run without a summary is not finished and has no header yet.
+        A broken folder is reported and skipped, a run without a summary is not finished and has no
+        header yet.
         """
         with self._exclusive():
-            return self._write(self.roots if roots is None else roots, self._cards())
+            return self._write(self.roots if roots is None else roots)
 
-    def _write(self, roots: Iterable[Path], cards: dict[str, Any]) -> int:
+    def _write(self, roots: Iterable[Path]) -> int:
         headers = scan(roots, self._report)
         rows = {run_id: msgspec.to_builtins(header) for run_id, header in headers.items()}
-        self._storage.write({RUNS: rows, TARGETS: cards})
+        self._storage.write({RUNS: rows})
         return len(rows)
-
-    def _cards(self) -> dict[str, Any]:
-        """What a rebuild can save of an old file: cards are in no run folder."""
-        try:
-            return (self._storage.read() or {}).get(TARGETS, {})
-        except IndexFileError:
-            return {}
 
     def _change(self, change: Callable[[], None]) -> None:
         with self._exclusive():
@@ -155,8 +134,9 @@ class Index:
         tables = self._storage.read()
         if tables is None:
             raise IndexFileError(f"{self.path} is missing")
-        rows, cards = (_raw(tables.get(name, {})) for name in (RUNS, TARGETS))
-        return _Snapshot(found, rows, self._decoded(rows), cards)
+        documents: Mapping[str, LazyDocument] = tables.get(RUNS, {})
+        rows = {key: document.raw for key, document in documents.items()}
+        return _Snapshot(found, rows, self._decoded(rows))
 
     def _decoded(self, rows: Mapping[str, bytes]) -> dict[str, RunHeader]:
         """Decodes what is new since the last snapshot: usually one run of many."""
@@ -170,9 +150,8 @@ class Index:
             raise IndexFileError(f"{self.path}: a run header is broken ({error})") from None
 
     def _renew(self, error: IndexFileError) -> None:
-        cards = self._cards()
         aside = self._set_aside()
-        count = self._write(self.roots, cards)
+        count = self._write(self.roots)
         moved = f"; the old file is {aside.name}" if aside else ""
         self._report(f"{error}; the index was rebuilt with {count} finished runs{moved}")
 
@@ -209,10 +188,6 @@ class Index:
             raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
         finally:
             self._lock.release()
-
-
-def _raw(table: Mapping[str, LazyDocument]) -> dict[str, bytes]:
-    return {key: document.raw for key, document in table.items()}
 
 
 def open_index(settings: Settings) -> Index:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalcore.records import Episode, Verdict
+from evalcore.records import Episode, Sample, Verdict
 from evalcore.store.run_folder import RunFolder, StoredSample
 
 _INT64 = 2**63
 
 #: Column -> pyarrow type. `position` is the row of the case in samples.jsonl; latency in seconds,
 #: cost in USD, weight that of the metric (null: reported, not scored); `cause` is why an answer
-#: failed, in the coarsest words its scorer has (null: it did not fail).
+#: failed, in the coarsest words its scorer has (null: it did not fail); `words` is what was asked
+#: and answered, for a search.
 COLUMNS: dict[str, str] = {
     "run": "string",
     "position": "int64",
@@ -39,7 +40,11 @@ COLUMNS: dict[str, str] = {
     "error_type": "string",
     "cause": "string",
     "answer_kind": "string",
+    "words": "string",
 }
+
+#: Of a question and of an answer, so much is searched.
+SEARCHED_CHARACTERS = 20_000
 
 #: The error group of what fits no other, less telling than the error type itself.
 _NO_GROUP = "checker"
@@ -87,6 +92,7 @@ def rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
                 **_sample_columns(case, weights),
                 **_verdict_columns(found),
                 **_episode_columns(found, episodes.get((case.benchmark, key, epoch))),
+                "words": _words(sample, episodes.get((case.benchmark, key, epoch))),
             }
 
 
@@ -141,6 +147,22 @@ def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:
         "cached": episode.cached,
         "finish_reason": episode.finish_reason,
     }
+
+
+def _words(sample: Sample, episode: Episode | None) -> str:
+    """The texts of the input, however deep they lie, and the answer, a line each."""
+    texts: list[str] = []
+    waiting: list[Any] = [sample.input]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, Mapping):
+            waiting.extend(reversed([*value.values()]))
+        elif isinstance(value, list | tuple):
+            waiting.extend(reversed(value))
+    asked, answered = "\n".join(texts), episode.answer if episode else ""
+    return "\n".join((asked[:SEARCHED_CHARACTERS], answered[:SEARCHED_CHARACTERS]))
 
 
 def _text(value: Any) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,20 +24,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Part of the signature, so that a table made by other code is made anew.
-_VERSION = "2"
+_VERSION = "3"
 _SIGNATURE = b"evalboard.signature"
-_COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * FROM samples"
+_COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * EXCLUDE (words) FROM samples"
+_PLACES = "SELECT position, epoch, metric, id, outcome, {fits} AS fits FROM samples{among}"
 _AFTER = " AND (position > ? OR (position = ? AND epoch > ?))"
 _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
 #: Before the first case: (position, epoch).
 START = (-1, -1)
+#: Fields of a filter that are no column.
+_MADE = {
+    "why": "CASE WHEN outcome <> 'passed' THEN coalesce(cause, nullif(reason, ''), error_type) END"
+}
+#: A case as `closed` of `page` and `places` names it.
+_NAME = "concat_ws(chr(31), benchmark, metric, id)"
+_TEXT = (
+    "(contains(lower(id), lower(?)) OR NOT list_contains(?, {name}) "
+    "AND contains(lower(concat_ws(' ', note, words)), lower(?)))"
+)
 
 
 class CaseFilter(Record, frozen=True):
     """Which cases to show: the values of a field are alternatives, an empty field admits all.
 
-    Every field but `text` is a column of the table; `text` is looked for in the id and the note,
-    letter case aside.
+    `why` is the cause of a failure, or else the reason or the kind of error of what did not pass.
+    `text` is looked for in the id, the note, the question and the answer, letter case aside. Every
+    other field is a column of the table.
     """
 
     benchmark: tuple[str, ...] = ()
@@ -50,10 +62,12 @@ class CaseFilter(Record, frozen=True):
     extraction: tuple[str, ...] = ()
     error_type: tuple[str, ...] = ()
     cause: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
     text: str = ""
 
 
 EVERY_CASE = CaseFilter()
+Case = tuple[str, str, str]  # benchmark, metric, id
 
 
 def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
@@ -94,37 +108,53 @@ def page(
     offset: int = 0,
     limit: int = 50,
     after: tuple[int, int] = START,
+    closed: Collection[Case] = (),
 ) -> tuple[pd.DataFrame, int]:
     """`limit` matching cases from `offset` on, in the declared order, and how many match in all.
+
+    Of the cases in `closed` only the id is searched: what must not be shown must not be guessed by
+    searching for it either. The column `words` is left out.
 
     With `after` (position, epoch) the offset counts from the case that follows that one: whoever
     reads on behind the last case seen misses and repeats none, also while outcomes change.
     """
     if offset < 0 or limit < 0:
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
-    condition, params = _condition(where)
+    terms, params = _condition(where, closed)
+    condition = f" WHERE {terms}"
     with _connection([ensure(folder, scoring)]) as connection:
         connection.execute(_COUNT + condition, params)
         total = connection.fetchall()[0][0]
-        rest = (condition or " WHERE true") + _AFTER
+        rest = condition + _AFTER
         params += [after[0], *after, limit, offset]
         found = connection.execute(_CASES + rest + _PAGE, params)
         return found.df(), total
 
 
-def _condition(where: CaseFilter) -> tuple[str, list[Any]]:
-    """A WHERE clause; only names of our own columns enter the SQL, values are bound."""
-    terms: list[str] = []
+def places(
+    folder: RunFolder, where: CaseFilter, among: CaseFilter, *, closed: Collection[Case] = ()
+) -> pd.DataFrame:
+    """The cases that fit `among` in the declared order: position, epoch, metric, id, outcome, and
+    `fits`, whether they fit `where` too. `closed` as in `page`."""
+    fits, params = _condition(where, closed)
+    terms, more = _condition(among, closed)
+    statement = _PLACES.format(fits=fits, among=f" WHERE {terms}") + " ORDER BY position, epoch"
+    return query([ensure(folder)], statement, [*params, *more])
+
+
+def _condition(where: CaseFilter, closed: Collection[Case]) -> tuple[str, list[Any]]:
+    """A condition; only names of our own columns enter the SQL, values are bound."""
+    terms: list[str] = ["true"]
     params: list[Any] = []
     for column in CaseFilter.__struct_fields__:
         values = getattr(where, column)
         if values and column != "text":
-            terms.append(f"list_contains(?, {column})")
+            terms.append(f"coalesce(list_contains(?, {_MADE.get(column, column)}), false)")
             params.append(list(values))
     if where.text:
-        terms.append("contains(lower(concat_ws(' ', id, note)), lower(?))")
-        params.append(where.text)
-    return f" WHERE {' AND '.join(terms)}" if terms else "", params
+        terms.append(_TEXT.format(name=_NAME))
+        params += [where.text, ["\x1f".join(case) for case in closed], where.text]
+    return " AND ".join(terms), params
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The parts of the Case page: verdict, question, evidence, transcript, facts, navigation."""
+"""The parts of the Case page: verdict, question, evidence, transcript, facts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import msgspec
 import streamlit as st
 
 from evalcore.i18n import lookup
-from evalcore.queries.cases import CaseView, Neighbour
+from evalcore.queries.cases import CaseView
 from evalcore.records import MEASURED, Episode
-from pages.components import case_badges, case_question, case_shield, evidence, numbers, state
+from pages.components import case_badges, case_question, case_shield, evidence, numbers
 from pages.components.language import Translate, current, note
 from pages.components.run_detail import OUTCOME_COLOURS
-from pages.components.state import CaseLink
 from pages.components.text import escape
 
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
@@ -148,45 +147,3 @@ def facts(view: CaseView, tr: Translate) -> None:
     }
     with st.expander(tr("case.facts"), icon=":material/data_object:"):
         st.json(shown, expanded=2)
-
-
-def navigation(view: CaseView, link: CaseLink, tr: Translate) -> None:
-    """Outcome filter, place, previous and next."""
-    place = view.place
-    options = ["", *sorted(place.outcomes)]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _step("previous", place.previous, link, tr)
-        _step("next", place.next, link, tr)
-        chosen = st.selectbox(
-            tr("case.filter"),
-            options,
-            index=options.index(link.outcome) if link.outcome in options else 0,
-            format_func=lambda name: (
-                f"{tr(f'common.outcome.{name}')} ({place.outcomes[name]})"
-                if name
-                else f"{tr('common.all')} ({sum(place.outcomes.values())})"
-            ),
-            key=f"case.filter.{link.run}.{link.metric}",
-            width=220,
-        )
-        if place.number is not None:
-            text = tr("case.place", number=place.number, total=place.total)
-        else:
-            text = tr("case.place_outside", total=place.total)
-        st.caption(text, width="content")
-    if (chosen or "") != link.outcome:
-        state.remember("outcome", chosen)
-        st.rerun()
-
-
-def _step(name: str, to: Neighbour | None, link: CaseLink, tr: Translate) -> None:
-    """A button and no link: a link to the page one is on leaves the address bar as it was."""
-    st.button(
-        tr(f"case.{name}"),
-        key=f"case.{name}",
-        icon={"previous": ":material/chevron_left:", "next": ":material/chevron_right:"}[name],
-        icon_position="left" if name == "previous" else "right",
-        disabled=to is None,
-        on_click=state.go_to_case,
-        args=(link._replace(id=to.id, epoch=to.epoch) if to else link,),
-    )

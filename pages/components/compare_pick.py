@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore.queries.lineup import MOST, suggested
 from evalcore.queries.stored_boards import Headers
-from pages.components import state, url_state
+from pages.components import names, state, url_state
 from pages.components.board import benchmark_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -22,10 +22,11 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
+    named = names.among({one.identity: one.target_key for one in headers})
     titles = {
         one.run_id: " · ".join(
             [
-                plain(one.identity, 60),
+                plain(named[one.identity], 60),
                 one.created_at[:10],
                 ", ".join(benchmark_title(key) for key in one.benchmarks),
                 one.run_id,

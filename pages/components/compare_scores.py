@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.heatmap import heatmap
 from evalcore.queries.contest import Group, Mark
 from evalcore.queries.lineup import Entrant, Lineup
-from pages.components import chart_frame, compare_data, numbers, state, tables
+from pages.components import chart_frame, compare_data, names, numbers, state, tables
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -22,14 +22,14 @@ _FEW = 4  # runs; with more of them there is no room for a decimal in a cell
 
 def name(one: Entrant) -> str:
     """A run in a list: its letter and its target."""
-    return f"{one.letter} · {plain(one.identity, 60)}"
+    return f"{one.letter} · {plain(names.of(one.identity, one.target_key), 60)}"
 
 
 def table(who: Lineup, tr: Translate) -> None:
     """A row per run and a column per column of a benchmark, the best of each with a star."""
     columns: dict[str, Any] = {
         "letter": [one.letter for one in who.entrants],
-        "target": [plain(one.identity, 60) for one in who.entrants],
+        "target": [plain(names.of(one.identity, one.target_key), 60) for one in who.entrants],
     }
     config = _config(tr)
     found = compare_data.groups(who)

@@ -11,7 +11,7 @@ from evalcore import charts
 from evalcore.queries.metric_board import OTHER
 from evalcore.stacked import stacked_bars
 from evalcore.target_colours import colour_of
-from pages.components import chart_frame
+from pages.components import chart_frame, names
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -27,11 +27,12 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translat
     shown = _ranked(frame)
     if shown.empty:
         return
-    names = [plain(name, _NAME_LENGTH) for name in shown["identity"]]
-    summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(names, shown["score"], strict=True))
-    chart_frame.draw(
+    titles = _names(shown)
+    bars = [titles[identity] for identity in shown["identity"]]
+    summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars, shown["score"], strict=True))
+    st.altair_chart(
         charts.score_bars(
-            shown.assign(name=names, colour=[colour_of(name) for name in shown["identity"]]),
+            shown.assign(name=bars, colour=[colour_of(name) for name in shown["identity"]]),
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
@@ -47,10 +48,10 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translat
         alt_text=tr("ranking.chart_alt", summary=summary),
         data=shown[["identity", "score", "low", "high"]],
     )
-    words = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
+    about = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
     more = int((frame["status"] == "ranked").sum()) - len(shown)
-    words.append(tr("metrics.not_drawn", count=more) if more else "")
-    st.caption(" ".join(words))
+    about.append(tr("metrics.not_drawn", count=more) if more else "")
+    st.caption(" ".join(about))
 
 
 def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate) -> None:
@@ -66,8 +67,9 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate
     totals = known.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
     ordered = [*totals.sort_values(ascending=False, kind="stable").index]
     ordered += [OTHER] if OTHER in set(known["cause"]) else []
+    named = _names(frame)
     rows = known.assign(
-        name=[plain(identity, _NAME_LENGTH) for identity in known["identity"]],
+        name=[named[identity] for identity in known["identity"]],
         part=[titles[cause] for cause in known["cause"]],
     )
     counts = known.groupby("cause")["count"].sum()
@@ -95,14 +97,19 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate
     st.caption(tr("metrics.failures_about"))
 
 
+def _names(frame: pd.DataFrame) -> dict[str, str]:
+    told = names.among(dict(zip(frame["identity"], frame["target_key"], strict=True)))
+    return {identity: plain(name, _NAME_LENGTH) for identity, name in told.items()}
+
+
 def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["status"] == "ranked"].head(_MOST_BARS)
 
 
-def _labelled(lines: dict[str, float], names: Sequence[str], tr: Translate) -> dict[str, float]:
+def _labelled(lines: dict[str, float], wanted: Sequence[str], tr: Translate) -> dict[str, float]:
     return {
         tr(f"metrics.line.{name}", score=f"{lines[name]:.1f}"): lines[name]
-        for name in names
+        for name in wanted
         if name in lines
     }
 

@@ -9,7 +9,7 @@ from evalcore.i18n import lookup
 from evalcore.queries.comparison import Couple
 from evalcore.queries.model_cards import ModelCard
 from evalcore.queries.runs import RunRow
-from pages.components import model_facts, numbers, state
+from pages.components import model_facts, names, numbers, state
 from pages.components.language import Translate, current, note
 from pages.components.run_list import SIGNS, benchmark_titles
 from pages.components.text import escape
@@ -39,7 +39,7 @@ def draw(
 ) -> None:
     """Everything but the actions; `card` is of a local model, `couple` the comparison it is in."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(escape(row.target.identity or row.run_id), anchor=False, width="content")
+        st.subheader(escape(_name(row)), anchor=False, width="content")
         st.badge(
             f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}",
             color=STATE_COLOURS[row.state],  # type: ignore[arg-type]
@@ -62,6 +62,11 @@ def draw(
     if row.command:
         with st.expander(tr("runs.spec"), icon=":material/terminal:"):
             st.code(row.command, language="bash", wrap_lines=True)
+
+
+def _name(row: RunRow) -> str:
+    target = row.target
+    return names.of(target.identity, target.key) if target.identity else row.run_id
 
 
 def _about(row: RunRow, couple: Couple | None, tr: Translate) -> str:

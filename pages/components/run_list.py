@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards, local
 from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
-from pages.components import numbers
+from pages.components import names, numbers
 from pages.components.language import Translate, current
 from pages.components.text import plain
 
@@ -57,10 +57,11 @@ def draw(rows: Sequence[RunRow], tr: Translate) -> None:
 
 def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
     data = runs.frame(rows)
+    named = names.among({row.target.identity: row.target.key for row in rows})
     return pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
-            "target": [plain(name) for name in data["target"]],
+            "target": [plain(named.get(name, name)) for name in data["target"]],
             "benchmarks": [benchmark_titles(row) for row in rows],
             "progress": (data["fraction"] * 100).astype(int),
             "score": pd.to_numeric(data["score"]),
@@ -73,10 +74,10 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
 def benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
     cards, language = benchmark_cards(), current()
-    names = [
+    titles = [
         local(cards[key].title, language) if key in cards else plain(key) for key in row.benchmarks
     ]
-    return ", ".join(names)
+    return ", ".join(titles)
 
 
 def _choose() -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from evalcore.queries.boards import Board
+from evalcore.queries.cases import CaseFilter
 
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
 COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
@@ -19,7 +20,8 @@ LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodolo
 
 
 class CaseLink(NamedTuple):
-    """A case of a run: what `/case` needs. `outcome` is the filter that previous and next keep."""
+    """A case of a run: what `/case` needs. From `outcome` on it is the filter that previous and
+    next keep, each as the address has it: several values are parted by commas."""
 
     run: str
     benchmark: str
@@ -27,12 +29,38 @@ class CaseLink(NamedTuple):
     id: str
     epoch: int = 0
     outcome: str = ""
+    metrics: str = ""
+    difficulty: str = ""
+    cause: str = ""
+    q: str = ""
 
     @property
     def params(self) -> dict[str, str]:
         """The query parameters, without those that hold their default."""
         values = self._asdict()
         return {name: str(value) for name, value in values.items() if value not in ("", 0)}
+
+    def filtered(self, where: CaseFilter) -> CaseLink:
+        """The same case within another filter."""
+        return self._replace(
+            outcome=",".join(where.outcome),
+            metrics=",".join(where.metric),
+            difficulty=",".join(map(str, where.difficulty)),
+            cause=",".join(where.why),
+            q=where.text,
+        )
+
+    @property
+    def where(self) -> CaseFilter:
+        """The filter; a difficulty that is no number is none."""
+        levels = [int(level) for level in parts(self.difficulty) if re.fullmatch("[0-9]", level)]
+        return CaseFilter(
+            metric=parts(self.metrics),
+            outcome=parts(self.outcome),
+            difficulty=tuple(levels),
+            why=parts(self.cause),
+            text=self.q,
+        )
 
     @property
     def url(self) -> str:
@@ -44,20 +72,26 @@ def case_link_of_url() -> CaseLink:
     """The case that the URL names; missing parts are empty and a bad epoch is 0."""
     query = st.query_params
     epoch = query.get("epoch", "0")
-    return CaseLink(
-        run=query.get("run", ""),
-        benchmark=query.get("benchmark", ""),
-        metric=query.get("metric", ""),
-        id=query.get("id", ""),
-        epoch=int(epoch) if re.fullmatch("[0-9]{1,6}", epoch) else 0,
-        outcome=query.get("outcome", ""),
-    )
+    texts = {name: query.get(name, "") for name in CaseLink._fields if name != "epoch"}
+    return CaseLink(epoch=int(epoch) if re.fullmatch("[0-9]{1,6}", epoch) else 0, **texts)
+
+
+def parts(text: str) -> tuple[str, ...]:
+    """The values of a parameter that may hold several."""
+    return tuple(filter(None, text.split(",")))
 
 
 def go_to_case(link: CaseLink) -> None:
     """Make the Case page show another case, and the address bar say so."""
     for name in CaseLink._fields:
         remember(name, link.params.get(name))
+
+
+def cases_link(identity: str, link: CaseLink) -> dict[str, str]:
+    """The query parameters of the list of a target's cases that a case was opened from."""
+    named = {"key": identity, "benchmark": link.benchmark, "metric": link.metrics}
+    kept = {name: getattr(link, name) for name in ("outcome", "difficulty", "cause", "q")}
+    return {name: value for name, value in (named | kept).items() if value}
 
 
 def metric_link(identity: str, board: Board, benchmark: str, metric: str) -> dict[str, str]:

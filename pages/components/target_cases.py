@@ -10,6 +10,7 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
+from evalcore.queries import failures
 from evalcore.queries.cases import MISSING, CaseFilter, case_page
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import content_hash
@@ -22,7 +23,7 @@ from pages.components.state import CaseLink
 from pages.components.text import escape, plain
 
 _PAGE = "target"
-_CASES = 25  # a page
+_CASES, _PAGER = 25, "p"  # of a page, and the name of its number in the URL
 _OPEN = "target.open_case"
 _DIFFICULTIES = ("1", "2", "3")
 #: A sign beside the word, so that an outcome is not told by its colour alone.
@@ -34,19 +35,15 @@ _Field = tuple[str, Sequence[str], Callable[[str], str], int]
 def draw(
     settings: Settings, run: str, benchmark: str, tr: Translate, causes: Sequence[str] = ()
 ) -> None:
-    """The cases of one benchmark of a run; with `causes` the failed ones, by why they failed."""
-    where = _filters(benchmark, causes, tr)
-    pager = f"{_PAGE}.page.{content_hash([run, where])}"
-    number = int(st.session_state.get(pager, 1))
+    """The cases of one benchmark of a run; with `causes` only those that failed, by these."""
     try:
-        cases, count = case_page(
-            settings.run_roots,
-            run,
-            where,
-            offset=_CASES * (number - 1),
-            limit=_CASES,
-            show_gated=settings.show_gated,
-        )
+        whys = list(failures.whys(settings.run_roots, run, benchmark)["why"])
+        where = _filters(benchmark, causes or whys, tr, failed=bool(causes))
+        number = url_state.page_number(page=_PAGE, name=_PAGER, of=content_hash([run, where]))
+        cases, count = _page(settings, run, where, number)
+        if count and cases.empty:  # a link from when there were more
+            number = -(-count // _CASES)
+            cases, count = _page(settings, run, where, number)
     except EvalboardError as error:
         st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
         return
@@ -59,22 +56,34 @@ def draw(
         last = first + len(cases) - 1
         st.caption(tr("target.found", count=count, first=first, last=last))
         st.space("stretch")
-        if count > _CASES:
-            st.pagination(-(-count // _CASES), key=pager)
+        url_state.pages(number, -(-count // _CASES), page=_PAGE, name=_PAGER)
 
 
-def _fields(benchmark: str, causes: Sequence[str], tr: Translate) -> list[_Field]:
-    """What cases are filtered by: failed ones, whose causes are given, by these and no outcome."""
+def _page(settings: Settings, run: str, where: CaseFilter, number: int) -> tuple[pd.DataFrame, int]:
+    return case_page(
+        settings.run_roots,
+        run,
+        where,
+        offset=_CASES * (number - 1),
+        limit=_CASES,
+        show_gated=settings.show_gated,
+    )
+
+
+def _fields(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool) -> list[_Field]:
+    """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
     known = [metric.key for metric in benchmark_cards()[benchmark].metrics]
     ends = [*OUTCOMES, MISSING]
-    why: _Field = ("cause", causes, cause_title, 260)
-    ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 220)
-    metric: _Field = ("metric", known, lambda code: metric_title(benchmark, code), 260)
-    difficulty: _Field = ("difficulty", _DIFFICULTIES, str, 140)
-    return [why, metric, difficulty] if causes else [metric, ended, difficulty]
+    why: _Field = ("cause", whys, cause_title, 200)
+    ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 170)
+    metric: _Field = ("metric", known, lambda code: metric_title(benchmark, code), 200)
+    difficulty: _Field = ("difficulty", _DIFFICULTIES, str, 110)
+    if failed:
+        return [why, metric, difficulty]
+    return [metric, ended, difficulty, *([why] if whys else [])]
 
 
-def _filters(benchmark: str, causes: Sequence[str], tr: Translate) -> CaseFilter:
+def _filters(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool) -> CaseFilter:
     """The filters in one row, all of them in the URL."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = {
@@ -87,20 +96,21 @@ def _filters(benchmark: str, causes: Sequence[str], tr: Translate) -> CaseFilter
                 placeholder=tr("target.any"),
                 width=width,
             )
-            for name, options, title, width in _fields(benchmark, causes, tr)
+            for name, options, title, width in _fields(benchmark, whys, tr, failed=failed)
         }
         text = url_state.search(
             tr("target.case_text"),
             page=_PAGE,
             name="q",
             placeholder=tr("target.case_text_hint"),
-            width=220,
+            help=tr("target.case_text_help"),
+            width=200,
         )
     return CaseFilter(
         benchmark=(benchmark,),
         metric=tuple(chosen["metric"]),
-        outcome=("failed",) if causes else tuple(chosen["outcome"]),
-        cause=tuple(chosen.get("cause", ())),
+        outcome=("failed",) if failed else tuple(chosen["outcome"]),
+        why=tuple(chosen.get("cause", ())),
         difficulty=tuple(int(level) for level in chosen["difficulty"]),
         text=text,
     )
@@ -138,9 +148,8 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
     click = st.session_state.get(_OPEN)
     if click is not None and click["row"] < len(cases):
         case = cases.iloc[click["row"]]
-        outcome = where.outcome[0] if len(where.outcome) == 1 else ""
-        link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]), outcome)
-        st.switch_page(state.CASE, query_params=link.params)
+        link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]))
+        st.switch_page(state.CASE, query_params=link.filtered(where).params)
 
 
 def _note(case: pd.Series) -> str:

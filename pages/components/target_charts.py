@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from evalcore import charts
-from evalcore.queries import metrics, targets
+from evalcore.queries import metrics
 from evalcore.queries.boards import Board
 from evalcore.queries.stored_boards import Headers
 from evalcore.radar import SERIES, radar
@@ -18,21 +20,18 @@ from pages.components.text import plain
 _FEWEST_AXES, _MOST_AXES = 3, 10
 
 
-def has_profile(board: Board) -> bool:
-    """Whether the parts of a board are few enough for a radar that can be read."""
-    return len(targets.axes(board)) <= _MOST_AXES
+def has_profile(frame: pd.DataFrame) -> bool:
+    """Whether the parts of a profile give a shape and are few enough to be read."""
+    return _FEWEST_AXES <= frame["axis"].nunique() <= _MOST_AXES
 
 
-def profile(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
-    """The radar of the target beside the best of the board and the floor."""
+def profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:
+    """The radar of a target beside the best of the board and the floor: `frame` is its
+    `targets.profile`, `axes` their order."""
     st.subheader(tr("target.profile"), anchor=False)
-    axes = targets.axes(board)
-    if len(axes) < _FEWEST_AXES:
-        st.caption(tr("target.profile_few"))
-        return
-    titles = {axis: _title(axis) for axis in axes}
-    frame = targets.profile(headers, board, identity)
-    frame["axis"] = frame["axis"].map(titles)
+    present = set(frame["axis"])
+    titles = {axis: _title(axis) for axis in axes if axis in present}
+    frame = frame.assign(axis=frame["axis"].map(titles))
     own = frame[frame["series"] == "target"]
     summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
     chart_frame.draw(
@@ -40,8 +39,8 @@ def profile(headers: Headers, board: Board, identity: str, tr: Translate) -> Non
         tr,
         name="profile",
         title=tr("target.profile"),
-        source=plain(identity),
-        alt_text=tr("target.profile_alt", name=plain(identity), summary=summary),
+        source=plain(name),
+        alt_text=tr("target.profile_alt", name=plain(name), summary=summary),
         data=frame,
         width="content",
     )

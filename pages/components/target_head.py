@@ -6,8 +6,11 @@ import orjson
 import pandas as pd
 import streamlit as st
 
+from evalcore.errors import EvalboardError
 from evalcore.queries.boards import Row
-from pages.components import numbers, target_published
+from evalcore.settings import Settings
+from evalcore.target_cards import NO_CARD, load_cards
+from pages.components import numbers, target_card, target_published
 from pages.components.board import kind_title, span
 from pages.components.language import Translate
 from pages.components.text import escape
@@ -15,12 +18,20 @@ from pages.components.text import escape
 _CARD = 140  # pixels, at least
 
 
-def title(row: Row, tr: Translate) -> None:
-    """Name and kind, and the options that belong to the target's identity."""
+def title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+    """The card and the kind, and the options that belong to the target's identity."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
-    st.title(escape(row.identity, 90), anchor=False)
+    card = NO_CARD
+    try:
+        card = load_cards(settings).get(row.target_key, NO_CARD)
+    except EvalboardError as error:
+        st.warning(tr("card.broken", reason=escape(error, 400)), icon=":material/error:")
+    target_card.title(name, card)
+    target_card.facts(row.identity, name, card, tr)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(escape(kind_title(row.kind)), color="gray")
+        if card.type and card.type != row.kind:
+            st.badge(tr(f"card.type.{card.type}"), color="gray")
         if any(run.benchmarks[key].self_judged for key, run in row.runs.items()):
             st.badge(tr("ranking.self_judged"), color="orange", icon=":material/gavel:")
         for name, value in newest.target_options.items():

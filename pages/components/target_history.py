@@ -36,6 +36,7 @@ def _table(runs: pd.DataFrame, tr: Translate) -> None:
             "run": [plain(run) for run in runs["run_id"]],
             "date": runs["date"],
             "board": [describe(run, tr) for run in runs.to_dict("records")],
+            "on_board": ["✓" if own else "" for own in runs["on_board"]],
             "score": runs["score"],
             "coverage": runs["coverage"],
             "state": [tr(f"common.state.{name}") for name in runs["state"]],
@@ -43,6 +44,8 @@ def _table(runs: pd.DataFrame, tr: Translate) -> None:
             "note": [plain(note) for note in runs["note"]],
         }
     )
+    if (table["note"] == "").all():
+        del table["note"]
     st.dataframe(
         table,
         hide_index=True,
@@ -67,7 +70,8 @@ def _config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
             help=tr("target.open_run_help"),
         ),
         "date": kinds.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
-        "board": kinds.TextColumn(tr("target.board"), width="medium"),
+        "board": kinds.TextColumn(tr("target.board"), width=330),
+        "on_board": kinds.TextColumn(tr("target.on_board"), width="small", alignment="center"),
         "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width="small"),
         "coverage": kinds.NumberColumn(tr("target.coverage"), format="percent", width="small"),
         "state": kinds.TextColumn(tr("target.state"), width="small"),

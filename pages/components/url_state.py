@@ -7,6 +7,7 @@ Streamlit would write the translated label of an option.)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -165,6 +166,30 @@ def search(label: str, *, page: str, name: str, **look: Any) -> str:
     text = str(st.session_state[key] or "").strip()
     _publish(page, name, text)
     return text
+
+
+def page_number(*, page: str, name: str, of: str) -> int:
+    """The page of a long list, from 1; a list that `of` tells from the last one starts anew."""
+    key, seen = f"{page}.{name}", f"{page}.{name}.of"
+    asked = st.query_params.get(name, "")
+    if key not in st.session_state or asked != st.session_state.get(f"{key}.url"):
+        number = int(asked) if re.fullmatch("[1-9][0-9]{0,5}", asked) else 1
+    else:
+        same = st.session_state.get(seen, of) == of
+        number = int(st.session_state[key]) if same else 1
+    st.session_state[seen] = of
+    _publish(page, name, "" if number == 1 else str(number))
+    return number
+
+
+def pages(number: int, count: int, *, page: str, name: str) -> None:
+    """The widget of `page_number`, where there is more than one page; `number` is the one shown."""
+    key = f"{page}.{name}"
+    if st.session_state.get(key, 1) != number:
+        st.session_state[key] = number
+    _publish(page, name, "" if number == 1 else str(number))
+    if count > 1:
+        st.pagination(count, key=key)
 
 
 def _titles(options: Sequence[str], title: Callable[[str], str]) -> Callable[[str], str]:

@@ -86,7 +86,7 @@ def test_next_and_previous_keep_to_the_filter(open_page, runs_root):
 def test_the_filter_goes_into_the_url(open_page, runs_root):
     evidence_run(runs_root)
     app = open_page("case", run=RUN, metric=METRIC, id="table_diff")
-    app.selectbox(key=f"case.filter.{RUN}.{METRIC}").set_value("passed").run()
+    app.selectbox(key="case.outcome").set_value("passed").run()
     assert app.query_params["outcome"] == "passed"
     assert "this one is not among them" in words(app)
 

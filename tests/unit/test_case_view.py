@@ -10,6 +10,8 @@ from evalcore.store.samples_table import CaseFilter
 from tests.support.page_stores import METRIC, RUN, SECTIONS, evidence_run
 from tests.support.stored_runs import BENCHMARK, SAMPLES, answer, judge, plan
 
+FAILED = CaseFilter(outcome=("failed",))
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -44,13 +46,13 @@ def test_neighbours_stand_in_the_declared_order(roots):
 
 
 def test_neighbours_keep_to_the_outcome(roots):
-    place = case_view(roots, RUN, METRIC, "table_diff", outcome="failed").place
+    place = case_view(roots, RUN, METRIC, "table_diff", where=FAILED).place
     assert (place.number, place.total, place.next.id) == (1, 2, "tree_diff")
     assert place.outcomes == {"failed": 2, "passed": 7, MISSING: 1}
 
 
 def test_a_case_outside_of_the_filter_still_has_neighbours(roots):
-    place = case_view(roots, RUN, METRIC, "chat", outcome="failed").place
+    place = case_view(roots, RUN, METRIC, "chat", where=FAILED).place
     assert (place.number, place.total) == (None, 2)
     assert (place.previous.id, place.next) == ("tree_diff", None)
 
@@ -60,7 +62,8 @@ def test_epochs_are_cases_of_their_own(tmp_path):
     for epoch in (0, 1):
         answer(folder, SAMPLES[0], epoch=epoch)
         judge(folder, SAMPLES[0], passed=bool(epoch), epoch=epoch)
-    view = case_view((tmp_path,), RUN, METRIC, "1", epoch=1)
+    own = CaseFilter(metric=(METRIC,))
+    view = case_view((tmp_path,), RUN, METRIC, "1", epoch=1, where=own)
     assert view.outcome == "passed"
     assert (view.place.previous.id, view.place.previous.epoch) == ("1", 0)
     assert view.place.total == 4

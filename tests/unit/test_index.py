@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -47,7 +48,6 @@ def settings(tmp_path):
 def test_looking_at_an_empty_store_writes_nothing(index, tmp_path):
     assert index.headers() == []
     assert index.get("run-1") is None
-    assert index.cards() == {}
     assert index.signature() == ""
     assert list(tmp_path.iterdir()) == []
 
@@ -110,22 +110,17 @@ def test_the_signature_changes_with_every_write(index):
     for note in ("one", "two"):
         index.put(header("a", note=note))
         seen.add(index.signature())
-    index.put_card("openai:small", {"tools": True})
-    seen.add(index.signature())
-    assert len(seen) == 4
+    assert len(seen) == 3
     assert index.signature() == Index(index.path).signature()
 
 
-def test_cards_are_kept_beside_runs_and_cannot_be_changed_from_outside(index):
-    index.put_card("openai:small", {"tools": {"parallel": True}})
-    index.put_card("openai:small", {"tools": {"parallel": False}})
+def test_a_table_that_an_older_version_wrote_is_no_obstacle(index):
     index.put(header("a"))
-    index.cards()["openai:small"]["tools"]["parallel"] = "changed"
-    assert (
-        Index(index.path).cards()
-        == index.cards()
-        == {"openai:small": {"tools": {"parallel": False}}}
-    )
+    tables = json.loads(index.path.read_bytes())
+    index.path.write_text(json.dumps(tables | {"targets": {"openai:small": {"tools": True}}}))
+    assert [row.run_id for row in Index(index.path).headers()] == ["a"]
+    index.put(header("b"))
+    assert {row.run_id for row in index.headers()} == {"a", "b"}
 
 
 def test_a_header_above_the_limit_is_refused_and_the_index_unharmed(index):
@@ -185,12 +180,10 @@ def test_a_write_into_a_corrupt_index_rebuilds_it_first(index, tmp_path, reports
     assert len(reports) == 1
 
 
-def test_cards_survive_a_rebuild(index, tmp_path):
-    index.put_card("openai:small", {"tools": True})
+def test_a_rebuild_forgets_what_has_no_folder(index, tmp_path):
     index.put(header("gone"))
     stored_runs.finish(tmp_path / "runs", "run-1")
     assert index.rebuild() == 1
-    assert index.cards() == {"openai:small": {"tools": True}}
     assert [row.run_id for row in index.headers()] == ["run-1"]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from pages.components.state import CaseLink
+from evalcore.queries.cases import EVERY_CASE, CaseFilter
+from pages.components.state import CaseLink, cases_link
 
 
 def test_defaults_stay_out_of_the_link():
@@ -22,3 +23,28 @@ def test_a_hostile_name_stays_one_parameter():
     name = "a&run=other#x?y=/..%2F 你好"
     query = parse_qs(urlsplit(CaseLink("r", "b", "m", name).url).query)
     assert query == {"run": ["r"], "benchmark": ["b"], "metric": ["m"], "id": [name]}
+
+
+def test_a_filter_goes_into_the_link_and_comes_back():
+    where = CaseFilter(
+        metric=("m", "n"), outcome=("failed",), difficulty=(1, 3), why=("a:b",), text="a, b & c"
+    )
+    link = CaseLink("r", "b", "m", "1").filtered(where)
+    assert link.where == where
+    assert link.params["metrics"] == "m,n"
+    assert link.filtered(EVERY_CASE).params == CaseLink("r", "b", "m", "1").params
+
+
+def test_a_senseless_difficulty_is_none():
+    assert CaseLink("r", "b", "m", "1", difficulty="hard,,2,99").where.difficulty == (2,)
+
+
+def test_the_way_back_to_the_list_has_the_filter_and_not_the_case():
+    link = CaseLink("r", "b", "m", "1", outcome="failed", metrics="n", q="x")
+    assert cases_link("openai:a", link) == {
+        "key": "openai:a",
+        "benchmark": "b",
+        "metric": "n",
+        "outcome": "failed",
+        "q": "x",
+    }

@@ -71,6 +71,7 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         "error_type": "mismatch",
         "cause": "mismatch",
         "answer_kind": None,
+        "words": "duckdb\nanswer to execution_accuracy/2",
     }
 
 

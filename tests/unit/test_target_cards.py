@@ -21,6 +21,8 @@ from evalcore.target_cards import (
     check,
     load_cards,
     logo_of,
+    own_card,
+    problems,
     save_card,
 )
 
@@ -112,3 +114,51 @@ def test_a_broken_file_says_which_and_stays(settings: Settings) -> None:
     with pytest.raises(IndexFileError, match=FILE):
         load_cards(settings)
     assert "many" in path.read_text()
+
+
+def test_every_wrong_field_is_told_at_once() -> None:
+    card = TargetCard(name="x" * 61, parameters=-1, released="soon", site="x" * 201)
+    assert set(problems(card)) == {"name", "parameters", "released", "site"}
+    assert problems(CARD) == {}
+
+
+def test_what_was_typed_is_told_from_what_is_shipped(settings: Settings) -> None:
+    save_card(Settings(data=settings.shipped), ANYBODY, "baseline:x", TargetCard(name="Shipped"))
+    assert own_card(settings, "baseline:x") == NO_CARD
+    save_card(settings, ANYBODY, "baseline:x", CARD)
+    assert own_card(settings, "baseline:x") == CARD
+
+
+def test_a_picture_of_gigabytes_is_refused_unread() -> None:
+    file = BytesIO()
+    Image.new("1", (5000, 4)).save(file, "PNG")
+    with pytest.raises(UsageError, match="4096 pixels"):
+        logo_of(file.getvalue())
+
+
+@pytest.mark.parametrize(
+    "card",
+    ['{"logo": "http://evil.example/i.png"}', '{"site": "javascript:alert(1)"}'],
+)
+def test_a_file_edited_by_hand_is_checked_too(settings: Settings, card: str) -> None:
+    path = settings.data_dir / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"cards": {{"openai:small": {card}}}}}')
+    with pytest.raises(IndexFileError, match="a card is broken"):
+        load_cards(settings)
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(IndexFileError, match="nothing was changed"):
+        save_card(Settings(data=str(tmp_path / "data")), ANYBODY, "openai:small", CARD)
+
+
+def test_the_cards_that_come_with_the_project_are_those_of_its_targets(tmp_path: Path) -> None:
+    from evalcore.runner import shipped
+
+    assert set(shipped.CARDS) == set(shipped.TARGETS)
+    made = Settings(data=str(tmp_path / "made"), shipped=str(tmp_path / "none"))
+    shipped.make_cards(made)
+    assert [file.name for file in (tmp_path / "made").iterdir()] == [FILE]
+    assert load_cards(made) == load_cards(Settings(data=str(tmp_path / "none"))) == shipped.CARDS

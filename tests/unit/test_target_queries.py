@@ -1,9 +1,11 @@
 """One target as frames: profile, metrics, history, outcomes; what is missing stays missing."""
 
+import msgspec
 import pandas as pd
 import pytest
 
 from evalcore.queries import boards, metrics, stored_boards, targets
+from evalcore.queries.boards import is_control, rows
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
@@ -123,3 +125,29 @@ def test_benchmark_frame_says_none_for_what_was_not_run():
     assert list(frame["benchmark"]) == [BENCHMARK, "other"]
     assert pd.isna(frame["score"].iloc[1])
     assert list(frame["complete"]) == [True, False]
+
+
+def test_axes_are_the_metrics_of_what_a_target_ran_while_that_is_little(store, board):
+    column = board.columns[BENCHMARK]
+    wide = msgspec.structs.replace(
+        board,
+        columns=dict.fromkeys((BENCHMARK, "dialect_conversion", "sql_optimization"), column),
+    )
+    row = targets.row_of(store, board, "openai:a")
+    assert targets.axes(wide) == list(wide.columns)
+    assert targets.axes(wide, row) == targets.axes(board)
+    full = msgspec.structs.replace(row, runs=dict.fromkeys(wide.columns, row.runs[BENCHMARK]))
+    assert targets.axes(wide, full) == list(wide.columns)
+
+
+def test_the_best_other_target_is_complete_and_no_control(store, board):
+    row = targets.row_of(store, board, "openai:a")
+    best = targets.best_other(store, board, row, BENCHMARK)
+    others = [
+        other
+        for other in rows(store, board)
+        if other.identity != "openai:a" and not is_control(other.target_key) and other.complete
+    ]
+    assert best.score(BENCHMARK).score == max(o.score(BENCHMARK).score for o in others)
+    alone = [header for header in store if header.identity == "openai:a"]
+    assert targets.best_other(alone, board, row, BENCHMARK) is None

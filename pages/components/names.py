@@ -1,0 +1,30 @@
+"""What targets are called on the pages: by their cards, as these are now.
+
+Where the file of cards cannot be read, targets go by their identity; the Target page says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evalcore import settings
+from evalcore.errors import EvalboardError
+from evalcore.queries.names import display_name, display_names
+from evalcore.target_cards import TargetCard, load_cards
+
+
+def of(identity: str, target_key: str) -> str:
+    """The name of one target, as hostile as any text from outside."""
+    return display_name(identity, target_key, _cards())
+
+
+def among(targets: Mapping[str, str]) -> dict[str, str]:
+    """The name of every identity, from the target keys by identity, no two of them alike."""
+    return display_names(targets, _cards())
+
+
+def _cards() -> dict[str, TargetCard]:
+    try:
+        return load_cards(settings.load())
+    except EvalboardError:
+        return {}
