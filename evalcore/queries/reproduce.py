@@ -18,7 +18,7 @@ from evalcore.catalog import benchmark_cards
 from evalcore.errors import UsageError
 from evalcore.privacy import Censor, censor, spec_told
 from evalcore.queries.model_cards import ModelCard, model_card
-from evalcore.records import BenchmarkSpec, Record, RunSpec
+from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find
 from evalcore.targets import endpoints
@@ -51,7 +51,8 @@ class Column(Record, frozen=True):
 class Recipe(Record, frozen=True):
     """How to repeat a run. `command` is "" for what was not run here; `with_config` is the command
     for the file `config`; `keys` are environment variables that must hold a key; `prompts` are
-    templates by the name of the file that the command reads; `spec` is JSON."""
+    templates by the name of the file that the command reads; `cases` is how many it asks; `named`
+    says that a data set or model of this machine stands there by its name; `spec` is JSON."""
 
     run_id: str
     imported: bool
@@ -66,6 +67,8 @@ class Recipe(Record, frozen=True):
     seed: int
     epochs: int
     hardware: ModelCard | None
+    cases: int
+    named: bool
     spec: str
 
 
@@ -97,6 +100,8 @@ def recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") 
         seed=whole.seed,
         epochs=whole.epochs,
         hardware=model_card(settings.run_roots, run),
+        cases=sum(one.samples for one in part.benchmarks),
+        named=_places(told) != _places(whole),
         spec=_spec_text(told, censored),
     )
 
@@ -108,15 +113,18 @@ def _narrowed(spec: RunSpec, folder: RunFolder, benchmark: str, metric: str) -> 
     own = [one for one in spec.benchmarks if one.key == benchmark]
     if not own:
         raise UsageError(f"run {spec.run_id} did not run {benchmark!r}")
-    drawn = spec.max_samples
-    if drawn is not None:
-        held = (one.sample.metric for one in folder.samples() if one.benchmark == benchmark)
-        drawn = sum(one == metric for one in held)
+    held = (one.sample.metric for one in folder.samples() if one.benchmark == benchmark)
+    count = sum(one == metric for one in held)
     return msgspec.structs.replace(
         spec,
-        benchmarks=(msgspec.structs.replace(own[0], metrics=(metric,)),),
-        max_samples=drawn,
+        benchmarks=(msgspec.structs.replace(own[0], metrics=(metric,), samples=count),),
+        max_samples=spec.max_samples and count,
     )
+
+
+def _places(spec: RunSpec) -> tuple[TargetSpec, list[str]]:
+    """Where a spec may name a folder."""
+    return spec.target, [one.dataset for one in spec.benchmarks]
 
 
 def _plain(spec: RunSpec) -> bool:
