@@ -23,7 +23,7 @@ DASHES = ((1, 0), (6, 3), (2, 3), (10, 3), (8, 3, 2, 3), (4, 2), (1, 4), (12, 2,
 _WIDTH, _HEIGHT = 350, 290
 _RINGS = (25, 50, 75, 100)
 _NAME_WIDTH = 14  # characters a line
-_LEGEND_COLUMNS = 3
+_LEGEND_COLUMNS = 2  # so that the names fit below a chart on a phone
 _X = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-_WIDTH / 2, _WIDTH / 2]))
 _Y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-_HEIGHT / 2, _HEIGHT / 2]))
 

@@ -112,7 +112,8 @@ def _ranks(totals: np.ndarray) -> np.ndarray:
     ordered = np.sort(totals, axis=1)
     pairs = zip(ordered, totals, strict=True)
     not_better = [np.searchsorted(known, asked, side="right") for known, asked in pairs]
-    return 1 + width - np.stack(not_better)
+    ranks: np.ndarray = 1 + width - np.stack(not_better)
+    return ranks
 
 
 def _groups(

@@ -18,6 +18,8 @@ from evalcore.settings import Settings
 from tests.support.boards import Plan, make_run
 from tests.support.server import serve
 
+PATIENCE = 30_000  # ms, of a machine that has other work
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -60,7 +62,7 @@ def states(runs: dict[str, str]) -> dict[str, str]:
 
 
 def shows(page, text: str) -> None:
-    expect(page.get_by_test_id("stMain").get_by_text(text).first).to_be_visible()
+    expect(page.get_by_test_id("stMain").get_by_text(text).first).to_be_visible(timeout=PATIENCE)
 
 
 def test_every_state_opens_by_its_link_and_stays_with_back_and_forward(site, page):
@@ -84,10 +86,11 @@ def test_every_state_opens_by_its_link_and_stays_with_back_and_forward(site, pag
 def test_a_link_to_what_is_not_there_says_so_and_shows_something(site, page):
     url, _ = site
     page.goto(f"{url}/metrics?metric=nosuch")
-    expect(page.get_by_test_id("stToast")).to_contain_text("“nosuch”")
+    told = page.get_by_test_id("stToast")
+    expect(told).to_contain_text("“nosuch”", timeout=PATIENCE)
     page.wait_for_url(f"{url}/metrics")
     page.goto(f"{url}/methodology?key=nosuch")
-    expect(page.get_by_test_id("stToast")).to_contain_text("“nosuch”")
+    expect(told).to_contain_text("“nosuch”", timeout=PATIENCE)
     page.wait_for_url(f"{url}/methodology")
 
 
