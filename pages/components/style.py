@@ -34,6 +34,9 @@ _PRINT = """
   [data-testid="stMain"] :is(h1, h2, h3, h4, h5, h6, p, li, td, th, label, summary, code, span) {
     color: #1b2a2e !important;
   }
+  [data-testid="stMain"] :is(pre, code, details, summary, [data-testid="stAlert"] *) {
+    background: #f4f6f4 !important;
+  }
   :is(tr, pre, figure, [data-testid="stVegaLiteChart"], [data-testid="stDataFrame"],
       [data-testid="stMetric"], [data-testid="stAlert"]) {
     break-inside: avoid;

@@ -135,7 +135,7 @@ def test_what_is_not_there_is_said_and_the_page_stands(store, page, query, langu
     said = words(app) + "".join(one.value for one in app.toast)
     assert "nosuch" in said or "evil" in said
     assert "![x](" not in said
-    assert len(words(app)) > 40
+    assert len(words(app)) > 20
 
 
 def test_a_choice_that_takes_away_another_is_no_fault_of_a_link(store):
