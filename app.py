@@ -44,11 +44,12 @@ PAGES: tuple[PageCard, ...] = (
 
 def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
-    from pages.components import language
+    from pages.components import language, style
     from pages.components.text import escape
 
     st.set_page_config(page_title="Evalboard", page_icon=ICON, layout="wide")
     st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
+    style.apply()
     language.switch()
     tr = language.translator()
     chosen = navigation(tr)

@@ -139,26 +139,19 @@ def _export_scale(given: argparse.Namespace, folder: RunFolder) -> int:
 
     out = _place(given)
     done = exporter.export(folder, out)
-    if given.json:
-        print(json.dumps({"month": done.month, "model": done.model, "files": done.files}))
-    else:
-        print(f"{out}: {len(done.files)} files for {done.model} in {done.month}")
+    told = {"month": done.month, "model": done.model, "files": done.files}
+    _tell(given, told, f"{out}: {len(done.files)} files for {done.model} in {done.month}")
     if done.unmeasured:
         _say(f"{done.unmeasured} cases without a verdict went out as Fail")
     return _DONE
 
 
 def _export_bfcl(given: argparse.Namespace, folder: RunFolder) -> int:
-    import msgspec
-
     from evalcore.exchange.bfcl import exporter
 
     out = _place(given)
     done = exporter.export(folder, out)
-    if given.json:
-        print(msgspec.json.encode(done).decode())
-    else:
-        print(f"{out}: {len(done.files)} files, {done.answers} answers of {done.model}")
+    _tell(given, done, f"{out}: {len(done.files)} files, {done.answers} answers of {done.model}")
     if done.failed:
         _say(f"{done.failed} failed requests went out as upstream writes them")
     if done.left_out:
@@ -167,16 +160,11 @@ def _export_bfcl(given: argparse.Namespace, folder: RunFolder) -> int:
 
 
 def _export_gaia(given: argparse.Namespace, folder: RunFolder) -> int:
-    import msgspec
-
     from evalcore.exchange.gaia import exporter
 
     out = _place(given, "file")
     done = exporter.export(folder, out)
-    if given.json:
-        print(msgspec.json.encode(done).decode())
-    else:
-        print(f"{out}: {done.samples} lines for the leaderboard of GAIA")
+    _tell(given, done, f"{out}: {done.samples} lines for the leaderboard of GAIA")
     if done.missing:
         _say(f"{done.missing} samples without an answer went out as empty ones")
     if done.gated:
@@ -185,16 +173,11 @@ def _export_gaia(given: argparse.Namespace, folder: RunFolder) -> int:
 
 
 def _export_swe_bench(given: argparse.Namespace, folder: RunFolder) -> int:
-    import msgspec
-
     from evalcore.exchange.swe_bench import exporter
 
     out = _place(given, "file")
     done = exporter.export(folder, out, given.patch or exporter.OFFICIAL)
-    if given.json:
-        print(msgspec.json.encode(done).decode())
-    else:
-        print(f"{out}: {done.samples} predictions of {done.model}")
+    _tell(given, done, f"{out}: {done.samples} predictions of {done.model}")
     if done.missing:
         _say(f"{done.missing} samples without a patch went out as empty ones")
     if done.repaired:
@@ -213,16 +196,11 @@ def _export_eval_results(given: argparse.Namespace, folder: RunFolder) -> int:
 
 
 def _export_bundle(given: argparse.Namespace, folder: RunFolder) -> int:
-    import msgspec
-
     from evalcore.exchange.bundle import exporter
 
     out = _place(given, "file")
     done = exporter.export(folder, out, _settings(given))
-    if given.json:
-        print(msgspec.json.encode(done).decode())
-    else:
-        print(f"{out}: a bundle of {done.cases} cases of run {done.run}")
+    _tell(given, done, f"{out}: a bundle of {done.cases} cases of run {done.run}")
     if done.redacted:
         _say(
             f"the texts of {done.redacted} gated cases were left out, so that nobody can score "
@@ -247,23 +225,25 @@ _ANSWERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
 def _import_scale(given: argparse.Namespace) -> int:
     from evalcore.exchange.scale import importer
 
-    return _tell(given, importer.import_tree(given.path, _settings(given), given.month, _say))
+    done = importer.import_tree(given.path, _settings(given), given.month, _say)
+    _tell(given, vars(done), _imported_text(done))
+    return _DONE
 
 
 def _import_bfcl(given: argparse.Namespace) -> int:
     from evalcore.exchange.bfcl import importer
 
     source = importer.Source(str(given.path), given.dataset, given.month, given.mode)
-    return _tell(given, importer.import_results(source, _settings(given), _say))
+    done = importer.import_results(source, _settings(given), _say)
+    _tell(given, vars(done), _imported_text(done))
+    return _DONE
 
 
 def _import_bundle(given: argparse.Namespace) -> int:
-    import msgspec
-
     from evalcore.exchange.bundle import importer
 
     done = importer.import_bundle(given.path, _settings(given), given.dataset, _say)
-    print(msgspec.json.encode(done).decode() if given.json else _bundle_text(done))
+    _tell(given, done, _bundle_text(done))
     return _DONE
 
 
@@ -280,11 +260,11 @@ def _bundle_text(done: ImportedBundle) -> str:
     return "\n".join(lines)
 
 
-def _tell(given: argparse.Namespace, done: Imported) -> int:
+def _tell(given: argparse.Namespace, done: Any, text: str) -> None:
+    """What was done: as JSON for machines, else as text."""
     import msgspec
 
-    print(msgspec.json.encode(vars(done)).decode() if given.json else _imported_text(done))
-    return _DONE
+    print(msgspec.json.encode(done).decode() if given.json else text)
 
 
 def _say(line: str) -> None:
@@ -310,5 +290,5 @@ def _verify(given: argparse.Namespace) -> int:
     if given.out:
         lines = (json.dumps(d, ensure_ascii=False) for d in verify.disagreements(found))
         given.out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    print(json.dumps(found, ensure_ascii=False) if given.json else verify.as_text(found))
+    _tell(given, found, verify.as_text(found))
     return _DONE

@@ -1,4 +1,4 @@
-"""The radar chart: a target's scores beside the best on the board and the floors.
+"""The radar chart: a target beside the best on its board and the floor, or a few runs together.
 
 Drawn with Altair from plain lines, in pixels from the centre, so that a score of 100 lies on the
 outer ring in every direction. Show it at its own width: stretched, it would no longer be round.
@@ -9,43 +9,74 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 
 from evalcore.charts import BEST, FLOOR, MUTED, SCORE, layered
+from evalcore.target_colours import colour_of
 
 SERIES = ("target", "best", "floor")
-_COLOURS = [SCORE, BEST, FLOOR]
-_DASHES = [[1, 0], [6, 3], [2, 3]]
+#: Strokes that are told apart without colour, for as many series as a radar may hold.
+DASHES = ((1, 0), (6, 3), (2, 3), (10, 3), (8, 3, 2, 3), (4, 2), (1, 4), (12, 2, 2, 2))
 _WIDTH, _HEIGHT = 350, 290
 _RINGS = (25, 50, 75, 100)
 _NAME_WIDTH = 14  # characters a line
+_LEGEND_COLUMNS = 2  # so that the names fit below a chart on a phone
 _X = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-_WIDTH / 2, _WIDTH / 2]))
 _Y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-_HEIGHT / 2, _HEIGHT / 2]))
 
 
-def radar(frame: pd.DataFrame, axes: Sequence[str], labels: Mapping[str, str]) -> alt.LayerChart:
+class Look(NamedTuple):
+    """How the outline of a series is drawn."""
+
+    colour: str
+    dash: Sequence[int]
+
+
+LOOKS = {
+    key: Look(colour, dash)
+    for key, colour, dash in zip(SERIES, (SCORE, BEST, FLOOR), DASHES, strict=False)
+}
+
+
+def looks_of(identities: Mapping[str, str]) -> dict[str, Look]:
+    """A look per series of targets, from their identities: the colour that a target has
+    everywhere, and a stroke of its own, since two targets may share a colour."""
+    return {
+        series: Look(colour_of(identity), dash)
+        for (series, identity), dash in zip(identities.items(), DASHES, strict=False)
+    }
+
+
+def radar(
+    frame: pd.DataFrame,
+    axes: Sequence[str],
+    labels: Mapping[str, str],
+    looks: Mapping[str, Look] = LOOKS,
+) -> alt.LayerChart:
     """Scores 0 to 100 on one spoke per axis (at least three), one closed outline per series.
 
-    `frame`: axis, series (of SERIES), score; `labels`: the text of each series. Where a series has
-    no score on an axis, its outline is open: a missing score is no zero.
+    `frame`: axis, series (of `looks`), score; `labels`: the text of each series, no two the same.
+    Where a series has no score on an axis, its outline is open: a missing score is no zero.
     """
     points = _outline(frame, axes)
     points["label"] = points["series"].map(dict(labels))
-    shown = [key for key in SERIES if key in set(points["series"])]
+    shown = [key for key in looks if key in set(points["series"])]
     domain = [labels[key] for key in shown]
     colour = alt.Color(
         "label:N",
         title=None,
-        legend=alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2),
-        scale=alt.Scale(domain=domain, range=[_COLOURS[SERIES.index(key)] for key in shown]),
+        legend=alt.Legend(
+            orient="bottom", symbolType="stroke", symbolStrokeWidth=2, columns=_LEGEND_COLUMNS
+        ),
+        scale=alt.Scale(domain=domain, range=[looks[key].colour for key in shown]),
     )
     dash = alt.StrokeDash(
         "label:N",
         title=None,
-        scale=alt.Scale(domain=domain, range=[_DASHES[SERIES.index(key)] for key in shown]),
+        scale=alt.Scale(domain=domain, range=[list(looks[key].dash) for key in shown]),
     )
     lines = (
         alt.Chart(points)

@@ -9,7 +9,16 @@ from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
 from evalcore.queries.boards import is_rescored
 from evalcore.queries.cases import CaseView, case_view
-from pages.components import case_answer, case_chat, case_parts, case_steps, case_work, names, state
+from pages.components import (
+    case_answer,
+    case_chat,
+    case_parts,
+    case_steps,
+    case_work,
+    names,
+    reproduce,
+    state,
+)
 from pages.components.language import Translate, current, translator
 from pages.components.state import CaseLink
 from pages.components.text import escape
@@ -52,6 +61,13 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     else:
         _texts(view, tr)
     case_parts.facts(view, tr)
+    reproduce.draw(
+        view.spec.run_id,
+        settings.load(),
+        tr,
+        benchmark=view.benchmark,
+        metric=view.sample.metric,
+    )
 
 
 def _published(view: CaseView) -> str:

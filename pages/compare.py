@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.errors import EvalboardError
-from evalcore.queries import lineup, stored_boards
+from evalcore.queries import lineup
 from evalcore.queries.lineup import Entrant, Lineup
 from evalcore.settings import Settings
 from pages.components import (
@@ -16,8 +15,7 @@ from pages.components import (
     compare_pairs,
     compare_pick,
     compare_scores,
-    notes,
-    state,
+    loaded,
     url_state,
 )
 from pages.components.board import benchmark_title, metric_title
@@ -25,23 +23,18 @@ from pages.components.language import Translate, translator
 from pages.components.text import escape
 
 _PAGE = compare_pick.PAGE
+_LOADING = 180  # pixels, of the table that comes
 
 
 def page() -> None:
     """Choose the runs, then show what may be said of them together."""
     tr, current = translator(), settings.load()
     st.title(tr("compare.title"), anchor=False)
-    try:
-        headers = stored_boards.headers(current)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        return
-    if not headers:
-        notes.draw("compare.empty", state.LAUNCH, tr)
-        return
+    headers = loaded.headers(current, "compare.empty", tr)
     st.caption(tr("compare.about"))
     runs = compare_pick.draw(headers, tr)
-    who = compare_data.lineup_of(current, runs)
+    with st.skeleton(height=_LOADING):
+        who = compare_data.lineup_of(current, runs)
     for one in who.absent:
         told = tr(f"compare.absent.{one.kind}", run=escape(one.run_id), reason=escape(one.reason))
         st.warning(told, icon=":material/report:")
@@ -87,7 +80,8 @@ def _detail(
     metric: str,
     tr: Translate,
 ) -> None:
-    found = compare_data.detail(current, runs, base.run_id, benchmark, metric)
+    with st.skeleton(height=_LOADING):
+        found = compare_data.detail(current, runs, base.run_id, benchmark, metric)
     title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
     st.subheader(tr("compare.against", title=escape(title), base=base.letter), anchor=False)
     compare_pairs.draw(found, base, sides, tr)

@@ -5,26 +5,26 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.errors import EvalboardError
-from evalcore.queries import boards, stored_boards, targets
+from evalcore.queries import boards, methodology_worked, targets
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking import SUITE, orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
+    loaded,
     method_benchmarks,
     method_judges,
     method_rules,
     method_score,
-    notes,
-    state,
+    method_sure,
     url_state,
 )
 from pages.components.language import Translate, translator
-from pages.components.text import escape, plain
+from pages.components.text import plain
 
 PAGE = "methodology"
+_LOADING = 38  # pixels, of the field that comes
 
 
 def page() -> None:
@@ -32,15 +32,7 @@ def page() -> None:
     tr, current = translator(), settings.load()
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
-    try:
-        headers = stored_boards.headers(current)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        return
-    if not boards.suites(headers):
-        notes.draw("methodology.empty", state.LAUNCH, tr)
-        return
-    _draw(headers, current, tr)
+    _draw(loaded.headers(current, "methodology.empty", tr), current, tr)
 
 
 def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
@@ -48,7 +40,8 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         board = shared.choose(headers, PAGE, tr)
         if board is None:
             return
-        frame = shared.frame(current, board)
+        with st.skeleton(height=_LOADING):
+            frame = shared.frame(current, board)
         identity = url_state.select(
             tr("methodology.target"),
             list(frame["identity"]),
@@ -60,16 +53,23 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     row = targets.row_of(headers, board, identity)
     if row is None:
         return
-    method_score.score(row, current, tr)
+    everyone = boards.rows(headers, board)
+    method_score.score(row, board, current, tr)
     left, right = st.columns(2, gap="large")
     with left:
-        method_score.certainty(frame, tr)
+        method_sure.interval(row, current, tr)
+    with right:
+        pair = methodology_worked.pair(current.run_roots, everyone, board, orders(board)[0], frame)
+        method_sure.ranks(frame, pair, tr)
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        method_sure.standing(frame, tr)
     with right:
         method_rules.floors(_floors(headers, board), tr)
     method_benchmarks.draw(board.columns, tr)
     method_rules.outcomes(tr)
     method_rules.evidence(board, tr)
-    method_judges.panel(board, boards.rows(headers, board), current, tr)
+    method_judges.panel(board, everyone, current, tr)
     method_rules.prompts(row, current, tr)
     method_rules.versions(row, current, tr)
 

@@ -6,14 +6,14 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.catalog import benchmark_cards
-from evalcore.errors import EvalboardError
-from evalcore.queries import boards, metric_board, stored_boards
+from evalcore.queries import metric_board
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking_views import fitting
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
+    loaded,
     metrics_about,
     metrics_charts,
     metrics_table,
@@ -24,24 +24,16 @@ from pages.components import (
 )
 from pages.components.language import Translate, translator
 from pages.components.metrics_table import Part
-from pages.components.text import escape
 
 PAGE = "metrics"
+_LOADING = 480  # pixels, of the card and the chart that come
 
 
 def page() -> None:
-    """Load the headers, or say why there is no metric to show."""
+    """Load the headers and show a metric of the board that the URL names."""
     tr, current = translator(), settings.load()
     st.title(tr("metrics.title"))
-    try:
-        headers = stored_boards.headers(current)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        return
-    if not boards.suites(headers):
-        notes.draw("metrics.empty", state.LAUNCH, tr)
-        return
-    _draw(headers, current, tr)
+    _draw(loaded.headers(current, "metrics.empty", tr), current, tr)
 
 
 def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
@@ -57,7 +49,8 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             placeholder=tr("ranking.search_hint"),
             width=200,
         )
-    view = shared.metric_view(current, board, part.benchmark, part.metric)
+    with st.skeleton(height=_LOADING):
+        view = shared.metric_view(current, board, part.benchmark, part.metric)
     standing = view.standing
     metrics_about.draw(part, view, tr)
     if standing.empty:

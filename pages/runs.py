@@ -9,7 +9,15 @@ from evalcore.queries import comparison, model_cards, runs
 from evalcore.queries.runs import RunRow
 from evalcore.runner import client
 from evalcore.settings import Settings
-from pages.components import hub_line, run_actions, run_comparison, run_detail, run_list, state
+from pages.components import (
+    hub_line,
+    reproduce,
+    run_actions,
+    run_comparison,
+    run_detail,
+    run_list,
+    state,
+)
 from pages.components.language import Translate, translator
 from pages.components.text import escape
 
@@ -57,9 +65,11 @@ def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
                     state.COMPARE,
                     label=tr("compare.link"),
                     icon=":material/compare_arrows:",
-                    query_params={"runs": ",".join(side.run_id for side in sides)},
+                    query_params=state.compare_link(side.run_id for side in sides),
                 )
             run_actions.draw(chosen, current, tr)
+            if chosen.state != "broken":
+                reproduce.draw(chosen.run_id, current, tr)
         run_comparison.draw(chosen, rows, couple, current, tr)
 
 

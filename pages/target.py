@@ -15,6 +15,7 @@ from pages.components import (
     model_facts,
     names,
     notes,
+    reproduce,
     share,
     state,
     target_cases,
@@ -101,6 +102,8 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     )
     if view == "history":
         target_history.draw(headers, board, identity, tr)
+        for run in dict.fromkeys(one.run_id for one in row.runs.values()):
+            reproduce.draw(run, current, tr)
     elif view == "outcomes":
         target_history.outcomes(row, board, tr)
         if profiled:

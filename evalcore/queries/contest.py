@@ -95,10 +95,13 @@ def groups(lineup: Lineup) -> list[Group]:
 
 
 def comparable(lineup: Lineup, base: Entrant) -> dict[str, list[Entrant]]:
-    """By benchmark those who may be measured against the base, which comes first; only benchmarks
-    on which there is anyone."""
+    """By benchmark, in the order of the catalogue, those who may be measured against the base,
+    which comes first; only benchmarks on which there is anyone."""
     found = {}
-    for benchmark, score in base.scores.items():
+    for benchmark in benchmarks(lineup):
+        score = base.scores.get(benchmark)
+        if score is None:
+            continue
         others = [
             one
             for one in lineup.entrants
@@ -139,6 +142,18 @@ def detail(
             for one in others
         },
         cases=_differing(cases, sorted(one.letter for one in sides)),
+    )
+
+
+def profile(group: Group) -> pd.DataFrame:
+    """Frame for a radar of a group: axis (a metric), series (a letter) and score, 0 to 100."""
+    return pd.DataFrame(
+        [
+            {"axis": line.metric, "series": mark.letter, "score": mark.score}
+            for line in group.metrics
+            for mark in line.marks
+        ],
+        columns=["axis", "series", "score"],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import random
+import shlex
 import subprocess
 from collections import defaultdict
 from collections.abc import Mapping
@@ -93,19 +94,22 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
 
 
 def command(request: RunRequest) -> str:
-    """The command line that repeats the run."""
-    words = ["evalcore run", f"--target {request.target}"]
-    words += [f"--target-option {k}={v}" for k, v in request.target_options.items()]
-    words += [f"--benchmarks {' '.join(request.benchmarks)}"]
-    words += [f"--metrics {' '.join(request.metrics)}"] if request.metrics else []
-    words += [f"--dataset {request.dataset}"] if request.dataset else []
-    words += [f"--max-samples {request.max_samples}"] if request.max_samples else []
-    words += [f"--seed {request.seed}"] if request.seed else []
-    words += [f"--epochs {request.epochs}"] if request.epochs != 1 else []
-    words += [f"--judge '{judge}'" for judge in request.judges]
+    """The command line that repeats the run, quoted for a shell."""
+    words = ["evalcore", "run", "--target", request.target]
+    for name, value in request.target_options.items():
+        words += ["--target-option", f"{name}={value}"]
+    words += ["--benchmarks", *request.benchmarks]
+    words += ["--metrics", *request.metrics] if request.metrics else []
+    words += ["--dataset", request.dataset] if request.dataset else []
+    words += ["--max-samples", str(request.max_samples)] if request.max_samples else []
+    words += ["--seed", str(request.seed)] if request.seed else []
+    words += ["--epochs", str(request.epochs)] if request.epochs != 1 else []
+    for judge in request.judges:
+        words += ["--judge", judge]
     for key, options in request.options.items():
-        words += [f"--option {key}.{name}={value}" for name, value in options.items()]
-    return " ".join(words)
+        for name, value in options.items():
+            words += ["--option", f"{key}.{name}={value}"]
+    return shlex.join(words)
 
 
 def _check(request: RunRequest) -> None:

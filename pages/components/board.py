@@ -51,13 +51,26 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
             title=lambda code: tr(f"common.suite.{code}"),
             width=140,
         )
+    else:
+        url_state.only(
+            tr("ranking.suite"),
+            suite,
+            page=page,
+            name="suite",
+            title=lambda code: tr(f"common.suite.{code}"),
+        )
     known = {
         board.key: board
         for board in boards_of(headers, suite)
         if not identity or any(row.identity == identity for row in boards.rows(headers, board))
     }
     if len(known) < 2:
-        return next(iter(known.values()), None)
+        alone = next(iter(known.values()), None)
+        if alone is not None:
+            title = board_title(alone, tr)
+            label = tr("ranking.board")
+            url_state.only(label, alone.key, page=page, name="board", title=lambda code: title)
+        return alone
     titles = _told_apart(known, tr)
     key = url_state.select(
         tr("ranking.board"),

@@ -13,6 +13,7 @@ from evalcore.settings import Settings
 
 _KEPT = 32
 comparable, metrics, groups = contest.comparable, contest.metrics_of, contest.groups
+profile = contest.profile
 
 
 def lineup_of(settings: Settings, runs: Sequence[str]) -> Lineup:

@@ -11,12 +11,15 @@ import streamlit as st
 from evalcore.heatmap import heatmap
 from evalcore.queries.contest import Group, Mark
 from evalcore.queries.lineup import Entrant, Lineup
+from evalcore.radar import looks_of, radar
 from pages.components import chart_frame, compare_data, names, numbers, state, tables
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.text import plain
 
 _OPEN = "compare.open_target"
+_FEWEST_AXES, _MOST_AXES = 3, 10  # of a radar that can be read
+_LEGEND = 18  # characters of a name
 _FEW = 4  # runs; with more of them there is no room for a decimal in a cell
 
 
@@ -71,10 +74,46 @@ def score(mark: Mark | None, tr: Translate) -> str:
 
 
 def metrics(benchmark: str, shown: Sequence[Entrant], tr: Translate) -> None:
-    """The metrics of one benchmark across those who share its column."""
+    """The metrics of one benchmark across those who share its column: as outlines where they make
+    a shape, and as a heatmap."""
     column = shown[0].scores[benchmark].column
     [group] = [one for one in compare_data.groups(Lineup(tuple(shown))) if one.column == column]
     rows = tables.unique([metric_title(benchmark, one.metric) for one in group.metrics])
+    if not _FEWEST_AXES <= len(rows) <= _MOST_AXES:
+        _heatmap(group, rows, shown, tr)
+        return
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        _radar(group, rows, shown, tr)
+    with right:
+        _heatmap(group, rows, shown, tr)
+
+
+def _radar(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Translate) -> None:
+    """An outline per run in the colour of its target, the legend by letter."""
+    titles = dict(zip([one.metric for one in group.metrics], rows, strict=True))
+    frame = compare_data.profile(group)
+    frame["axis"] = frame["axis"].map(titles)
+    st.markdown(f"**{tr('compare.profile')}**")
+    runs = ", ".join(name(one) for one in shown)
+    chart_frame.draw(
+        radar(
+            frame,
+            rows,
+            {one.letter: f"{one.letter} · {plain(one.identity, _LEGEND)}" for one in shown},
+            looks_of({one.letter: one.identity for one in shown}),
+        ),
+        tr,
+        name=f"compare-profile-{group.column}",
+        title=f"{benchmark_title(group.benchmark)}: {tr('compare.profile')}",
+        source=runs,
+        alt_text=tr("compare.profile_alt", runs=runs),
+        data=frame,
+        width="content",
+    )
+
+
+def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Translate) -> None:
     letters = [one.letter for one in shown]
     records: list[dict[str, Any]] = []
     for row, line in zip(rows, group.metrics, strict=True):
@@ -86,10 +125,10 @@ def metrics(benchmark: str, shown: Sequence[Entrant], tr: Translate) -> None:
     frame = pd.DataFrame(records)
     runs = ", ".join(name(one) for one in shown)
     chart_frame.draw(
-        heatmap(frame, rows, letters, labels),
+        heatmap(frame, list(rows), letters, labels),
         tr,
-        name="compare-metrics",
-        title=f"{benchmark_title(benchmark)}: {tr('compare.metrics')}",
+        name=f"compare-metrics-{group.column}",
+        title=f"{benchmark_title(group.benchmark)}: {tr('compare.metrics')}",
         source=runs,
         alt_text=tr("compare.metrics_alt", runs=runs),
         data=frame[["row", "column", "value"]],

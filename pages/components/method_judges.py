@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
-from evalcore.queries import judges
+from evalcore.queries import judges, methodology_worked
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.judges import PanelReport
 from evalcore.settings import Settings
@@ -75,6 +75,19 @@ def _pairs(found: PanelReport, tr: Translate) -> None:
         },
         tr("methodology.pairs_alt"),
     )
+    if (worked := methodology_worked.kappa(found.pairs)) is not None:
+        st.caption(
+            tr(
+                "methodology.kappa_worked",
+                first=escape(worked.first),
+                second=escape(worked.second),
+                n=worked.n,
+                agreed=_share(worked.agreed),
+                chance=_share(worked.chance),
+            )
+        )
+        a, c = f"{worked.agreed:.2f}", f"{worked.chance:.2f}"
+        st.latex(rf"\kappa = \frac{{{a} - {c}}}{{1 - {c}}} = {worked.kappa:.2f}")
 
 
 def _calibration(found: PanelReport, tr: Translate) -> None:

@@ -7,9 +7,8 @@ import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup
-from evalcore.queries import methodology
-from evalcore.queries.boards import Row
-from evalcore.queries.ranking_views import tie_groups
+from evalcore.queries import methodology, methodology_worked
+from evalcore.queries.boards import Board, Row
 from evalcore.settings import Settings
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
@@ -19,7 +18,7 @@ from pages.components.text import escape
 _MOST_TERMS = 6  # metrics whose products fit into a line
 
 
-def score(row: Row, settings: Settings, tr: Translate) -> None:
+def score(row: Row, board: Board, settings: Settings, tr: Translate) -> None:
     """The formula in words and signs, then with the row's numbers for each benchmark."""
     st.subheader(tr("methodology.score"), anchor=False)
     st.markdown(tr("methodology.score_words"))
@@ -35,7 +34,10 @@ def score(row: Row, settings: Settings, tr: Translate) -> None:
             continue
         if found is not None:
             _worked(methodology.terms(found[1]), benchmark, found[1].score, tr)
-    st.caption(tr("methodology.suite_words"))
+    st.markdown(tr("methodology.suite_words"))
+    if (mean := methodology_worked.suite_parts(row, board)) is not None:
+        total = " + ".join(f"{score:.1f}" for score in mean[0])
+        st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
 
 
 def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) -> None:
@@ -114,21 +116,3 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
             ),
         },
     )
-
-
-def certainty(frame: pd.DataFrame, tr: Translate) -> None:
-    """Intervals, rank intervals and ties, with what they come to on this board."""
-    st.subheader(tr("methodology.sure"), anchor=False)
-    for name in ("interval_words", "rank_words", "tie_words"):
-        st.markdown(tr(f"methodology.{name}"))
-    ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
-    widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
-    if len(widths):
-        st.caption(
-            tr(
-                "methodology.sure_here",
-                targets=len(ranked),
-                groups=len(groups),
-                widest=f"{widths.max():.1f}",
-            )
-        )

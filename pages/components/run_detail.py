@@ -59,9 +59,6 @@ def draw(
     _errors(row, tr)
     if row.scores and not row.complete:
         st.caption(tr("runs.not_ranked"))
-    if row.command:
-        with st.expander(tr("runs.spec"), icon=":material/terminal:"):
-            st.code(row.command, language="bash", wrap_lines=True)
 
 
 def _name(row: RunRow) -> str:

@@ -6,6 +6,7 @@ A link is made here and nowhere else, so that the parameters of a page have one 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ import streamlit as st
 
 from evalcore.queries.boards import Board
 from evalcore.queries.cases import CaseFilter
+from evalcore.queries.lineup import MOST
 
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
 COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
@@ -103,6 +105,12 @@ def metric_link(identity: str, board: Board, benchmark: str, metric: str) -> dic
         "benchmark": benchmark,
         "metric": metric,
     }
+
+
+def compare_link(runs: Iterable[str]) -> dict[str, str]:
+    """The query parameters of a comparison of some runs, each once and no more than there is room
+    for."""
+    return {"runs": ",".join([*dict.fromkeys(runs)][:MOST])}
 
 
 def remember(name: str, value: str | None) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.language import translator
 from pages.components.state import remember
+from pages.components.text import escape
 
 _SEPARATOR = ","
 _ON, _NONE = "1", "-"  # a switch that is on, and nothing chosen where that is not the default
@@ -30,18 +32,24 @@ def select(
     **look: Any,
 ) -> str:
     """A select box over codes; the first is the default, and in the URL only if `explicit`."""
-    key = _one_of(options, page, name)
+    key = _one_of(options, page, name, label, title)
     st.selectbox(label, options, key=key, format_func=_titles(options, title), **look)
     chosen = str(st.session_state[key])
     _publish(page, name, chosen if explicit or chosen != options[0] else "")
     return chosen
 
 
+def only(label: str, value: str, *, page: str, name: str, title: Callable[[str], str]) -> None:
+    """There is one code alone and nothing to choose: a link that asks for another is told so."""
+    _one_of([value], page, name, label, title)
+    st.session_state[f"{page}.{name}.url"] = st.query_params.get(name, "")
+
+
 def segments(
     label: str, options: Sequence[str], *, page: str, name: str, title: Callable[[str], str]
 ) -> str:
     """A row of codes of which one is chosen, as tabs are; the first is the default."""
-    key = _one_of(options, page, name)
+    key = _one_of(options, page, name, label, title)
     st.segmented_control(
         label,
         options,
@@ -199,19 +207,31 @@ def _titles(options: Sequence[str], title: Callable[[str], str]) -> Callable[[st
     return lambda code: known.get(code, code)
 
 
-def _one_of(options: Sequence[str], page: str, name: str) -> str:
-    """The widget's key, its state one of the options, which may have changed since it was set."""
+def _one_of(
+    options: Sequence[str], page: str, name: str, label: str, title: Callable[[str], str]
+) -> str:
+    """The widget's key, its state one of the options, which may have changed since it was set.
+
+    A link that asks for something else is told so; it is none of a person's doing where one choice
+    takes the options of another away.
+    """
+    linked = _is_new(page, name)
     key = _adopt(page, name, lambda text: text)
-    if st.session_state[key] not in options:
+    asked = st.session_state[key]
+    if asked not in options:
         st.session_state[key] = options[0]
+        if linked and asked:
+            tr, shown = translator(), escape(title(options[0]))
+            said = tr("common.unknown_choice", asked=escape(asked), label=label, shown=shown)
+            st.toast(said, icon=":material/explore_off:", duration="long")
     return key
 
 
 def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:
     """The widget's key, its state set anew where the URL was changed by anything else."""
-    key, asked = f"{page}.{name}", st.query_params.get(name, "")
-    if key not in st.session_state or asked != st.session_state.get(f"{key}.url"):
-        st.session_state[key] = value_of(asked)
+    key = f"{page}.{name}"
+    if _is_new(page, name):
+        st.session_state[key] = value_of(st.query_params.get(name, ""))
     return key
 
 
@@ -220,6 +240,12 @@ def _published(page: str, name: str) -> list[str]:
     chosen = list(st.session_state[f"{page}.{name}"])
     _publish(page, name, _SEPARATOR.join(chosen))
     return chosen
+
+
+def _is_new(page: str, name: str) -> bool:
+    """Whether the URL says something that the widget has not taken up yet."""
+    key, asked = f"{page}.{name}", st.query_params.get(name, "")
+    return key not in st.session_state or asked != st.session_state.get(f"{key}.url")
 
 
 def _publish(page: str, name: str, text: str) -> None:

@@ -103,7 +103,7 @@ def test_eight_runs(compared, runs_root, language):
     assert len(pairs) == 7
     assert "0.007" in words(app)
     assert set("ABCDEFGH") <= set(cases.columns)
-    assert len(app.get("vega_lite_chart")) == 2
+    assert len(app.get("vega_lite_chart")) == 3  # outlines, metrics, cases
 
 
 def test_nine_runs_are_cut_to_eight_and_the_link_says_so(compared, runs_root):

@@ -12,7 +12,7 @@ from evalcore import settings as configuration
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.exporter import export
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.exchange.bundle.privacy import censor, sample_told, spec_told
+from evalcore.privacy import censor, sample_told, spec_told
 from evalcore.records import BenchmarkSpec, Failure, RunSpec, Sample, TargetSpec, to_json
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal

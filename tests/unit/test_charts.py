@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from evalcore import charts
-from evalcore.radar import SERIES, radar
+from evalcore.radar import SERIES, looks_of, radar
+from evalcore.target_colours import colour_of
 
 LABELS = {
     "name": "Target",
@@ -164,6 +165,22 @@ def test_a_missing_score_opens_the_outline_instead_of_falling_to_zero():
     points = rows_of(spec, outline)
     assert "c" not in {point["axis"] for point in points}
     assert len({point["part"] for point in points}) == 2
+
+
+def test_a_radar_of_runs_has_the_colour_of_each_target_and_a_stroke_of_its_own():
+    axes = ["a", "b", "c"]
+    letters = dict(zip("ABCDEFGH", [f"openai:m{n % 3}" for n in range(8)], strict=True))
+    frame = pd.DataFrame(
+        [{"axis": a, "series": s, "score": 50.0} for s in letters for a in axes],
+    )
+    labels = {series: f"{series} · {name}" for series, name in letters.items()}
+    spec, _ = layers(radar(frame, axes, labels, looks_of(letters)))
+    outline = next(layer for layer in of_mark(spec, "line") if "strokeDash" in layer["encoding"])
+    colours = outline["encoding"]["color"]["scale"]
+    assert colours["domain"] == list(labels.values())
+    assert colours["range"] == [colour_of(name) for name in letters.values()]
+    dashes = outline["encoding"]["strokeDash"]["scale"]["range"]
+    assert len({tuple(dash) for dash in dashes}) == 8
 
 
 def test_the_radar_of_nobody_is_an_empty_grid():

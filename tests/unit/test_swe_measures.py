@@ -35,7 +35,7 @@ SPOOF = added("conftest.py", "import os", "print('PASSED t.py::a')", "os._exit(0
 
 
 def test_the_gold_patch_itself():
-    assert measures(GOLD, GOLD, "apply", True) == Measures(
+    assert measures(GOLD, GOLD, "apply") == Measures(
         files=2,
         file_precision=1.0,
         file_recall=1.0,
@@ -44,7 +44,6 @@ def test_the_gold_patch_itself():
         touches_source=True,
         identical_to_gold=True,
         applied="apply",
-        compiled=True,
     )
 
 
@@ -176,5 +175,5 @@ def test_files_that_are_source(path):
 
 
 def test_measures_are_a_record():
-    found = measures(GOLD, GOLD + SPOOF, "", False)
+    found = measures(GOLD, GOLD + SPOOF, "")
     assert from_json(Measures, to_json(found)) == found

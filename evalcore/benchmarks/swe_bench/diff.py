@@ -9,7 +9,7 @@ must be sure of what a patch changed looks at the tree after it was applied.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 from evalcore.records import Record
@@ -66,8 +66,7 @@ class FileDiff(Record, frozen=True):
 
     `old_path` is "" where the file is new, `new_path` where it is deleted; both are without `a/`
     and `b/`. `named` holds every path of the headers, which may contradict each other. `mode` is
-    the new file mode, as "100755", where one is given. The file takes the lines `first` to `end`
-    (exclusive, from 0) of the patch, garbage behind it included.
+    the new file mode, as "100755", where one is given.
     """
 
     old_path: str = ""
@@ -76,8 +75,6 @@ class FileDiff(Record, frozen=True):
     hunks: tuple[Hunk, ...] = ()
     flags: frozenset[str] = frozenset()
     mode: str = ""
-    first: int = 0
-    end: int = 0
 
     @property
     def path(self) -> str:
@@ -96,30 +93,10 @@ class FileDiff(Record, frozen=True):
     def is_renamed(self) -> bool:
         return "renamed" in self.flags
 
-    @property
-    def is_binary(self) -> bool:
-        return "binary" in self.flags
-
 
 def parse(patch: str) -> tuple[FileDiff, ...]:
     """The files of a patch in their order; a file that comes twice is there twice."""
     return tuple(_files(_split(patch)))
-
-
-def without_files(patch: str, predicate: Callable[[str], bool]) -> str:
-    """The patch without the files of which a header names a path that `predicate` holds for.
-
-    What stays is byte for byte as it was; garbage behind a dropped file goes with it.
-    """
-    lines = patch.split("\n")
-    dropped = [one for one in _files(_split(patch)) if any(map(predicate, one.named))]
-    for one in reversed(dropped):
-        if one.end >= len(lines):
-            # The last newline belongs to the line before it: what is left ends with one.
-            lines[one.first :] = [""] if one.first else []
-        else:
-            del lines[one.first : one.end]
-    return "\n".join(lines)
 
 
 def _split(patch: str) -> list[str]:
@@ -183,8 +160,6 @@ def _file(lines: list[str], first: int, end: int) -> FileDiff | None:
         hunks=tuple(hunks),
         flags=frozenset(head.flags),
         mode=head.mode,
-        first=first,
-        end=end,
     )
 
 

@@ -34,10 +34,9 @@ ChangedLine = tuple[str, str, str]
 class Measures(Record, frozen=True):
     """The funnel of one patch; shares are 0 to 1.
 
-    `applied` is how the official chain applied the patch ("" for not at all), `compiled` whether
-    each touched Python file compiles; None: not tried. Precision, recall and F1 look at source
-    files: test infrastructure counts only where the gold patch touches it too, so that a patch
-    which adds a test of its own loses nothing.
+    `applied` is how the official chain applied the patch: "" for not at all, None: not tried.
+    Precision, recall and F1 look at source files: test infrastructure counts only where the gold
+    patch touches it too, so that a patch which adds a test of its own loses nothing.
     """
 
     files: int
@@ -50,12 +49,9 @@ class Measures(Record, frozen=True):
     infrastructure: tuple[str, ...] = ()
     suspicious: tuple[str, ...] = ()
     applied: str | None = None
-    compiled: bool | None = None
 
 
-def measures(
-    gold: str, patch: str, applied: str | None = None, compiled: bool | None = None
-) -> Measures:
+def measures(gold: str, patch: str, applied: str | None = None) -> Measures:
     """Compare a patch with the gold patch; both are unified diffs of the same tree."""
     wanted, all_files = parse(gold), parse(patch)
     places = {_place(one) for one in wanted}
@@ -72,7 +68,6 @@ def measures(
         infrastructure=touched_infrastructure(patch),
         suspicious=suspicious_lines(patch),
         applied=applied,
-        compiled=compiled,
     )
 
 

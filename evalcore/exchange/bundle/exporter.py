@@ -18,7 +18,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import Manifest
-from evalcore.exchange.bundle.privacy import Censor, censor, sample_told, spec_told
+from evalcore.privacy import Censor, censor, sample_told, spec_told
 from evalcore.queries.gated import bare_episode, bare_sample, bare_verdict, is_gated
 from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
 from evalcore.runner.plan import create_benchmark

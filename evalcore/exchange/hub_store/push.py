@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.exchange.bundle.privacy import censor
 from evalcore.exchange.hub_store import archives, versions
 from evalcore.exchange.hub_store.place import Place, exchange
 from evalcore.exchange.hub_store.pull import pull
 from evalcore.exchange.hub_store.repository import Changed, Head, Repository
 from evalcore.exchange.hub_store.versions import EMPTY, EXTRAS, REMOVED, Shelf, run_of, subject_of
+from evalcore.privacy import censor
 from evalcore.queries.gated import gated_cases
 from evalcore.records import Record, now
 from evalcore.settings import Settings

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from evalcore import privacy
 from evalcore.errors import EvalboardError
-from evalcore.exchange.bundle import privacy
-from evalcore.exchange.bundle.privacy import Censor
 from evalcore.exchange.site.names import stem_of
+from evalcore.privacy import Censor
 from evalcore.queries import boards, methodology, stored_boards, targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.machine import board_data, ranking_data

@@ -128,10 +128,6 @@ def _power(base: Number, exponent: Number) -> Number:
     return result
 
 
-def _multiply(one: Number, other: Number) -> Number:
-    return one * other
-
-
 def _round(value: Number, places: Number = 0) -> Number:
     if not isinstance(places, int) or abs(places) > _MOST_PLACES:
         raise Refusal(f"round takes a whole number of places, at most {_MOST_PLACES}")

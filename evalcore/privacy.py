@@ -1,4 +1,4 @@
-"""What a bundle must not carry: keys, and where things lie on the machine that made it."""
+"""What must not leave this machine with a run: keys, and where things lie on it."""
 
 from __future__ import annotations
 

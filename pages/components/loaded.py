@@ -1,0 +1,27 @@
+"""The finished runs for a page of boards, or the reason why it has nothing to show."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.queries import boards, stored_boards
+from evalcore.queries.stored_boards import Headers
+from evalcore.settings import Settings
+from pages.components import notes, state
+from pages.components.language import Translate
+from pages.components.text import escape
+
+
+def headers(settings: Settings, empty: str, tr: Translate) -> Headers:
+    """The headers of all finished runs; the page ends here where the store cannot be read, or
+    where no run has a score, which the texts `empty`_title and `empty` tell."""
+    try:
+        found = stored_boards.headers(settings)
+    except EvalboardError as error:
+        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
+        st.stop()
+    if not boards.suites(found):
+        notes.draw(empty, state.LAUNCH, tr)
+        st.stop()
+    return found

@@ -1,0 +1,116 @@
+"""Methodology: how sure a score is, and who is ranked, with what both come to on this board."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.queries import methodology, methodology_worked
+from evalcore.queries.boards import Row
+from evalcore.queries.methodology_worked import Pair, Rate
+from evalcore.queries.ranking_views import tie_groups
+from evalcore.settings import Settings
+from pages.components import word_table
+from pages.components.board import bold
+from pages.components.language import Translate
+
+
+def interval(row: Row, settings: Settings, tr: Translate) -> None:
+    """The interval of a score, worked as that of the plain rate of one target."""
+    st.subheader(tr("methodology.sure"), anchor=False)
+    st.markdown(tr("methodology.interval_words"))
+    benchmark, run = next(iter(row.runs.items()))
+    try:
+        found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+    except EvalboardError:  # told beside the formula of the score
+        return
+    rate = methodology_worked.plain_rate(found[1]) if found else None
+    if found is None or rate is None:
+        return
+    said = {"passed": f"{rate.passed:g}", "samples": rate.samples}
+    st.markdown(tr("methodology.sure_rate", name=bold(row.identity), **said))
+    st.latex(_wilson(rate))
+    shown = found[1].interval
+    if shown is not None:
+        bounds = {"low": f"{shown.low:.1f}", "high": f"{shown.high:.1f}"}
+        st.caption(tr("methodology.sure_weighted", score=f"{found[1].score:.1f}", **bounds))
+
+
+def _wilson(rate: Rate) -> str:
+    """Wilson's formula with the numbers of a rate, over two lines."""
+    p, n, z = f"{rate.rate:.3f}", rate.samples, f"{methodology_worked.Z95:.2f}"
+    root = rf"\frac{{{p} \,(1 - {p})}}{{{n}}} + \frac{{{z}^2}}{{4 \cdot {n}^2}}"
+    above = rf"{p} + \frac{{{z}^2}}{{2 \cdot {n}}} \pm {z} \sqrt{{{root}}}"
+    formula = rf"\frac{{{above}}}{{1 + \frac{{{z}^2}}{{{n}}}}}"
+    low, high = rate.interval.low, rate.interval.high
+    return (
+        rf"\begin{{gathered}} {formula} \\[0.6em] = {low:.1f}\,\% \text{{ – }} {high:.1f}\,\%"
+        r" \end{gathered}"
+    )
+
+
+def ranks(frame: pd.DataFrame, pair: Pair | None, tr: Translate) -> None:
+    """Rank intervals and ties, with the leader held against its rival."""
+    st.subheader(tr("methodology.ranks"), anchor=False)
+    st.markdown(tr("methodology.rank_words"))
+    st.markdown(tr("methodology.tie_words"))
+    if pair is not None:
+        _pair(pair, tr)
+    ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
+    widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
+    if len(widths):
+        st.caption(
+            tr(
+                "methodology.sure_here",
+                targets=len(ranked),
+                groups=len(groups),
+                widest=f"{widths.max():.1f}",
+            )
+        )
+
+
+def _pair(pair: Pair, tr: Translate) -> None:
+    result = pair.result
+    if result.difference is None or result.interval is None:
+        return
+    said = tr(
+        "methodology.pair",
+        leader=bold(pair.leader),
+        other=bold(pair.other),
+        common=result.common,
+        wins=result.wins,
+        losses=result.losses,
+        ties=result.ties,
+        difference=f"{result.difference:+.1f}",
+        low=f"{result.interval.low:.1f}",
+        high=f"{result.interval.high:.1f}",
+    )
+    differing, fewest = result.wins + result.losses, methodology_worked.FEWEST_DIFFERING
+    if pair.apart:
+        then = tr("methodology.pair.apart")
+    elif differing < fewest:
+        then = tr("methodology.pair.few", differing=differing, fewest=fewest)
+    else:
+        then = tr("methodology.pair.tied")
+    st.markdown(f"{said} {then}")
+
+
+def standing(frame: pd.DataFrame, tr: Translate) -> None:
+    """What each standing means, and how many targets of this board have it."""
+    st.subheader(tr("methodology.standing"), anchor=False)
+    st.markdown(tr("methodology.standing_words"))
+    counts = methodology_worked.standing_counts(frame)
+    titles = {"ranked": tr("methodology.standing.ranked")}
+    word_table.draw(
+        {
+            tr("methodology.standing.status"): [
+                titles.get(one) or tr(f"ranking.status.{one}") for one in counts
+            ],
+            tr("methodology.outcome_meaning"): [
+                tr(f"methodology.standing.about.{one}") for one in counts
+            ],
+            tr("methodology.standing.here"): [str(count) for count in counts.values()],
+        },
+        tr("methodology.standing_alt"),
+    )

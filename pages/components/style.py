@@ -1,0 +1,57 @@
+"""What the theme cannot say: focus that is seen, and pages that print well.
+
+This is the only place with a style sheet of our own; it holds no text from outside. Elements are
+known by the test ids of Streamlit, which stay the same where class names change with each version.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+#: Against the backgrounds of both themes the ring has a contrast of 4:1.
+_FOCUS = """
+:is(a, button, summary, input, [role="button"], [role="tab"], [role="radio"]):focus-visible {
+  outline: 2px solid #2a8797 !important;
+  outline-offset: 2px;
+}
+"""
+#: Controls mean nothing on paper, and whatever scrolls on a screen must lie open there.
+_PRINT = """
+@media print {
+  @page { margin: 14mm; }
+  :is([data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
+      [data-testid="stElementToolbar"], [data-testid="stSkeleton"], [data-testid="stSelectbox"],
+      [data-testid="stMultiSelect"], [data-testid="stTextInput"], [data-testid="stButton"],
+      [data-testid="stDownloadButton"], [data-testid="stCodeCopyButton"]) {
+    display: none !important;
+  }
+  :is(html, body, #root, [data-testid="stApp"], [data-testid="stAppViewContainer"],
+      [data-testid="stMain"]) {
+    position: static !important; overflow: visible !important; height: auto !important;
+    background: #fff !important;
+  }
+  [data-testid="stMainBlockContainer"] { max-width: none !important; padding: 0 !important; }
+  [data-testid="stMain"] :is(h1, h2, h3, h4, h5, h6, p, li, td, th, label, summary, code, span) {
+    color: #1b2a2e !important;
+  }
+  [data-testid="stMain"] :is(pre, code, details, summary, [data-testid="stAlert"] *) {
+    background: #f4f6f4 !important;
+  }
+  :is(tr, pre, figure, [data-testid="stVegaLiteChart"], [data-testid="stDataFrame"],
+      [data-testid="stMetric"], [data-testid="stAlert"]) {
+    break-inside: avoid;
+  }
+  :is(h1, h2, h3, h4, h5, h6) { break-after: avoid; }
+  pre { white-space: pre-wrap !important; max-height: none !important; overflow: visible; }
+}
+"""
+_CALM = """
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after { animation-duration: 0.01ms !important; transition: none !important; }
+}
+"""
+
+
+def apply() -> None:
+    """Add the style sheet to the page; takes no room on it."""
+    st.html(f"<style>{_FOCUS}{_PRINT}{_CALM}</style>")

@@ -1,0 +1,135 @@
+"""The pages that are read: every state of Metrics, Compare, Methodology and Runs is its address.
+
+One server and one store for all of it; a state is opened as a link in a fresh tab, must show what
+it names, and must still do so after Back and Forward.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
+
+from playwright.sync_api import expect
+
+from evalcore.settings import Settings
+from tests.support.boards import Plan, make_run
+from tests.support.server import serve
+
+PATIENCE = 30_000  # ms, of a machine that has other work
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A server over three targets on one board, one of them on a second, and a control."""
+    with serve(tmp_path_factory.mktemp("reading")) as started:
+        store = Settings(data=str(started.data), shipped=str(started.data / "none"))
+        names = {"strong": 0.9, "middle": 0.5, "weak": 0.2}
+        runs = {
+            name: make_run(store, Plan(f"openai:{name}", skill=skill)).run_id
+            for name, skill in names.items()
+        }
+        other = make_run(store, Plan("openai:weak", skill=0.3, dataset="other_cases"))
+        runs["other"] = other.run_id
+        make_run(store, Plan("control:null", skill=0.05, price=None))
+        yield started.url, runs
+
+
+def states(runs: dict[str, str]) -> dict[str, str]:
+    """Addresses by a text that each of them shows."""
+    three = ",".join(runs[name] for name in ("strong", "middle", "weak"))
+    two = ",".join(runs[name] for name in ("weak", "strong"))
+    return {
+        "metrics": "Execution accuracy",
+        "metrics?metric=explain_detection": "Plan reading",
+        "metrics?metric=syntax_error_detection&q=weak": "Syntax errors",
+        "metrics?metric=sql_identification&q=nobody": "No target fits",
+        f"compare?runs={three}": "against A",
+        f"compare?runs={three}&base={runs['weak']}": "against C",
+        f"compare?runs={two}&metric=explain_detection": "Plan reading against A",
+        f"compare?runs={runs['other']},{runs['strong']}": "None of the other runs",
+        f"compare?runs={runs['strong']}": "One more run at least",
+        "compare": "Two runs at least",
+        "methodology": "From cases to a score",
+        "methodology?key=openai%3Aweak": "openai:weak solved",
+        "methodology?prompt=sql_understanding%2Fexplain_detection": "What a target is asked",
+        f"runs?run={runs['middle']}": f"Reproduce run {runs['middle']}",
+        f"runs?run={runs['other']}": f"Reproduce run {runs['other']}",
+        "runs?run=nosuch": "There is no run nosuch",
+    }
+
+
+def shows(page, text: str) -> None:
+    expect(page.get_by_test_id("stMain").get_by_text(text).first).to_be_visible(timeout=PATIENCE)
+
+
+def test_every_state_opens_by_its_link_and_stays_with_back_and_forward(site, page):
+    url, runs = site
+    known = [(f"{url}/{path}", text) for path, text in states(runs).items()]
+    assert len(known) >= 12
+    for address, text in known:
+        page.goto(address)
+        shows(page, text)
+        assert page.url == address
+    for address, text in reversed(known[:-1]):
+        page.go_back()
+        shows(page, text)
+        assert page.url == address
+    for address, text in known[1:4]:
+        page.go_forward()
+        shows(page, text)
+        assert page.url == address
+
+
+def test_a_link_to_what_is_not_there_says_so_and_shows_something(site, page):
+    url, _ = site
+    page.goto(f"{url}/metrics?metric=nosuch")
+    told = page.get_by_test_id("stToast")
+    expect(told).to_contain_text("“nosuch”", timeout=PATIENCE)
+    page.wait_for_url(f"{url}/metrics")
+    page.goto(f"{url}/methodology?key=nosuch")
+    expect(told).to_contain_text("“nosuch”", timeout=PATIENCE)
+    page.wait_for_url(f"{url}/methodology")
+
+
+def test_a_phone_scrolls_in_one_direction_only(site, page):
+    url, runs = site
+    page.set_viewport_size({"width": 390, "height": 844})
+    named = ",".join(runs[name] for name in ("strong", "weak"))
+    for path, last in (
+        (f"compare?runs={named}", "Profiles"),
+        ("methodology", "Versions"),
+        ("runs", "Reproduce"),
+    ):
+        page.goto(f"{url}/{path}")
+        shows(page, last)
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("e => e.scrollWidth <= e.clientWidth")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_on_paper_there_are_no_controls_and_nothing_is_cut_off(site, page):
+    url, _ = site
+    page.goto(f"{url}/methodology")
+    shows(page, "Versions")
+    page.emulate_media(media="print")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden(timeout=PATIENCE)
+    expect(page.get_by_test_id("stSelectbox").first).to_be_hidden(timeout=PATIENCE)
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("e => getComputedStyle(e).overflowY") == "visible"
+    assert page.evaluate("document.documentElement.scrollHeight") > 1_500
+
+
+def test_the_keyboard_shows_where_it_is(site, page):
+    url, _ = site
+    page.goto(f"{url}/methodology")
+    shows(page, "From cases to a score")
+    link = page.get_by_role("link", name=re.compile("Ranking"))
+    page.keyboard.press("Tab")
+    for _ in range(6):
+        if link.evaluate("e => e === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    assert link.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
