@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries import boards, stored_boards, targets
 from evalcore.queries.boards import Board
@@ -20,6 +19,7 @@ from pages.components import (
     notes,
     state,
     url_state,
+    visitor,
 )
 from pages.components.language import Translate, translator
 from pages.components.text import escape, plain
@@ -29,7 +29,7 @@ PAGE = "methodology"
 
 def page() -> None:
     """Load the board that the URL names, or say that there is none yet."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), visitor.seen()
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
     try:
