@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
@@ -19,8 +19,9 @@ Resolve = Callable[[str, int], Sequence[str]]
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 #: As above, of a translator of the own network (RFC 8215).
 _TRANSLATED_HERE = IPv6Network("64:ff9b:1::/48")
-#: Looks public, and is the service of the Azure cloud for the machine that asks.
-_SERVICES = frozenset({IPv4Address("168.63.129.16")})
+#: These look public: a service of the Azure cloud for the machine that asks, and addresses for
+#: protocols (RFC 6890), of which the Oracle cloud uses one as Azure does.
+_SERVICES = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
 
 
 class NotPublic(Exception):
@@ -37,7 +38,7 @@ def is_public(address: Address) -> bool:
             return False
         if not all(is_public(one) for one in inner if one is not None):
             return False
-    if address in _SERVICES:
+    if any(address in network for network in _SERVICES):
         return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 

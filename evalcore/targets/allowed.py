@@ -86,12 +86,15 @@ def model(reference: str, settings: Settings) -> None:
 
 
 def application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
-    """Raises UsageError for a service that is not on the list, or a description by its path."""
+    """Raises UsageError for a service that is not on the list, a description by its path, or an
+    address of a visitor's that is on no list."""
     name = spec.key.partition(":")[2]
     if _is_path(name) or "/" in name or name not in settings.allow_applications:
         raise UsageError(
             f"the service {name[:100]!r} is not allowed on this board (allow_applications)"
         )
+    if spec.options.get("base_url"):
+        reach_of(spec, str(spec.options["base_url"]), settings)
 
 
 def _is_path(name: str) -> bool:

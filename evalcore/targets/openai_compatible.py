@@ -280,9 +280,12 @@ def _client(base_url: str, key: str, timeout: float, reach: Reach | None) -> Asy
         keepalive_expiry=_KEEP_ALIVE,
     )
     transport = reach.client(limit) if reach else DefaultAioHttpClient(timeout=limit, limits=limits)
-    client = AsyncOpenAI(
-        api_key=key, base_url=base_url, max_retries=0, timeout=limit, http_client=transport
-    )
+    try:
+        client = AsyncOpenAI(
+            api_key=key, base_url=base_url, max_retries=0, timeout=limit, http_client=transport
+        )
+    except httpx2.InvalidURL:
+        raise UsageError("base_url names a host that cannot be") from None
     if not f".{client.base_url.host}".endswith(".openai.com"):
         # The SDK takes these from the environment and would tell them to any other server.
         client.organization = client.project = None

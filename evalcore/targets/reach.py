@@ -25,6 +25,10 @@ _PORTS = {"http": 80, "https": 443}
 _MOST_ADDRESSES = 3
 
 
+class OutOfReach(OSError):
+    """A connection that is not made, whatever the settings of the network say."""
+
+
 class Origin(Record, frozen=True):
     """Scheme, host (in lower case) and port: what a request is allowed to go to."""
 
@@ -55,11 +59,11 @@ class Reach(Record, frozen=True):
     def socket_for(self, found: Any) -> socket.socket:
         """A socket for an address that was found, as aiohttp asks for before each connection.
 
-        Raises OSError for an address that must not be reached.
+        Raises OutOfReach for an address that must not be reached.
         """
         family, kind, protocol, _, place = found
         if self.public and not is_public(ip_address(str(place[0]).partition("%")[0])):
-            raise OSError("the host is not a public one, and only those can be visited")
+            raise OutOfReach("the host is not a public one, and only those can be visited")
         return socket.socket(family=family, type=kind, proto=protocol)
 
     def client(self, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
@@ -96,13 +100,13 @@ def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
             url = request.url
             host, port = url.raw_host.decode("ascii").lower(), url.port or _PORTS.get(url.scheme, 0)
             if Origin(url.scheme, host, port) != reach.origin:
-                raise httpx2.UnsupportedProtocol("no request is sent to another server")
+                raise OutOfReach("no request is sent to another server")
             if not reach.public:
                 return await super().handle_async_request(request)
             try:
                 found = await asyncio.to_thread(addresses.checked, host, port, addresses.look_up)
             except NotPublic as error:
-                raise httpx2.UnsupportedProtocol(str(error)) from None
+                raise OutOfReach(str(error)) from None
             request.extensions = {**request.extensions, "sni_hostname": host}
             tried = found[:_MOST_ADDRESSES]
             for number, address in enumerate(tried, 1):

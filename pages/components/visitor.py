@@ -6,6 +6,7 @@ A passcode and a login are remembered in the session alone: neither is in a URL 
 from __future__ import annotations
 
 import math
+import os
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urlsplit
 
@@ -112,11 +113,21 @@ def _login(tr: Translate) -> None:
             st.logout()
     elif not _can_login():
         st.caption(f":material/lock: {tr('access.no_provider')}")
-    elif st.context.is_embedded:
-        st.caption(tr("access.embedded"))
-        st.link_button(tr("access.direct"), st.context.url or "/", icon=":material/open_in_new:")
-    elif st.button(tr("access.login"), key="access.login", icon=":material/login:"):
-        st.login()
+    else:
+        if not st.context.is_embedded:
+            if st.button(tr("access.login"), key="access.login", icon=":material/login:"):
+                st.login()
+        if address := _own_address():
+            st.caption(tr("access.embedded"))
+            st.link_button(tr("access.direct"), address, icon=":material/open_in_new:")
+
+
+def _own_address() -> str:
+    """Where the board is no part of another page, for those who may see it in one: a Space is
+    mostly seen inside its host's page, and a frame does not say so."""
+    if host := os.environ.get(login.HOST, "").strip():
+        return f"https://{host}"
+    return st.context.url or "/" if st.context.is_embedded else ""
 
 
 def _can_login() -> bool:

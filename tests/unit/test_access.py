@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 from typing import get_args
@@ -153,6 +152,6 @@ def test_the_mark_of_a_visitor_tells_nobody_who_he_is(tmp_path):
     assert mark != access.mark(other, mail), "a hash that can be looked up names the person"
     assert "someone" not in mark
     key = Path(one.data) / "visitors.key"
-    assert stat.S_IMODE(os.stat(key).st_mode) == 0o600
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert len(key.read_bytes()) == 32
     assert [file.name for file in Path(one.data).iterdir()] == ["visitors.key"]

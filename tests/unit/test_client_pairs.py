@@ -74,7 +74,7 @@ def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path)
         target=left, benchmarks=request_.benchmarks, dataset=request_.dataset, max_samples=2
     )
     pair = client.launch_pair(local, TargetSpec(right), {"K": "v"}, settings, visitor=OPERATOR)
-    [(module, folders, keys)] = started
+    [(module, folders, keys, _)] = started
     assert module == "succession"
     assert tuple(folder.run_id for folder in folders) == pair
     assert keys == {"K": "v"}
