@@ -15,7 +15,8 @@ def draw(reason: str, tr: Translate) -> None:
     mode = access.mode(settings.load(), visitor.current())
     with st.container(border=True, gap="small"):
         st.markdown(f"#### :material/lock: {tr('access.closed')}")
-        st.markdown(escape(note(reason), 400))
+        said = note(reason)
+        st.markdown(escape(said[:1].upper() + said[1:], 400))
         st.caption(tr(f"access.how.{mode}"))
         with st.container(horizontal=True):
             st.page_link(state.RANKING, label=tr("access.board"), icon=":material/leaderboard:")

@@ -114,12 +114,20 @@ def _login(tr: Translate) -> None:
     elif not _can_login():
         st.caption(f":material/lock: {tr('access.no_provider')}")
     else:
-        if not st.context.is_embedded:
-            if st.button(tr("access.login"), key="access.login", icon=":material/login:"):
-                st.login()
-        if address := _own_address():
-            st.caption(tr("access.embedded"))
-            st.link_button(tr("access.direct"), address, icon=":material/open_in_new:")
+        _offer_login(tr)
+
+
+def _offer_login(tr: Translate) -> None:
+    """The button, and for those who may see the board inside another page the way out of it."""
+    framed = bool(st.context.is_embedded)
+    pressed = not framed and st.button(
+        tr("access.login"), key="access.login", icon=":material/login:", type="primary"
+    )
+    if pressed:
+        st.login()
+    if address := _own_address():
+        st.caption(tr("access.embedded"))
+        st.link_button(tr("access.direct"), address, icon=":material/open_in_new:")
 
 
 def _own_address() -> str:
