@@ -383,8 +383,7 @@ def _detach(
 
 
 def _environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
-    """This environment, with the project importable wherever the app was started and the mode that
-    holds for the visitor, without what belongs to the server alone."""
+    """This environment, the project importable, with the visitor's mode, without our secrets."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     kept = {name: value for name, value in os.environ.items() if name not in _OF_THE_SERVER}
     return kept | {
@@ -394,8 +393,7 @@ def _environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
 
 
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
-    """The end of what the worker printed, for the Runs page; it names files of this machine, so
-    that only those may read it who may launch."""
+    """The end of what the worker printed; it names files, so that only launchers may read it."""
     access.require(settings, visitor, "launch")
     path: Path = _own(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""
