@@ -44,7 +44,9 @@ PAGES: tuple[PageCard, ...] = (
 
 def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
-    from pages.components import language, style
+    from evalcore import access
+    from evalcore.errors import UsageError
+    from pages.components import language, style, visitor
     from pages.components.text import escape
 
     st.set_page_config(page_title="Evalboard", page_icon=ICON, layout="wide")
@@ -52,6 +54,12 @@ def main() -> None:
     style.apply()
     language.switch()
     tr = language.translator()
+    access.listening_on(st.get_option("server.address"))
+    try:
+        visitor.sign_in(tr)
+    except UsageError as error:  # a setting that cannot be understood opens nothing
+        st.error(escape(error, 400), icon=":material/settings_alert:")
+        return
     chosen = navigation(tr)
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
     asked = None if chosen.url_path else st.query_params.get(PARAMETER) or None
@@ -63,7 +71,12 @@ def main() -> None:
 
 
 def navigation(tr: Callable[[str], str]) -> st.Page:
-    """Declare the pages with their titles in one language; returns the one to be shown."""
+    """Declare the pages with their titles in one language; returns the one to be shown.
+
+    A board that nobody can write to does not offer the launcher; its address says why.
+    """
+    from pages.components import visitor
+
     groups: dict[str, list[st.Page]] = {}
     for card in PAGES:
         page = st.Page(
@@ -72,7 +85,7 @@ def navigation(tr: Callable[[str], str]) -> st.Page:
             icon=card.icon,
             url_path=card.path or None,
             default=not card.path,
-            visibility=card.visibility,
+            visibility=card.visibility if card.name != "launch" or visitor.listed() else "hidden",
         )
         groups.setdefault(tr(f"common.nav.group.{card.group}"), []).append(page)
     return st.navigation(groups)
@@ -113,9 +126,12 @@ def unknown_path(url: str | None) -> str | None:
 if __name__ == "__main__":
     main()
 else:
+    import os
+
     from starlette.middleware import Middleware
     from streamlit.runtime.pages_manager import PagesManager
 
+    from evalcore import access, login
     from evalcore.web.headers import SecurityHeaders
     from evalcore.web.lifespan import lifespan
     from evalcore.web.routes import ROUTES
@@ -123,6 +139,11 @@ else:
     # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
     # kind of app: the first visitor with a deep link would get a bare page without our frame.
     PagesManager.uses_pages_directory = False
+    access.listening_on(st.get_option("server.address"))
     app = st.App(
-        Path(__file__), routes=ROUTES, middleware=[Middleware(SecurityHeaders)], lifespan=lifespan
+        Path(__file__),
+        routes=ROUTES,
+        middleware=[Middleware(SecurityHeaders)],
+        lifespan=lifespan,
+        secrets=login.secrets(os.environ),
     )

@@ -146,9 +146,10 @@ def _add_index(verbs: Any) -> None:
 
 
 def _settings(given: argparse.Namespace) -> Settings:
-    from evalcore import settings
+    """The settings as they hold for whoever has a shell on this machine."""
+    from evalcore import access, settings
 
-    return settings.load(given.data)
+    return access.seen_by(settings.load(given.data), access.OPERATOR)
 
 
 def _list(given: argparse.Namespace) -> int:
@@ -274,9 +275,10 @@ def _rescore(given: argparse.Namespace) -> int:
 
 
 def _cancel(given: argparse.Namespace) -> int:
+    from evalcore.access import OPERATOR
     from evalcore.runner import client
 
-    client.cancel(given.run, _settings(given))
+    client.cancel(given.run, _settings(given), visitor=OPERATOR)
     print(json.dumps({"run_id": given.run, "cancelled": True}) if given.json else "asked to stop")
     return DONE
 

@@ -271,7 +271,11 @@ class BenchmarkSpec(Record, frozen=True):
 
 
 class RunSpec(Record, frozen=True):
-    """All that is needed to repeat a run; written once to `spec.json` and never changed."""
+    """All that is needed to repeat a run; written once to `spec.json` and never changed.
+
+    `access` is the mode under which a visitor started it, "" for the operator's own; `started_by`
+    tells the runs of one visitor from those of others, and not who he is.
+    """
 
     run_id: str
     created_at: str
@@ -289,6 +293,8 @@ class RunSpec(Record, frozen=True):
     git_commit: str = ""
     command: str = ""
     note: str = ""
+    access: str = ""
+    started_by: str = ""
 
 
 class Interval(Record, frozen=True):

@@ -40,6 +40,10 @@ class Secrets:
     def has(self, name: str) -> bool:
         return self.get(name) is not None
 
+    def typed(self, name: str) -> bool:
+        """Whether the key was typed for this session, rather than set by the operator."""
+        return name in self._typed
+
     def to_pipe(self) -> dict[str, str]:
         """The typed keys, to be written to the standard input of a worker and nowhere else."""
         return dict(self._typed)

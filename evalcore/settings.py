@@ -19,6 +19,10 @@ from evalcore.errors import UsageError
 from evalcore.records import Record
 
 ROOT = Path(__file__).resolve().parent.parent
+#: Values of the setting `access`; "" leaves it to the address that the server listens on.
+ACCESS_MODES = ("", "open", "read-only", "passcode", "oidc")
+#: Settings that only the file can hold.
+_TABLES = ("endpoints", "prices")
 
 
 class Endpoint(Record, frozen=True):
@@ -47,7 +51,11 @@ class Price(Record, frozen=True):
 
 
 class Settings(Record, frozen=True):
-    """See the README for the meaning of each; durations in seconds."""
+    """See the README for the meaning of each; durations in seconds.
+
+    `access` and all from `allow_emails` on are of `docs/access.md`: who may launch, and what those
+    may name and spend who do not run this installation. Budgets are USD, 0 is no limit.
+    """
 
     data: str = str(ROOT / "data")
     shipped: str = str(ROOT / "data" / "shipped")
@@ -63,7 +71,18 @@ class Settings(Record, frozen=True):
     swe_repositories: str = ""
     swe_environments: str = ""
     show_gated: bool = False
-    access: str = "open"
+    access: str = ""
+    allow_emails: tuple[str, ...] = ()
+    allow_domains: tuple[str, ...] = ()
+    allow_organizations: tuple[str, ...] = ()
+    allow_endpoints: tuple[str, ...] = ()
+    allow_applications: tuple[str, ...] = ()
+    allow_models: tuple[str, ...] = ()
+    allow_datasets: tuple[str, ...] = ()
+    runs_per_day: int = 20
+    runs_at_once: int = 2
+    run_budget: float = 1.0
+    day_budget: float = 5.0
     hub_repo: str = ""
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
@@ -91,16 +110,26 @@ def load(data: str | Path | None = None) -> Settings:
     values: dict[str, Any] = dict(_file(os.environ.get("EVALBOARD_CONFIG", "")))
     for field in msgspec.structs.fields(Settings):
         given = os.environ.get(f"EVALBOARD_{field.name.upper()}")
-        if given is not None and field.name not in ("endpoints", "prices"):
-            values[field.name] = given
+        if given is not None and field.name not in _TABLES:
+            listed = isinstance(field.default, tuple)
+            values[field.name] = given.replace(",", " ").split() if listed else given
     if data is not None:
         values["data"] = str(data)
     try:
-        return msgspec.convert(values, Settings, strict=False)
+        found = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(
             f"setting not understood: {error}; see evalboard.toml in the README"
         ) from None
+    check_access(found.access)
+    return found
+
+
+def check_access(mode: str) -> None:
+    """Raises UsageError for a mode of access that is none."""
+    if mode not in ACCESS_MODES:
+        known = ", ".join(filter(None, ACCESS_MODES))
+        raise UsageError(f"setting access (EVALBOARD_ACCESS) is {mode!r}; known: {known}")
 
 
 @cache

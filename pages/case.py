@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore import settings
 from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
 from evalcore.queries.boards import is_rescored
 from evalcore.queries.cases import CaseView, case_view
+from evalcore.queries.readers import case_for_readers
 from pages.components import (
     case_answer,
     case_chat,
@@ -18,6 +18,7 @@ from pages.components import (
     names,
     reproduce,
     state,
+    visitor,
 )
 from pages.components.language import Translate, current, translator
 from pages.components.state import CaseLink
@@ -30,7 +31,7 @@ def page() -> None:
     if not (link.run and link.metric and link.id):
         _missing(tr("case.no_case"), tr)
         return
-    current_settings = settings.load()
+    current_settings = visitor.seen()
     try:
         view = case_view(
             current_settings.run_roots,
@@ -45,7 +46,7 @@ def page() -> None:
     except EvalboardError as error:
         _missing(tr("case.not_found", reason=escape(error, 400)), tr)
         return
-    _draw(view, link, tr)
+    _draw(view if visitor.may("launch") else case_for_readers(view), link, tr)
 
 
 def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
@@ -63,7 +64,7 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     case_parts.facts(view, tr)
     reproduce.draw(
         view.spec.run_id,
-        settings.load(),
+        visitor.seen(),
         tr,
         benchmark=view.benchmark,
         metric=view.sample.metric,

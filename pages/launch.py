@@ -9,11 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.records import TargetSpec
 from evalcore.runner import client
-from evalcore.runner.request import ConnectionReport, RunRequest
+from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from pages.components import (
     keys,
@@ -21,13 +20,15 @@ from pages.components import (
     launch_cases,
     launch_judges,
     launch_local,
+    launch_refused,
     launch_report,
     launch_sandbox,
     launch_second,
     launch_target,
     state,
+    visitor,
 )
-from pages.components.language import Translate, translator
+from pages.components.language import Translate, note, translator
 from pages.components.launch_rules import Problem, problems, target_problems
 from pages.components.launch_target import ChosenTarget
 from pages.components.text import escape, plain
@@ -35,8 +36,11 @@ from pages.components.text import escape, plain
 
 def page() -> None:
     """The form on the left, what would happen on the right."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), visitor.seen()
     st.title(tr("launch.title"))
+    if refused := visitor.refusal("launch"):
+        launch_refused.draw(refused, tr)
+        return
     st.caption(tr("launch.about"))
     form, side = st.columns([8, 5], gap="large")
     with form:
@@ -167,7 +171,7 @@ def _actions(
             launch_report.remember(slot, who, partial(_connect, who, current), tr)
         launch_report.draw(slot, who, tr, heading=who.identity if other else "")
     if _button("estimate", blocked, tr, icon=":material/calculate:"):
-        launch_report.remember("estimate", request, lambda: client.estimate(request, current), tr)
+        launch_report.remember("estimate", request, partial(_estimate, request, current), tr)
     launch_report.draw("estimate", request, tr)
 
 
@@ -178,7 +182,12 @@ def _button(name: str, blocked: bool, tr: Translate, **look: Any) -> bool:
 
 
 def _connect(who: TargetSpec, current: Settings) -> ConnectionReport:
-    return client.test_connection(who.key, who.options, keys.typed(), current)
+    asks = visitor.current()
+    return client.test_connection(who.key, who.options, keys.typed(), current, visitor=asks)
+
+
+def _estimate(request: RunRequest, current: Settings) -> Estimate:
+    return client.estimate(request, current, visitor=visitor.current())
 
 
 def _start(
@@ -188,11 +197,13 @@ def _start(
     try:
         with st.spinner(tr("launch.start_busy")):
             if second is None:
-                run = client.launch(request, keys.typed(), current)
+                run = client.launch(request, keys.typed(), current, visitor=visitor.current())
             else:
-                run, _ = client.launch_pair(request, second, keys.typed(), current)
+                run, _ = client.launch_pair(
+                    request, second, keys.typed(), current, visitor=visitor.current()
+                )
     except EvalboardError as error:
-        st.error(escape(error, 600), icon=":material/error:")
+        st.error(escape(note(str(error)), 600), icon=":material/error:")
         return
     st.switch_page(state.RUNS, query_params={"run": run})
 

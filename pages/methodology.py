@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore import settings
 from evalcore.queries import boards, methodology_worked, targets
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking import SUITE, orders
@@ -19,6 +18,7 @@ from pages.components import (
     method_score,
     method_sure,
     url_state,
+    visitor,
 )
 from pages.components.language import Translate, translator
 from pages.components.text import plain
@@ -29,7 +29,7 @@ _LOADING = 38  # pixels, of the field that comes
 
 def page() -> None:
     """Load the board that the URL names, or say that there is none yet."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), visitor.seen()
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
     _draw(loaded.headers(current, "methodology.empty", tr), current, tr)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.queries import comparison, model_cards, runs
+from evalcore.queries.readers import row_for_readers
 from evalcore.queries.runs import RunRow
 from evalcore.runner import client
 from evalcore.settings import Settings
@@ -17,6 +18,7 @@ from pages.components import (
     run_detail,
     run_list,
     state,
+    visitor,
 )
 from pages.components.language import Translate, translator
 from pages.components.text import escape
@@ -30,7 +32,8 @@ def page() -> None:
     tr, current = translator(), settings.load()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(tr("runs.title"))
-        st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
+        if visitor.listed():
+            st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
     run_actions.draw_said(current, tr)
     hub_line.draw(current, tr)
     moving = any(row.moving for row in runs.all_rows(current.run_roots))
@@ -39,7 +42,8 @@ def page() -> None:
 
 def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
     """Redrawn every second while a run is under way; the page as a whole when that changes."""
-    rows = runs.all_rows(current.run_roots)
+    rows, inside = runs.all_rows(current.run_roots), visitor.may("launch")
+    rows = rows if inside else [row_for_readers(row) for row in rows]
     if was_moving and not any(row.moving for row in rows):
         st.rerun()
     if not rows:
@@ -57,8 +61,9 @@ def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
             if chosen.target.key.startswith("hf:"):
                 card = model_cards.model_card(current.run_roots, chosen.run_id)
             run_detail.draw(chosen, tr, card, couple)
-            if chosen.own and chosen.state in ("interrupted", "incomplete"):
-                run_detail.log(client.worker_log(chosen.run_id, current), tr)
+            if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
+                asks = visitor.current()
+                run_detail.log(client.worker_log(chosen.run_id, current, visitor=asks), tr)
             if chosen.scores and not chosen.moving:
                 sides = [couple.first, couple.second] if couple else [chosen]
                 st.page_link(
@@ -85,7 +90,9 @@ def _empty(tr: Translate) -> None:
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('runs.empty_title')}")
         st.markdown(tr("runs.empty"))
-        st.page_link(state.LAUNCH, label=tr("runs.empty_action"), icon=":material/rocket_launch:")
+        if visitor.listed():
+            label = tr("runs.empty_action")
+            st.page_link(state.LAUNCH, label=label, icon=":material/rocket_launch:")
 
 
 page()

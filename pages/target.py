@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries import stored_boards, targets
 from evalcore.queries.stored_boards import Headers
@@ -27,6 +26,7 @@ from pages.components import (
     target_readings,
     target_ways,
     url_state,
+    visitor,
 )
 from pages.components.language import Translate, translator
 from pages.components.text import escape, plain
@@ -37,7 +37,7 @@ VIEWS = ("cases", "failures", "history", "outcomes")
 
 def page() -> None:
     """Find the target that the URL names, or say why there is none."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), visitor.seen()
     try:
         headers = stored_boards.headers(current)
     except EvalboardError as error:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from evalcore import access
 from evalcore.errors import TargetFailure
 from evalcore.records import (
     Call,
@@ -29,6 +30,7 @@ from evalcore.runner import own_fault
 from evalcore.runner.cache import Cache
 from evalcore.runner.cache import key as cache_key
 from evalcore.runner.limits import Flow
+from evalcore.runner.purse import Purse
 from evalcore.runner.retry import ONCE, Policy, policy, with_retries
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
@@ -143,6 +145,7 @@ class Channels:
         self._cache: Cache | None = None
         self._journaled: Mapping[CallKey, Call] = {}
         self._found: dict[str, asyncio.Future[Any]] = {}
+        self.purse = Purse(settings.run_budget if access.guarded(settings) else 0.0)
 
     async def open(
         self,
@@ -153,6 +156,7 @@ class Channels:
     ) -> Channel:
         """Load or connect; raises UsageError where that cannot be done."""
         target = registry.create(spec, self._settings, self._secrets)
+        self.purse.check_price(spec, target.info, self._settings)
         if self._calls is None:
             self._journaled = {(c.key, c.epoch, c.role, c.turn): c for c in self._folder.calls()}
             self._calls = Journal(self._folder.path / "calls" / _WORKER)
@@ -169,6 +173,9 @@ class Channels:
             report=report,
             seed=self.run.seed,
         )
+        for call in self._journaled.values():  # paid by an earlier attempt
+            if call.role == role:
+                self.purse.pay(channel.price(call.completion.usage))
         await target.open(say)
         return channel
 

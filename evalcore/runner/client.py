@@ -2,36 +2,39 @@
 
 Planning, estimating and testing happen in a short-lived subprocess (`service`), a run in a detached
 one (`worker`). Keys are handed over on standard input. Every function raises UsageError with a
-message for people.
+message for people; those that start or change something ask first whether the `visitor` may
+(AccessDenied), and what they start is bound by what he may: names, addresses, money.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from filelock import FileLock, Timeout
 
+from evalcore import access
+from evalcore.access import OPERATOR, AccessDenied, Visitor
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, now
-from evalcore.runner import keeping, local_models, panel
+from evalcore.runner import allowance, allowed, keeping, local_models, panel, processes
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
-from evalcore.secrets import Secrets, scrub
-from evalcore.settings import ROOT, Settings
+from evalcore.secrets import Secrets
+from evalcore.settings import Settings
 from evalcore.store import run_folder
 from evalcore.store.index import open_index, record_run
 from evalcore.store.pairs import new_pair, note_of
 from evalcore.store.run_folder import RunFolder
+from evalcore.targets import allowed as targets_allowed
 from evalcore.targets import endpoints
 
 R = TypeVar("R", bound=Record)
-_SERVICE_TIMEOUT = 120.0
+_WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
 
 
 class SandboxAbility(Record, frozen=True):
@@ -44,43 +47,70 @@ class SandboxAbility(Record, frozen=True):
     enforced: tuple[str, ...] = ()
 
 
-def launch(request: RunRequest, keys: Mapping[str, str], settings: Settings) -> str:
+def launch(
+    request: RunRequest, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
+) -> str:
     """Plan a run and start its worker; returns the run id."""
-    run_id = str(_service("plan", request, keys, settings))
-    _spawn(RunFolder(settings.runs_dir / run_id), keys)
+    access.require(settings, visitor, "launch")
+    with _in_turn(settings, visitor):
+        allowance.check(settings, visitor)
+        made = _marked(request, settings, visitor)
+        run_id = str(processes.service("plan", made, keys, settings, visitor))
+        _spawn(RunFolder(settings.runs_dir / run_id), keys, settings, visitor)
     return run_id
 
 
 def launch_pair(
-    request: RunRequest, second: TargetSpec, keys: Mapping[str, str], settings: Settings
+    request: RunRequest,
+    second: TargetSpec,
+    keys: Mapping[str, str],
+    settings: Settings,
+    *,
+    visitor: Visitor,
 ) -> tuple[str, str]:
     """Start two runs that differ in the target alone, tied by their notes; returns their ids.
 
     Two local models run in turn, the second when the first has ended; others at once. Where the
     second cannot be planned, neither is started.
     """
+    access.require(settings, visitor, "launch")
     first = TargetSpec(request.target, request.target_options)
+    marked = _marked(request, settings, visitor)
     requests = [
         msgspec.structs.replace(
-            request, target=who.key, target_options=who.options, note=note_of(side)
+            marked, target=who.key, target_options=who.options, note=note_of(side)
         )
         for who, side in zip((first, second), new_pair(), strict=True)
     ]
+    with _in_turn(settings, visitor):
+        allowance.check(settings, visitor, len(requests))
+        first_folder, second_folder = _plan_all(requests, keys, settings, visitor)
+        if all(one.target.startswith(local_models.PREFIX) for one in requests):
+            environment = processes.environment(settings, visitor)
+            processes.start("succession", [first_folder, second_folder], keys, environment)
+        else:
+            for folder in (first_folder, second_folder):
+                _spawn(folder, keys, settings, visitor)
+    return first_folder.run_id, second_folder.run_id
+
+
+def _plan_all(
+    requests: Sequence[RunRequest],
+    keys: Mapping[str, str],
+    settings: Settings,
+    visitor: Visitor,
+) -> list[RunFolder]:
+    """The folders of all requests, or of none."""
     folders: list[RunFolder] = []
     try:
         for one in requests:
-            run_id = str(_service("plan", one, keys, settings))
+            run_id = str(processes.service("plan", one, keys, settings, visitor))
             folders.append(RunFolder(settings.runs_dir / run_id))
     except EvalboardError:
         for folder in folders:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
-    if all(one.target.startswith(local_models.PREFIX) for one in requests):
-        _detach("succession", folders, keys)
-    else:
-        for folder in folders:
-            _spawn(folder, keys)
-    return folders[0].run_id, folders[1].run_id
+    return folders
 
 
 def local_machine() -> local_models.Machine:
@@ -88,54 +118,83 @@ def local_machine() -> local_models.Machine:
     return local_models.this_machine()
 
 
-def look_at_model(target: str, options: Mapping[str, Any]) -> local_models.Look:
+def look_at_model(
+    target: str, options: Mapping[str, Any], settings: Settings, *, visitor: Visitor
+) -> local_models.Look:
     """A local model before it is loaded; a problem is part of the answer."""
+    access.require(settings, visitor, "launch")
+    seen, request = access.seen_by(settings, visitor), _asked(target, options)
+    try:
+        allowed.check(request, seen, Secrets())
+    except UsageError as error:
+        return local_models.Look(problem=str(error))
     return local_models.look(target, options)
 
 
 def sandbox_ability(settings: Settings) -> SandboxAbility:
     """What this host can run in a sandbox; a probe in a subprocess, which takes about a second."""
-    nothing = RunRequest(target="", benchmarks=())
-    return msgspec.convert(_service("ability", nothing, {}, settings), SandboxAbility)
+    nothing = _asked("", {})
+    found = processes.service("ability", nothing, {}, settings, OPERATOR)
+    return msgspec.convert(found, SandboxAbility)
 
 
-def estimate(request: RunRequest, settings: Settings) -> Estimate:
+def estimate(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:
     """Calls, tokens, time and cost of a run that is not started yet."""
-    return msgspec.convert(_service("estimate", request, {}, settings), Estimate)
+    access.require(settings, visitor, "launch")
+    return msgspec.convert(processes.service("estimate", request, {}, settings, visitor), Estimate)
 
 
 def test_connection(
-    target: str, options: Mapping[str, Any], keys: Mapping[str, str], settings: Settings
+    target: str,
+    options: Mapping[str, Any],
+    keys: Mapping[str, str],
+    settings: Settings,
+    *,
+    visitor: Visitor,
 ) -> ConnectionReport:
     """One tiny request to a target; a local model is looked at without being loaded."""
-    request = RunRequest(target=target, target_options=dict(options), benchmarks=())
-    return msgspec.convert(_service("test", request, keys, settings), ConnectionReport)
+    access.require(settings, visitor, "launch")
+    found = processes.service("test", _asked(target, options), keys, settings, visitor)
+    return msgspec.convert(found, ConnectionReport)
 
 
-def cancel(run_id: str, settings: Settings) -> None:
+def _asked(target: str, options: Mapping[str, Any]) -> RunRequest:
+    return RunRequest(target=target, target_options=dict(options), benchmarks=())
+
+
+def cancel(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Ask the worker to stop; what is journaled stays, and the run can be resumed."""
+    access.require(settings, visitor, "steer")
     folder = _own(run_id, settings)
     if not folder.alive():
         raise UsageError(f"run {run_id} is not running")
     folder.cancel_path.touch()
 
 
-def resume(run_id: str, keys: Mapping[str, str], settings: Settings) -> None:
+def resume(run_id: str, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor) -> None:
     """Go on with a run that is not complete; answered samples are not asked again."""
-    folder = _idle(run_id, settings)
-    _spawn(folder, keys)
+    access.require(settings, visitor, "launch")
+    with _in_turn(settings, visitor):
+        folder = _idle(run_id, settings)
+        allowance.check(settings, visitor, again=run_id)
+        allowed.check_run(folder.spec(), access.seen_by(settings, visitor), Secrets(keys))
+        _spawn(folder, keys, settings, visitor)
 
 
-def rescore(run_id: str, settings: Settings) -> None:
+def rescore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Score the journaled answers with the present scorers; the target is asked nothing."""
+    access.require(settings, visitor, "steer")
     folder = _idle(run_id, settings)
     if folder.spec().origin == "imported":
         raise UsageError(f"run {run_id} was imported; it can only be verified, not rescored")
-    _spawn(folder, {}, "--rescore")
+    with _in_turn(settings, visitor):
+        allowance.check(settings, visitor, again=run_id)  # judges may be asked
+        _spawn(folder, {}, settings, visitor, "--rescore")
 
 
-def delete(run_id: str, settings: Settings) -> None:
+def delete(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Move a run to the trash of the data folder; `restore` brings it back."""
+    access.require(settings, visitor, "steer")
     folder = _idle(run_id, settings)
     trash = settings.data_dir / "trash"
     trash.mkdir(parents=True, exist_ok=True)
@@ -145,8 +204,9 @@ def delete(run_id: str, settings: Settings) -> None:
     keeping.send_later(settings)
 
 
-def restore(run_id: str, settings: Settings) -> None:
+def restore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Undo `delete`."""
+    access.require(settings, visitor, "steer")
     kept = run_folder.find(run_id, [settings.data_dir / "trash"])
     folder = RunFolder(settings.runs_dir / run_id)
     kept.path.rename(folder.path)
@@ -156,18 +216,24 @@ def restore(run_id: str, settings: Settings) -> None:
 
 
 def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
-    """The environment variables that a target needs and that are not set."""
+    """The environment variables that a target needs and that are not set; a visitor's own variable
+    counts as none, so that he types the key himself."""
     if target.startswith("app:"):
         from evalcore.targets import application  # only here: it reads a description file
 
         spec = TargetSpec(target, dict(options))
+        targets_allowed.check(spec, settings, Secrets())
         return application.missing_variables(spec, settings, Secrets())
     if not target.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
     place = endpoints.locate(target, settings, address, variable)
     needed = place.endpoint.api_key_env
-    return (needed,) if needed and not place.key_optional and not os.environ.get(needed) else ()
+    if not needed or place.key_optional:
+        return ()
+    own = not variable or variable == endpoints.resolve(target, settings)[1].api_key_env
+    here = os.environ.get(needed) and (own or not access.guarded(settings))
+    return () if here else (needed,)
 
 
 def check_judges(judges: Sequence[str]) -> None:
@@ -189,6 +255,7 @@ def reconcile(settings: Settings) -> list[str]:
     of the runs that were taken up again; the others stay interrupted and say which key they need.
     """
     resumed = []
+    settings = access.seen_by(settings, OPERATOR)
     for folder in run_folder.folders([settings.runs_dir]):
         if folder.state() != "interrupted":
             continue
@@ -202,7 +269,7 @@ def reconcile(settings: Settings) -> list[str]:
         if missing:
             _note(folder, f"interrupted; resume needs {', '.join(missing)}")
         else:
-            _spawn(folder, {})
+            _spawn(folder, {}, settings, OPERATOR)  # bound by the mode that its spec holds
             resumed.append(folder.run_id)
     return resumed
 
@@ -226,59 +293,42 @@ def _idle(run_id: str, settings: Settings) -> RunFolder:
     return folder
 
 
-def _service(verb: str, request: RunRequest, keys: Mapping[str, str], settings: Settings) -> Any:
-    given = msgspec.json.encode({"request": request, "keys": dict(keys), "settings": settings})
+@contextmanager
+def _in_turn(settings: Settings, visitor: Visitor) -> Iterator[None]:
+    """Visitors start runs one after another: two at once would each find room for one more."""
+    if access.mode(settings, visitor) == "open":
+        yield
+        return
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(settings.data_dir / "launch.lock", timeout=_WAIT_FOR_OTHERS)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "evalcore.runner.service", verb],
-            input=given,
-            capture_output=True,
-            timeout=_SERVICE_TIMEOUT,
-            env=_environment(),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UsageError(f"no answer within {_SERVICE_TIMEOUT:.0f} s") from None
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UsageError(scrub(lines[-1] if lines else "the service ended", keys.values()))
-    result = json.loads(done.stdout)
-    if "error" in result:
-        raise UsageError(result["error"])
-    return result["ok"]
+        lock.acquire()
+    except Timeout:
+        raise AccessDenied("other runs are being started; try again in a minute") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
-def _spawn(folder: RunFolder, keys: Mapping[str, str], *flags: str) -> None:
-    folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
-    _detach("worker", [folder], keys, *flags)
+def _marked(request: RunRequest, settings: Settings, visitor: Visitor) -> RunRequest:
+    """The request with who asks, where that is a visitor; the mark of an operator is none."""
+    found = access.mode(settings, visitor)
+    if found == "open":
+        return msgspec.structs.replace(request, access="", started_by="")
+    mark = access.mark(settings, visitor)
+    return msgspec.structs.replace(request, access=found, started_by=mark)
 
 
-def _detach(
-    module: str, folders: Sequence[RunFolder], keys: Mapping[str, str], *flags: str
+def _spawn(
+    folder: RunFolder, keys: Mapping[str, str], settings: Settings, visitor: Visitor, *flags: str
 ) -> None:
-    """Start a process in a session of its own: it outlives the page, the tab and the server."""
-    paths = [str(folder.path) for folder in folders]
-    with folders[0].log_path.open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", f"evalcore.runner.{module}", *paths, *flags],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=_environment(),
-        )
-    assert process.stdin is not None  # noqa: S101 - asked for by PIPE
-    process.stdin.write(json.dumps(dict(keys)).encode())
-    process.stdin.close()
+    folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
+    processes.start("worker", [folder], keys, processes.environment(settings, visitor), *flags)
 
 
-def _environment() -> dict[str, str]:
-    """This environment, with the project importable wherever the app was started."""
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-
-
-def worker_log(run_id: str, settings: Settings) -> str:
-    """The end of what the worker printed, for the Runs page."""
+def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
+    """The end of what the worker printed; it names files, so that only launchers may read it."""
+    access.require(settings, visitor, "launch")
     path: Path = _own(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""

@@ -22,7 +22,8 @@ from evalcore.records import (
     now,
 )
 from evalcore.runner.asking import asking_of
-from evalcore.runner.channels import TARGET, Channels
+from evalcore.runner.channels import TARGET, Channel, Channels
+from evalcore.runner.purse import counted
 from evalcore.targets.control import Control
 
 
@@ -92,6 +93,15 @@ class SampleContext:
         channel = self.channels[role]
         if isinstance(channel.target, Control):
             return self.benchmark.control(self.sample, channel.target.kind, request.messages)
+        self.channels.purse.check()
+        completion = await self._ask_in_time(channel, request, role)
+        if not completion.cached:
+            self.channels.purse.pay(channel.price(counted(request, completion)))
+        return completion
+
+    async def _ask_in_time(
+        self, channel: Channel, request: GenerationRequest, role: str
+    ) -> Completion:
         if role == TARGET:  # the runner ends a sample that takes too long
             return await channel.ask(request, self.epoch, self.deadline)
         try:

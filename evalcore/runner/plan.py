@@ -63,6 +63,8 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
         git_commit=_git_commit(),
         command=command(request),
         note=request.note,
+        access=request.access,
+        started_by=request.started_by,
     )
     return Plan(spec=run, samples=chosen)
 

@@ -11,7 +11,8 @@ class RunRequest(Record, frozen=True):
     """One run to be planned. `options` is per benchmark: {"sql_understanding": {"mode": "scale"}}.
 
     `dataset` is a name under `datasets/`, a folder or a jsonl file; empty means the bundled set.
-    `concurrency` 0 leaves the width to the target; None for `max_samples` means all.
+    `concurrency` 0 leaves the width to the target; None for `max_samples` means all. `access` and
+    `started_by` are those of `RunSpec`.
     """
 
     target: str
@@ -27,6 +28,8 @@ class RunRequest(Record, frozen=True):
     concurrency: int = 0
     use_cache: bool = True
     note: str = ""
+    access: str = ""
+    started_by: str = ""
 
 
 class Estimate(Record, frozen=True):

@@ -18,7 +18,7 @@ import msgspec
 
 from evalcore.errors import EvalboardError, TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
-from evalcore.runner import local_models, panel
+from evalcore.runner import allowed, local_models, panel
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.ability import Ability, ability
@@ -35,6 +35,7 @@ _WITHOUT_TOKENS = ("baseline", "control", "application")
 
 def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     """Create the run folder; returns the run id. The target's name and options are checked too."""
+    allowed.verify(request, settings, secrets)
     made = plan(request, settings)
     for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
         registry.create(spec, settings, secrets)
@@ -43,6 +44,7 @@ def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
 
 def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estimate:
     """What a run would take, from its prompts and from earlier runs of the same columns."""
+    allowed.check(request, settings, secrets)
     made = plan(request, settings)
     target = registry.create(made.spec.target, settings, secrets)
     prompts: dict[tuple[str, str], int] = {}
@@ -103,6 +105,7 @@ def _from_history(
 
 def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
     """One tiny request to the target; a local model is looked at without being loaded."""
+    allowed.verify(request, settings, secrets)
     target = registry.create(
         TargetSpec(key=request.target, options=request.target_options), settings, secrets
     )

@@ -51,7 +51,8 @@ def work(
     except Timeout:
         raise RunBusy(f"run {folder.run_id} is being worked on by another process") from None
     try:
-        summary = execute(folder, settings, secrets, generate=generate, listen=listen)
+        bound = _bound(folder, settings)
+        summary = execute(folder, bound, secrets, generate=generate, listen=listen)
         record_run(settings, folder)
     except EvalboardError as error:
         _say_why(folder, str(error))
@@ -78,6 +79,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     return 0 if summary.complete else 3
+
+
+def _bound(folder: RunFolder, settings: Settings) -> Settings:
+    """A visitor's run keeps his limits, whoever goes on with it."""
+    mode = folder.spec().access
+    return msgspec.structs.replace(settings, access=mode) if mode else settings
 
 
 def _say_why(folder: RunFolder, message: str) -> None:

@@ -32,11 +32,13 @@ from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import application_values as values
 from evalcore.targets import failures
+from evalcore.targets.allowed import reach_of
 from evalcore.targets.application_card import Branch, Description, Poll, Submit, expanded, load
 from evalcore.targets.application_http import Outgoing, Wire
 from evalcore.targets.application_values import MissingValue
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoints import check_address, is_loopback, same_host
+from evalcore.targets.reach import Reach
 
 _LOST_POLLS = 5  # polls in a row without a reply, after which the task is given up
 _PASSING = frozenset({"retryable", "rate_limited", "malformed"})
@@ -89,7 +91,7 @@ class Application:
     ) -> None:
         self.key = spec.key
         self.described = described
-        self._options, self._secrets = options, secrets
+        self._options, self._secrets, self._settings = options, secrets, settings
         self.poll_limit = math.inf
         self._timeout = described.timeout or settings.request_timeout
         self._wire: Wire | None = None
@@ -125,7 +127,18 @@ class Application:
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
             raise UsageError(f"{self.key}: a variable of its headers holds characters no key has")
         progress(f"requests go to {self._address}")
-        self._wire = Wire(headers, keys, self._timeout)
+        self._wire = Wire(headers, keys, self._timeout, self.reach())
+
+    def reach(self) -> Reach | None:
+        """How far its requests may go, None for anywhere: an address that was typed, as option or
+        variable, must be allowed; the operator's own may be in his network.
+
+        Raises UsageError for an address that is not allowed.
+        """
+        variables = self.described.address_variables
+        typed = self._options.base_url or any(map(self._secrets.typed, variables))
+        spec = TargetSpec(self.key)
+        return reach_of(spec, self._settle_address(), self._settings, own=not typed)
 
     def _settle_address(self) -> str:
         """Where requests go. A key belongs to its host: where the description or the environment

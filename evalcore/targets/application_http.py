@@ -13,6 +13,7 @@ import msgspec
 from evalcore.errors import TargetFailure
 from evalcore.records import Failure, Record
 from evalcore.targets import failures
+from evalcore.targets.reach import Reach, origin_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -39,9 +40,17 @@ class Outgoing(Record, frozen=True):
 
 class Wire:
     """A session with one service; `keys` are the values, by environment variable, that the headers
-    hold and no message may show; `timeout` in seconds is of a request that names none."""
+    hold and no message may show; `timeout` in seconds is of a request that names none; `reach` is
+    None for a session that may go anywhere."""
 
-    def __init__(self, headers: Mapping[str, str], keys: Mapping[str, str], timeout: float) -> None:
+    def __init__(
+        self,
+        headers: Mapping[str, str],
+        keys: Mapping[str, str],
+        timeout: float,
+        reach: Reach | None = None,
+    ) -> None:
+        self._reach = reach
         self._headers, self._keys, self._timeout = dict(headers), dict(keys), timeout
         self._session: ClientSession | None = None
 
@@ -67,6 +76,8 @@ class Wire:
 
     async def _follow(self, outgoing: Outgoing) -> Any:
         for _ in range(_REDIRECTS + 1):
+            if self._reach is not None and origin_of(outgoing.url) != self._reach.origin:
+                return Failure(kind="permanent", message="no request is sent to another server")
             async with self._open().request(
                 outgoing.method,
                 outgoing.url,
@@ -85,9 +96,14 @@ class Wire:
 
     def _open(self) -> ClientSession:
         if self._session is None:
-            from aiohttp import ClientSession, DummyCookieJar
+            from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
-            self._session = ClientSession(headers=self._headers, cookie_jar=DummyCookieJar())
+            sockets = self._reach.socket_for if self._reach else None
+            self._session = ClientSession(
+                headers=self._headers,
+                cookie_jar=DummyCookieJar(),
+                connector=TCPConnector(socket_factory=sockets),
+            )
         return self._session
 
 

@@ -50,9 +50,17 @@ _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "ClientPayloadError": ("malformed", "the answer was cut off before its end"),
     "ClientResponseError": ("malformed", "the answer is not HTTP"),
     "DecodingError": ("malformed", "the answer's compression is broken"),
+    "OutOfReach": ("permanent", "no connection is made to this address"),
     "ConnectionError": ("retryable", "the connection was reset"),
     "ClientConnectionError": ("retryable", "the connection was lost"),
     "OSError": ("retryable", "the connection was lost"),
+}
+#: Names of the other client, which also wraps those above: asked only where none of them is known.
+_PLAIN_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
+    "ConnectError": ("retryable", "no connection to the server; is it running?"),
+    "TimeoutException": ("retryable", "no answer within the time limit"),
+    "RemoteProtocolError": ("retryable", "the server closed the connection unanswered"),
+    "NetworkError": ("retryable", "the connection was lost"),
 }
 _WAIT_HINT = re.compile(
     r"(?i)(?:try again in|retry in|retry after|\"retryDelay\":\s*\")\s*([0-9.]+)\s*(ms|s|m)?"
@@ -133,11 +141,12 @@ def from_exception(error: BaseException) -> Failure:
     The SDK wraps and renames: a reset arrives as a timeout, so that only the cause tells. The
     exceptions' own texts are left out, for they could quote a header.
     """
-    for cause in _causes(error):
-        for base in type(cause).__mro__:
-            if base.__name__ in _TRANSPORT:
-                kind, words = _TRANSPORT[base.__name__]
-                return Failure(kind=kind, message=f"{words} ({type(cause).__name__})")
+    for known in (_TRANSPORT, _PLAIN_TRANSPORT):
+        for cause in _causes(error):
+            for base in type(cause).__mro__:
+                if base.__name__ in known:
+                    kind, words = known[base.__name__]
+                    return Failure(kind=kind, message=f"{words} ({type(cause).__name__})")
     return Failure(kind="malformed", message=f"the exchange broke: {type(error).__name__}")
 
 

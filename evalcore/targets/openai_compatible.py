@@ -27,7 +27,7 @@ from evalcore.records import (
 )
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings
-from evalcore.targets import failures, openai_reply
+from evalcore.targets import allowed, failures, openai_reply
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoints import Place, locate
 from evalcore.targets.openai_request import (
@@ -37,6 +37,7 @@ from evalcore.targets.openai_request import (
     refused_parameter,
     sampling_of,
 )
+from evalcore.targets.reach import Reach
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -81,7 +82,8 @@ def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> OpenAIComp
     options = read_options(spec)
     place = locate(spec.key, settings, options.base_url, options.api_key_env)
     _refuse_keys(spec, secrets.get(place.endpoint.api_key_env))
-    return OpenAICompatible(spec, place, options, settings.request_timeout, secrets)
+    reach = allowed.endpoint(spec, settings, secrets)
+    return OpenAICompatible(spec, place, options, settings.request_timeout, secrets, reach)
 
 
 def read_options(spec: TargetSpec) -> Options:
@@ -120,13 +122,19 @@ def _from_text(text: str, wrap: bool) -> Any:
 
 
 class OpenAICompatible:
-    """A model at an endpoint; `place` says where its requests go."""
+    """A model at an endpoint; `place` says where its requests go, `reach` how far they may."""
 
     def __init__(
-        self, spec: TargetSpec, place: Place, options: Options, timeout: float, secrets: Secrets
+        self,
+        spec: TargetSpec,
+        place: Place,
+        options: Options,
+        timeout: float,
+        secrets: Secrets,
+        reach: Reach | None = None,
     ) -> None:
         self.key = spec.key
-        self.place = place
+        self.place, self._reach = place, reach
         self._options = options
         self._timeout = options.timeout or timeout
         self._secrets = secrets
@@ -169,7 +177,9 @@ class OpenAICompatible:
                 f"the variable {self.place.endpoint.api_key_env} holds characters that no key has"
             )
         progress(f"requests go to {self.place.endpoint.base_url}")
-        self._client = _client(self.place.endpoint.base_url, key or _NO_KEY, self._timeout)
+        self._client = _client(
+            self.place.endpoint.base_url, key or _NO_KEY, self._timeout, self._reach
+        )
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """One completion, `context_overflow` where the request does not fit into the context.
@@ -259,7 +269,7 @@ class OpenAICompatible:
         return True
 
 
-def _client(base_url: str, key: str, timeout: float) -> AsyncOpenAI:
+def _client(base_url: str, key: str, timeout: float, reach: Reach | None) -> AsyncOpenAI:
     import httpx2
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
@@ -269,10 +279,13 @@ def _client(base_url: str, key: str, timeout: float) -> AsyncOpenAI:
         max_keepalive_connections=_CONNECTIONS,
         keepalive_expiry=_KEEP_ALIVE,
     )
-    transport = DefaultAioHttpClient(timeout=limit, limits=limits)
-    client = AsyncOpenAI(
-        api_key=key, base_url=base_url, max_retries=0, timeout=limit, http_client=transport
-    )
+    transport = reach.client(limit) if reach else DefaultAioHttpClient(timeout=limit, limits=limits)
+    try:
+        client = AsyncOpenAI(
+            api_key=key, base_url=base_url, max_retries=0, timeout=limit, http_client=transport
+        )
+    except httpx2.InvalidURL:
+        raise UsageError("base_url names a host that cannot be") from None
     if not f".{client.base_url.host}".endswith(".openai.com"):
         # The SDK takes these from the environment and would tell them to any other server.
         client.organization = client.project = None

@@ -11,6 +11,7 @@ from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
+from evalcore.targets import allowed
 from evalcore.targets.base import Target
 
 Factory = Callable[[TargetSpec, Settings, Secrets], Target]
@@ -26,11 +27,13 @@ _SELF_CONTAINED = ("baseline", "control")
 
 
 def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
-    """The target named by a spec; raises UsageError for an unknown kind, name or option.
+    """The target named by a spec; raises UsageError for an unknown kind, name or option, and
+    for one that is not allowed to whom the work is for.
 
     Another package adds a kind with an entry point of the group `evalcore.target_factories` whose
     name is the prefix and whose object is a `Factory`.
     """
+    allowed.check(spec, settings, secrets)
     prefix = spec.key.partition(":")[0]
     if prefix in _BUILTIN:
         module, _, name = _BUILTIN[prefix].partition(":")

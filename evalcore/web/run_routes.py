@@ -1,5 +1,7 @@
 """The API's runs and the cases of a run.
 
+Nothing here tells where a file lies.
+
 Texts of gated cases never leave here, whatever the settings let the pages of this machine show.
 """
 
@@ -10,6 +12,7 @@ from typing import Any, get_args
 from evalcore.errors import UsageError
 from evalcore.queries import machine, runs
 from evalcore.queries.cases import MISSING, START, CaseFilter, case_page
+from evalcore.queries.readers import without_places
 from evalcore.queries.runs import RunRow
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import RunState
@@ -64,7 +67,11 @@ def _cases(settings: Settings, given: Given) -> Any:
     if len(cases) > len(shown):
         last = shown.iloc[-1]
         following = [int(last["position"]), int(last["epoch"])]
-    told = page(CASES.path, given, machine.case_data(shown), total, following)
+    data = [
+        case | {"note": case["note"] and without_places(case["note"])}
+        for case in machine.case_data(shown)
+    ]
+    told = page(CASES.path, given, data, total, following)
     return {"run": given["run"], **told}
 
 

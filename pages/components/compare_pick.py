@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore.queries.lineup import MOST, suggested
 from evalcore.queries.stored_boards import Headers
-from pages.components import names, state, url_state
+from pages.components import names, state, url_state, visitor
 from pages.components.board import benchmark_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -62,7 +62,7 @@ def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:
                 on_click=state.remember,
                 args=("runs", ",".join(found)),
             )
-        else:
+        elif visitor.listed():
             st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from evalcore import catalog
+from evalcore import access, catalog
 from evalcore.catalog import ApplicationCard, TargetKindCard, local
 from evalcore.settings import Settings
 from pages.components.language import Translate, current
@@ -19,7 +19,10 @@ PREFIX = "app:"
 def draw(kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""
     name = f"{slot}.target.app"
-    known = catalog.applications(settings)
+    known, guarded = catalog.applications(settings), access.guarded(settings)
+    if guarded:
+        named = (f"{PREFIX}{name}" for name in settings.allow_applications)
+        known = {key: known[key] for key in named if key in known}
 
     def label(key: str) -> str:
         return f"{known[key].title} ({key})" if key in known else key
@@ -29,15 +32,15 @@ def draw(kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "l
         tr("launch.application"),
         list(dict.fromkeys([*known, own] if own else known)),
         format_func=label,
-        accept_new_options=True,
+        accept_new_options=not guarded,
         key=name,
         help=tr("launch.application_help", form=kind.form),
         persist_state="session",
     )
     key = _key(str(typed or ""))
-    if key != PREFIX:
+    if key in known or (key != PREFIX and not guarded):
         _tell(catalog.application(key, settings), tr)
-    return key
+    return key if key in known or not guarded else PREFIX
 
 
 def problems(

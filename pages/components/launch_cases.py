@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from evalcore import catalog
+from evalcore import access, catalog
 from evalcore.catalog import BenchmarkCard, MetricCard, local
 from evalcore.i18n import lookup
-from pages.components import options
+from evalcore.runner import allowed
+from pages.components import options, visitor
 from pages.components.language import Translate, current
 
 _MOST_PILLS = 8
@@ -110,6 +111,9 @@ def _label(metric: MetricCard, language: str) -> str:
 
 def _dataset(tr: Translate) -> str | None:
     """None for the bundled cases, else the path of a folder or jsonl file as it was typed."""
+    seen = visitor.seen()
+    if access.guarded(seen):
+        return _listed_dataset(allowed.datasets(seen), tr)
     source = st.segmented_control(
         tr("launch.dataset"),
         ["bundled", "path"],
@@ -128,6 +132,20 @@ def _dataset(tr: Translate) -> str | None:
         persist_state="session",
     )
     return path.strip()
+
+
+def _listed_dataset(names: list[str], tr: Translate) -> str | None:
+    """A data set of those that this board allows; nothing is drawn where it has no list."""
+    if not names:
+        return None
+    return st.selectbox(
+        tr("launch.dataset"),
+        names,
+        index=None,
+        placeholder=tr("launch.dataset.bundled"),
+        key="launch.dataset_listed",
+        persist_state="session",
+    )
 
 
 def draw_amount(tr: Translate) -> Amount:

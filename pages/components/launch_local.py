@@ -4,16 +4,19 @@ it is loaded. Nothing heavy: only JSON and headers of weights are read, by the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from evalcore import access
+from evalcore.access import Visitor
 from evalcore.catalog import TargetKindCard
 from evalcore.i18n import lookup, t
 from evalcore.runner import client
 from evalcore.runner.local_models import Look
-from pages.components import numbers
+from evalcore.settings import Settings
+from pages.components import numbers, visitor
 from pages.components.language import Translate, current
 from pages.components.launch_rules import Problem
 from pages.components.text import escape, plain
@@ -31,15 +34,12 @@ def draw(
 
     `first` is the model to begin with, empty for none.
     """
-    machine = client.local_machine()
-    reference = _model(card, machine.models, tr, slot, first.removeprefix(PREFIX))
-    adapter = st.text_input(
-        tr("launch.local.adapter"),
-        key=f"{slot}.local.adapter",
-        placeholder=tr("launch.local.adapter_placeholder"),
-        help=tr("launch.local.adapter_help"),
-        persist_state="session",
-    ).strip()
+    machine, seen = client.local_machine(), visitor.seen()
+    if access.guarded(seen):
+        reference, adapter, trust = _listed(seen.allow_models, tr, slot), "", {}
+    else:
+        reference = _model(card, machine.models, tr, slot, first.removeprefix(PREFIX))
+        adapter, trust = _adapter(tr, slot), _trust(tr, slot)
     columns = st.columns(3)
     with columns[0]:
         dtype = _choice("dtype", machine.dtypes, tr, slot)
@@ -54,11 +54,33 @@ def draw(
             key=f"{slot}.local.batch_size",
             persist_state="session",
         )
-    given: dict[str, Any] = {"adapter": adapter, "batch_size": batch, **_trust(tr, slot)}
+    given: dict[str, Any] = {"adapter": adapter, "batch_size": batch, **trust}
     given |= {"dtype": dtype, "device": device}
     return f"{PREFIX}{reference}", {
         name: value for name, value in given.items() if value not in ("", 0, False, "auto")
     }
+
+
+def _listed(models: Sequence[str], tr: Translate, slot: str) -> str:
+    """A model of those that this board allows."""
+    chosen = st.selectbox(
+        tr("launch.local.model"),
+        models,
+        key=f"{slot}.target.hf.listed",
+        help=tr("access.listed_models"),
+        persist_state="session",
+    )
+    return str(chosen or "")
+
+
+def _adapter(tr: Translate, slot: str) -> str:
+    return st.text_input(
+        tr("launch.local.adapter"),
+        key=f"{slot}.local.adapter",
+        placeholder=tr("launch.local.adapter_placeholder"),
+        help=tr("launch.local.adapter_help"),
+        persist_state="session",
+    ).strip()
 
 
 def _model(
@@ -118,10 +140,17 @@ def _trust(tr: Translate, slot: str) -> dict[str, bool]:
     return found
 
 
-@st.cache_data(ttl=2, max_entries=32, show_spinner=False)
 def _look(target: str, options: Mapping[str, Any]) -> Look:
+    seen, who = visitor.seen(), visitor.current()
+    return _looked(target, options, seen.access, seen, who)
+
+
+@st.cache_data(ttl=2, max_entries=32, show_spinner=False)
+def _looked(
+    target: str, options: Mapping[str, Any], mode: str, _settings: Settings, _who: Visitor
+) -> Look:
     """Once for the several who ask while the page is drawn: a large model has many headers."""
-    return client.look_at_model(target, options)
+    return client.look_at_model(target, options, _settings, visitor=_who)
 
 
 def tell(target: str, options: Mapping[str, Any], tr: Translate) -> None:

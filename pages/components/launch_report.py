@@ -24,7 +24,7 @@ def remember(kind: str, about: Record, ask: Callable[[], R], tr: Translate) -> N
         try:
             result: R | str = ask()
         except EvalboardError as error:
-            result = str(error)
+            result = note(str(error))
     st.session_state[_SLOT + kind] = (about, result)
 
 

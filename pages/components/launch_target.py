@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from evalcore import catalog
+from evalcore import access, catalog
 from evalcore.catalog import TargetKindCard, local
-from evalcore.settings import Settings
+from evalcore.settings import Endpoint, Settings
 from pages.components import launch_application, launch_local, options
 from pages.components.language import Translate, current
+from pages.components.text import escape
 
 CUSTOM = "custom"
 _OWN_FIELDS = ("base_url", "api_key_env")
@@ -33,7 +34,7 @@ def draw(
     `like` the first, of which it is a variant more often than not.
     """
     kinds, language = catalog.target_kinds(), current()
-    names = list(kinds)
+    names = _offered(list(kinds), settings)
     usual = like.key.partition(":")[0] if like else "baseline"
     kind = st.segmented_control(
         tr("launch.kind"),
@@ -60,6 +61,27 @@ def draw(
     return _named(card, tr, slot)
 
 
+def _offered(kinds: list[str], settings: Settings) -> list[str]:
+    """The kinds of which a visitor may name any target: all, in an open installation."""
+    lists = {
+        "openai": settings.allow_endpoints,
+        "app": settings.allow_applications,
+        "hf": settings.allow_models,
+        "baseline": ("all",),
+        "control": ("all",),
+    }
+    return [kind for kind in kinds if not access.guarded(settings) or lists.get(kind)]
+
+
+def _servers(known: Mapping[str, Endpoint], settings: Settings) -> list[str]:
+    """The names to choose a server by; an address of one's own where the lists hold any host."""
+    if not access.guarded(settings):
+        return [*known, CUSTOM]
+    listed = [name for name in known if name in settings.allow_endpoints]
+    hosts = [name for name in settings.allow_endpoints if name not in known]
+    return listed + [CUSTOM] * bool(hosts)
+
+
 def _named(card: TargetKindCard, tr: Translate, slot: str) -> ChosenTarget:
     """Any kind whose targets have plain names: pick an example or type another one."""
     key = st.selectbox(
@@ -84,7 +106,7 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str
         server = str(
             st.selectbox(
                 tr("launch.server"),
-                [*known, CUSTOM],
+                _servers(known, settings),
                 format_func=lambda name: (
                     known[name].title or name if name in known else tr("launch.custom_server")
                 ),
@@ -100,13 +122,10 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str
             persist_state="session",
         ).strip()
     given: dict[str, Any] = {}
-    address = st.text_input(
-        tr("launch.base_url"),
-        key=f"{slot}.base_url.{server}",
-        placeholder=known[server].base_url if server in known else "http://localhost:8000/v1",
-        help=tr("launch.base_url_help"),
-        persist_state="session",
-    ).strip()
+    guarded = access.guarded(settings)
+    address = ""
+    if not guarded or server not in known:
+        address = _address(server, known, settings if guarded else None, tr, slot)
     if address or server not in known:
         given["base_url"] = address  # empty is then said to be missing
     if server not in known:
@@ -119,6 +138,23 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str
         ).strip()
         given |= {"api_key_env": variable} if variable else {}
     return ChosenTarget(_key(server, model, known), given | _more(card, tr, slot))
+
+
+def _address(
+    server: str, known: Mapping[str, Endpoint], bound: Settings | None, tr: Translate, slot: str
+) -> str:
+    """The address of a server; `bound` are the settings that list the allowed ones, if any do."""
+    about = tr("launch.base_url_help")
+    if bound:
+        hosts = [name for name in bound.allow_endpoints if name not in known]
+        about = tr("access.listed_hosts", hosts=escape(", ".join(hosts), 400))
+    return st.text_input(
+        tr("launch.base_url"),
+        key=f"{slot}.base_url.{server}",
+        placeholder=known[server].base_url if server in known else "http://localhost:8000/v1",
+        help=about,
+        persist_state="session",
+    ).strip()
 
 
 def _key(server: str, model: str, known: Collection[str]) -> str:

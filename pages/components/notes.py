@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components import state
+from pages.components import state, visitor
 from pages.components.language import Translate
 
 _ACTIONS = {
@@ -19,4 +19,5 @@ def draw(key: str, target: str, tr: Translate, **values: str) -> None:
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr(f'{key}_title')}", width="content")
         st.markdown(tr(key, **values), width="content")
-        st.page_link(target, label=tr(label), icon=icon)
+        if target != state.LAUNCH or visitor.listed():
+            st.page_link(target, label=tr(label), icon=icon)

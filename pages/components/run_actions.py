@@ -10,8 +10,8 @@ from evalcore.errors import EvalboardError
 from evalcore.queries.runs import RunRow
 from evalcore.runner import client
 from evalcore.settings import Settings
-from pages.components import keys, run_detail, state
-from pages.components.language import Translate
+from pages.components import keys, run_detail, state, visitor
+from pages.components.language import Translate, note
 from pages.components.text import escape
 
 _DELETED, _SAID = "runs.deleted", "runs.said"
@@ -43,7 +43,8 @@ def offered(row: RunRow) -> tuple[str, ...]:
 
 def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
     """The buttons; resuming asks first for the keys that nobody has set."""
-    names = offered(row)
+    refused = visitor.refusal("steer") or visitor.refusal("launch")
+    names = () if refused else offered(row)
     missing = _missing(row, settings, tr) if "resume" in names else []
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         run_detail.links(row, tr)
@@ -58,6 +59,8 @@ def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
                 _act(name, row, settings, tr)
     if not row.own:
         st.caption(tr("runs.read_only"))
+    elif refused and visitor.listed():
+        st.caption(f":material/lock: {escape(refused, 300)}")
 
 
 def _missing(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
@@ -71,17 +74,18 @@ def _missing(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
 
 
 def _act(name: str, row: RunRow, settings: Settings, tr: Translate) -> None:
+    who = visitor.current()
     calls: dict[str, Callable[[], object]] = {
-        "cancel": lambda: client.cancel(row.run_id, settings),
-        "resume": lambda: client.resume(row.run_id, keys.typed(), settings),
-        "rescore": lambda: client.rescore(row.run_id, settings),
-        "delete": lambda: client.delete(row.run_id, settings),
+        "cancel": lambda: client.cancel(row.run_id, settings, visitor=who),
+        "resume": lambda: client.resume(row.run_id, keys.typed(), settings, visitor=who),
+        "rescore": lambda: client.rescore(row.run_id, settings, visitor=who),
+        "delete": lambda: client.delete(row.run_id, settings, visitor=who),
     }
     try:
         with st.spinner(tr(f"runs.busy.{name}")):
             calls[name]()
     except EvalboardError as error:
-        st.error(escape(error, 600), icon=":material/error:")
+        st.error(escape(note(str(error)), 600), icon=":material/error:")
         return
     st.session_state[_SAID] = tr(f"runs.did.{name}")
     if name == "delete":
@@ -109,7 +113,7 @@ def draw_said(settings: Settings, tr: Translate) -> None:
 
 def _undo(run: str, settings: Settings, tr: Translate) -> None:
     try:
-        client.restore(run, settings)
+        client.restore(run, settings, visitor=visitor.current())
     except EvalboardError as error:
         st.error(escape(error, 600), icon=":material/error:")
         return

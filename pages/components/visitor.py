@@ -1,10 +1,150 @@
-"""Who uses this session, for the code that allows or refuses."""
+"""Who uses this session, for the code that allows or refuses; and how he proves it in the sidebar.
+
+A passcode and a login are remembered in the session alone: neither is in a URL or a file.
+"""
 
 from __future__ import annotations
 
-from evalcore.access import ANYBODY, Visitor
+import math
+import os
+from importlib.metadata import PackageNotFoundError, version
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from evalcore import access, login, settings
+from evalcore.access import Act, Visitor
+from evalcore.passcode import GATE
+from evalcore.settings import Settings
+from pages.components.language import Translate, note
+from pages.components.text import escape
+
+_PROVED, _TRIES = "access.proved", "access.tries"
+#: Headers that only something between the visitor and this server adds.
+_PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
 
 
 def current() -> Visitor:
     """The visitor of this session."""
-    return ANYBODY
+    configured = settings.load()
+    mode = configured.access
+    if mode == "passcode":
+        return Visitor(proved=bool(st.session_state.get(_PROVED)), remote=_remote())
+    if mode == "oidc":
+        claims = st.user.to_dict()
+        name = login.name_of(claims)
+        return Visitor(name=name, proved=login.admitted(configured, claims), remote=_remote())
+    return Visitor(remote=_remote())
+
+
+def seen() -> Settings:
+    """The settings as they hold for this visitor: his mode, and whether he sees gated texts."""
+    return access.seen_by(settings.load(), current())
+
+
+def refusal(act: Act) -> str:
+    """Why this visitor may not do that, in his language; "" where he may."""
+    return note(access.refusal(settings.load(), current(), act))
+
+
+def may(act: Act) -> bool:
+    return not access.refusal(settings.load(), current(), act)
+
+
+def listed() -> bool:
+    """Whether the launcher stands in the navigation: not on a board that nobody can write to."""
+    return access.mode(settings.load(), current()) != "read-only"
+
+
+def _remote() -> bool:
+    """Whether the request came from another machine, or by a name that is not this machine's."""
+    headers = st.context.headers
+    host = urlsplit(f"//{headers.get('Host') or 'localhost'}").hostname or ""
+    near = access.is_this_machine(host) and not any(name in headers for name in _PASSED_ON)
+    address = st.context.ip_address
+    return not near or bool(address and not access.is_this_machine(address))
+
+
+def sign_in(tr: Translate) -> None:
+    """The passcode form or the button of the login, in the sidebar; the entry script calls it."""
+    mode = access.mode(settings.load(), current())
+    with st.sidebar:
+        if mode == "passcode":
+            _passcode(tr)
+        elif mode == "oidc":
+            _login(tr)
+
+
+def _passcode(tr: Translate) -> None:
+    if not access.refusal(settings.load(), current(), "launch"):
+        st.caption(f":material/lock_open: {tr('access.inside')}")
+        if st.button(tr("access.leave"), key="access.leave", icon=":material/logout:"):
+            st.session_state.pop(_PROVED, None)
+            st.rerun()
+        return
+    tries: list[float] = st.session_state.setdefault(_TRIES, [])
+    with st.expander(tr("access.enter"), icon=":material/lock:"):
+        if access.refusal(settings.load(), Visitor(proved=True), "launch"):
+            st.caption(escape(refusal("launch"), 300))
+            return
+        with st.form("access.form", clear_on_submit=True, border=False):
+            typed = st.text_input(
+                tr("access.passcode"), type="password", max_chars=1024, autocomplete="off"
+            )
+            asked = st.form_submit_button(tr("access.submit"), width="stretch")
+        if asked and typed and GATE.passes(typed, tries):
+            st.session_state[_PROVED] = True
+            st.rerun()
+        minutes = math.ceil(GATE.wait(tries) / 60)
+        if minutes:
+            st.error(tr("access.wait", minutes=minutes), icon=":material/hourglass_top:")
+        elif asked:
+            st.error(tr("access.wrong"), icon=":material/error:")
+
+
+def _login(tr: Translate) -> None:
+    claims = st.user.to_dict()
+    if login.name_of(claims):
+        name = str(claims.get("name") or claims.get("email") or "")
+        st.caption(f":material/person: {escape(name, 60)}")
+        if not may("launch"):
+            st.caption(escape(refusal("launch"), 300))
+        if st.button(tr("access.logout"), key="access.logout", icon=":material/logout:"):
+            st.logout()
+    elif not _can_login():
+        st.caption(f":material/lock: {tr('access.no_provider')}")
+    else:
+        _offer_login(tr)
+
+
+def _offer_login(tr: Translate) -> None:
+    """The button, and for those who may see the board inside another page the way out of it."""
+    framed = bool(st.context.is_embedded)
+    pressed = not framed and st.button(
+        tr("access.login"), key="access.login", icon=":material/login:", type="primary"
+    )
+    if pressed:
+        st.login()
+    if address := _own_address():
+        st.caption(tr("access.embedded"))
+        st.link_button(tr("access.direct"), address, icon=":material/open_in_new:")
+
+
+def _own_address() -> str:
+    """Where the board is no part of another page, for those who may see it in one: a Space is
+    mostly seen inside its host's page, and a frame does not say so."""
+    if host := os.environ.get(login.HOST, "").strip():
+        return f"https://{host}"
+    return st.context.url or "/" if st.context.is_embedded else ""
+
+
+def _can_login() -> bool:
+    """Whether a provider is configured, and the library there that speaks to it."""
+    try:
+        version("Authlib")
+    except PackageNotFoundError:
+        return False
+    try:
+        return bool(st.secrets.get("auth"))
+    except FileNotFoundError:
+        return False

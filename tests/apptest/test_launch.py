@@ -17,17 +17,17 @@ def asked(monkeypatch):
     """What the page asked the runner, in place of doing it."""
     calls = []
 
-    def launch(request, keys, settings):
+    def launch(request, keys, settings, *, visitor):
         calls.append(("launch", request, dict(keys)))
         return "20260101-100000-aaaaaa"
 
-    def estimate(request, settings):
+    def estimate(request, settings, *, visitor):
         calls.append(("estimate", request))
         return Estimate(
             samples=5, requests=5, input_tokens=1234, output_tokens=None, seconds=90.0, cost=None
         )
 
-    def connect(target, options, keys, settings):
+    def connect(target, options, keys, settings, *, visitor):
         calls.append(("connect", target, dict(options), dict(keys)))
         return ConnectionReport(ok=True, message="", latency=0.25, model="m", reply="pong")
 
@@ -144,7 +144,7 @@ def test_an_estimate_goes_when_the_form_changes(open_page, asked):
 
 @pytest.mark.parametrize("what", ["start", "estimate", "connection"])
 def test_an_error_of_the_request_is_shown_beside_the_form(open_page, monkeypatch, what):
-    def fails(*given):
+    def fails(*given, visitor):
         raise UsageError("cases.jsonl, line 3, field sql: ![x](http://evil.invalid)")
 
     for name in ("launch", "estimate", "test_connection"):

@@ -25,11 +25,11 @@ def asked(monkeypatch):
     """What the page asked the runner, in place of doing it."""
     calls = []
 
-    def launch(request, keys, settings):
+    def launch(request, keys, settings, *, visitor):
         calls.append((request, dict(keys)))
         return "20260101-100000-aaaaaa"
 
-    def connect(target, options, keys, settings):
+    def connect(target, options, keys, settings, *, visitor):
         calls.append((target, dict(options), dict(keys)))
         return ConnectionReport(ok=True, message="", latency=1.5, model="SQLShift", reply="SELECT")
 

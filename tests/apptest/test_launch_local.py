@@ -26,15 +26,15 @@ def asked(monkeypatch):
     """What the page asked the runner, in place of doing it."""
     calls = []
 
-    def launch(request, keys, settings):
+    def launch(request, keys, settings, *, visitor):
         calls.append((request,))
         return "20260101-100000-aaaaaa"
 
-    def launch_pair(request, second, keys, settings):
+    def launch_pair(request, second, keys, settings, *, visitor):
         calls.append((request, second))
         return "20260101-100000-aaaaaa", "20260101-100000-bbbbbb"
 
-    def connect(target, options, keys, settings):
+    def connect(target, options, keys, settings, *, visitor):
         calls.append((target, dict(options)))
         said = "the model needs about 0.5 GB of 8.0 GB free on cpu"
         return ConnectionReport(ok=True, message=said)

@@ -99,7 +99,9 @@ def test_cancel_asks_the_worker_to_stop(open_page, runs_root):
 
 def test_an_interrupted_run_asks_for_its_key_before_it_goes_on(open_page, runs_root, monkeypatch):
     resumed = []
-    monkeypatch.setattr(client, "resume", lambda run, keys, settings: resumed.append((run, keys)))
+    monkeypatch.setattr(
+        client, "resume", lambda run, keys, settings, visitor: resumed.append((run, keys))
+    )
     plan(runs_root, RUN).write_progress(MOVING)
     app = open_page("runs")
     assert "Interrupted" in words(app)
@@ -122,7 +124,7 @@ def test_a_deletion_can_be_taken_back(open_page, runs_root):
 
 
 def test_an_action_that_is_refused_says_why(open_page, runs_root, monkeypatch):
-    def refuses(run, settings):
+    def refuses(run, settings, *, visitor):
         raise UsageError("the run is *busy*")
 
     monkeypatch.setattr(client, "rescore", refuses)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from evalcore.access import OPERATOR
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import GenerationRequest, TargetSpec
 from evalcore.runner import client
@@ -271,7 +272,12 @@ def test_the_connection_test_asks_the_service(tmp_path):
             described.write_text(DESCRIPTION)
             keys = {"LOOP_URL": service.base_url, "LOOP_KEY": KEY}
             return await asyncio.to_thread(
-                client.test_connection, f"app:{described}", {}, keys, Settings()
+                client.test_connection,
+                f"app:{described}",
+                {},
+                keys,
+                Settings(),
+                visitor=OPERATOR,
             )
 
     report = asyncio.run(tried())

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access import OPERATOR
 from evalcore.catalog import benchmark_cards
 from evalcore.cli import main
 from evalcore.errors import UsageError
@@ -102,7 +103,7 @@ def test_it_stands_on_a_board_of_its_own(here: Settings, tmp_path: Path) -> None
         (row,) = [h for h in load_headers(settings) if h.benchmarks[SQL].column == column.key]
         assert row.run_id == run
     with pytest.raises(UsageError, match="import"):
-        client.rescore(done.run, settings)
+        client.rescore(done.run, settings, visitor=OPERATOR)
 
 
 def test_bundles_over_equal_columns_share_a_board(

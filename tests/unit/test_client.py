@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.records import Progress, RunState
 from evalcore.runner import client
@@ -50,18 +51,18 @@ def wait_for(folder: RunFolder, *states: RunState, seconds: float = 30) -> RunSt
 
 
 def test_a_run_from_launch_to_restore(settings: Settings, request_of: Callable) -> None:
-    run_id = client.launch(request_of(), {}, settings)
+    run_id = client.launch(request_of(), {}, settings, visitor=OPERATOR)
     folder = RunFolder(settings.runs_dir / run_id)
     assert wait_for(folder, "done") == "done"
     summary = folder.summary()
-    client.rescore(run_id, settings)
+    client.rescore(run_id, settings, visitor=OPERATOR)
     time.sleep(0.3)
     assert wait_for(folder, "done") == "done"
     assert folder.summary().benchmarks == summary.benchmarks
-    client.delete(run_id, settings)
+    client.delete(run_id, settings, visitor=OPERATOR)
     assert not folder.path.exists()
     assert run_id not in {header.run_id for header in load_headers(settings)}
-    client.restore(run_id, settings)
+    client.restore(run_id, settings, visitor=OPERATOR)
     assert folder.summary().benchmarks == summary.benchmarks
     assert run_id in {header.run_id for header in load_headers(settings)}
 
@@ -75,17 +76,17 @@ def test_cancel_and_resume(settings: Settings, request_of: Callable) -> None:
             concurrency=2,
             use_cache=False,
         )
-        run_id = client.launch(request, {"OPENAI_API_KEY": KEY}, settings)
+        run_id = client.launch(request, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "running") == "running"
         for steer in (client.delete, client.rescore):
             with pytest.raises(UsageError, match="is running"):
-                steer(run_id, settings)
-        client.cancel(run_id, settings)
+                steer(run_id, settings, visitor=OPERATOR)
+        client.cancel(run_id, settings, visitor=OPERATOR)
         assert wait_for(folder, "cancelled") == "cancelled"
         with pytest.raises(UsageError, match="is not running"):
-            client.cancel(run_id, settings)
-        client.resume(run_id, {"OPENAI_API_KEY": KEY}, settings)
+            client.cancel(run_id, settings, visitor=OPERATOR)
+        client.resume(run_id, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
         assert wait_for(folder, "done", seconds=60) == "done"
     assert folder.summary().benchmarks[BENCHMARK].coverage == 1
     written = b"".join(p.read_bytes() for p in Path(settings.data).rglob("*") if p.is_file())
@@ -99,7 +100,7 @@ def test_a_worker_outlives_its_launcher_and_a_lost_one_is_taken_up_again(
         request = request_of(
             "openai:test", 20, target_options={"base_url": server.base_url}, concurrency=1
         )
-        run_id = client.launch(request, {}, settings)
+        run_id = client.launch(request, {}, settings, visitor=OPERATOR)
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "running") == "running"
         worker = _worker_of(run_id)
@@ -149,22 +150,24 @@ def test_missing_keys(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_connection_test_asks_once(settings: Settings) -> None:
     with serve() as server:
         options = {"base_url": server.base_url}
-        report = client.test_connection("openai:test", options, {}, settings)
+        report = client.test_connection("openai:test", options, {}, settings, visitor=OPERATOR)
         assert report.ok
         assert report.latency is not None
         assert server.stats()["requests"] == 1
-    report = client.test_connection("openai:test", options, {"OPENAI_API_KEY": KEY}, settings)
+    report = client.test_connection(
+        "openai:test", options, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR
+    )
     assert not report.ok
     assert KEY not in report.message
-    assert client.test_connection("baseline:sqlglot", {}, {}, settings).ok
+    assert client.test_connection("baseline:sqlglot", {}, {}, settings, visitor=OPERATOR).ok
     with pytest.raises(UsageError, match="baseline:sqlglot"):
-        client.test_connection("baseline:none", {}, {}, settings)
+        client.test_connection("baseline:none", {}, {}, settings, visitor=OPERATOR)
 
 
 def test_an_estimate_knows_what_it_knows(settings: Settings, request_of: Callable) -> None:
-    free = client.estimate(request_of("baseline:sqlglot", epochs=2), settings)
+    free = client.estimate(request_of("baseline:sqlglot", epochs=2), settings, visitor=OPERATOR)
     assert (free.samples, free.requests, free.input_tokens, free.cost) == (6, 12, 0, 0.0)
-    paid = client.estimate(request_of("openai:gpt-5"), settings)
+    paid = client.estimate(request_of("openai:gpt-5"), settings, visitor=OPERATOR)
     assert paid.input_tokens > 6 * 20
     assert (paid.output_tokens, paid.seconds, paid.cost) == (None, None, None)
     assert any("unknown" in note for note in paid.notes)
@@ -173,11 +176,15 @@ def test_an_estimate_knows_what_it_knows(settings: Settings, request_of: Callabl
 def test_an_estimate_scales_what_was_measured(settings: Settings, request_of: Callable) -> None:
     with serve() as server:
         target = {"target_options": {"base_url": server.base_url}}
-        run_id = client.launch(request_of("openai:test", 10, **target), {}, settings)
+        run_id = client.launch(
+            request_of("openai:test", 10, **target), {}, settings, visitor=OPERATOR
+        )
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "done") == "done"
         before = folder.summary().totals.output_tokens
-        estimate = client.estimate(request_of("openai:test", 20, **target), settings)
+        estimate = client.estimate(
+            request_of("openai:test", 20, **target), settings, visitor=OPERATOR
+        )
     assert before
     assert (estimate.requests, estimate.output_tokens) == (20, 2 * before)
     assert estimate.seconds is not None
@@ -186,7 +193,9 @@ def test_an_estimate_scales_what_was_measured(settings: Settings, request_of: Ca
 
 def test_a_bad_request_starts_nothing(settings: Settings, request_of: Callable) -> None:
     with pytest.raises(UsageError, match="unknown benchmark"):
-        client.launch(RunRequest(target="control:null", benchmarks=("chess",)), {}, settings)
+        client.launch(
+            RunRequest(target="control:null", benchmarks=("chess",)), {}, settings, visitor=OPERATOR
+        )
     with pytest.raises(UsageError, match="unknown kind of target"):
-        client.launch(request_of("ghost:x"), {}, settings)
+        client.launch(request_of("ghost:x"), {}, settings, visitor=OPERATOR)
     assert not settings.runs_dir.exists()

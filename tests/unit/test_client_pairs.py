@@ -8,6 +8,7 @@ import json
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.queries import comparison, runs
 from evalcore.records import TargetSpec
@@ -43,7 +44,9 @@ def folders_of(ids, settings) -> list[RunFolder]:
 
 
 def test_both_run_the_same_cases_and_are_compared(settings, request_):
-    first, second = folders_of(client.launch_pair(request_, NULL, {}, settings), settings)
+    first, second = folders_of(
+        client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR), settings
+    )
     assert {wait_for(first, "done"), wait_for(second, "done")} == {"done"}
     assert list(first.samples()) == list(second.samples())
     assert first.spec().seed == second.spec().seed == 3
@@ -58,7 +61,7 @@ def test_both_run_the_same_cases_and_are_compared(settings, request_):
 
 def test_neither_is_started_where_the_second_cannot_be(settings, request_):
     with pytest.raises(UsageError, match="unheard"):
-        client.launch_pair(request_, TargetSpec("control:unheard"), {}, settings)
+        client.launch_pair(request_, TargetSpec("control:unheard"), {}, settings, visitor=OPERATOR)
     assert list(settings.runs_dir.glob("*")) == []
 
 
@@ -70,8 +73,8 @@ def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path)
     local = RunRequest(
         target=left, benchmarks=request_.benchmarks, dataset=request_.dataset, max_samples=2
     )
-    pair = client.launch_pair(local, TargetSpec(right), {"K": "v"}, settings)
-    [(module, folders, keys)] = started
+    pair = client.launch_pair(local, TargetSpec(right), {"K": "v"}, settings, visitor=OPERATOR)
+    [(module, folders, keys, _)] = started
     assert module == "succession"
     assert tuple(folder.run_id for folder in folders) == pair
     assert keys == {"K": "v"}
@@ -82,7 +85,7 @@ def planned(settings, request_, monkeypatch):
     """A pair whose workers are not started, and a standard input that holds no keys."""
     with monkeypatch.context() as patch:
         patch.setattr(client, "_detach", lambda *given: None)
-        pair = client.launch_pair(request_, NULL, {}, settings)
+        pair = client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR)
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({}).encode()))
     monkeypatch.setattr(succession.sys, "stdin", stdin)
     return folders_of(pair, settings)
@@ -105,7 +108,7 @@ def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
 
 
 def test_a_run_that_was_deleted_while_it_waited_is_passed_over(planned, settings):
-    client.delete(planned[0].run_id, settings)
+    client.delete(planned[0].run_id, settings, visitor=OPERATOR)
     succession.main([str(folder.path) for folder in planned])
     assert planned[1].state() == "done"
     assert not planned[0].path.exists()
@@ -113,11 +116,17 @@ def test_a_run_that_was_deleted_while_it_waited_is_passed_over(planned, settings
 
 def test_the_connection_of_a_local_model_is_tested_without_loading(settings, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    good = client.test_connection(f"hf:{model_folder(tmp_path / 'm')}", {}, {}, settings)
+    good = client.test_connection(
+        f"hf:{model_folder(tmp_path / 'm')}", {}, {}, settings, visitor=OPERATOR
+    )
     assert good.latency is None
     assert "GB free on" in good.message or "evalboard[local]" in good.message
     bad = client.test_connection(
-        f"hf:{tmp_path / 'm'}", {"device": "cuda:77", "dtype": "float32"}, {}, settings
+        f"hf:{tmp_path / 'm'}",
+        {"device": "cuda:77", "dtype": "float32"},
+        {},
+        settings,
+        visitor=OPERATOR,
     )
     assert not bad.ok
     assert "cuda:77" in bad.message

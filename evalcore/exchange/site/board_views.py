@@ -13,7 +13,7 @@ from evalcore.exchange.site.facts import Data, Facts, Listed
 from evalcore.exchange.site.names import board_page, data_file, target_page
 from evalcore.exchange.site.words import Words
 from evalcore.queries import board_words
-from evalcore.queries.ranking_views import leaders, parts, tie_groups
+from evalcore.queries.ranking_views import parts, tie_groups
 
 _FLOORS = ("null", "noop")
 _LONGEST = 60  # characters of a name in a table
@@ -46,8 +46,8 @@ def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> D
         "scatter": scatter(priced, w) if priced else "",
         "unpriced": len(ranked) - len(priced),
         "leaders": [
-            (w.part(part), names[one], home + target_page(one), score)
-            for part, one, score in leaders(listed.frame, listed.board)
+            (w.part(one.part), names[one.identity], home + target_page(one.identity), one.score)
+            for one in listed.leaders
         ],
         "files": [(w.t(f"site.{kind}"), top + data_file(listed.stem, end)) for kind, end in FILES]
         + ([(w.t("site.cost_chart"), top + data_file(listed.stem, COST))] if priced else []),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
+from msgspec.structs import replace
 
 from evalcore import privacy
 from evalcore.errors import EvalboardError
@@ -16,9 +17,11 @@ from evalcore.exchange.site.names import stem_of
 from evalcore.privacy import Censor
 from evalcore.queries import boards, methodology, stored_boards, targets
 from evalcore.queries.boards import Board, Row
+from evalcore.queries.leaders import Leader, leaders
 from evalcore.queries.machine import board_data, ranking_data
 from evalcore.queries.metrics import idle, metric_values, peaks, ranked
 from evalcore.queries.ranking import orders
+from evalcore.queries.ranking_views import parts
 from evalcore.records import RunSpec
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -33,7 +36,7 @@ _NAMES = ("identity", "target_key", "leader")
 
 class Listed(NamedTuple):
     """A ranking: a board by one of its orders. `data` and `rows` are the API's, `stem` names its
-    files, `first` says that it is the order the board has by default."""
+    files, `first` says that it is the order the board has by default, `leaders` are of its parts."""
 
     board: Board
     by: str
@@ -42,6 +45,7 @@ class Listed(NamedTuple):
     frame: pd.DataFrame
     data: Data
     rows: list[Data]
+    leaders: tuple[Leader, ...]
 
 
 class Measure(NamedTuple):
@@ -97,14 +101,26 @@ def told(name: str, censor: Censor) -> str:
 def _rankings(
     settings: Settings, headers: stored_boards.Headers, board: Board, censor: Censor
 ) -> list[Listed]:
-    data, found = board_data(headers, board), []
+    data, held, found = board_data(headers, board), boards.rows(headers, board), []
     for number, by in enumerate(orders(board)):
         frame = stored_boards.board_ranking(settings, board, by)
+        first = _leaders(held, frame, board, censor)
         names = {one: frame[one].map(lambda name: told(name, censor), "ignore") for one in _NAMES}
         frame = frame.assign(**names)
         stem = stem_of(board.suite, board.key) + (f"-by-{stem_of(by)}" if number else "")
-        found.append(Listed(board, by, stem, not number, frame, data, ranking_data(frame, board)))
+        rows = ranking_data(frame, board)
+        found.append(Listed(board, by, stem, not number, frame, data, rows, first))
     return found
+
+
+def _leaders(
+    held: Sequence[Row], frame: pd.DataFrame, board: Board, censor: Censor
+) -> tuple[Leader, ...]:
+    placed = frame[frame["status"] == "ranked"]
+    standing = set(placed["identity"])
+    rows = [row for row in held if row.identity in standing]
+    best = leaders(rows, placed.assign(name=placed["identity"]), parts(board))
+    return tuple(replace(one, identity=told(one.identity, censor)) for one in best)
 
 
 def _measure(headers: stored_boards.Headers, listed: Listed, censor: Censor) -> Measure:

@@ -1,0 +1,66 @@
+"""Which addresses of the network are of the open one, and what a name resolves to.
+
+A request on behalf of somebody else must not reach this machine, its network, or a cloud's services
+for its machines. What is checked is the address that is then connected to, never a name: a name
+may mean another address a moment later.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str, int], Sequence[str]]
+
+#: Addresses here stand for the IPv4 address in their last 32 bits, reached by a translator
+#: (RFC 6052); networks without IPv4 give them to all hosts that have nothing else.
+_TRANSLATED = IPv6Network("64:ff9b::/96")
+#: As above, of a translator of the own network (RFC 8215).
+_TRANSLATED_HERE = IPv6Network("64:ff9b:1::/48")
+#: These look public: a service of the Azure cloud for the machine that asks, and addresses for
+#: protocols (RFC 6890), of which the Oracle cloud uses one as Azure does.
+_SERVICES = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
+
+
+class NotPublic(Exception):
+    """A host that is not, or not only, of the addresses that may be reached, or not known."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is of the open network, and so is each IPv4 address it stands for."""
+    if isinstance(address, IPv6Address):
+        if address in _TRANSLATED:
+            return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
+        inner = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
+        if address in _TRANSLATED_HERE or address.is_site_local:
+            return False
+        if not all(is_public(one) for one in inner if one is not None):
+            return False
+    if any(address in network for network in _SERVICES):
+        return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """The addresses of a host, in whatever form it is written. Raises OSError where it has none."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def checked(
+    host: str,
+    port: int,
+    resolve: Resolve = look_up,
+    allowed: Callable[[Address], bool] = is_public,
+) -> list[str]:
+    """The addresses to connect to for a host. Raises NotPublic unless there are some and all are
+    allowed: one that is not, among others, would be found by trying again."""
+    try:
+        found = [ip_address(address.partition("%")[0]) for address in resolve(host, port)]
+    except (OSError, UnicodeError, ValueError):
+        raise NotPublic(f"the host {host[:100]} is not known") from None
+    if not found or not all(map(allowed, found)):
+        raise NotPublic(f"the host {host[:100]} is not a public one, and only those can be visited")
+    return [str(address) for address in found]

@@ -1,0 +1,70 @@
+"""Logging in by OpenID Connect: what Streamlit is told of the provider, and who is let in.
+
+In a Hugging Face Space with `hf_oauth: true` the host sets the variables; any other provider is
+configured by the same ones, or by `.streamlit/secrets.toml`. Nothing is written to a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Any
+
+from evalcore.settings import Settings
+
+#: Variables that hold a secret of the server itself; no worker ever gets them.
+PROVIDER, CLIENT, SECRET = "OPENID_PROVIDER_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"
+HOST, COOKIE = "SPACE_HOST", "EVALBOARD_COOKIE_SECRET"
+_KNOWN_AT = "/.well-known/openid-configuration"
+
+
+def secrets(environment: Mapping[str, str]) -> dict[str, Any]:
+    """What `st.App(secrets=...)` takes; empty unless all four variables are set.
+
+    The cookie is signed by EVALBOARD_COOKIE_SECRET, else by a key derived from the client's secret,
+    so that a login outlives a restart.
+    """
+    found = {name: environment.get(name, "").strip() for name in (PROVIDER, CLIENT, SECRET, HOST)}
+    if not all(found.values()):
+        return {}
+    derived = hmac.new(found[SECRET].encode(), b"evalboard cookie", hashlib.sha256).hexdigest()
+    provider = found[PROVIDER].rstrip("/").removesuffix(_KNOWN_AT)
+    return {
+        "auth": {
+            "redirect_uri": f"https://{found[HOST]}/oauth2callback",
+            "cookie_secret": environment.get(COOKIE, "").strip() or derived,
+            "client_id": found[CLIENT],
+            "client_secret": found[SECRET],
+            "server_metadata_url": provider + _KNOWN_AT,
+        }
+    }
+
+
+def name_of(claims: Mapping[str, Any]) -> str:
+    """Who is logged in, as the provider names him for good; "" where nobody is."""
+    if not claims.get("is_logged_in"):
+        return ""
+    return f"{claims.get('iss', '')}|{claims.get('sub') or claims.get('email') or ''}"
+
+
+def admitted(settings: Settings, claims: Mapping[str, Any]) -> bool:
+    """Whether an account is on a list. An e-mail counts only where the provider has verified it,
+    and with no list nobody is let in."""
+    if not claims.get("is_logged_in"):
+        return False
+    email = str(claims.get("email") or "").strip().lower()
+    if email and claims.get("email_verified") is True:
+        if email in map(str.lower, settings.allow_emails):
+            return True
+        domain = email.rpartition("@")[2]
+        if domain in (one.lower().removeprefix("@") for one in settings.allow_domains):
+            return True
+    return not set(settings.allow_organizations).isdisjoint(_organizations(claims.get("orgs")))
+
+
+def _organizations(told: Any) -> set[str]:
+    """Names of organisations from the claim `orgs` of Hugging Face: objects, or plain names."""
+    entries = told if isinstance(told, list | tuple) else []
+    names = (one.get("preferred_username") if isinstance(one, Mapping) else one for one in entries)
+    return {name for name in names if isinstance(name, str) and name}

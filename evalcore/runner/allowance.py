@@ -1,0 +1,108 @@
+"""How much visitors may launch: counted from the run folders, so that a restart resets nothing.
+
+Runs of the operator count for nobody. A run that was deleted still counts: it lies in the trash.
+"""
+
+from __future__ import annotations
+
+import time
+from calendar import timegm
+from collections.abc import Iterator
+
+from evalcore import access
+from evalcore.access import AccessDenied, Visitor
+from evalcore.errors import RunFolderError
+from evalcore.records import Record, RunSpec
+from evalcore.settings import Settings
+from evalcore.store import run_folder
+from evalcore.store.run_folder import RunFolder
+
+_DAY = 86_400.0
+#: Seconds that a planned run is thought to be about to start, or waits for another.
+_ABOUT_TO_START = 3600.0
+
+
+class Used(Record, frozen=True):
+    """What visitors have taken: runs of one of them and USD of all within a day, runs at work."""
+
+    runs: int = 0
+    spent: float = 0.0
+    at_work: int = 0
+
+
+def check(settings: Settings, visitor: Visitor, wanted: int = 1, *, again: str = "") -> None:
+    """Raises AccessDenied where a visitor has had his share; `wanted` is how many runs he wants.
+
+    `again` is the id of a run that he has already and wants to go on with.
+    """
+    if access.mode(settings, visitor) == "open":
+        return
+    used = used_by(settings, visitor, leave_out=again)
+    if not again and used.runs + wanted > settings.runs_per_day:
+        raise AccessDenied(
+            f"this board allows {settings.runs_per_day} runs a day to each visitor; "
+            f"{used.runs} were started in the last 24 hours"
+        )
+    if used.at_work + wanted > settings.runs_at_once:
+        raise AccessDenied(
+            f"this board allows {settings.runs_at_once} runs at once; wait until one has ended"
+        )
+    needed = wanted * settings.run_budget
+    if settings.day_budget and used.spent + needed > settings.day_budget:
+        raise AccessDenied(
+            f"this board allows ${settings.day_budget:g} a day, and what is left does not cover "
+            "another run; try again later"
+        )
+
+
+def used_by(settings: Settings, visitor: Visitor, *, leave_out: str = "") -> Used:
+    """What was taken within a day; a run at work, or of unknown cost, counts with its budget."""
+    mark, runs, spent, at_work = access.mark(settings, visitor), 0, 0.0, 0
+    for folder, spec, age in _of_visitors(settings):
+        runs += spec.started_by == mark and age < _DAY and folder.run_id != leave_out
+        state = folder.state()
+        moving = state == "running" or (state == "planned" and age < _ABOUT_TO_START)
+        at_work += moving and folder.run_id != leave_out
+        cost = _cost(folder)
+        if cost is None or moving:
+            cost = max(cost or 0.0, settings.run_budget)
+        spent += cost
+    return Used(runs, spent, at_work)
+
+
+def _of_visitors(settings: Settings) -> Iterator[tuple[RunFolder, RunSpec, float]]:
+    """The runs of visitors that were started, or worked on, within a day; with their age."""
+    for folder in run_folder.folders([settings.runs_dir, settings.data_dir / "trash"]):
+        age = time.time() - _started(folder)
+        if age > _DAY and not _worked_on(folder) and not folder.alive():
+            continue
+        try:
+            spec = folder.spec()
+        except RunFolderError:
+            continue
+        if spec.access:
+            yield folder, spec, age
+
+
+def _started(folder: RunFolder) -> float:
+    """When a run was made, by its id; long ago where that tells no time."""
+    try:
+        return timegm(time.strptime(folder.run_id[:15], "%Y%m%d-%H%M%S"))
+    except ValueError:
+        return 0.0
+
+
+def _worked_on(folder: RunFolder) -> bool:
+    try:
+        return time.time() - (folder.path / "progress.json").stat().st_mtime < _DAY
+    except OSError:
+        return False
+
+
+def _cost(folder: RunFolder) -> float | None:
+    """USD that a run has taken, 0 before it has begun, None where that is unknown."""
+    try:
+        progress = folder.progress()
+        return 0.0 if progress is None else progress.cost
+    except RunFolderError:
+        return None

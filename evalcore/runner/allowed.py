@@ -1,0 +1,125 @@
+"""What a run may be made of that somebody asks for who does not run this installation.
+
+Asked before anything is read: a data set's path, an option or a model must not tell what lies on
+this machine. In an open installation nothing is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalcore import access, catalog
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import RunSpec, TargetSpec
+from evalcore.runner import panel
+from evalcore.runner.request import RunRequest
+from evalcore.secrets import Secrets
+from evalcore.settings import Settings
+from evalcore.targets import allowed, application, endpoints
+from evalcore.targets.reach import Reach
+
+#: An option of every benchmark that names its cases.
+_DATA_PATH = "data_path"
+#: An option that names a model which plays a part.
+_MODEL = "user_model"
+
+
+def check(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
+    """Raises UsageError for what is not allowed here; nothing is read or sent."""
+    if not access.guarded(settings):
+        return
+    dataset(request.dataset, settings)
+    for key, options in request.options.items():
+        card = catalog.benchmark_card(key)
+        for name, value in options.items():
+            _option(card, name, value, settings)
+    for spec in _targets(request):
+        allowed.check(spec, settings, secrets)
+
+
+def verify(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
+    """As `check`, and raises UsageError where a server's name means an address that is not of the
+    open network; may take seconds. The connection itself is checked again."""
+    check(request, settings, secrets)
+    if access.guarded(settings):
+        for spec in _targets(request):
+            reach = _reach(spec, settings, secrets)
+            if reach is not None:
+                reach.verify()
+
+
+def check_run(spec: RunSpec, settings: Settings, secrets: Secrets) -> None:
+    """As `check`, for a run that is to go on."""
+    request = RunRequest(
+        target=spec.target.key,
+        benchmarks=(),
+        target_options=spec.target.options,
+        judges=panel.sits_on(spec),
+        options={
+            one.key: {_MODEL: one.options[_MODEL]}
+            for one in spec.benchmarks
+            if one.options.get(_MODEL)
+        },
+    )
+    check(request, settings, secrets)
+
+
+def dataset(name: str, settings: Settings) -> None:
+    """Raises UsageError unless a data set came with the project or is on the list: by its name, or
+    below a folder of which the list holds FOLDER/*. A path that leaves the folder never is."""
+    if not name or not access.guarded(settings):
+        return
+    folder, _, last = name.rpartition("/")
+    listed = name in settings.allow_datasets or (
+        bool(folder and last) and f"{folder}/*" in settings.allow_datasets
+    )
+    bundled = any(name == card.dataset for card in catalog.benchmark_cards().values())
+    if _leaves(name) or not (listed or bundled):
+        raise UsageError(
+            f"the data set {name[:100]!r} is not allowed on this board (allow_datasets)"
+        )
+
+
+def datasets(settings: Settings) -> list[str]:
+    """The names on the list that are there, FOLDER/* as what the folder holds."""
+    root, found = Path(settings.datasets), []
+    for entry in settings.allow_datasets:
+        matching = sorted(root.glob(entry)) if entry.endswith("/*") else [root / entry]
+        names = [str(path.relative_to(root)) for path in matching if path.exists()]
+        found += [name for name in names if not _leaves(entry) and not _leaves(name)]
+    return found
+
+
+def _leaves(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return not parts[0] or name[0] == "~" or ":" in name or "\0" in name or ".." in parts
+
+
+def _option(card: BenchmarkCard, name: str, value: object, settings: Settings) -> None:
+    """Options that a card declares are allowed, and weights; a file of this machine never is."""
+    if name == _DATA_PATH:
+        dataset(str(value or ""), settings)
+        return
+    known = {option.name for option in card.options}
+    if name not in known and not name.startswith("weights."):
+        raise UsageError(f"the option {card.key}.{name} is not allowed on this board")
+
+
+def _targets(request: RunRequest) -> Iterator[TargetSpec]:
+    yield TargetSpec(request.target, request.target_options)
+    yield from map(panel.spec_of, request.judges)
+    for options in request.options.values():
+        if options.get(_MODEL):
+            yield panel.spec_of(str(options[_MODEL]), "user")
+
+
+def _reach(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Reach | None:
+    kind = spec.key.partition(":")[0]
+    if kind == "openai":
+        endpoints.check_address(str(spec.options.get("base_url") or "https://none"))
+        return allowed.endpoint(spec, settings, secrets)
+    if kind == "app" and not application.missing_variables(spec, settings, secrets):
+        return application.create(spec, settings, secrets).reach()
+    return None

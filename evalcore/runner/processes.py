@@ -1,0 +1,91 @@
+"""The processes that do the work of pages: short services that answer, workers that outlive all.
+
+Requests and keys go over standard input, never into arguments or files. No process gets what only
+the server needs to know, and each is told the access of the visitor whom it works for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore import access, login, passcode
+from evalcore.access import Visitor
+from evalcore.errors import UsageError
+from evalcore.runner.request import RunRequest
+from evalcore.secrets import scrub
+from evalcore.settings import ROOT, Settings
+from evalcore.store.run_folder import RunFolder
+
+_SERVICE_TIMEOUT = 120.0  # seconds
+#: What belongs to the server alone and never enters the environment of a worker.
+_OF_THE_SERVER = frozenset({passcode.VARIABLE, login.SECRET, login.COOKIE})
+
+
+def service(
+    verb: str,
+    request: RunRequest,
+    keys: Mapping[str, str],
+    settings: Settings,
+    visitor: Visitor,
+) -> Any:
+    """What `evalcore.runner.service` answers to a verb; raises UsageError with its problem."""
+    seen = access.seen_by(settings, visitor)
+    given = msgspec.json.encode({"request": request, "keys": dict(keys), "settings": seen})
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalcore.runner.service", verb],
+            input=given,
+            capture_output=True,
+            timeout=_SERVICE_TIMEOUT,
+            env=environment(settings, visitor),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"no answer within {_SERVICE_TIMEOUT:.0f} s") from None
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UsageError(scrub(lines[-1] if lines else "the service ended", keys.values()))
+    result = json.loads(done.stdout)
+    if "error" in result:
+        raise UsageError(result["error"])
+    return result["ok"]
+
+
+def start(
+    module: str,
+    folders: Sequence[RunFolder],
+    keys: Mapping[str, str],
+    environment: Mapping[str, str],
+    *flags: str,
+) -> None:
+    """Start a process in a session of its own: it outlives the page, the tab and the server."""
+    paths = [str(folder.path) for folder in folders]
+    with folders[0].log_path.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"evalcore.runner.{module}", *paths, *flags],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=environment,
+        )
+    assert process.stdin is not None  # noqa: S101 - asked for by PIPE
+    process.stdin.write(json.dumps(dict(keys)).encode())
+    process.stdin.close()
+
+
+def environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
+    """This environment, the project importable, with the visitor's mode, without our secrets."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_THE_SERVER}
+    return kept | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "EVALBOARD_ACCESS": access.mode(settings, visitor),
+    }

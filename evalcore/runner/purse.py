@@ -1,0 +1,49 @@
+"""The money of one run that a visitor started: every answer is paid for, until none is left."""
+
+from __future__ import annotations
+
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import Completion, Failure, GenerationRequest, TargetSpec, Usage
+from evalcore.settings import Settings
+from evalcore.targets.base import TargetInfo
+from evalcore.targets.pricing import for_target
+
+_CHARACTERS = 4  # that a token stands for, where a server counts none
+
+
+class Purse:
+    """`limit` in USD, 0 for no limit. Shared by target, judges and models that play a user."""
+
+    def __init__(self, limit: float = 0.0) -> None:
+        self.limit, self.spent = limit, 0.0
+
+    def check_price(self, spec: TargetSpec, info: TargetInfo, settings: Settings) -> None:
+        """Raises UsageError for a model whose price is unknown: its cost could not be limited."""
+        known = for_target(info, settings)(Usage(input_tokens=1, output_tokens=1))
+        if self.limit and info.kind == "endpoint" and known is None:
+            raise UsageError(
+                f"{spec.key}: its price is unknown, so that a run cannot be kept within the "
+                "budget of this board; its operator can add the price, or set run_budget to 0"
+            )
+
+    def check(self) -> None:
+        """Raises TargetFailure, which no retry helps, when nothing is left."""
+        if self.limit and self.spent >= self.limit:
+            message = f"the budget of this run, ${self.limit:g}, is used up"
+            raise TargetFailure(Failure(kind="permanent", message=message))
+
+    def pay(self, cost: float | None) -> None:
+        self.spent += cost or 0.0
+
+
+def counted(request: GenerationRequest, completion: Completion) -> Usage:
+    """The tokens of an answer, by the length of the texts where the server tells none."""
+    told = completion.usage
+    if told.input_tokens is not None and told.output_tokens is not None:
+        return told
+    asked = sum(len(message.content) for message in request.messages)
+    answered = len(completion.text) + len(completion.reasoning)
+    return Usage(
+        input_tokens=told.input_tokens or asked // _CHARACTERS,
+        output_tokens=told.output_tokens or answered // _CHARACTERS,
+    )

@@ -1,0 +1,23 @@
+"""What the Launch page says to those who may not launch: why, and how it can be had."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore import access, settings
+from pages.components import state, visitor
+from pages.components.language import Translate, note
+from pages.components.text import escape
+
+
+def draw(reason: str, tr: Translate) -> None:
+    """A friendly end of the page, with a way on."""
+    mode = access.mode(settings.load(), visitor.current())
+    with st.container(border=True, gap="small"):
+        st.markdown(f"#### :material/lock: {tr('access.closed')}")
+        said = note(reason)
+        st.markdown(escape(said[:1].upper() + said[1:], 400))
+        st.caption(tr(f"access.how.{mode}"))
+        with st.container(horizontal=True):
+            st.page_link(state.RANKING, label=tr("access.board"), icon=":material/leaderboard:")
+            st.page_link(state.RUNS, label=tr("common.nav.runs"), icon=":material/monitoring:")

@@ -1,0 +1,157 @@
+"""Modes of access: who may do what, and that nothing is opened by a mistake."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+
+from evalcore import access, passcode, settings
+from evalcore.access import ANYBODY, OPERATOR, AccessDenied, Act, Visitor, refusal, require
+from evalcore.errors import UsageError
+from evalcore.settings import ACCESS_MODES, Settings
+
+ACTS: tuple[Act, ...] = get_args(Act)
+PROVED = Visitor(proved=True)
+KNOWN = Visitor(name="https://id.example|7")
+LISTED = Visitor(name="https://id.example|7", proved=True)
+REMOTE = Visitor(remote=True)
+CODE = "correct horse battery"
+
+#: mode, visitor, what is said ("" where he may).
+WHO = [
+    ("open", ANYBODY, ""),
+    ("open", REMOTE, ""),
+    ("read-only", ANYBODY, access.READ_ONLY),
+    ("read-only", PROVED, access.READ_ONLY),
+    ("read-only", LISTED, access.READ_ONLY),
+    ("passcode", ANYBODY, access.ASKED_PASSCODE),
+    ("passcode", KNOWN, access.ASKED_PASSCODE),
+    ("passcode", PROVED, ""),
+    ("oidc", ANYBODY, access.ASKED_LOGIN),
+    ("oidc", PROVED, access.ASKED_LOGIN),
+    ("oidc", KNOWN, access.NOT_LISTED),
+    ("oidc", LISTED, ""),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch):
+    """No server has told its address; the passcode is set."""
+    monkeypatch.setattr(access, "_own_machine", None)
+    monkeypatch.setenv(passcode.VARIABLE, CODE)
+
+
+@pytest.mark.parametrize(("mode", "visitor", "said"), WHO)
+@pytest.mark.parametrize("act", ACTS)
+def test_who_may_do_what(mode, visitor, said, act):
+    current = Settings(access=mode)
+    assert refusal(current, visitor, act) == said
+    if said:
+        with pytest.raises(AccessDenied):
+            require(current, visitor, act)
+    else:
+        require(current, visitor, act)
+
+
+@pytest.mark.parametrize("mode", ACCESS_MODES)
+def test_the_operator_may_everything_in_every_mode(mode):
+    assert all(refusal(Settings(access=mode), OPERATOR, act) == "" for act in ACTS)
+    assert access.seen_by(Settings(access=mode, show_gated=True), OPERATOR).show_gated
+
+
+@pytest.mark.parametrize("code", ["", "   ", "short", "1234567"])
+def test_without_a_usable_passcode_nobody_is_let_in(monkeypatch, code):
+    monkeypatch.setenv(passcode.VARIABLE, code)
+    assert "at least 8 characters" in refusal(Settings(access="passcode"), PROVED, "launch")
+
+
+LISTENING = [
+    ("localhost", "open"),
+    ("127.0.0.1", "open"),
+    ("127.1.2.3", "open"),
+    ("::1", "open"),
+    ("[::1]", "open"),
+    ("board.localhost", "open"),
+    ("", "read-only"),
+    (None, "read-only"),
+    ("0.0.0.0", "read-only"),
+    ("::", "read-only"),
+    ("10.0.0.4", "read-only"),
+    ("localhost.example.org", "read-only"),
+    ("127.0.0.1.example.org", "read-only"),
+    ("0", "read-only"),
+]
+
+
+@pytest.mark.parametrize(("address", "mode"), LISTENING)
+def test_without_a_setting_the_address_decides(address, mode):
+    access.listening_on(address)
+    assert access.mode(Settings()) == mode
+    assert access.mode(Settings(access="open")) == "open"
+
+
+def test_on_this_machine_a_visitor_of_another_reads_only():
+    access.listening_on("localhost")
+    assert refusal(Settings(), ANYBODY, "launch") == ""
+    assert refusal(Settings(), REMOTE, "launch") == access.READ_ONLY
+
+
+def test_a_process_that_serves_nobody_is_open():
+    assert access.mode(Settings()) == "open"
+
+
+@pytest.mark.parametrize("mode", ["Open", "readonly", "public", "read_only", "none", " open", "0"])
+def test_an_unknown_mode_is_an_error_that_names_the_known_ones(monkeypatch, mode):
+    for act in ACTS:
+        with pytest.raises(UsageError, match="open, read-only, passcode, oidc"):
+            refusal(Settings(access=mode), PROVED, act)
+    with pytest.raises(UsageError, match="known: open"):
+        access.guarded(Settings(access=mode))
+    monkeypatch.setenv("EVALBOARD_ACCESS", mode)
+    with pytest.raises(UsageError, match="open, read-only, passcode, oidc"):
+        settings.load()
+
+
+def test_lists_in_the_environment_are_separated_by_commas_or_spaces(monkeypatch):
+    monkeypatch.setenv("EVALBOARD_ALLOW_ENDPOINTS", "openai, api.example.org:8443  vllm")
+    monkeypatch.setenv("EVALBOARD_ALLOW_MODELS", "")
+    monkeypatch.setenv("EVALBOARD_RUN_BUDGET", "0.25")
+    found = settings.load()
+    assert found.allow_endpoints == ("openai", "api.example.org:8443", "vllm")
+    assert found.allow_models == ()
+    assert found.run_budget == 0.25
+
+
+def test_the_passcode_is_no_setting(tmp_path, monkeypatch):
+    """A file of settings is shown to colleagues and committed; a passcode never stands in it."""
+    file = tmp_path / "evalboard.toml"
+    file.write_text(f'access = "passcode"\npasscode = "{CODE}"\n')
+    monkeypatch.setenv("EVALBOARD_CONFIG", str(file))
+    with pytest.raises(UsageError, match="unknown setting 'passcode'"):
+        settings.load()
+    assert CODE not in str(msgspec.to_builtins(Settings(access="passcode")))
+
+
+@pytest.mark.parametrize("mode", ["read-only", "passcode", "oidc"])
+def test_gated_texts_are_shown_in_the_open_alone(mode):
+    assert access.seen_by(Settings(access="open", show_gated=True), ANYBODY).show_gated
+    assert not access.seen_by(Settings(access=mode, show_gated=True), LISTED).show_gated
+    access.listening_on("0.0.0.0")
+    assert not access.seen_by(Settings(show_gated=True), ANYBODY).show_gated
+
+
+def test_the_mark_of_a_visitor_tells_nobody_who_he_is(tmp_path):
+    one, other = (Settings(data=str(tmp_path / name), access="oidc") for name in "ab")
+    mail = Visitor(name="iss|someone@example.org", proved=True)
+    mark = access.mark(one, mail)
+    assert mark == access.mark(one, mail) != access.mark(one, LISTED)
+    assert mark != access.mark(other, mail), "a hash that can be looked up names the person"
+    assert "someone" not in mark
+    key = Path(one.data) / "visitors.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert len(key.read_bytes()) == 32
+    assert [file.name for file in Path(one.data).iterdir()] == ["visitors.key"]

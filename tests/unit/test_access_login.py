@@ -1,0 +1,150 @@
+"""The passcode cannot be tried out, and a login lets in those on a list alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore import login, passcode
+from evalcore.passcode import WINDOW, Gate, same
+from evalcore.settings import Settings
+
+CODE = "correct horse battery"
+SPACE = {
+    "OPENID_PROVIDER_URL": "https://id.example",
+    "OAUTH_CLIENT_ID": "client",
+    "OAUTH_CLIENT_SECRET": "hush-hush",
+    "SPACE_HOST": "me-board.hf.space",
+}
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    monkeypatch.setenv(passcode.VARIABLE, f" {CODE}\n")
+    return Clock()
+
+
+def test_the_right_one_passes_and_forgives_the_wrong_ones(clock):
+    gate, tries = Gate(clock), []
+    assert not gate.passes("wrong", tries)
+    assert gate.passes(CODE, tries)
+    assert tries == []
+
+
+@pytest.mark.parametrize("typed", ["", CODE[:-1], CODE + "x", CODE.upper(), "\0", "口令" * 600])
+def test_others_do_not(clock, typed):
+    assert not Gate(clock).passes(typed, [])
+
+
+def test_a_session_waits_after_five_wrong_tries_even_with_the_right_one(clock):
+    gate, tries = Gate(clock), []
+    assert [gate.passes(str(n), tries) for n in range(5)] == [False] * 5
+    assert gate.wait(tries) == WINDOW
+    assert not gate.passes(CODE, tries)
+    assert gate.passes(CODE, []), "another session is not held up by one"
+    clock.now += WINDOW + 1
+    assert gate.passes(CODE, tries)
+
+
+def test_many_sessions_are_counted_together(clock):
+    gate = Gate(clock)
+    tried = sum(1 for _ in range(500) if gate.wait([]) == 0 and not gate.passes("x", []))
+    assert tried == 50
+    assert not gate.passes(CODE, [])
+    clock.now += WINDOW + 1
+    assert gate.passes(CODE, [])
+
+
+def test_a_refused_try_prolongs_no_wait(clock):
+    gate, tries = Gate(clock), []
+    for _ in range(20):
+        gate.passes("x", tries)
+        clock.now += 1
+    assert len(tries) == 5
+    assert gate.wait(tries) < WINDOW
+
+
+def test_no_passcode_lets_nobody_in(clock, monkeypatch):
+    monkeypatch.delenv(passcode.VARIABLE)
+    assert not Gate(clock).passes("", [])
+    monkeypatch.setenv(passcode.VARIABLE, "short")
+    assert not Gate(clock).passes("short", [])
+
+
+def test_the_comparison_is_of_digests():
+    assert same("a", "a")
+    assert not same("a", "b")
+    assert not same("", "a")
+
+
+def test_a_space_is_logged_in_to_by_its_own_address():
+    auth = login.secrets(SPACE)["auth"]
+    assert auth["redirect_uri"] == "https://me-board.hf.space/oauth2callback"
+    assert auth["server_metadata_url"] == "https://id.example/.well-known/openid-configuration"
+    assert (auth["client_id"], auth["client_secret"]) == ("client", "hush-hush")
+    assert auth["cookie_secret"] == login.secrets(SPACE)["auth"]["cookie_secret"]
+    assert "hush" not in auth["cookie_secret"]
+    assert len(auth["cookie_secret"]) >= 32
+    own = login.secrets(SPACE | {"EVALBOARD_COOKIE_SECRET": "mine"})
+    assert own["auth"]["cookie_secret"] == "mine"
+
+
+@pytest.mark.parametrize("name", list(SPACE))
+def test_a_part_that_is_missing_configures_nothing(name):
+    assert login.secrets(SPACE | {name: " "}) == {}
+
+
+LISTS = Settings(
+    access="oidc",
+    allow_emails=("Ada@Example.org",),
+    allow_domains=("@lab.example", "other.example"),
+    allow_organizations=("our-lab",),
+)
+MAIL = {"is_logged_in": True, "email_verified": True, "sub": "1", "iss": "https://id.example"}
+ACCOUNTS = [
+    (MAIL | {"email": "ada@example.org"}, True),
+    (MAIL | {"email": "ADA@EXAMPLE.ORG"}, True),
+    (MAIL | {"email": "bob@lab.example"}, True),
+    (MAIL | {"email": "bob@Other.Example"}, True),
+    (MAIL | {"orgs": [{"preferred_username": "our-lab"}]}, True),
+    (MAIL | {"orgs": ["our-lab"]}, True),
+    (MAIL | {"email": "ada@example.org", "email_verified": False}, False),
+    (MAIL | {"email": "ada@example.org", "email_verified": "false"}, False),
+    (MAIL | {"email": "ada@example.org", "email_verified": "true"}, False),
+    ({"is_logged_in": True, "email": "ada@example.org"}, False),
+    (MAIL | {"email": "ada@example.org", "is_logged_in": False}, False),
+    ({"email": "ada@example.org", "email_verified": True}, False),
+    (MAIL | {"email": "eve@evil.example"}, False),
+    (MAIL | {"email": "eve@lab.example.evil.example"}, False),
+    (MAIL | {"email": "eve@sub.lab.example"}, False),
+    (MAIL | {"email": "ada@example.org@evil.example"}, False),
+    (MAIL | {"email": ""}, False),
+    (MAIL | {"email": None, "orgs": None}, False),
+    (MAIL | {"orgs": "our-lab"}, False),
+    (MAIL | {"orgs": [{"name": "our-lab"}, 7, None, {"preferred_username": ["our-lab"]}]}, False),
+    ({}, False),
+]
+
+
+@pytest.mark.parametrize(("claims", "may"), ACCOUNTS)
+def test_who_is_on_a_list(claims, may):
+    assert login.admitted(LISTS, claims) is may
+
+
+@pytest.mark.parametrize("claims", [claims for claims, may in ACCOUNTS if may])
+def test_empty_lists_let_nobody_in(claims):
+    assert not login.admitted(Settings(access="oidc"), claims)
+
+
+def test_a_person_is_named_by_provider_and_subject():
+    assert login.name_of(MAIL | {"email": "ada@example.org"}) == "https://id.example|1"
+    assert login.name_of({"sub": "1"}) == ""
