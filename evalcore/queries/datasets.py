@@ -17,7 +17,8 @@ from evalcore.queries import gated
 from evalcore.records import Record, Sample
 from evalcore.settings import Settings
 from evalcore.store import dataset_index
-from evalcore.store.dataset_index import CaseRow, Summary
+from evalcore.store.dataset_index import CaseRow
+from evalcore.store.dataset_index import Summary as Summary
 from evalcore.store.own_datasets import SOURCE, OwnCard, own_cards, own_folder
 from evalcore.store.own_datasets import versions as versions
 
