@@ -13,7 +13,8 @@ VARIABLE = "HF_TOKEN"
 
 class Official(Record, frozen=True):
     """`part` is what the fetcher of the benchmark calls it, `folder` where it goes below
-    `<data>/datasets`, `page` where its terms stand."""
+    `<data>/datasets`, `page` where its terms stand, `cases` how many it is
+    published with, where that is known."""
 
     name: str
     benchmark: str
@@ -21,6 +22,7 @@ class Official(Record, frozen=True):
     folder: str
     title: str
     page: str
+    cases: int | None = None
     gated: bool = False
 
 
@@ -32,9 +34,16 @@ _KNOWN = (
     Official("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _BFCL),
     Official("bfcl-v3", "bfcl", "hub", "bfcl-v3", "BFCL v3", _BFCL),
     Official(
-        "gaia-validation", "gaia", "validation", "gaia-validation", "GAIA validation", _GAIA, True
+        "gaia-validation",
+        "gaia",
+        "validation",
+        "gaia-validation",
+        "GAIA validation",
+        _GAIA,
+        165,
+        True,
     ),
-    Official("gaia-test", "gaia", "test", "gaia-test", "GAIA test", _GAIA, True),
+    Official("gaia-test", "gaia", "test", "gaia-test", "GAIA test", _GAIA, 301, True),
     Official(
         "swe_bench-swe-bench_verified",
         "swe_bench",
@@ -42,6 +51,7 @@ _KNOWN = (
         "swe_bench-swe-bench_verified",
         "SWE-bench Verified",
         f"{_SWE}_Verified",
+        500,
     ),
     Official(
         "swe_bench-swe-bench_lite",
@@ -50,6 +60,7 @@ _KNOWN = (
         "swe_bench-swe-bench_lite",
         "SWE-bench Lite",
         f"{_SWE}_Lite",
+        300,
     ),
     Official(
         "swe_bench-swe-bench",
@@ -58,6 +69,7 @@ _KNOWN = (
         "swe_bench-swe-bench",
         "SWE-bench",
         _SWE,
+        2294,
     ),
     Official(
         "swe_bench-swe-bench_multilingual",
@@ -66,6 +78,7 @@ _KNOWN = (
         "swe_bench-swe-bench_multilingual",
         "SWE-bench Multilingual",
         f"{_SWE}_Multilingual",
+        300,
     ),
 )
 #: By name; a test holds the folders against those of the fetchers.

@@ -41,18 +41,19 @@ def draw(settings: Settings, tr: Translate) -> None:
         with st.container(border=True):
             st.subheader(tr("datasets.step.file"), anchor=False)
             upload = _file(benchmark, part, tr)
-        if upload is None:
-            return
-        found = _looked_at(upload, settings, tr)
-        if found is None:
-            return
+    if upload is not None and (found := _looked_at(upload, settings, tr)) is not None:
+        _result(upload, found, settings, tr)
+
+
+def _result(upload: Upload, found: Validation, settings: Settings, tr: Translate) -> None:
+    """What was found, and where nothing is wrong the way to keep it."""
+    with st.container(border=True):
+        st.subheader(tr("datasets.step.found"), anchor=False)
+        datasets_found.draw(upload.benchmark, found, tr)
+    if found.ok:
         with st.container(border=True):
-            st.subheader(tr("datasets.step.found"), anchor=False)
-            datasets_found.draw(benchmark, found, tr)
-        if found.ok:
-            with st.container(border=True):
-                st.subheader(tr("datasets.step.keep"), anchor=False)
-                _keep(upload, settings, tr)
+            st.subheader(tr("datasets.step.keep"), anchor=False)
+            _keep(upload, settings, tr)
 
 
 def _what(tr: Translate) -> tuple[str, str]:

@@ -5,6 +5,8 @@ All of it is text from outside: cells, `st.text`, `st.code` and `st.json` only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -59,8 +61,8 @@ def _cached(_settings: Settings, _one: Entry, version: str) -> pd.DataFrame:
 
 def _filtered(one: Entry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
     chosen = {}
-    titles = {
-        "metric": lambda code: words.metric_title(one.benchmark, code),
+    titles: dict[str, Callable[[str], str]] = {
+        "metric": partial(words.metric_title, one.benchmark),
         "difficulty": lambda code: tr("datasets.level", level=code),
         "dialect": plain,
     }
@@ -76,7 +78,7 @@ def _filtered(one: Entry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
                 ["", *values],
                 page=f"{PAGE}.{one.key}",
                 name=name,
-                title=lambda code, title=title: title(code) if code else tr("common.all"),
+                title=partial(_or_all, title, tr),
                 width=210,
             )
         text = url_state.search(
@@ -87,6 +89,10 @@ def _filtered(one: Entry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
             width=220,
         )
     return datasets.chosen(frame, text=text, **chosen)
+
+
+def _or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
+    return title(code) if code else tr("common.all")
 
 
 def _table(

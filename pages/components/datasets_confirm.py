@@ -20,20 +20,16 @@ from pages.components.text import escape, plain
 _EVERY = timedelta(seconds=1)
 
 
-def draw(one: Entry, numbers: Summary, settings: Settings, tr: Translate) -> None:
-    """What the last confirmation found, its progress while it is under way, and the way to it."""
+def button(one: Entry, settings: Settings, tr: Translate) -> None:
+    """The way to confirm a set, unless that is under way."""
     job = dataset_client.confirming(one.key, settings)
-    if job is not None and job.state == "running":
-        st.fragment(_progress, run_every=_EVERY)(one, settings, tr)
-        return
-    _ended(job, numbers, tr)
     refused = access.refusal(settings, visitor.current(), "upload")
-    if st.button(
+    if (job is None or job.state != "running") and st.button(
         tr("datasets.confirm"),
         key="datasets.confirm",
         icon=":material/fact_check:",
         disabled=bool(refused),
-        help=refused or tr("datasets.confirm_help"),
+        help=note(refused) if refused else tr("datasets.confirm_help"),
     ):
         place = dataset_client.Place(one.benchmark, one.path, one.options)
         try:
@@ -42,6 +38,15 @@ def draw(one: Entry, numbers: Summary, settings: Settings, tr: Translate) -> Non
             st.error(escape(error, 400), icon=":material/error:")
             return
         st.rerun()
+
+
+def draw(one: Entry, numbers: Summary, settings: Settings, tr: Translate) -> None:
+    """What the last confirmation found, or its progress while it is under way."""
+    job = dataset_client.confirming(one.key, settings)
+    if job is not None and job.state == "running":
+        st.fragment(_progress, run_every=_EVERY)(one, settings, tr)
+    else:
+        _ended(job, numbers, tr)
 
 
 def _progress(one: Entry, settings: Settings, tr: Translate) -> None:

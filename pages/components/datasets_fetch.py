@@ -72,7 +72,9 @@ def _row(
                 st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
             if one is not None:
                 st.badge(tr("datasets.is_here"), color="blue", icon=":material/check:")
-        st.caption(tr(f"datasets.official.{known.benchmark}", page=known.page))
+        about = tr(f"datasets.official.{known.benchmark}", page=known.page)
+        count = tr("datasets.official_cases", count=known.cases) if known.cases else ""
+        st.caption(" ".join(filter(None, [count, about])))
         if one is not None:
             st.caption(escape(f"{one.source} · {one.licence}", 260))
     with right:

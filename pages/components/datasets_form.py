@@ -77,10 +77,10 @@ def _fields(form: Part, tr: Translate) -> None:
         height=38 + 35 * len(rows),
         placeholder="–",
         column_config={
-            "field": kinds.TextColumn(tr("datasets.field"), width=160),
-            "required": kinds.TextColumn(tr("datasets.required"), width=76),
-            "kind": kinds.TextColumn(tr("datasets.kind"), width=90),
-            "example": kinds.TextColumn(tr("datasets.example_value"), width="medium"),
+            "field": kinds.TextColumn(tr("datasets.field"), width=150),
+            "required": kinds.TextColumn(tr("datasets.required"), width=66),
+            "kind": kinds.TextColumn(tr("datasets.kind"), width=66),
+            "example": kinds.TextColumn(tr("datasets.example_value"), width=180),
         },
         alt=tr("datasets.form_alt"),
     )

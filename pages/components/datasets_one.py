@@ -14,7 +14,7 @@ from evalcore.settings import Settings
 from evalcore.stacked import stacked_bars
 from pages.components import datasets_cases, datasets_confirm, state, visitor
 from pages.components import datasets_words as words
-from pages.components.language import Translate
+from pages.components.language import Translate, note
 from pages.components.text import escape
 
 _UNDO = "datasets.removed"
@@ -86,6 +86,8 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             icon=":material/rocket_launch:",
         ):
             st.switch_page(state.LAUNCH, query_params=words.launch_query(one))
+        if usable:
+            datasets_confirm.button(one, settings, tr)
         if one.origin != "own":
             return
         refused = access.refusal(settings, who, "upload")
@@ -95,7 +97,7 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             key="datasets.restore",
             icon=":material/history:",
             disabled=bool(refused),
-            help=refused or tr("datasets.restore_help", count=len(former)),
+            help=note(refused) if refused else tr("datasets.restore_help", count=len(former)),
         ):
             restore(one.benchmark, one.name, former[0], settings, tr)
         if st.button(
@@ -103,7 +105,7 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             key="datasets.remove",
             icon=":material/delete:",
             disabled=bool(refused),
-            help=refused or None,
+            help=note(refused) if refused else None,
         ):
             _remove(one, settings, tr)
 

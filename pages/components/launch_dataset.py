@@ -46,25 +46,27 @@ def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
     sources = ["bundled", *(["added"] if known else []), "path"]
     if st.session_state.get(_SOURCE, sources[0]) not in sources:
         st.session_state[_SOURCE] = sources[0]
-    source = st.segmented_control(
+    titles = {name: tr(f"launch.dataset.{name}") for name in sources}
+    st.session_state.setdefault(_SOURCE, sources[0])
+    st.segmented_control(
         tr("launch.dataset"),
         sources,
-        default=None if _SOURCE in st.session_state else "bundled",
-        format_func={name: tr(f"launch.dataset.{name}") for name in sources}.get,  # type: ignore[arg-type]
+        format_func=lambda name: titles.get(name, name),
         required=True,
         key=_SOURCE,
         persist_state="session",
     )
+    source = st.session_state[_SOURCE]
     if source == "bundled":
         return None
     if source == "added":
         if st.session_state.get(_NAME) not in known:
             st.session_state.pop(_NAME, None)
-        titles = {name: datasets_words.title(one) for name, one in known.items()}
+        named = {name: datasets_words.title(one) for name, one in known.items()}
         return st.selectbox(
             tr("launch.dataset_added"),
             list(known),
-            format_func=lambda name: titles.get(name, name),
+            format_func=lambda name: named.get(name, name),
             key=_NAME,
             help=tr("launch.dataset_added_help"),
             persist_state="session",
