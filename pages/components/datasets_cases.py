@@ -17,7 +17,7 @@ from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry
 from evalcore.records import Sample
 from evalcore.settings import Settings
-from pages.components import case_parts, case_question, evidence, state, url_state
+from pages.components import case_parts, case_question, evidence, state, tables, url_state
 from pages.components import datasets_words as words
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
@@ -27,6 +27,7 @@ PER_PAGE = 25
 _CLICK = "datasets.case.click"
 _SQL = frozenset({"reference", "data", "calls"})
 _GIST = 160
+_BESIDE = 12  # rows beside an open case, above it on a phone
 
 
 def draw(one: Entry, settings: Settings, tr: Translate) -> None:
@@ -120,7 +121,7 @@ def _table(
     st.dataframe(
         shown,
         hide_index=True,
-        height=38 + 35 * min(len(shown), PER_PAGE),
+        height=38 + 35 * min(len(shown), _BESIDE if narrow else PER_PAGE),
         placeholder="–",
         column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
         column_config={
@@ -185,9 +186,8 @@ def _case(
     told = [
         words.metric_title(one.benchmark, sample.metric),
         tr("datasets.level", level=sample.difficulty),
-        plain(found["dialect"].iloc[at]),
     ]
-    st.caption(escape(" · ".join(filter(None, told)), 200))
+    st.caption(escape(" · ".join(told), 200))
     if hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
         return
@@ -224,14 +224,16 @@ def _reference(sample: Sample, tr: Translate) -> None:
     """What is right, and what else the case tells of itself; the target sees none of it."""
     st.markdown(f"##### {tr('datasets.reference')}")
     for name, value in sample.reference.items():
-        _field(name, value)
+        _field(name, value, tr)
     told = {name: value for name, value in sample.meta.items() if value not in ("", [], {})}
     if told:
         with st.expander(tr("datasets.meta"), icon=":material/info:"):
             st.json(told, expanded=1)
 
 
-def _field(name: str, value: Any) -> None:
+def _field(name: str, value: Any, tr: Translate) -> None:
+    if isinstance(value, bool):
+        value = tr("common.yes" if value else "common.no")
     value = case_question.parsed(value) if str(value)[:1] in ("{", "[") else value
     if value in ("", None) or (isinstance(value, list | dict) and not value):
         return
@@ -243,5 +245,19 @@ def _field(name: str, value: Any) -> None:
     if isinstance(value, str):
         language = "sql" if name in _SQL else "diff" if name.endswith("patch") else None
         evidence.verbatim(value, language)
+    elif isinstance(value, dict) and isinstance(value.get("rows"), list):
+        _result(value, tr)
     else:
         evidence.raw(value)
+
+
+def _result(value: dict[str, Any], tr: Translate) -> None:
+    """A table that is expected, as one; what is no table, as it stands."""
+    columns, rows = value.get("columns"), value["rows"]
+    if not isinstance(columns, list) or not all(isinstance(row, list) for row in rows):
+        evidence.raw(value)
+        return
+    st.dataframe(tables.frame(columns, rows), hide_index=True, alt=tr("datasets.result_alt"))
+    rest = {name: one for name, one in value.items() if name not in ("columns", "rows")}
+    if rest:
+        st.caption(escape(" · ".join(f"{name}: {one}" for name, one in rest.items()), 200))
