@@ -32,7 +32,7 @@ def draw(settings: Settings, tr: Translate) -> None:
         return
     datasets_one.offer_undo(settings, tr)
     if key:
-        st.warning(tr("datasets.unknown_set", key=escape(key)), icon=":material/explore_off:")
+        st.warning(tr("datasets.unknown_set", name=escape(key)), icon=":material/explore_off:")
     _cards(_filtered(known, tr), settings, tr)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -47,11 +48,11 @@ class Amount(NamedTuple):
 def draw(tr: Translate) -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
     cards, language = catalog.benchmark_cards(), current()
-    launch_dataset.adopt(list(cards))
+    linked = launch_dataset.adopt(list(cards))
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
-        default=[DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1],
+        default=None if linked else _default(cards),
         format_func=lambda key: local(cards[key].title, language) or key,
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
@@ -76,6 +77,10 @@ def draw(tr: Translate) -> ChosenCases:
     given = launch_dataset.with_options(given, added, dataset)
     launch_dataset.publish(chosen, dataset)
     return ChosenCases(tuple(chosen), metrics, dataset, given)
+
+
+def _default(cards: Mapping[str, BenchmarkCard]) -> list[str]:
+    return [DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1]
 
 
 def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:

@@ -21,17 +21,18 @@ _BENCHMARKS, _SOURCE, _NAME = "launch.benchmarks", "launch.dataset", "launch.dat
 _LINK = "launch.dataset_link"
 
 
-def adopt(benchmarks: Sequence[str]) -> None:
-    """Set the form as a link asks, once; before the widgets are drawn."""
+def adopt(benchmarks: Sequence[str]) -> bool:
+    """Set the form as a link asks, once, before the widgets are drawn; whether it was set now."""
     asked = (st.query_params.get("benchmark", ""), st.query_params.get("dataset", ""))
     if asked == st.session_state.get(_LINK, ("", "")) or asked[0] not in benchmarks:
-        return
+        return False
     st.session_state[_LINK] = asked
     st.session_state[_BENCHMARKS] = [asked[0]]
     known = asked[1] in added([asked[0]])
     st.session_state[_SOURCE] = "added" if known else "bundled"
     if known:
         st.session_state[_NAME] = asked[1]
+    return True
 
 
 def added(chosen: Sequence[str]) -> dict[str, Entry]:
@@ -47,16 +48,16 @@ def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
     if st.session_state.get(_SOURCE, sources[0]) not in sources:
         st.session_state[_SOURCE] = sources[0]
     titles = {name: tr(f"launch.dataset.{name}") for name in sources}
-    st.session_state.setdefault(_SOURCE, sources[0])
-    st.segmented_control(
+    set_by_link = _SOURCE in st.session_state and st.session_state[_SOURCE] != sources[0]
+    source = st.segmented_control(
         tr("launch.dataset"),
         sources,
+        default=None if set_by_link else sources[0],
         format_func=lambda name: titles.get(name, name),
         required=True,
         key=_SOURCE,
         persist_state="session",
     )
-    source = st.session_state[_SOURCE]
     if source == "bundled":
         return None
     if source == "added":
