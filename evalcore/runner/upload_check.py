@@ -54,8 +54,8 @@ def validate(upload: Upload, settings: Settings, ready: Path) -> Validation:
     single, in_time = _one_by_one(
         upload, [row for row in rows if row[0] not in bad], settings, len(errors)
     )
-    told = {(error.line, error.field) for error in single} | ({(0, "")} if single else set())
-    errors = [error for error in errors if (error.line, error.field) not in told]
+    places = {(error.line, error.field) for error in single} | ({(0, "")} if single else set())
+    errors = [error for error in errors if (error.line, error.field) not in places]
     found = sorted({*errors, *single}, key=lambda error: (error.line, error.field))
     more = len(found) > MOST_ERRORS or not in_time
     return Validation(summary=Summary(), errors=tuple(found[:MOST_ERRORS]), more=more)

@@ -117,31 +117,35 @@ def _table(
         }
     )
     varied = [name for name in ("metric", "difficulty", "dialect") if shown[name].nunique() > 1]
-    kinds = st.column_config
     st.dataframe(
         shown,
         hide_index=True,
         height=38 + 35 * min(len(shown), _BESIDE if narrow else PER_PAGE),
         placeholder="–",
         column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
-        column_config={
-            "id": kinds.ButtonColumn(
-                tr("common.case"),
-                type="tertiary",
-                alignment="left",
-                width=150,
-                key=_CLICK,
-                help=tr("datasets.open_case"),
-            ),
-            "metric": kinds.TextColumn(tr("common.metric"), width=170),
-            "difficulty": kinds.NumberColumn(tr("common.difficulty"), width=80),
-            "dialect": kinds.TextColumn(tr("datasets.filter.dialect"), width=150),
-            "text": kinds.TextColumn(tr("datasets.asked"), width="large"),
-        },
+        column_config=_columns(tr),
         key="datasets.cases.table",
         alt=tr("datasets.cases_alt"),
     )
     _pager(number, pages, len(found), tr)
+
+
+def _columns(tr: Translate) -> dict[str, Any]:
+    kinds = st.column_config
+    return {
+        "id": kinds.ButtonColumn(
+            tr("common.case"),
+            type="tertiary",
+            alignment="left",
+            width=150,
+            key=_CLICK,
+            help=tr("datasets.open_case"),
+        ),
+        "metric": kinds.TextColumn(tr("common.metric"), width=170),
+        "difficulty": kinds.NumberColumn(tr("common.difficulty"), width=80),
+        "dialect": kinds.TextColumn(tr("datasets.filter.dialect"), width=150),
+        "text": kinds.TextColumn(tr("datasets.asked"), width="large"),
+    }
 
 
 def _gist(row: Any, tr: Translate) -> str:

@@ -108,10 +108,7 @@ def _buttons(
             icon=":material/table_rows:",
             width="stretch",
         ):
-            for name in ("view", "case", "q", "page"):
-                state.remember(name, None)
-            st.query_params["set"] = one.key
-            st.rerun()
+            _show(one)
         return
     again = job is not None and job.state != "done"
     if st.button(
@@ -123,6 +120,14 @@ def _buttons(
     ):
         _do(lambda: dataset_client.fetch(known.name, keys.typed(), visitor.current(), settings))
         st.rerun()
+
+
+def _show(one: Entry) -> None:
+    """Leave this view for a set that is here."""
+    for name in ("view", "case", "q", "page"):
+        state.remember(name, None)
+    st.query_params["set"] = one.key
+    st.rerun()
 
 
 def _do(act: Callable[[], None]) -> None:
