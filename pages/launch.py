@@ -18,6 +18,7 @@ from pages.components import (
     keys,
     launch_application,
     launch_cases,
+    launch_dataset,
     launch_judges,
     launch_local,
     launch_refused,
@@ -76,6 +77,7 @@ def page() -> None:
             cases.metrics,
             Path(current.datasets),
             own_dataset=cases.dataset is not None,
+            added=list(launch_dataset.added(cases.benchmarks)),
         )
         wrong += _target_problems(target, second, cases.metrics, current)
         wrong += launch_sandbox.problems(cases.benchmarks, cases.options, current)

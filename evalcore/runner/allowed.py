@@ -6,7 +6,7 @@ this machine. In an open installation nothing is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evalcore import access, catalog
@@ -17,6 +17,7 @@ from evalcore.runner import panel
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
+from evalcore.store import own_datasets
 from evalcore.targets import allowed, application, endpoints
 from evalcore.targets.reach import Reach
 
@@ -30,7 +31,7 @@ def check(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
     """Raises UsageError for what is not allowed here; nothing is read or sent."""
     if not access.guarded(settings):
         return
-    dataset(request.dataset, settings)
+    dataset(request.dataset, settings, request.benchmarks)
     for key, options in request.options.items():
         card = catalog.benchmark_card(key)
         for name, value in options.items():
@@ -66,9 +67,10 @@ def check_run(spec: RunSpec, settings: Settings, secrets: Secrets) -> None:
     check(request, settings, secrets)
 
 
-def dataset(name: str, settings: Settings) -> None:
-    """Raises UsageError unless a data set came with the project or is on the list: by its name, or
-    below a folder of which the list holds FOLDER/*. A path that leaves the folder never is."""
+def dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> None:
+    """Raises UsageError unless a data set came with the project, was added to one of the benchmarks
+    here, or is on the list: by its name, or below a folder of which the list holds FOLDER/*. A path
+    that leaves the folder never is."""
     if not name or not access.guarded(settings):
         return
     folder, _, last = name.rpartition("/")
@@ -76,7 +78,12 @@ def dataset(name: str, settings: Settings) -> None:
         bool(folder and last) and f"{folder}/*" in settings.allow_datasets
     )
     bundled = any(name == card.dataset for card in catalog.benchmark_cards().values())
-    if _leaves(name) or not (listed or bundled):
+    added = any(
+        place.is_dir()
+        for benchmark in benchmarks
+        for place in own_datasets.places(settings, benchmark, name)
+    )
+    if _leaves(name) or not (listed or bundled or added):
         raise UsageError(
             f"the data set {name[:100]!r} is not allowed on this board (allow_datasets)"
         )

@@ -8,11 +8,11 @@ to `hub.json` and its lines to `hub.log` of the data folder.
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 
-from evalcore.settings import ROOT, Settings
+from evalcore.runner import processes
+from evalcore.settings import Settings
 from evalcore.store.hub_state import TOKEN, is_kept
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,6 @@ def _started(settings: Settings, action: str) -> subprocess.Popen[bytes]:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     path = settings.data_dir / _LOG
     mode = "ab" if path.exists() and path.stat().st_size < _LONGEST_LOG else "wb"
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     command = [
         "-m",
         "evalcore",
@@ -67,5 +66,5 @@ def _started(settings: Settings, action: str) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+            env=processes.importing(),
         )

@@ -24,6 +24,7 @@ from evalcore.runner import panel
 from evalcore.runner.column import column_key, dataset_hash
 from evalcore.runner.request import RunRequest
 from evalcore.settings import ROOT, Settings
+from evalcore.store import own_datasets
 from evalcore.store.run_folder import RunFolder, new_run_id
 
 #: An option of every benchmark: where its cases are, before the dataset of the whole run.
@@ -85,14 +86,19 @@ def create_benchmark(key: str, options: Mapping[str, Any]) -> Benchmark:
 
 
 def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
-    """A dataset by name under the datasets folder, or by path; empty means the bundled one."""
+    """A dataset by name (bundled, one's own, fetched) or by path; empty means the bundled one."""
     place = Path(settings.datasets) / (name or card.dataset)
     if place.exists():
         return place
+    for added in own_datasets.places(settings, card.key, name):
+        if added.exists():
+            return added
     if name and Path(name).exists():
         return Path(name)
-    known = ", ".join(sorted(p.name for p in Path(settings.datasets).glob("*") if p.is_dir()))
-    raise UsageError(f"no dataset {name!r}: neither a path nor one of: {known}")
+    known = {path.name for path in Path(settings.datasets).glob("*") if path.is_dir()}
+    known |= {one.name for one in own_datasets.own_cards(settings) if one.benchmark == card.key}
+    names = ", ".join(sorted(known))
+    raise UsageError(f"no dataset {name!r}: neither a path nor one of: {names}")
 
 
 def command(request: RunRequest) -> str:

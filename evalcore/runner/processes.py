@@ -82,10 +82,12 @@ def start(
 
 
 def environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
-    """This environment, the project importable, with the visitor's mode, without our secrets."""
+    """`importing()` with the visitor's mode, so that what works for him is bound as he is."""
+    return importing() | {"EVALBOARD_ACCESS": access.mode(settings, visitor)}
+
+
+def importing() -> dict[str, str]:
+    """This environment, with the project importable and without what only the server may know."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     kept = {name: value for name, value in os.environ.items() if name not in _OF_THE_SERVER}
-    return kept | {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "EVALBOARD_ACCESS": access.mode(settings, visitor),
-    }
+    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -84,8 +85,12 @@ def measures(view: CaseView, tr: Translate) -> None:
 
 
 def question(view: CaseView, tr: Translate) -> None:
-    """The structured input of the sample: statements as SQL, the rest by its kind."""
-    given = view.sample.input
+    """The structured input of the sample of a case."""
+    given_input(view.sample.input, tr)
+
+
+def given_input(given: Mapping[str, Any], tr: Translate) -> None:
+    """The structured input of a sample: statements as SQL, the rest by its kind."""
     for name in sorted(given, key=lambda name: _ORDER.get(name, len(_ORDER))):
         value = given[name]
         if value in ("", [], None):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from evalcore import access, catalog
+from evalcore import catalog
 from evalcore.catalog import BenchmarkCard, MetricCard, local
 from evalcore.i18n import lookup
-from evalcore.runner import allowed
-from pages.components import options, visitor
+from pages.components import launch_dataset, options
 from pages.components.language import Translate, current
 
 _MOST_PILLS = 8
@@ -48,10 +48,11 @@ class Amount(NamedTuple):
 def draw(tr: Translate) -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
     cards, language = catalog.benchmark_cards(), current()
+    linked = launch_dataset.adopt(list(cards))
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
-        default=[DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1],
+        default=None if linked else _default(cards),
         format_func=lambda key: local(cards[key].title, language) or key,
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
@@ -61,7 +62,8 @@ def draw(tr: Translate) -> ChosenCases:
     given: dict[str, dict[str, Any]] = {}
     for key in chosen:
         metrics[key] = _metrics(cards[key], tr)
-    dataset = _dataset(tr) if len(chosen) == 1 else None
+    added = launch_dataset.added(chosen)
+    dataset = launch_dataset.draw(added, tr) if len(chosen) == 1 else None
     for key in chosen:
         if cards[key].options:
             with st.expander(
@@ -72,7 +74,13 @@ def draw(tr: Translate) -> ChosenCases:
                 if (words := lookup(f"launch.options_about.{key}", language)) is not None:
                     st.caption(words)
                 given |= {key: values} if values else {}
+    given = launch_dataset.with_options(given, added, dataset)
+    launch_dataset.publish(chosen, dataset)
     return ChosenCases(tuple(chosen), metrics, dataset, given)
+
+
+def _default(cards: Mapping[str, BenchmarkCard]) -> list[str]:
+    return [DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1]
 
 
 def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
@@ -107,45 +115,6 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
 def _label(metric: MetricCard, language: str) -> str:
     title = local(metric.title, language) or metric.key
     return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
-
-
-def _dataset(tr: Translate) -> str | None:
-    """None for the bundled cases, else the path of a folder or jsonl file as it was typed."""
-    seen = visitor.seen()
-    if access.guarded(seen):
-        return _listed_dataset(allowed.datasets(seen), tr)
-    source = st.segmented_control(
-        tr("launch.dataset"),
-        ["bundled", "path"],
-        default="bundled",
-        format_func=lambda name: tr(f"launch.dataset.{name}"),
-        required=True,
-        key="launch.dataset",
-        persist_state="session",
-    )
-    if source == "bundled":
-        return None
-    path = st.text_input(
-        tr("launch.dataset_path"),
-        key="launch.dataset_path",
-        help=tr("launch.dataset_path_help"),
-        persist_state="session",
-    )
-    return path.strip()
-
-
-def _listed_dataset(names: list[str], tr: Translate) -> str | None:
-    """A data set of those that this board allows; nothing is drawn where it has no list."""
-    if not names:
-        return None
-    return st.selectbox(
-        tr("launch.dataset"),
-        names,
-        index=None,
-        placeholder=tr("launch.dataset.bundled"),
-        key="launch.dataset_listed",
-        persist_state="session",
-    )
 
 
 def draw_amount(tr: Translate) -> Amount:

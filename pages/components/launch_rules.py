@@ -27,11 +27,13 @@ def problems(
     datasets: Path,
     *,
     own_dataset: bool = False,
+    added: Sequence[str] = (),
 ) -> list[Problem]:
     """Everything that would stop the run.
 
     `metrics` are those chosen, by benchmark; `datasets` is the folder whose entries are datasets by
-    name; `own_dataset` says that the bundled cases are not wanted.
+    name, `added` the names of those that were added here; `own_dataset` says that the bundled cases
+    are not wanted.
     """
     found = [
         *target_problems(request.target, request.target_options),
@@ -40,7 +42,9 @@ def problems(
     ]
     if own_dataset and not request.dataset:
         found.append(Problem(key="launch.problem.dataset_empty"))
-    elif request.dataset and not _exists(request.dataset, datasets):
+    elif (
+        request.dataset and request.dataset not in added and not _exists(request.dataset, datasets)
+    ):
         found.append(Problem(key="launch.problem.dataset", values={"path": request.dataset}))
     found += [Problem(key="launch.problem.key", values={"name": name}) for name in missing_keys]
     return found

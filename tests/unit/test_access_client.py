@@ -14,7 +14,7 @@ from evalcore import access, login, passcode
 from evalcore.access import ANYBODY, OPERATOR, AccessDenied, Visitor
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, Message, Progress, TargetSpec, Usage
-from evalcore.runner import allowance, client
+from evalcore.runner import allowance, client, processes
 from evalcore.runner.purse import Purse, counted
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Price, Settings

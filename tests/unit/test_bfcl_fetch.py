@@ -216,7 +216,7 @@ def test_without_network_the_hub_says_what_to_do(tmp_path, monkeypatch):
 
 def test_where_the_data_goes(tmp_path):
     settings = Settings(data=str(tmp_path))
-    assert fetch.default_folder(settings) == tmp_path / "datasets" / "bfcl"
+    assert fetch.default_folder(settings) == tmp_path / "datasets" / "bfcl-v4"
     assert fetch.default_folder(settings, "hub") == tmp_path / "datasets" / "bfcl-v3"
 
 

@@ -14,7 +14,17 @@ from tests.support.page_stores import METRIC, RUN, evidence_run
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "transformers", "datasets", "bitsandbytes", "openai")
-PAGES = ("ranking", "metrics", "target", "case", "compare", "methodology", "launch", "runs")
+PAGES = (
+    "ranking",
+    "metrics",
+    "target",
+    "case",
+    "compare",
+    "methodology",
+    "launch",
+    "runs",
+    "datasets",
+)
 
 IMPORT = """
 import json, sys

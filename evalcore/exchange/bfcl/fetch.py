@@ -42,7 +42,7 @@ class Fetched(Record, frozen=True):
 
 def default_folder(settings: Settings, source: str = WHEEL) -> Path:
     """Where the data of a source goes unless told otherwise: below the data folder."""
-    return settings.data_dir / "datasets" / ("bfcl-v3" if source == HUB else "bfcl")
+    return settings.data_dir / "datasets" / ("bfcl-v3" if source == HUB else "bfcl-v4")
 
 
 def fetch_bfcl(

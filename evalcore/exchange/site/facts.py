@@ -36,7 +36,7 @@ _NAMES = ("identity", "target_key", "leader")
 
 class Listed(NamedTuple):
     """A ranking: a board by one of its orders. `data` and `rows` are the API's, `stem` names its
-    files, `first` says that it is the order the board has by default, `leaders` are of its parts."""
+    files, `first` says that it is the board's order by default, `leaders` are of its parts."""
 
     board: Board
     by: str

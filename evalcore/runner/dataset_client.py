@@ -1,0 +1,153 @@
+"""The door of pages and verbs to data sets: read, validate, keep, fetch, confirm.
+
+What needs a benchmark happens in a process of its own (`dataset_service`, `jobs`); what changes
+anything asks `access` first. Every function raises UsageError with a message for people.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore import access
+from evalcore.access import Visitor
+from evalcore.errors import UsageError
+from evalcore.runner import jobs, processes
+from evalcore.runner.jobs import Job
+from evalcore.runner.official import OFFICIAL, VARIABLE
+from evalcore.runner.upload_forms import MOST_BYTES
+from evalcore.runner.upload_records import Place as Place
+from evalcore.runner.upload_records import Upload as Upload
+from evalcore.runner.upload_records import Validation as Validation
+from evalcore.runner.upload_template import Part as Part
+from evalcore.settings import Settings
+from evalcore.store import own_datasets
+from evalcore.store.own_datasets import OwnCard as OwnCard
+from evalcore.store.own_datasets import own_folder
+
+_TIMEOUT = 170.0
+
+
+def read(places: Sequence[Place], settings: Settings) -> None:
+    """Make what pages show of data sets, where it is not there yet."""
+    _service("index", {"sets": places}, settings)
+
+
+def template(benchmark: str, part: str, settings: Settings) -> Part | None:
+    """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
+    told = _service("template", {"benchmark": benchmark, "part": part}, settings)
+    return None if told is None else msgspec.convert(told, Part)
+
+
+def validate(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
+    """Look at a file without keeping it. Raises AccessDenied too: looking costs our time."""
+    access.require(settings, visitor, "upload")
+    return msgspec.convert(_service("validate", _given(upload), settings), Validation)
+
+
+def save(
+    upload: Upload, card: OwnCard, visitor: Visitor, settings: Settings, *, replace: bool = False
+) -> tuple[Validation, OwnCard | None]:
+    """Keep a file as a data set, if it is valid: what was found and, where it was kept, its card.
+
+    Raises AccessDenied, and UsageError for a name that is taken.
+    """
+    access.require(settings, visitor, "upload")
+    asked = _given(upload) | {"card": card, "visitor": visitor, "replace": replace}
+    told = _service("save", asked, settings)
+    kept = msgspec.convert(told["card"], OwnCard) if "card" in told else None
+    return msgspec.convert(told["validation"], Validation), kept
+
+
+def remove(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
+    """Move an own set to the trash; returns the version by which `restore` finds it."""
+    return own_datasets.remove(settings, visitor, benchmark, name)
+
+
+def restore(benchmark: str, name: str, version: str, visitor: Visitor, settings: Settings) -> None:
+    """Bring a former version of an own set back."""
+    own_datasets.restore(settings, visitor, benchmark, name, version)
+
+
+def fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
+    """Start to fetch an official set. Raises AccessDenied, and UsageError where it is fetched."""
+    access.require(settings, visitor, "fetch")
+    known = OFFICIAL.get(name)
+    if known is None:
+        raise UsageError(f"{name!r} is no official data set; known: {', '.join(OFFICIAL)}")
+    token = {VARIABLE: keys[VARIABLE]} if keys.get(VARIABLE) and known.benchmark != "bfcl" else {}
+    jobs.start(settings, "fetch", name, {"name": name}, token)
+
+
+def fetching(name: str, settings: Settings) -> Job | None:
+    """The last job that fetched an official set."""
+    return jobs.find(settings, "fetch", name)
+
+
+def cancel_fetch(name: str, visitor: Visitor, settings: Settings) -> None:
+    """End the fetching of a set; nothing half fetched stays."""
+    access.require(settings, visitor, "fetch")
+    jobs.cancel(settings, "fetch", name)
+
+
+def confirm(key: str, place: Place, visitor: Visitor, settings: Settings) -> None:
+    """Start to confirm the expected answers of a set, on real engines where it has any."""
+    access.require(settings, visitor, "upload")
+    jobs.start(settings, "confirm", _job_name(key), msgspec.to_builtins(place), {})
+
+
+def confirming(key: str, settings: Settings) -> Job | None:
+    """The last job that confirmed a set."""
+    return jobs.find(settings, "confirm", _job_name(key))
+
+
+def cancel_confirm(key: str, visitor: Visitor, settings: Settings) -> None:
+    """End the confirming of a set."""
+    access.require(settings, visitor, "upload")
+    jobs.cancel(settings, "confirm", _job_name(key))
+
+
+def taken(benchmark: str, name: str, settings: Settings) -> bool:
+    """Whether there is an own set of that name; raises UsageError for an impossible name."""
+    return own_folder(settings, benchmark, name).exists()
+
+
+def _job_name(key: str) -> str:
+    return key.replace(":", ".")
+
+
+def _given(upload: Upload) -> dict[str, Any]:
+    if len(upload.content) > MOST_BYTES:
+        raise UsageError(f"the file has more than {MOST_BYTES >> 20} MB")
+    return {"upload": upload}
+
+
+def _service(verb: str, given: Mapping[str, Any], settings: Settings) -> Any:
+    """Ask a process of its own; one that is killed by its limits is no fault of the server."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalcore.runner.dataset_service", verb],
+            input=msgspec.json.encode({**given, "settings": settings}),
+            capture_output=True,
+            timeout=_TIMEOUT,
+            env=processes.importing(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError("this took too long and was stopped; hand in fewer cases") from None
+    if done.returncode > 0:
+        raise UsageError((done.stderr.decode(errors="replace").splitlines() or ["no answer"])[-1])
+    if done.returncode:
+        raise UsageError(
+            "these cases could not be read within the limits of time and memory; look for cases "
+            "that are very long or nested very deep"
+        )
+    result = json.loads(done.stdout)
+    if "error" in result:
+        raise UsageError(result["error"])
+    return result["ok"]

@@ -1,0 +1,82 @@
+"""The inside of a job's process: its lock, its status, its orderly end when it is cancelled."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from evalcore.errors import EvalboardError
+from evalcore.records import from_json
+from evalcore.runner.jobs import LOCK, STATUS, Job, now, write
+from evalcore.secrets import scrub
+from evalcore.settings import Settings
+
+Say = Callable[[str], None]
+#: What a job does with what it was given, its settings and its keys; returns its result.
+Work = Callable[[Mapping[str, Any], Settings, Mapping[str, str], Say], dict[str, Any]]
+_STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
+
+
+class _Cancelled(BaseException):
+    """Passes every handler of errors on its way out, so that temporary files are removed."""
+
+
+def run(work: Work) -> int:
+    """Do the work that standard input describes; 0 when done, 1 when it failed, was cancelled or is
+    being done by another process."""
+    asked = json.loads(sys.stdin.read())
+    folder, keys = Path(asked["folder"]), asked["keys"]
+    settings = msgspec.convert(asked["settings"], Settings)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            return _run(work, asked["given"], settings, keys, folder)
+    except Timeout:
+        return 1
+
+
+def _run(
+    work: Work,
+    given: Mapping[str, Any],
+    settings: Settings,
+    keys: Mapping[str, str],
+    folder: Path,
+) -> int:
+    job = from_json(Job, (folder / STATUS).read_bytes())
+    job = msgspec.structs.replace(job, pid=os.getpid())
+
+    def tell(**changes: Any) -> None:
+        nonlocal job
+        job = msgspec.structs.replace(job, at=now(), **changes)
+        write(folder, job)
+
+    def say(line: str) -> None:
+        step = _STEP.match(line)
+        steps = {"done": int(step[1]), "total": int(step[2])} if step else {}
+        tell(line=scrub(line, keys.values())[:300], **steps)
+
+    tell()
+    try:
+        tell(state="done", result=work(given, settings, keys, say))
+    except _Cancelled:
+        tell(state="cancelled")
+    except (EvalboardError, OSError, MemoryError) as error:
+        tell(state="failed", error=scrub(str(error) or type(error).__name__, keys.values())[:1000])
+    except Exception as error:
+        tell(state="failed", error=f"the work ended unexpectedly: {type(error).__name__}")
+        raise
+    return 0 if job.state == "done" else 1
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise _Cancelled

@@ -1,0 +1,148 @@
+"""Long work that is no run (fetching a data set, confirming its answers), seen from outside.
+
+A job is a detached process with a folder `<data>/jobs/<kind>-<name>/`: it writes `status.json` and
+holds a lock while it lives, so that pages only read and the death of a process is known at once. A
+job that ended can be started again; what it had made is in the data set's own place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from evalcore.errors import UsageError
+from evalcore.records import Record, from_json, to_json
+from evalcore.runner import processes
+from evalcore.settings import Settings
+
+Kind = Literal["fetch", "confirm"]
+State = Literal["running", "done", "failed", "cancelled", "interrupted"]
+STATUS, LOCK, LOG = "status.json", "lock", "log.txt"
+#: The modules that do the work; those above the runner are named, not imported.
+_MODULES: dict[Kind, str] = {
+    "fetch": "evalcore.exchange.fetch_job",
+    "confirm": "evalcore.runner.confirm_job",
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+_START_UP = 20.0  # seconds that a process may take before it holds its lock
+
+
+class Job(Record, frozen=True):
+    """How far a job is. `done` of `total` steps (0: unknown), `line` what it said last, `error` why
+    it failed, `result` what it found; `started` and `at` are ISO 8601 in UTC, `pid` its process."""
+
+    kind: Kind
+    name: str
+    state: State = "running"
+    done: int = 0
+    total: int = 0
+    line: str = ""
+    error: str = ""
+    started: str = ""
+    at: str = ""
+    pid: int = 0
+    result: dict[str, Any] = {}
+
+
+def now() -> str:
+    """This moment in ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def folder_of(settings: Settings, kind: Kind, name: str) -> Path:
+    """The folder of a job; raises UsageError for a name that is no file name."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name[:60]!r} is no name of a job")
+    return settings.data_dir / "jobs" / f"{kind}-{name}"
+
+
+def find(settings: Settings, kind: Kind, name: str) -> Job | None:
+    """The job as it stands, None where there never was one. One whose process is gone without a
+    word is `interrupted`."""
+    folder = folder_of(settings, kind, name)
+    try:
+        job = from_json(Job, (folder / STATUS).read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return None
+    if job.state == "running" and not alive(folder) and _age(job) > (_START_UP * (not job.pid)):
+        return msgspec.structs.replace(job, state="interrupted")
+    return job
+
+
+def alive(folder: Path) -> bool:
+    """Whether a process holds the lock of a job."""
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        with lock:
+            return False
+    except Timeout:
+        return True
+
+
+def start(
+    settings: Settings, kind: Kind, name: str, given: Mapping[str, Any], keys: Mapping[str, str]
+) -> Job:
+    """Start a job in a session of its own; raises UsageError where it is under way already."""
+    folder = folder_of(settings, kind, name)
+    folder.mkdir(parents=True, exist_ok=True)
+    present = find(settings, kind, name)
+    if present is not None and present.state == "running":
+        raise UsageError(f"{name} is being worked on already; wait, or cancel that first")
+    job = Job(kind=kind, name=name, started=now(), at=now())
+    write(folder, job)
+    asked = {"folder": str(folder), "settings": settings, "given": given, "keys": dict(keys)}
+    with (folder / LOG).open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", _MODULES[kind]],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=processes.importing(),
+        )
+    assert process.stdin is not None  # noqa: S101 - asked for by PIPE
+    process.stdin.write(to_json(asked))
+    process.stdin.close()
+    return job
+
+
+def cancel(settings: Settings, kind: Kind, name: str) -> None:
+    """End a job and what it started; raises UsageError where none is under way."""
+    folder = folder_of(settings, kind, name)
+    job = find(settings, kind, name)
+    if job is None or job.state != "running" or not job.pid or not alive(folder):
+        raise UsageError(f"{name} is not being worked on")
+    os.killpg(job.pid, signal.SIGTERM)  # its lock is held: the number still means that process
+
+
+def wait(settings: Settings, kind: Kind, name: str, seconds: float) -> Job | None:
+    """The job once it has ended, or as it stands when the time is up."""
+    until = time.monotonic() + seconds
+    while (job := find(settings, kind, name)) and job.state == "running":
+        if time.monotonic() > until:
+            break
+        time.sleep(0.05)
+    return job
+
+
+def write(folder: Path, job: Job) -> None:
+    """Replace the status as a whole."""
+    fresh = folder / f".{STATUS}.{os.getpid()}"
+    fresh.write_bytes(to_json(job))
+    fresh.replace(folder / STATUS)
+
+
+def _age(job: Job) -> float:
+    """Seconds since the job said anything."""
+    return (datetime.now(UTC) - datetime.fromisoformat(job.at)).total_seconds()

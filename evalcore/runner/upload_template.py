@@ -1,0 +1,134 @@
+"""What a case of a benchmark looks like, told by its bundled cases: fields, examples, templates.
+
+Nothing is kept by hand: kinds and examples come from the bundled lines, and a field is required
+when the benchmark's own loader refuses the example without it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalcore import catalog, jsonl
+from evalcore.records import Record
+from evalcore.runner.upload_forms import Form, form_of
+from evalcore.settings import Settings
+
+_EXAMPLES = 2
+_LONGEST_EXAMPLE = 160
+_PATTERNS = {"tau_bench": "{part}/tasks_bundled.jsonl"}  # where bundled cases lie elsewhere
+_KINDS = {str: "text", bool: "truth", int: "number", float: "number", list: "list", dict: "object"}
+#: Whether the loader takes a case of a part.
+Loads = Callable[[str, dict[str, Any]], bool]
+
+
+class Field(Record, frozen=True):
+    """A field of a case: the kinds of values that it has in the bundled cases, whether it may be
+    left out, how many bundled cases have it (share 0..1), and a value as one writes it in a CSV."""
+
+    name: str
+    kinds: tuple[str, ...]
+    required: bool
+    share: float
+    example: str
+
+    @property
+    def is_json(self) -> bool:
+        return any(kind != "text" for kind in self.kinds)
+
+
+class Part(Record, frozen=True):
+    """The cases of one part of a benchmark, with a template of each form."""
+
+    name: str
+    fields: tuple[Field, ...]
+    jsonl: str
+    csv: str
+
+
+def bundled_rows(benchmark: str, part: str, settings: Settings) -> list[dict[str, Any]]:
+    """The bundled cases of a part as their files have them, without what points to other files."""
+    card, form = catalog.benchmark_card(benchmark), form_of(benchmark)
+    path = Path(settings.datasets) / card.dataset
+    path /= _PATTERNS.get(benchmark, form.file).format(part=part)
+    if not path.is_file():
+        return []
+    rows = [row for _, row in jsonl.rows(path)]
+    return [
+        {name: value for name, value in row.items() if name not in form.left_out}
+        for row in rows
+        if benchmark != "gaia" or not row.get("file_name")
+    ]
+
+
+def columns(benchmark: str, settings: Settings) -> dict[str, bool]:
+    """The columns that a CSV may have, with whether their cells are JSON."""
+    form = form_of(benchmark)
+    found: dict[str, bool] = {"metric": False} if len(form.parts) > 1 else {}
+    for part in form.parts:
+        for row in bundled_rows(benchmark, part, settings):
+            for name, value in row.items():
+                found[name] = found.get(name, False) or not isinstance(value, str)
+    return found
+
+
+def part_of(benchmark: str, part: str, settings: Settings, loads: Loads) -> Part | None:
+    """The description of a part, None where no bundled case shows what it looks like."""
+    rows = bundled_rows(benchmark, part, settings)
+    shown = [row for row in rows[:20] if loads(part, row)][:_EXAMPLES]
+    if not shown:
+        return None
+    names = list(dict.fromkeys(name for row in [*shown, *rows] for name in row))
+    json_columns = columns(benchmark, settings)
+    fields = [
+        _field(name, rows, shown[0], lambda row: loads(part, row), form_of(benchmark))
+        for name in names
+    ]
+    return Part(
+        name=part,
+        fields=tuple(sorted(fields, key=lambda field: not field.required)),
+        jsonl="".join(json.dumps(row, ensure_ascii=False) + "\n" for row in shown),
+        csv=_csv(names, shown, json_columns),
+    )
+
+
+def _field(
+    name: str,
+    rows: Sequence[dict[str, Any]],
+    example: dict[str, Any],
+    loads: Callable[[dict[str, Any]], bool],
+    form: Form,
+) -> Field:
+    held = [row[name] for row in rows if row.get(name) is not None]
+    kinds = dict.fromkeys(_KINDS[type(value)] for value in held)
+    without = {key: value for key, value in example.items() if key != name}
+    shown = next((v for v in [example.get(name), *held] if v not in (None, "", [], {})), "")
+    return Field(
+        name=name,
+        kinds=tuple(kinds) or ("text",),
+        required=name in example and (name == form.identity or not loads(without)),
+        share=len(held) / len(rows),
+        example=_cell(shown, as_json=tuple(kinds) != ("text",))[:_LONGEST_EXAMPLE],
+    )
+
+
+def _csv(
+    names: Sequence[str], rows: Sequence[dict[str, Any]], json_columns: dict[str, bool]
+) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(names)
+    for row in rows:
+        cells = [(row.get(name), json_columns[name]) for name in names]
+        writer.writerow(
+            ["" if value is None else _cell(value, as_json=as_json) for value, as_json in cells]
+        )
+    return out.getvalue()
+
+
+def _cell(value: Any, *, as_json: bool) -> str:
+    return json.dumps(value, ensure_ascii=False) if as_json else str(value)

@@ -1,0 +1,193 @@
+"""Reading what somebody handed in: bytes to rows, with every problem by line and field.
+
+Nothing of it is trusted: sizes, encodings, quoting and nesting are checked before a benchmark sees
+a row. Two forms are taken, JSON lines and CSV. In a CSV a column that holds anything but texts in
+the bundled cases is JSON in its cells; an empty cell is an absent field.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evalcore.records import Record
+from evalcore.runner.upload_forms import LONGEST_LINE, MOST_BYTES, MOST_CASES
+from evalcore.runner.upload_records import LineError
+
+#: Columns of a CSV by name: whether its cells are JSON (True) or text as it stands.
+Columns = Mapping[str, bool]
+Row = tuple[int, dict[str, Any]]
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_DELIMITERS = ",;\t"
+
+
+class _Refused(Exception):
+    """A file that cannot be read any further."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.told = LineError(line, "", problem)
+        super().__init__(problem)
+
+
+def read(content: bytes, file_name: str, columns: Columns) -> tuple[list[Row], list[LineError]]:
+    """The rows with their lines, and what is wrong with the other lines."""
+    try:
+        text = _text(content)
+        rows_of = _csv if file_name.lower().endswith(".csv") else _jsonl
+        found = list(rows_of(text, columns))
+    except _Refused as refused:
+        return [], [refused.told]
+    errors = [one for one in found if isinstance(one, LineError)]
+    rows = [one for one in found if not isinstance(one, LineError)]
+    if len(rows) > MOST_CASES:
+        return [], [LineError(0, "", f"holds {len(rows)} cases; at most {MOST_CASES} are taken")]
+    if not found:
+        errors = [LineError(0, "", "holds no case")]
+    return rows, errors
+
+
+def _text(content: bytes) -> str:
+    """The file as text; a byte order mark and the line ends of other systems are no part of it."""
+    if len(content) > MOST_BYTES:
+        size, most = len(content) / (1 << 20), MOST_BYTES >> 20
+        raise _Refused(0, f"has {size:.1f} MB; at most {most} MB are taken")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _Refused(0, "is UTF-16 text; save it as UTF-8")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise _Refused(line, f"is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise _Refused(line, "holds a NUL character; this is no text file")
+    return text
+
+
+def _jsonl(text: str, columns: Columns) -> Iterator[Row | LineError]:
+    if text.lstrip()[:1] == "[":
+        raise _Refused(1, "begins a JSON list; write one JSON object a line, without a list around")
+    for number, line in enumerate(text.split("\n"), 1):  # JSON may hold the other line ends
+        if line.strip():
+            yield _row(number, line.strip())
+
+
+def _row(number: int, line: str) -> Row | LineError:
+    if len(line) > LONGEST_LINE:
+        return LineError(number, "", f"is longer than {LONGEST_LINE >> 10} KB")
+    row = _json(line)
+    if isinstance(row, _Bad):
+        return LineError(number, "", row.problem)
+    if not isinstance(row, dict):
+        return LineError(number, "", "is not a JSON object")
+    return number, row
+
+
+class _Bad(Record, frozen=True):
+    problem: str
+
+
+def _json(text: str) -> Any:
+    """What a JSON text holds; `_Bad` for none, and for one that names a field twice."""
+    try:
+        if _SURROGATE.search(text):  # half of a pair could never be written again
+            whole = json.dumps(json.loads(text), ensure_ascii=False)
+            text = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return json.loads(
+            text,
+            object_pairs_hook=_once,
+            parse_constant=_no_constant,
+            parse_int=_whole,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        return _Bad("is nested too deep")
+    except json.JSONDecodeError as error:
+        return _Bad(f"is not JSON: {error.msg} at character {error.pos + 1}")
+    except ValueError as error:
+        return _Bad(str(error))
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"holds the field {twice[:60]!r} twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"holds {name}, which is not JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20 or not -(1 << 63) <= int(digits) < 1 << 63:
+        raise ValueError(f"holds the number {digits[:24]}, which has more than 64 bits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(float(digits)):
+        raise ValueError(f"holds the number {digits[:24]}, which is too large")
+    return float(digits)
+
+
+def _csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
+    if not text.strip():
+        return
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    begin = 1
+    try:
+        csv.field_size_limit(LONGEST_LINE)
+        for cells in reader:
+            number, begin = begin, reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = _header(cells, columns)
+                continue
+            yield from _cells(number, header, cells, columns)
+    except csv.Error as error:
+        raise _Refused(begin, f"is not CSV from here on: {error}") from None
+
+
+def _header(cells: Sequence[str], columns: Columns) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    for name in names:
+        if name not in columns:
+            known = ", ".join(columns)
+            raise _Refused(1, f"has a column {name[:60]!r}, which is none of: {known}")
+        if names.count(name) > 1:
+            raise _Refused(1, f"has two columns {name!r}")
+    return names
+
+
+def _cells(
+    number: int, header: Sequence[str], cells: Sequence[str], columns: Columns
+) -> Iterator[Row | LineError]:
+    """The row of a line, or an error for each cell that is wrong."""
+    if len(cells) != len(header):
+        yield LineError(number, "", f"has {len(cells)} cells, the header has {len(header)}")
+        return
+    row, errors = {}, []
+    for name, cell in zip(header, cells, strict=True):
+        if not cell.strip():
+            continue
+        value = _json(cell) if columns[name] else cell
+        if isinstance(value, _Bad):
+            errors.append(LineError(number, name, f"the cell {value.problem}"))
+        else:
+            row[name] = value
+    if errors:
+        yield from errors
+    else:
+        yield number, row

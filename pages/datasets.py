@@ -1,0 +1,36 @@
+"""Datasets: browse the data sets, hand in one's own cases, fetch the official sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from evalcore.settings import Settings
+from pages.components import datasets_add, datasets_browse, datasets_fetch, url_state, visitor
+from pages.components.language import Translate, translator
+
+PAGE = "datasets"
+_VIEWS: dict[str, Callable[[Settings, Translate], None]] = {
+    "browse": datasets_browse.draw,
+    "add": datasets_add.draw,
+    "fetch": datasets_fetch.draw,
+}
+
+
+def page() -> None:
+    """The heading that all views share, then the view that the URL names."""
+    tr, current = translator(), visitor.seen()
+    st.title(tr("datasets.title"))
+    st.caption(tr("datasets.about"))
+    view = url_state.segments(
+        tr("datasets.view"),
+        list(_VIEWS),
+        page=PAGE,
+        name="view",
+        title=lambda code: tr(f"datasets.view.{code}"),
+    )
+    _VIEWS[view](current, tr)
+
+
+page()

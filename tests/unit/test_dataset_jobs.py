@@ -1,0 +1,117 @@
+"""Jobs on data sets: they run apart, tell how far they are, end well, badly or when told to."""
+
+import os
+import time
+
+import pytest
+
+from evalcore.access import OPERATOR
+from evalcore.errors import UsageError
+from evalcore.exchange.bfcl import fetch as bfcl
+from evalcore.exchange.gaia import fetch as gaia
+from evalcore.exchange.swe_bench import fetch as swe_bench
+from evalcore.queries import datasets
+from evalcore.runner import dataset_client, jobs
+from evalcore.runner.dataset_client import Place
+from evalcore.runner.official import OFFICIAL
+from evalcore.settings import ROOT, Settings
+
+SECONDS = 60.0
+KEY = "sql_understanding"
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "none"))
+
+
+def small(tmp_path, expected="1"):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    (folder / "execution_accuracy.jsonl").write_text(
+        '{"case_id": "a", "difficulty_level": "1", "dialect": "sqlite", "sql": "SELECT 1 AS a", '
+        f'"expected": {{"result_type": "select", "columns": ["a"], "rows": [[{expected}]]}}}}\n'
+    )
+    return Place(KEY, str(folder))
+
+
+def test_answers_are_confirmed_on_a_real_engine(settings, tmp_path):
+    dataset_client.confirm("own:x", small(tmp_path), OPERATOR, settings)
+    job = jobs.wait(settings, "confirm", "own.x", SECONDS)
+    assert (job.state, job.error, job.done, job.total) == ("done", "", 1, 1)
+    assert job.result["problems"] == 0
+    assert list(job.result["engines"]) == ["sqlite"]
+    assert job == dataset_client.confirming("own:x", settings)
+
+
+def test_a_wrong_answer_is_found(settings, tmp_path):
+    dataset_client.confirm("own:x", small(tmp_path, "2"), OPERATOR, settings)
+    job = jobs.wait(settings, "confirm", "own.x", SECONDS)
+    [finding] = job.result["findings"]
+    assert finding["sample"] == "execution_accuracy/a"
+    assert "the engine gives" in finding["problem"]
+
+
+def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):
+    dataset_client.confirm("own:x", Place(KEY, str(tmp_path / "gone")), OPERATOR, settings)
+    job = jobs.wait(settings, "confirm", "own.x", SECONDS)
+    assert job.state == "failed"
+    assert "no such file or folder" in job.error
+
+
+def test_one_at_a_time_and_it_can_be_cancelled(settings):
+    place = Place("dialect_conversion", str(ROOT / "datasets" / "dialect_conversion"))
+    dataset_client.confirm("bundled:dc", place, OPERATOR, settings)
+    with pytest.raises(UsageError, match="already"):
+        dataset_client.confirm("bundled:dc", place, OPERATOR, settings)
+    until = time.monotonic() + SECONDS
+    while not dataset_client.confirming("bundled:dc", settings).pid and time.monotonic() < until:
+        time.sleep(0.05)
+    dataset_client.cancel_confirm("bundled:dc", OPERATOR, settings)
+    job = jobs.wait(settings, "confirm", "bundled.dc", SECONDS)
+    assert job.state == "cancelled"
+    with pytest.raises(UsageError, match="is not being worked on"):
+        dataset_client.cancel_confirm("bundled:dc", OPERATOR, settings)
+
+
+def test_a_process_that_died_without_a_word_is_told(settings):
+    folder = jobs.folder_of(settings, "fetch", "bfcl-v4")
+    folder.mkdir(parents=True)
+    jobs.write(folder, jobs.Job("fetch", "bfcl-v4", started=jobs.now(), at=jobs.now(), pid=1))
+    assert dataset_client.fetching("bfcl-v4", settings).state == "interrupted"
+    jobs.write(folder, jobs.Job("fetch", "bfcl-v4", started=jobs.now(), at=jobs.now()))
+    assert dataset_client.fetching("bfcl-v4", settings).state == "running"  # not up yet
+    (folder / jobs.STATUS).write_text("{torn")
+    assert dataset_client.fetching("bfcl-v4", settings) is None
+
+
+def test_a_job_has_a_name_that_is_a_file(settings):
+    with pytest.raises(UsageError, match="no name of a job"):
+        jobs.folder_of(settings, "fetch", "../x")
+    with pytest.raises(UsageError, match="no official data set"):
+        dataset_client.fetch("../x", {}, OPERATOR, settings)
+
+
+def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    key = "hf_" + "x" * 30
+    dataset_client.fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
+    job = jobs.wait(settings, "fetch", "gaia-validation", SECONDS)
+    assert job.state == "failed"
+    assert "forbids the network" in job.error
+    kept = b"".join(path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file())
+    assert key.encode() not in kept
+    assert datasets.added(settings, "gaia") == []
+    left = settings.data_dir / "datasets"
+    assert not left.exists() or list(left.iterdir()) == []
+
+
+def test_every_official_set_goes_where_its_fetcher_puts_it(settings):
+    for known in OFFICIAL.values():
+        folder = {
+            "bfcl": lambda part: bfcl.default_folder(settings, part),
+            "gaia": lambda part: gaia.default_folder(settings, part),
+            "swe_bench": lambda part: swe_bench.default_folder(settings, part),
+        }[known.benchmark](known.part)
+        assert folder.name == known.folder == known.name
+    assert os.sep not in "".join(OFFICIAL)

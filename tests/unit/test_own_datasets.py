@@ -1,0 +1,169 @@
+"""Own data sets on the disk: whole or not at all, replaced with a way back, chosen by name."""
+
+import msgspec
+import pytest
+
+from evalcore import catalog
+from evalcore.access import ANYBODY, OPERATOR, AccessDenied
+from evalcore.errors import UsageError
+from evalcore.queries import datasets
+from evalcore.runner import dataset_client
+from evalcore.runner.dataset_client import OwnCard, Place, Upload
+from evalcore.runner.plan import find_dataset, plan
+from evalcore.runner.request import RunRequest
+from evalcore.settings import Settings
+from evalcore.store import own_datasets
+
+KEY = "sql_understanding"
+LINE = (
+    '{"case_id": "%s", "difficulty_level": "2", "dialect": "sqlite", '
+    '"sql": "SELECT 1 AS a", "expected": '
+    '{"result_type": "select", "columns": ["a"], "rows": [[1]]}}\n'
+)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "none"))
+
+
+def keep(settings, *ids, name="mine", replace=False, visitor=OPERATOR):
+    text = "".join(LINE % one for one in ids)
+    card = OwnCard(KEY, name, who="me", note="<b>![x](http://x)</b>")
+    upload = Upload(KEY, "mine.jsonl", text.encode(), "execution_accuracy")
+    return dataset_client.save(upload, card, visitor, settings, replace=replace)
+
+
+def test_a_kept_set_is_listed_read_and_run(settings):
+    found, card = keep(settings, "a", "b")
+    assert found.ok
+    assert (card.samples, card.who, card.file) == (2, "me", "mine.jsonl")
+    one = datasets.entry(settings, f"own:{KEY}:mine")
+    assert (one.dataset, one.origin, one.card.note) == ("mine", "own", "<b>![x](http://x)</b>")
+    assert datasets.summary(settings, one) is None
+    dataset_client.read([Place(one.benchmark, one.path)], settings)
+    numbers = datasets.summary(settings, one)
+    assert (numbers.samples, numbers.hash, numbers.problem) == (2, card.hash, "")
+    assert numbers.levels == {"execution_accuracy": {"2": 2}}
+    frame = datasets.cases(settings, one)
+    assert list(frame["id"]) == ["a", "b"]
+    assert list(datasets.chosen(frame, text="B")["id"]) == ["b"]
+    assert datasets.chosen(frame, difficulty="1").empty
+    sample, hidden = datasets.case(settings, one, list(frame.iloc[1]))
+    assert (sample.id, hidden) == ("b", False)
+    request = RunRequest(target="control:null", benchmarks=(KEY,), dataset="mine")
+    made = plan(request, settings)
+    assert made.spec.benchmarks[0].dataset_hash == card.hash
+    assert "--dataset mine" in made.spec.command
+
+
+def test_an_invalid_file_leaves_nothing(settings):
+    found, card = keep(settings, "a", "a")
+    assert card is None
+    assert [(error.line, error.field) for error in found.errors] == [(2, "case_id")]
+    assert own_datasets.own_cards(settings) == []
+    assert list((settings.data_dir / "datasets" / "own").iterdir()) == []
+
+
+def test_replacing_needs_a_word_and_keeps_the_former_version(settings):
+    keep(settings, "a")
+    with pytest.raises(UsageError, match="already"):
+        keep(settings, "a", "b")
+    keep(settings, "a", "b", replace=True)
+    assert own_datasets.own_cards(settings)[0].samples == 2
+    [version] = datasets.versions(settings, KEY, "mine")
+    dataset_client.restore(KEY, "mine", version, OPERATOR, settings)
+    assert own_datasets.own_cards(settings)[0].samples == 1
+    [other] = datasets.versions(settings, KEY, "mine")  # the two changed places
+    dataset_client.restore(KEY, "mine", other, OPERATOR, settings)
+    assert own_datasets.own_cards(settings)[0].samples == 2
+
+
+def test_a_removed_set_comes_back(settings):
+    keep(settings, "a")
+    version = dataset_client.remove(KEY, "mine", OPERATOR, settings)
+    assert datasets.added(settings, KEY) == []
+    with pytest.raises(UsageError, match="no dataset 'mine'"):
+        find_dataset("mine", catalog.benchmark_card(KEY), settings)
+    with pytest.raises(UsageError, match="no own data set"):
+        dataset_client.remove(KEY, "mine", OPERATOR, settings)
+    with pytest.raises(UsageError, match="no former version"):
+        dataset_client.restore(KEY, "mine", "../..", OPERATOR, settings)
+    dataset_client.restore(KEY, "mine", version, OPERATOR, settings)
+    assert find_dataset("mine", catalog.benchmark_card(KEY), settings).is_dir()
+
+
+def test_only_a_few_former_versions_stay(settings, tmp_path):
+    for number in range(8):
+        ready = tmp_path / f"ready{number}"
+        ready.mkdir()
+        own_datasets.settle(settings, OPERATOR, ready, OwnCard(KEY, "mine"), replace=True)
+    assert len(datasets.versions(settings, KEY, "mine")) == 5
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "a/b", "A", ".x", "-x", "x" * 41, "a b", "sql_understanding"]
+)
+def test_a_name_that_cannot_be_is_refused_before_anything_is_written(settings, name):
+    with pytest.raises(UsageError, match="name"):
+        keep(settings, "a", name=name)
+    assert not (settings.data_dir / "datasets").exists()
+
+
+def test_a_card_of_too_many_words_is_refused(settings):
+    with pytest.raises(UsageError, match="note: at most"):
+        own_datasets.check_card(settings, OwnCard(KEY, "mine", note="x" * 1_001))
+
+
+def test_a_visitor_who_may_not_changes_nothing(settings):
+    keep(settings, "a")
+    closed = msgspec.structs.replace(settings, access="read-only")
+    upload = Upload(KEY, "x.jsonl", b"{}", "")
+    for act in (
+        lambda: keep(closed, "b", name="other", visitor=ANYBODY),
+        lambda: dataset_client.validate(upload, ANYBODY, closed),
+        lambda: dataset_client.remove(KEY, "mine", ANYBODY, closed),
+        lambda: dataset_client.restore(KEY, "mine", "x", ANYBODY, closed),
+        lambda: dataset_client.fetch("bfcl-v4", {}, ANYBODY, closed),
+        lambda: dataset_client.cancel_fetch("bfcl-v4", ANYBODY, closed),
+        lambda: dataset_client.confirm("x", Place(KEY, "x"), ANYBODY, closed),
+        lambda: dataset_client.cancel_confirm("x", ANYBODY, closed),
+    ):
+        with pytest.raises(AccessDenied, match="read-only"):
+            act()
+    assert [card.name for card in own_datasets.own_cards(settings)] == ["mine"]
+
+
+def test_a_fetched_set_is_known_by_its_note(settings):
+    folder = settings.data_dir / "datasets" / "gaia-test"
+    folder.mkdir(parents=True)
+    (folder / "source.json").write_text(
+        '{"dataset": "o/n", "part": "test", "commit": "abc", "licence": "gated", "files": {}}'
+    )
+    stranger = settings.data_dir / "datasets" / "unknown"
+    stranger.mkdir()
+    (stranger / "source.json").write_text("{torn")
+    [one] = datasets.added(settings, "gaia")
+    assert (one.dataset, one.options, one.licence) == ("gaia-test", {"split": "test"}, "gated")
+    assert find_dataset("gaia-test", catalog.benchmark_card("gaia"), settings) == folder
+    dataset_client.read([Place(one.benchmark, one.path, one.options)], settings)
+    assert "holds no split" in datasets.summary(settings, one).problem
+
+
+def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
+    question = (
+        '{"task_id": "c61d22de-5f6c-4958-a7f6-5e9707bd3466", "Question": "SECRET words", '
+        '"Level": 1, "Final answer": "SECRET"}\n'
+    )
+    upload = Upload("gaia", "q.jsonl", question.encode())
+    _, card = dataset_client.save(upload, OwnCard("gaia", "held"), OPERATOR, settings)
+    one = datasets.entry(settings, "own:gaia:held")
+    dataset_client.read([Place(one.benchmark, one.path)], settings)
+    assert (card.samples, datasets.summary(settings, one).gated) == (1, 1)
+    frame = datasets.cases(settings, one)
+    assert "SECRET" not in frame.to_csv()
+    sample, hidden = datasets.case(settings, one, list(frame.iloc[0]))
+    assert (hidden, sample.input, sample.reference) == (True, {}, {})
+    shown = msgspec.structs.replace(settings, show_gated=True)
+    sample, hidden = datasets.case(shown, one, list(frame.iloc[0]))
+    assert (hidden, sample.reference["answer"]) == (False, "SECRET")

@@ -1,0 +1,143 @@
+"""Uploads before the loaders of the benchmarks: templates pass, every mistake is told once."""
+
+import json
+
+import pytest
+
+from evalcore import catalog
+from evalcore.runner import upload_template
+from evalcore.runner.upload_check import loads_alone, validate
+from evalcore.runner.upload_forms import MOST_ERRORS, form_of
+from evalcore.runner.upload_records import Upload
+from evalcore.settings import Settings
+
+KEY, PART = "sql_understanding", "execution_accuracy"
+SETTINGS = Settings()
+
+
+def checked(tmp_path, text, *, key=KEY, part=PART, file="x.jsonl"):
+    content = text if isinstance(text, bytes) else text.encode()
+    ready = tmp_path / "ready"
+    ready.mkdir(exist_ok=True)
+    return validate(Upload(key, file, content, part), SETTINGS, ready)
+
+
+def rows(key=KEY, part=PART, count=2):
+    return upload_template.bundled_rows(key, part, SETTINGS)[:count]
+
+
+def lines(*cases):
+    return "".join(json.dumps(case) + "\n" for case in cases)
+
+
+def places(found):
+    return [(error.line, error.field) for error in found.errors]
+
+
+@pytest.mark.parametrize("key", [key for key in catalog.benchmark_cards() if key != "tau_bench"])
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_the_templates_of_every_benchmark_can_be_handed_in(tmp_path, key, form):
+    part = form_of(key).parts[0]
+    with loads_alone(key, SETTINGS) as loads:
+        made = upload_template.part_of(key, part, SETTINGS, loads)
+    assert made is not None
+    required = {field.name for field in made.fields if field.required}
+    assert form_of(key).identity in required
+    found = checked(tmp_path, getattr(made, form), key=key, part=part, file=f"x.{form}")
+    assert found.errors == ()
+    assert found.summary.samples >= 2
+    assert len(found.summary.hash) == 16
+    assert found.preview[0].text
+
+
+def test_own_tasks_of_tau_bench_are_played_on_the_bundled_tables(tmp_path):
+    [task] = rows("tau_bench", "retail", 1)
+    found = checked(tmp_path, lines(task), key="tau_bench", part="retail")
+    assert (found.errors, found.summary.metrics) == ((), {"retail": 1})
+    assert (tmp_path / "ready" / "retail" / "users.json").is_file()
+    wrong = task | {"actions": "none"}
+    found = checked(tmp_path, lines(task, wrong), key="tau_bench", part="retail")
+    assert [error.line for error in found.errors] == [2]
+
+
+def test_cases_of_several_metrics_come_in_one_file(tmp_path):
+    first, second = rows()[0], rows(part="sql_identification")[0]
+    found = checked(tmp_path, lines(first, second | {"metric": "sql_identification"}))
+    assert found.summary.metrics == {PART: 1, "sql_identification": 1}
+    assert {path.name for path in (tmp_path / "ready").iterdir()} == {
+        f"{PART}.jsonl",
+        "sql_identification.jsonl",
+    }
+
+
+def test_every_mistake_of_every_line_is_told(tmp_path):
+    good = rows()[0]
+    bad = good | {"case_id": "x", "difficulty_level": "9", "dialect": "klingon", "sql": ""}
+    torn = good | {"case_id": "y", "expected": {"columns": ["a"]}}
+    found = checked(tmp_path, lines(good, bad, good) + "{oops\n" + lines(torn))
+    assert places(found) == [
+        (2, "dialect"),
+        (2, "difficulty_level"),
+        (2, "sql"),
+        (3, "case_id"),
+        (4, ""),
+        (5, "expected"),
+    ]
+    assert "stands in line 1 already" in found.errors[3].problem
+    assert not found.more
+    assert found.summary.samples == 0
+
+
+MISTAKES = {
+    "no id": ({"case_id": None}, "case_id"),
+    "id of a wrong type": ({"case_id": ["a"]}, "case_id"),
+    "text is a number": ({"sql": 7}, "sql"),
+    "list is an object": ({"create_table_statements": {"a": 1}}, "create_table_statements"),
+    "list of numbers": ({"insert_statements": [1, 2]}, "insert_statements"),
+    "truth is a text": ({"order_matters": "yes"}, "order_matters"),
+    "object is a list": ({"expected": []}, "expected"),
+    "a row too short": (
+        {"expected": {"result_type": "select", "columns": ["a", "b"], "rows": [[1]]}},
+        "expected.rows",
+    ),
+    "rows are a text": (
+        {"expected": {"result_type": "select", "columns": [], "rows": "x"}},
+        "expected",
+    ),
+    "unknown metric": ({"metric": "no_such"}, "metric"),
+    "metric is an object": ({"metric": {"a": 1}}, "metric"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_by_its_field(tmp_path, name):
+    changes, field = MISTAKES[name]
+    found = checked(tmp_path, lines(rows()[1], rows()[0] | changes))
+    assert places(found) == [(2, field)]
+
+
+def test_what_no_loader_foresaw_is_an_error_of_its_line(tmp_path):
+    hostile = rows()[0] | {"sql": "SELECT " + "(" * 20_000}
+    found = checked(tmp_path, lines(rows()[1], hostile))
+    assert found.ok or [error.line for error in found.errors] == [2]
+
+
+def test_no_path_leads_out_of_the_folder(tmp_path):
+    [question] = rows("gaia", "validation", 1)
+    for name in ("../../etc/passwd", "/etc/passwd", "x.csv"):
+        found = checked(
+            tmp_path, lines(question | {"file_name": name}), key="gaia", part="validation"
+        )
+        assert places(found) == [(1, "file_name")]
+        assert str(tmp_path) not in found.errors[0].problem
+
+
+def test_the_list_of_errors_ends_somewhere(tmp_path):
+    found = checked(tmp_path, "{oops\n" * 1_000)
+    assert (len(found.errors), found.more) == (MOST_ERRORS, True)
+
+
+def test_columns_know_what_is_json():
+    columns = upload_template.columns(KEY, SETTINGS)
+    assert columns["metric"] is columns["sql"] is columns["case_id"] is False
+    assert columns["expected"] is columns["create_table_statements"] is True
