@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from evalcore.errors import EvalboardError
+from evalcore.queries import case_points
 from evalcore.queries.boards import Board, rows
+from evalcore.queries.case_points import tables
 from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
-from evalcore.queries.ranking import case_scores, ranking, tables
+from evalcore.queries.ranking import ranking_of
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.store.index import headers_signature, load_headers
@@ -33,9 +35,9 @@ def signature(settings: Settings) -> str:
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The frame of `ranking` with the cases read from the run folders."""
-    everyone = headers(settings)
-    runs = {run.run_id for row in rows(everyone, board) for run in row.runs.values()}
-    return ranking(everyone, board, case_scores(_folders(settings, sorted(runs))), order)
+    board_rows = rows(headers(settings), board)
+    points = case_points.of_board(settings, board_rows, board)
+    return ranking_of(board_rows, board, points, case_points.readable(points), order)
 
 
 def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
