@@ -71,7 +71,7 @@ def readable(points: Points) -> set[str]:
 def of_frame(cases: pd.DataFrame, benchmarks: Iterable[str]) -> Points:
     """The points of some benchmarks from a frame of `case_scores`."""
     if cases.empty:
-        return {key: _NOTHING for key in benchmarks}
+        return dict.fromkeys(benchmarks, _NOTHING)
     return {key: _table(cases[cases["benchmark"] == key]) for key in benchmarks}
 
 

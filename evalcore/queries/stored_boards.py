@@ -5,6 +5,7 @@ Reading them costs little while nothing changes; `signature` is the key for a ca
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import pandas as pd
@@ -14,13 +15,19 @@ from evalcore.queries import case_points
 from evalcore.queries.boards import Board, rows
 from evalcore.queries.case_points import tables
 from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
-from evalcore.queries.ranking import ranking_of
+from evalcore.queries.ranking import orders, ranking_of
+from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.store.index import headers_signature, load_headers
+from evalcore.store.kept import Kept
 from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.snapshot import kept
 
 Headers = Sequence[RunHeader]
+_MOST = 48  # rankings and views of metrics kept ready
+_rankings: Kept[pd.DataFrame] = Kept(_MOST)
+_views: Kept[MetricView] = Kept(_MOST)
 
 
 def headers(settings: Settings) -> Headers:
@@ -31,6 +38,39 @@ def headers(settings: Settings) -> Headers:
 def signature(settings: Settings) -> str:
     """Changes whenever `headers` would."""
     return headers_signature(settings)
+
+
+def version(settings: Settings, board: Board) -> str:
+    """Changes whenever a run that stands on the board does, and not with other runs."""
+    everyone = headers(settings)
+    return kept(everyone, ("version", board.identity), lambda: _version(everyone, board))
+
+
+def _version(everyone: Headers, board: Board) -> str:
+    told = hashlib.sha256()
+    for row in rows(everyone, board):
+        for benchmark, run in row.runs.items():
+            told.update(b"%s\0%s\n" % (benchmark.encode(), to_json(run)))
+    return told.hexdigest()
+
+
+def kept_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
+    """The frame of `board_ranking`, worked out once for all who ask until a run on the board
+    changes. Each gets a frame of its own over the same data."""
+    key = (settings.data, board.identity, version(settings, board), order or orders(board)[0])
+    frame = _rankings.get(key, lambda: board_ranking(settings, board, order))
+    return frame.copy(deep=False)
+
+
+def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
+    """The view of `board_metric`, kept in the same way."""
+    key = (settings.data, board.identity, version(settings, board), benchmark, metric)
+    view = _views.get(key, lambda: board_metric(settings, board, benchmark, metric))
+    return view._replace(
+        standing=view.standing.copy(deep=False),
+        failures=view.failures.copy(deep=False),
+        evidence=dict(view.evidence),
+    )
 
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:

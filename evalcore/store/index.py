@@ -28,6 +28,7 @@ from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, folders
 from evalcore.store.scan import ShippedRuns, newest_first, read_header, scan
+from evalcore.store.snapshot import Snapshot
 
 RUNS, TARGETS = "runs", "targets"
 _LOCK_SECONDS = 60.0
@@ -220,18 +221,27 @@ def open_index(settings: Settings) -> Index:
     return _open(settings.index_path, settings.runs_dir)
 
 
-def load_headers(settings: Settings) -> list[RunHeader]:
+def load_headers(settings: Settings) -> Snapshot:
     """Every finished run, newest first: the writable index and the shipped runs.
 
     Where both hold a run id, the one that `run_folder.find` would open is given. Costs a look at
-    the files while nothing changes.
+    the files while nothing changes, and then gives the very same snapshot.
     """
-    headers = dict(_shipped(Path(settings.shipped) / "runs").headers())
-    for header in open_index(settings).headers():
-        shipped = header.run_id in headers
-        if not shipped or (settings.runs_dir / header.run_id / "spec.json").is_file():
-            headers[header.run_id] = header
-    return newest_first(headers.values())
+    place = (settings.index_path, settings.runs_dir, Path(settings.shipped))
+    version = headers_signature(settings)  # before the read: at worst the next call reads once more
+    shipped = _shipped(place[2] / "runs").headers()
+    own = open_index(settings)
+    twice = tuple(sorted(run for run in shipped if own.get(run) and _there(settings, run)))
+    state, known = (version, twice), _snapshots.get(place)
+    if known is None or known[0] != state:
+        hidden = set(shipped).difference(twice)
+        headers = shipped | {h.run_id: h for h in own.headers() if h.run_id not in hidden}
+        known = _snapshots[place] = (state, Snapshot(newest_first(headers.values())))
+    return known[1]
+
+
+def _there(settings: Settings, run: str) -> bool:
+    return (settings.runs_dir / run / "spec.json").is_file()
 
 
 def headers_signature(settings: Settings) -> str:
@@ -247,6 +257,10 @@ def record_run(settings: Settings, folder: RunFolder) -> RunHeader:
         raise RunFolderError(f"{folder.path} has no summary.json yet: the run is not finished")
     open_index(settings).put(header)
     return header
+
+
+#: By place: its state, and the headers in it.
+_snapshots: dict[tuple[Path, Path, Path], tuple[tuple[str, tuple[str, ...]], Snapshot]] = {}
 
 
 @cache
