@@ -1,12 +1,14 @@
 """Every run as it stands now: one row a run folder, cheap enough to be read once a second.
 
-Only `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal. A
+Only `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal; and
+of a run that rests only whether its folder is as it was, so that thousands of them cost little. A
 folder that cannot be read is a row too, with the state `broken` and the reason in `problem`.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,12 +17,17 @@ import pandas as pd
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
-from evalcore.store.run_folder import RunFolder, folders
+from evalcore.store.run_folder import RunFolder, stamps
 
 #: States in which nothing more happens without a person.
 RESTING: frozenset[RunState] = frozenset(
     {"done", "incomplete", "cancelled", "interrupted", "broken"}
 )
+
+#: States that only a file written anew can end: the worker of such a run begins with one.
+_SETTLED: frozenset[RunState] = frozenset({"done", "incomplete", "cancelled"})
+#: Two changes of a folder may share a time this close to now.
+_RECENT = 2_000_000_000  # ns
 
 
 class RunRow(Record, frozen=True):
@@ -80,8 +87,32 @@ def all_rows(roots: Sequence[Path]) -> list[RunRow]:
 
     A broken run has no time of creation, but its id begins with one.
     """
-    rows = [row_of(folder, own=folder.path.parent == roots[0]) for folder in folders(roots)]
-    return sorted(rows, key=order, reverse=True)
+    found: dict[str, RunRow] = {}
+    for root in reversed(roots):
+        found |= _rows_in(root, own=root == roots[0])
+    return sorted(found.values(), key=order, reverse=True)
+
+
+def _rows_in(root: Path, *, own: bool) -> dict[str, RunRow]:
+    """The rows of one root by run id, those of unchanged folders as they were."""
+    before, settled = _settled.get((root, own), {}), {}
+    rows, now = {}, time.time_ns()
+    for run_id, stamp in stamps(root).items():
+        known = before.get(run_id)
+        if known is None or known[0] != stamp:
+            folder = RunFolder(root / run_id)
+            if not (folder.path / "spec.json").is_file():  # still being written, or gone
+                continue
+            known = (stamp, row_of(folder, own=own))
+        rows[run_id] = known[1]
+        if known[1].state in _SETTLED and now - stamp > _RECENT:
+            settled[run_id] = known
+    _settled[root, own] = settled
+    return rows
+
+
+#: By root and whether it may be written: run id -> when its folder changed, and the row of then.
+_settled: dict[tuple[Path, bool], dict[str, tuple[int, RunRow]]] = {}
 
 
 def order(row: RunRow) -> tuple[bool, str, str]:
@@ -90,6 +121,18 @@ def order(row: RunRow) -> tuple[bool, str, str]:
     It holds fourteen digits of the second of creation, as they stand in a time and in an id.
     """
     return row.own, re.sub(r"\D", "", row.created_at or row.run_id)[:14], row.run_id
+
+
+def matching(rows: Sequence[RunRow], text: str) -> Sequence[RunRow]:
+    """The rows whose id, target or note holds `text`, letter case aside."""
+    wanted = text.casefold()
+    if not wanted:
+        return rows
+    return [
+        row
+        for row in rows
+        if wanted in f"{row.run_id}\n{row.target.identity}\n{row.note}".casefold()
+    ]
 
 
 def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:

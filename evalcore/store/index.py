@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """What one version of the file holds: documents as bytes, and what the headers among them say.
+    """What one version of the file holds: the hash of each header's document, and what it says.
 
     Cards stay bytes, so that no caller can change them.
     """
 
     signature: str
-    rows: dict[str, bytes]
+    hashes: dict[str, bytes]
     headers: dict[str, RunHeader]
     cards: dict[str, bytes]
 
@@ -156,15 +157,19 @@ class Index:
         tables = self._storage.read()
         if tables is None:
             raise IndexFileError(f"{self.path} is missing")
+        self._storage.forget()  # what is needed of the file is in the snapshot
         rows, cards = (_raw(tables.get(name, {})) for name in (RUNS, TARGETS))
-        return _Snapshot(found, rows, self._decoded(rows), cards)
+        hashes = {key: blake2b(row, digest_size=16).digest() for key, row in rows.items()}
+        return _Snapshot(found, hashes, self._decoded(rows, hashes), cards)
 
-    def _decoded(self, rows: Mapping[str, bytes]) -> dict[str, RunHeader]:
+    def _decoded(
+        self, rows: Mapping[str, bytes], hashes: Mapping[str, bytes]
+    ) -> dict[str, RunHeader]:
         """Decodes what is new since the last snapshot: usually one run of many."""
-        known, headers = self._snapshot.rows, self._snapshot.headers
+        known, headers = self._snapshot.hashes, self._snapshot.headers
         try:
             return {
-                key: headers[key] if known.get(key) == row else from_json(RunHeader, row)
+                key: headers[key] if known.get(key) == hashes[key] else from_json(RunHeader, row)
                 for key, row in rows.items()
             }
         except msgspec.MsgspecError as error:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from evalcore.queries.lineup import MOST, suggested
 from evalcore.queries.stored_boards import Headers
+from evalcore.store.headers import RunHeader
 from pages.components import state, url_state
 from pages.components.board import benchmark_title
 from pages.components.language import Translate
@@ -22,18 +23,9 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
-    titles = {
-        one.run_id: " · ".join(
-            [
-                plain(one.identity, 60),
-                one.created_at[:10],
-                ", ".join(benchmark_title(key) for key in one.benchmarks),
-                one.run_id,
-            ]
-        )
-        for one in headers
-    }
-    options = list(dict.fromkeys([*list(titles)[:_LISTED], *asked]))
+    listed = [*headers[:_LISTED], *(one for one in headers[_LISTED:] if one.run_id in asked)]
+    titles = {one.run_id: _title(one) for one in listed}
+    options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),
         options,
@@ -43,9 +35,15 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
         max_selections=MOST,
         placeholder=tr("compare.runs_hint"),
     )
-    if len(titles) > _LISTED:
-        st.caption(tr("compare.older", count=len(titles) - _LISTED))
+    if len(headers) > len(listed):
+        st.caption(tr("compare.older", count=len(headers) - len(listed)))
     return chosen
+
+
+def _title(one: RunHeader) -> str:
+    """A run in one line: target, day, benchmarks, id."""
+    ran = ", ".join(benchmark_title(key) for key in one.benchmarks)
+    return " · ".join([plain(one.identity, 60), one.created_at[:10], ran, one.run_id])
 
 
 def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:

@@ -77,7 +77,7 @@ def make_store(
 
     Every metric of the SQL suite has `per_metric` cases. The controls ran in the newest month. Some
     targets have hostile names, some newest runs are incomplete or lack benchmarks, and every target
-    has a card. With `tables` the Parquet caches are there as well, as after a first visit.
+    has a card. With `tables` the newest month has its Parquet caches, as after a first visit.
     """
     declared = _declared(per_metric)
     shared = settings.data_dir / "shared"
@@ -88,7 +88,7 @@ def make_store(
         sheet = broken if _odd(number, "incomplete") else sheets[_level(spec, number)]
         samples = _samples(shared, declared, tuple(one.key for one in spec.benchmarks))
         folder = _write(settings.runs_dir, samples, spec, sheet, number)
-        if tables:
+        if tables and spec.created_at.startswith(f"{_YEAR}-{_MONTH}"):
             samples_table.ensure(folder)
     cards = {name_of(number): msgspec.to_builtins(_card(number)) for number in range(targets)}
     AtomicStorage(settings.data_dir / FILE).write({TABLE: cards})

@@ -12,7 +12,7 @@ import pytest
 
 from evalcore.queries import boards, runs, stored_boards
 from evalcore.queries.cases import CaseFilter, case_page
-from evalcore.web import answers, board_routes, resources
+from evalcore.web import answers, resources
 from evalcore.web.schemas import ITEMS
 from tests.support.api import V1, client, fill, items
 from tests.support.boards import Plan, make_run
@@ -245,7 +245,6 @@ def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monke
     with ThreadPoolExecutor(6) as pool:
         told = list(pool.map(lambda _: api.get(f"{V1}/ranking").text, range(6)))
     assert len(set(told)) == len(made) == 1
-    assert len(board_routes._frames) <= board_routes._KEPT
 
 
 def test_an_address_leaves_out_what_is_empty():
