@@ -15,6 +15,7 @@ import altair as alt
 import pandas as pd
 
 from evalcore.charts import BEST, FLOOR, MUTED, SCORE, layered
+from evalcore.kept_charts import kept_chart
 
 SERIES = ("target", "best", "floor")
 _COLOURS = [SCORE, BEST, FLOOR]
@@ -26,6 +27,7 @@ _X = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-_WIDTH / 2, _WIDTH / 2]))
 _Y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-_HEIGHT / 2, _HEIGHT / 2]))
 
 
+@kept_chart
 def radar(frame: pd.DataFrame, axes: Sequence[str], labels: Mapping[str, str]) -> alt.LayerChart:
     """Scores 0 to 100 on one spoke per axis (at least three), one closed outline per series.
 

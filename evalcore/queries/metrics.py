@@ -44,14 +44,18 @@ def metric_scores(
     return pd.DataFrame(records)
 
 
-def extremes(headers: Sequence[RunHeader], board: Board) -> tuple[dict[str, float], ...]:
-    """By "benchmark/metric" the best score of the ranked targets, and that of the idle controls."""
+def extremes(
+    headers: Sequence[RunHeader], board: Board, *, whole: bool = False
+) -> tuple[dict[str, float], ...]:
+    """By "benchmark/metric" the best score of the ranked targets, and that of the idle controls;
+    with `whole` by benchmark."""
+    values = benchmark_values if whole else metric_values
 
     def found() -> tuple[dict[str, float], ...]:
         everyone = rows(headers, board)
-        return tuple(peaks(group, metric_values) for group in (ranked(everyone), idle(everyone)))
+        return tuple(peaks(group, values) for group in (ranked(everyone), idle(everyone)))
 
-    return kept(headers, ("extremes", board.identity), found)
+    return kept(headers, ("extremes", whole, board.identity), found)
 
 
 def metric_line(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board, Row, is_control, rows
-from evalcore.queries.metrics import benchmark_values, extremes, idle, metric_values, peaks, ranked
+from evalcore.queries.metrics import benchmark_values, extremes, metric_values, peaks
 from evalcore.records import Outcome
 from evalcore.store.headers import RunHeader
 from evalcore.store.snapshot import kept
@@ -81,14 +81,14 @@ def profile(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.Dat
     The axes are the board's benchmarks, or the metrics of its benchmarks where those are too few
     for a shape. `best` is the best ranked target per axis, `floor` the better of null and noop.
     """
-    all_rows = rows(headers, board)
-    own = [row for row in all_rows if row.identity == identity]
-    if len(board.columns) < _SPOKES:
-        best, floor = extremes(headers, board)
-        told = {"target": peaks(own, metric_values), "best": best, "floor": floor}
-    else:
-        groups = {"target": own, "best": ranked(all_rows), "floor": idle(all_rows)}
-        told = {series: peaks(group, benchmark_values) for series, group in groups.items()}
+    own = [row for row in rows(headers, board) if row.identity == identity]
+    whole = len(board.columns) >= _SPOKES
+    best, floor = extremes(headers, board, whole=whole)
+    told = {
+        "target": peaks(own, benchmark_values if whole else metric_values),
+        "best": best,
+        "floor": floor,
+    }
     records = [
         {"axis": axis, "series": series, "score": score}
         for series, scores in told.items()
