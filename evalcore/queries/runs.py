@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pandas as pd
@@ -87,32 +88,41 @@ def all_rows(roots: Sequence[Path]) -> list[RunRow]:
 
     A broken run has no time of creation, but its id begins with one.
     """
-    found: dict[str, RunRow] = {}
+    found: dict[str, _Seen] = {}
     for root in reversed(roots):
-        found |= _rows_in(root, own=root == roots[0])
-    return sorted(found.values(), key=order, reverse=True)
+        found |= _seen_in(root, own=root == roots[0])
+    return [one.row for one in sorted(found.values(), key=lambda one: one.order, reverse=True)]
 
 
-def _rows_in(root: Path, *, own: bool) -> dict[str, RunRow]:
+class _Seen(NamedTuple):
+    """A row, its place among the others, and when its folder had changed last."""
+
+    row: RunRow
+    order: tuple[bool, str, str]
+    stamp: int
+
+
+def _seen_in(root: Path, *, own: bool) -> dict[str, _Seen]:
     """The rows of one root by run id, those of unchanged folders as they were."""
     before, settled = _settled.get((root, own), {}), {}
-    rows, now = {}, time.time_ns()
+    found, now = {}, time.time_ns()
     for run_id, stamp in stamps(root).items():
-        known = before.get(run_id)
-        if known is None or known[0] != stamp:
+        one = before.get(run_id)
+        if one is None or one.stamp != stamp:
             folder = RunFolder(root / run_id)
             if not (folder.path / "spec.json").is_file():  # still being written, or gone
                 continue
-            known = (stamp, row_of(folder, own=own))
-        rows[run_id] = known[1]
-        if known[1].state in _SETTLED and now - stamp > _RECENT:
-            settled[run_id] = known
+            row = row_of(folder, own=own)
+            one = _Seen(row, order(row), stamp)
+        found[run_id] = one
+        if one.row.state in _SETTLED and now - stamp > _RECENT:
+            settled[run_id] = one
     _settled[root, own] = settled
-    return rows
+    return found
 
 
-#: By root and whether it may be written: run id -> when its folder changed, and the row of then.
-_settled: dict[tuple[Path, bool], dict[str, tuple[int, RunRow]]] = {}
+#: By root and whether it may be written: what was seen of the runs that rest.
+_settled: dict[tuple[Path, bool], dict[str, _Seen]] = {}
 
 
 def order(row: RunRow) -> tuple[bool, str, str]:

@@ -7,7 +7,7 @@ was asked the same, by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import pandas as pd
 import streamlit as st
@@ -54,13 +54,13 @@ def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | Non
     if not row.scores or row.moving:
         return None
     asked, shared = st.query_params.get("with", ""), set(row.benchmarks)
+    wanted = [one for one in rows if one.run_id == asked]
     partners = (
         one
-        for one in rows
+        for one in chain(wanted, rows)
         if one.run_id != row.run_id and one.scores and not shared.isdisjoint(one.benchmarks)
     )
     others = {one.run_id: one for one in islice(partners, _LISTED)}
-    others |= {one.run_id: one for one in partners if one.run_id == asked}
     if not others:
         return None
     labels = {run: f"{plain(one.target.identity)} · {run}" for run, one in others.items()}
