@@ -24,6 +24,7 @@ from evalcore.store.run_folder import RunFolder, find
 _log = logging.getLogger(__name__)
 
 FOLDER = "cache"
+_MOST_OTHERS = 3_000  # rows of runs that are not on the board now
 _AT_ONCE = 100  # run folders whose cases are in memory together
 #: Benchmark -> the points of its runs.
 Points = dict[str, PointTable]
@@ -91,10 +92,8 @@ def of_board(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
         key: settings.data_dir / FOLDER / f"points-{content_hash([key, column.key], 16)}.parquet"
         for key, column in board.columns.items()
     }
-    kept = {
-        key: _still_true(point_table.load(paths[key]), runs, signatures)
-        for key, runs in wanted.items()
-    }
+    stored = {key: point_table.load(path) or _NOTHING for key, path in paths.items()}
+    kept = {key: _still_true(stored[key], runs, signatures) for key, runs in wanted.items()}
     missing = {
         key: [run for run in runs if run in signatures and run not in kept[key].runs]
         for key, runs in wanted.items()
@@ -103,7 +102,7 @@ def of_board(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
     points = {key: _joined([kept[key], *read[key]]) for key in wanted}
     for key, table in points.items():
         if read[key]:
-            _keep(paths[key], table)
+            _keep(paths[key], _joined([table, _others(stored[key], table)]))
     return points
 
 
@@ -129,13 +128,20 @@ def _signatures(folders: Mapping[str, RunFolder]) -> dict[str, str]:
 
 
 def _still_true(
-    table: PointTable | None, runs: Sequence[str], signatures: Mapping[str, str]
+    table: PointTable, runs: Sequence[str], signatures: Mapping[str, str]
 ) -> PointTable:
     """The rows of those runs that are as they were when the table was made."""
-    if table is None:
-        return _NOTHING
     told = table.signatures
-    same = [run for run in runs if run in told and told[run] == signatures.get(run)]
+    return _only(table, [run for run in runs if run in told and told[run] == signatures.get(run)])
+
+
+def _others(table: PointTable, newer: PointTable) -> PointTable:
+    """Rows that are not asked for now and may be again: another month, say, ranks other runs."""
+    return _only(table, [run for run in table.runs if run not in newer.runs][:_MOST_OTHERS])
+
+
+def _only(table: PointTable, same: Sequence[str]) -> PointTable:
+    told = table.signatures
     return PointTable(
         table.cases,
         {run: row for row, run in enumerate(same)},

@@ -40,31 +40,33 @@ def signature(settings: Settings) -> str:
     return headers_signature(settings)
 
 
-def version(settings: Settings, board: Board) -> str:
+def version(among: Headers, board: Board) -> str:
     """Changes whenever a run that stands on the board does, and not with other runs."""
-    everyone = headers(settings)
-    return kept(everyone, ("version", board.identity), lambda: _version(everyone, board))
+    return kept(among, ("version", board.identity), lambda: _version(among, board))
 
 
-def _version(everyone: Headers, board: Board) -> str:
+def _version(among: Headers, board: Board) -> str:
     told = hashlib.sha256()
-    for row in rows(everyone, board):
+    for row in rows(among, board):
         for benchmark, run in row.runs.items():
             told.update(b"%s\0%s\n" % (benchmark.encode(), to_json(run)))
     return told.hexdigest()
 
 
-def kept_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
-    """The frame of `board_ranking`, worked out once for all who ask until a run on the board
-    changes. Each gets a frame of its own over the same data."""
-    key = (settings.data, board.identity, version(settings, board), order or orders(board)[0])
-    frame = _rankings.get(key, lambda: board_ranking(settings, board, order))
+def kept_ranking(
+    settings: Settings, board: Board, order: str = "", among: Headers | None = None
+) -> pd.DataFrame:
+    """The frame of `board_ranking`, or of `ranked` with `among`, worked out once for all who ask
+    until a run on the board changes. Each gets a frame of its own over the same data."""
+    some = headers(settings) if among is None else among
+    key = (settings.data, board.identity, version(some, board), order or orders(board)[0])
+    frame = _rankings.get(key, lambda: ranked(settings, some, board, order))
     return frame.copy(deep=False)
 
 
 def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
     """The view of `board_metric`, kept in the same way."""
-    key = (settings.data, board.identity, version(settings, board), benchmark, metric)
+    key = (settings.data, board.identity, version(headers(settings), board), benchmark, metric)
     view = _views.get(key, lambda: board_metric(settings, board, benchmark, metric))
     return view._replace(
         standing=view.standing.copy(deep=False),
@@ -75,7 +77,12 @@ def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The frame of `ranking` with the cases read from the run folders."""
-    board_rows = rows(headers(settings), board)
+    return ranked(settings, headers(settings), board, order)
+
+
+def ranked(settings: Settings, among: Headers, board: Board, order: str = "") -> pd.DataFrame:
+    """The same with only some of the runs, such as those of a month."""
+    board_rows = rows(among, board)
     points = case_points.of_board(settings, board_rows, board)
     return ranking_of(board_rows, board, points, case_points.readable(points), order)
 

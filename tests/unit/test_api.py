@@ -237,9 +237,9 @@ def test_head_is_get_without_the_body(full, api, path):
 
 
 def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monkeypatch):
-    made, ranked = [], stored_boards.board_ranking
+    made, ranked = [], stored_boards.ranked
     monkeypatch.setattr(
-        "evalcore.queries.stored_boards.board_ranking",
+        "evalcore.queries.stored_boards.ranked",
         lambda *given: made.append(given) or ranked(*given),
     )
     with ThreadPoolExecutor(6) as pool:
