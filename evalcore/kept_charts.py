@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
 from hashlib import blake2b
-from typing import Any, ParamSpec, cast
+from typing import Any, ParamSpec
 
 import altair as alt
 import pandas as pd
@@ -81,5 +81,5 @@ def _content(value: Any) -> Hashable:
 
 def _cells(frame: pd.DataFrame) -> bytes:
     kinds = ",".join(str(kind) for kind in frame.dtypes)
-    rows = cast("pd.Series[int]", pd.util.hash_pandas_object(frame, index=True))
+    rows = pd.util.hash_pandas_object(frame, index=True)
     return blake2b(rows.to_numpy().tobytes() + kinds.encode(), digest_size=16).digest()

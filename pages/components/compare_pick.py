@@ -9,7 +9,6 @@ import streamlit as st
 
 from evalcore.queries.lineup import MOST, suggested
 from evalcore.queries.stored_boards import Headers
-from evalcore.store.headers import RunHeader
 from pages.components import state, url_state
 from pages.components.board import benchmark_title
 from pages.components.language import Translate
@@ -24,7 +23,7 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
     listed = [*headers[:_LISTED], *(one for one in headers[_LISTED:] if one.run_id in asked)]
-    titles = {one.run_id: _title(one) for one in listed}
+    titles = _titles(listed)
     options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),
@@ -40,10 +39,19 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     return chosen
 
 
-def _title(one: RunHeader) -> str:
-    """A run in one line: target, day, benchmarks, id."""
-    ran = ", ".join(benchmark_title(key) for key in one.benchmarks)
-    return " · ".join([plain(one.identity, 60), one.created_at[:10], ran, one.run_id])
+def _titles(listed: Headers) -> dict[str, str]:
+    """Each run in one line: target, day, benchmarks, id."""
+    return {
+        one.run_id: " · ".join(
+            [
+                plain(one.identity, 60),
+                one.created_at[:10],
+                ", ".join(benchmark_title(key) for key in one.benchmarks),
+                one.run_id,
+            ]
+        )
+        for one in listed
+    }
 
 
 def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:
