@@ -15,6 +15,8 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
+from evalcore.kept_charts import kept_chart
+
 SCORE, FLOOR, BEST, MUTED = "#2b8a9b", "#b86f14", "#8a6fc0", "#738083"
 _ROW, _METRIC = 26, 44  # pixels a row
 _MANY = 8  # metrics; more of them stand closer
@@ -74,6 +76,7 @@ def _rules(lines: Mapping[str, tuple[float, str]]) -> list[alt.Chart]:
     return charts
 
 
+@kept_chart
 def score_bars(
     frame: pd.DataFrame,
     labels: Mapping[str, str],
@@ -129,6 +132,7 @@ def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
     ]
 
 
+@kept_chart
 def metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """A bar per metric with its interval, and ticks for the board's best and the floor.
 
@@ -147,6 +151,7 @@ def metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChar
     return layered(*_bars(rows, labels), *marks, height=len(rows) * step + _AXIS)
 
 
+@kept_chart
 def count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """A bar per row with its count and share written at its end.
 
@@ -175,6 +180,7 @@ def count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart
     return layered(bars, words, height=len(rows) * _ROW + _LABEL)
 
 
+@kept_chart
 def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """One bar in the order of the frame, each part named with its count below.
 
@@ -212,6 +218,7 @@ def pareto(frame: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["score"] > before]
 
 
+@kept_chart
 def score_against_cost(
     frame: pd.DataFrame, labels: Mapping[str, str], unit: str = "$"
 ) -> alt.LayerChart:
@@ -293,6 +300,7 @@ def _with_room(best: pd.DataFrame, room: float) -> pd.DataFrame:
     return best.loc[kept]
 
 
+@kept_chart
 def trend(
     frame: pd.DataFrame, labels: Mapping[str, str], colours: Mapping[str, str] | None = None
 ) -> alt.LayerChart:

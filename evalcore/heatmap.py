@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from evalcore.charts import MUTED, layered
+from evalcore.kept_charts import kept_chart
 
 _LOW, _HIGH, _NONE = (0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), "#73808322"
 _DARK, _LIGHT = "#000406", "#ffffff"
@@ -16,6 +17,7 @@ _ROW, _AXIS = 28, 44  # pixels
 _NAME = 130  # pixels of a row's name: at a phone's width most of the room is left for the cells
 
 
+@kept_chart
 def heatmap(
     frame: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:

@@ -15,6 +15,7 @@ import altair as alt
 import pandas as pd
 
 from evalcore.charts import BEST, FLOOR, MUTED, SCORE, layered
+from evalcore.kept_charts import kept_chart
 from evalcore.target_colours import colour_of
 
 SERIES = ("target", "best", "floor")
@@ -50,6 +51,7 @@ def looks_of(identities: Mapping[str, str]) -> dict[str, Look]:
     }
 
 
+@kept_chart
 def radar(
     frame: pd.DataFrame,
     axes: Sequence[str],

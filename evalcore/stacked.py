@@ -8,10 +8,12 @@ import altair as alt
 import pandas as pd
 
 from evalcore.charts import layered
+from evalcore.kept_charts import kept_chart
 
 _ROW, _AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 
 
+@kept_chart
 def stacked_bars(
     frame: pd.DataFrame, parts: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:

@@ -63,7 +63,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         if board is None:
             return
         whole = View(current, board, _order(board, tr))
-        ranking_boards.why(whole, shared.boards_of(headers, board.suite)[0], tr)
+        ranking_boards.why(whole, boards.boards(headers, board.suite)[0], tr)
     with about:
         ranking_boards.about(board, tr)
     everything = ranking_data.table(whole)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from evalcore import settings
@@ -36,13 +38,15 @@ def page() -> None:
             st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
     run_actions.draw_said(current, tr)
     hub_line.draw(current, tr)
-    moving = any(row.moving for row in runs.all_rows(current.run_roots))
-    st.fragment(_live, run_every=PERIOD if moving else None)(current, moving, tr)
+    rows = runs.all_rows(current.run_roots)
+    moving = any(row.moving for row in rows)
+    st.fragment(_live, run_every=PERIOD if moving else None)(current, iter([rows]), moving, tr)
 
 
-def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
-    """Redrawn every second while a run is under way; the page as a whole when that changes."""
-    rows, inside = runs.all_rows(current.run_roots), visitor.may("launch")
+def _live(current: Settings, read: Iterator[list[RunRow]], was_moving: bool, tr: Translate) -> None:
+    """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
+    holds the rows that the page has just read, for the first time of drawing."""
+    rows, inside = next(read, None) or runs.all_rows(current.run_roots), visitor.may("launch")
     rows = rows if inside else [row_for_readers(row) for row in rows]
     if was_moving and not any(row.moving for row in rows):
         st.rerun()
@@ -53,7 +57,7 @@ def _live(current: Settings, was_moving: bool, tr: Translate) -> None:
     if chosen is None:
         name = escape(st.query_params.get("run", ""))
         st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
-    run_list.draw(rows, tr)
+    run_list.draw(rows, chosen.run_id if chosen else "", tr)
     if chosen is not None:
         with st.container(border=True):
             couple = comparison.couple(rows, chosen.run_id)

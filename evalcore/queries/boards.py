@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from evalcore.catalog import SUITES, benchmark_cards
 from evalcore.records import Record
 from evalcore.store.headers import HeaderScore, RunHeader
+from evalcore.store.snapshot import kept
 
 DEFAULT = "default"
 CONTROL = "control"
@@ -56,6 +57,11 @@ class Board(Record, frozen=True):
     key: str
     suite: str
     columns: dict[str, Column]
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells it from all other boards: its suite and the keys of its columns."""
+        return (self.suite, *(f"{key}={column.key}" for key, column in self.columns.items()))
 
     @property
     def published(self) -> bool:
@@ -102,8 +108,13 @@ class Row(Record, frozen=True):
 
 def suites(headers: Iterable[RunHeader]) -> list[str]:
     """The suites that have any score, in the order of the catalogue."""
+    return list(kept(headers, "suites", lambda: _suites(headers)))
+
+
+def _suites(headers: Iterable[RunHeader]) -> list[str]:
     known = benchmark_cards()
-    present = {known[key].suite for header in headers for key in header.benchmarks if key in known}
+    ran = {key for header in headers for key in header.benchmarks}
+    present = {known[key].suite for key in ran if key in known}
     return [suite for suite in SUITES if suite in present]
 
 
@@ -151,6 +162,10 @@ def _preference(column: Column) -> tuple[bool, bool, bool, bool, int, str]:
 def boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     """The default board of a suite, one per further column, then those that others published, the
     newest first; none without a score."""
+    return list(kept(headers, ("boards", suite), lambda: _boards(headers, suite)))
+
+
+def _boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     by_benchmark = columns(headers, suite)
     own = {
         benchmark: [column for column in group if column.executed]
@@ -201,6 +216,10 @@ def is_rescored(dataset: str) -> bool:
 
 def rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     """One row per target identity that has a score on the board, controls included."""
+    return list(kept(headers, ("rows", board.identity), lambda: _rows(headers, board)))
+
+
+def _rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     chosen: dict[str, dict[str, RunHeader]] = defaultdict(dict)
     for header in sorted(headers, key=lambda run: run.created_at):
         for benchmark, column in board.columns.items():
@@ -229,8 +248,10 @@ def floors(headers: Iterable[RunHeader], board: Board, benchmark: str = "") -> d
     """
     found = {}
     for row in rows(headers, board):
+        if not is_control(row.target_key):
+            continue
         score = suite_score(row, board) if not benchmark else _complete_score(row, benchmark)
-        if is_control(row.target_key) and score is not None:
+        if score is not None:
             found[row.target_key.partition(":")[2]] = score
     return dict(sorted(found.items(), key=lambda item: item[1]))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evalcore.queries.ranking import case_scores
+from evalcore.queries.case_points import case_scores
 from evalcore.queries.runs import RunRow
 from evalcore.records import Record
 from evalcore.scoring.paired import PairedResult, compare

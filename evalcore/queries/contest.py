@@ -14,9 +14,9 @@ import pandas as pd
 
 from evalcore.catalog import benchmark_cards
 from evalcore.queries import comparison
+from evalcore.queries.case_points import case_scores
 from evalcore.queries.comparison import Compared
 from evalcore.queries.lineup import Entrant, Lineup, benchmarks, folders
-from evalcore.queries.ranking import case_scores
 from evalcore.records import BenchmarkScore, Interval, Record
 
 

@@ -20,6 +20,7 @@ from evalcore.records import BenchmarkScore, BenchmarkSpec, Record, Totals
 from evalcore.store import samples_table
 from evalcore.store.headers import RunHeader
 from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.snapshot import kept
 
 FEWEST, MOST = 2, 8
 LETTERS = "ABCDEFGH"
@@ -212,7 +213,11 @@ def _text(value: Any) -> str:
 def suggested(headers: Iterable[RunHeader], given: Sequence[str] = (), most: int = 4) -> list[str]:
     """Runs that are worth a comparison: `given` and the newest complete runs of other targets in
     the column that most targets share, at most `most` in all; none where there are too few."""
-    known = list(headers)
+    key = ("suggested", *given, most)
+    return list(kept(headers, key, lambda: _suggested(list(headers), given, most)))
+
+
+def _suggested(known: list[RunHeader], given: Sequence[str], most: int) -> list[str]:
     held: dict[tuple[str, str], dict[str, str]] = {}
     own = {one.identity for one in known if one.run_id in given}
     for one in known:

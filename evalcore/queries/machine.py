@@ -6,7 +6,7 @@ reasons of broken runs and the options of a target are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -33,12 +33,12 @@ _CASE = (
 _COUNTS = frozenset({"epoch", "difficulty", "input_tokens", "output_tokens", "attempts"})
 
 
-def board_data(headers: Iterable[RunHeader], board: Board) -> Data:
+def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
     """A board: key, suite, published, whole, orders, a list of columns, and floors.
 
     `floors` holds per order the scores (0 to 100) of the control targets.
     """
-    known, choices = list(headers), orders(board)
+    choices = orders(board)
     return {
         "key": board.key,
         "suite": board.suite,
@@ -46,7 +46,7 @@ def board_data(headers: Iterable[RunHeader], board: Board) -> Data:
         "whole": board.whole,
         "orders": choices,
         "columns": [_column(column) for column in board.columns.values()],
-        "floors": {by: floors(known, board, "" if by == SUITE else by) for by in choices},
+        "floors": {by: floors(headers, board, "" if by == SUITE else by) for by in choices},
     }
 
 

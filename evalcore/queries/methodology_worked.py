@@ -11,7 +11,8 @@ import pandas as pd
 from evalcore.errors import EvalboardError
 from evalcore.judges.agreement import PairAgreement
 from evalcore.queries.boards import Board, Row, suite_score
-from evalcore.queries.ranking import STATUSES, SUITE, case_scores
+from evalcore.queries.case_points import case_scores
+from evalcore.queries.ranking import STATUSES, SUITE
 from evalcore.queries.ranking_views import tie_groups
 from evalcore.records import BenchmarkScore, Interval, Record
 from evalcore.scoring.intervals import Z95, wilson

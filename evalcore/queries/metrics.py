@@ -9,6 +9,7 @@ import pandas as pd
 from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.store.headers import HeaderScore, RunHeader
+from evalcore.store.snapshot import kept
 
 FLOORS = ("control:null", "control:noop")
 
@@ -22,8 +23,7 @@ def metric_scores(
     floor (the better of null and noop). What has no case or no score is None, never 0.
     """
     everyone = rows(headers, board)
-    best = peaks(ranked(everyone), metric_values)
-    floor = peaks(idle(everyone), metric_values)
+    best, floor = extremes(headers, board)
     own = next((row.score(benchmark) for row in everyone if row.identity == identity), None)
     records = []
     for card in benchmark_cards()[benchmark].metrics:
@@ -42,6 +42,20 @@ def metric_scores(
             }
         )
     return pd.DataFrame(records)
+
+
+def extremes(
+    headers: Sequence[RunHeader], board: Board, *, whole: bool = False
+) -> tuple[dict[str, float], ...]:
+    """By "benchmark/metric" the best score of the ranked targets, and that of the idle controls;
+    with `whole` by benchmark."""
+    values = benchmark_values if whole else metric_values
+
+    def found() -> tuple[dict[str, float], ...]:
+        everyone = rows(headers, board)
+        return tuple(peaks(group, values) for group in (ranked(everyone), idle(everyone)))
+
+    return kept(headers, ("extremes", whole, board.identity), found)
 
 
 def metric_line(

@@ -9,27 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalcore.catalog import benchmark_cards
-from evalcore.errors import EvalboardError
+from evalcore.queries import case_points
 from evalcore.queries.boards import Board, Row, is_control, rows, suite_score
+from evalcore.queries.case_points import Points
 from evalcore.queries.metrics import metric_line
 from evalcore.scoring.ranks import RankRow, rank_board
-from evalcore.store import samples_table
 from evalcore.store.headers import RunHeader
-from evalcore.store.run_folder import RunFolder
+from evalcore.store.point_table import PointTable
 
 STATUSES = ("ranked", "claimed", "incomplete", "not_run", "unreadable", "control")
 SUITE = "suite"
-_CASES = """
-SELECT run, benchmark, metric, id, any_value(difficulty * weight) AS weight,
-       avg(coalesce(score, 0)) AS score
-FROM samples WHERE weight IS NOT NULL GROUP BY run, benchmark, metric, id
-"""
 
 
 def orders(board: Board) -> list[str]:
@@ -39,45 +34,30 @@ def orders(board: Board) -> list[str]:
     return [SUITE, *board.columns] if whole else list(board.columns)
 
 
-def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
-    """Per run and scored case: run, benchmark, metric, id, weight (difficulty x metric weight) and
-    score (0 to 1, the mean over the epochs, what is missing being 0).
-
-    A run whose journals cannot be read has no rows: `ranking` then says so.
-    """
-    paths = tables(folders)
-    if not paths:
-        return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
-    return samples_table.query(paths, _CASES)
-
-
-def tables(folders: Iterable[RunFolder]) -> list[Path]:
-    """The tables of cases of those of the runs that can be read."""
-    paths = []
-    for folder in folders:
-        try:
-            paths.append(samples_table.ensure(folder))
-        except EvalboardError:
-            continue
-    return paths
-
-
 def ranking(
     headers: Iterable[RunHeader], board: Board, cases: pd.DataFrame, order: str = ""
 ) -> pd.DataFrame:
     """One row per target with a score on the board: the ranked first, then the others by score.
 
-    `cases` comes from `case_scores` of the runs on the board, `order` from `orders`. Columns:
+    `cases` comes from `case_points.case_scores` of the runs on the board, `order` from `orders`.
+    Columns:
     identity, target_key, kind, status (of STATUSES), rank, rank_low, rank_high, group (1 for the
     first), leader (of the group), score, low, high (0 to 100), coverage (0 to 1), a column
     per benchmark and per "benchmark/metric", passed, measured and errors (cases), cost (USD),
     input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of the newest run),
     self_judged (the target is one of its own judges).
     """
+    points = case_points.of_frame(cases, board.columns)
+    return ranking_of(rows(headers, board), board, points, set(cases["run"]), order)
+
+
+def ranking_of(
+    board_rows: Sequence[Row], board: Board, points: Points, readable: set[str], order: str = ""
+) -> pd.DataFrame:
+    """The frame of `ranking` from the rows of the board, what its cases add to the scores, and the
+    runs that could be read."""
     by = order or orders(board)[0]
-    board_rows = rows(headers, board)
-    readable = set(cases["run"])
-    ranks = standings(board_rows, board, by, cases)
+    ranks = standings(board_rows, board, by, points, readable)
     records = [
         _record(row, board, by, status_of(row, board, by, readable), ranks.get(row.identity))
         for row in board_rows
@@ -96,30 +76,33 @@ def ranking(
 
 
 def standings(
-    board_rows: Iterable[Row], board: Board, by: str, cases: pd.DataFrame
+    board_rows: Iterable[Row], board: Board, by: str, points: Points, readable: set[str]
 ) -> dict[str, RankRow]:
     """The ranks of the rows that may be ranked, from their scores case by case."""
     benchmarks = list(board.columns) if by == SUITE else [by]
-    readable = set(cases["run"])
-    contributions: dict[str, pd.Series[float]] = {}
-    for row in board_rows:
-        if status_of(row, board, by, readable) == "ranked":
-            parts = [_contribution(cases, row.runs[key].run_id, key) for key in benchmarks]
-            contributions[row.identity] = pd.concat(parts) / len(benchmarks)
-    if not contributions:
+    ranked = [row for row in board_rows if status_of(row, board, by, readable) == "ranked"]
+    if not ranked:
         return {}
-    table = pd.DataFrame(contributions).sort_index()
+    parts, strata = [], []
+    for key in benchmarks:
+        added, metrics = _contributions(points[key], [row.runs[key].run_id for row in ranked])
+        parts.append(added / len(benchmarks))
+        strata += [(key, metric) for metric in metrics]
+    table = np.concatenate(parts, axis=1)
     return rank_board(
-        {str(name): table[name].to_numpy() for name in table},
-        strata=[(benchmark, metric) for benchmark, metric, _ in table.index],
+        {row.identity: added for row, added in zip(ranked, table, strict=True)}, strata=strata
     )
 
 
-def _contribution(cases: pd.DataFrame, run: str, benchmark: str) -> pd.Series[float]:
-    """What every case adds to the score of a benchmark, by (benchmark, metric, id)."""
-    own = cases[(cases["run"] == run) & (cases["benchmark"] == benchmark)]
-    own = own.set_index(["benchmark", "metric", "id"])
-    return 100 * own["weight"] * own["score"] / own["weight"].sum()
+def _contributions(table: PointTable, runs: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """What every case that one of the runs has adds to their scores, shape (runs, cases), and the
+    metric of each case."""
+    nothing = np.full((1, table.points.shape[1]), np.nan)
+    own = [table.runs.get(run, -1) for run in runs]
+    added = np.concatenate([table.points, nothing])[own]
+    known = ~np.isnan(added).all(axis=0)
+    metrics = [metric for (metric, _), there in zip(table.cases, known, strict=True) if there]
+    return added[:, known], metrics
 
 
 def status_of(row: Row, board: Board, by: str, readable: set[str]) -> str:

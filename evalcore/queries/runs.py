@@ -1,26 +1,34 @@
 """Every run as it stands now: one row a run folder, cheap enough to be read once a second.
 
-Only `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal. A
+Only `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal; and
+of a run that rests only whether its folder is as it was, so that thousands of them cost little. A
 folder that cannot be read is a row too, with the state `broken` and the reason in `problem`.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pandas as pd
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
-from evalcore.store.run_folder import RunFolder, folders
+from evalcore.store.run_folder import RunFolder, stamps
 
 #: States in which nothing more happens without a person.
 RESTING: frozenset[RunState] = frozenset(
     {"done", "incomplete", "cancelled", "interrupted", "broken"}
 )
+
+#: States that only a file written anew can end: the worker of such a run begins with one.
+_SETTLED: frozenset[RunState] = frozenset({"done", "incomplete", "cancelled"})
+#: Two changes of a folder may share a time this close to now.
+_RECENT = 2_000_000_000  # ns
 
 
 class RunRow(Record, frozen=True):
@@ -80,8 +88,41 @@ def all_rows(roots: Sequence[Path]) -> list[RunRow]:
 
     A broken run has no time of creation, but its id begins with one.
     """
-    rows = [row_of(folder, own=folder.path.parent == roots[0]) for folder in folders(roots)]
-    return sorted(rows, key=order, reverse=True)
+    found: dict[str, _Seen] = {}
+    for root in reversed(roots):
+        found |= _seen_in(root, own=root == roots[0])
+    return [one.row for one in sorted(found.values(), key=lambda one: one.order, reverse=True)]
+
+
+class _Seen(NamedTuple):
+    """A row, its place among the others, and when its folder had changed last."""
+
+    row: RunRow
+    order: tuple[bool, str, str]
+    stamp: int
+
+
+def _seen_in(root: Path, *, own: bool) -> dict[str, _Seen]:
+    """The rows of one root by run id, those of unchanged folders as they were."""
+    before, settled = _settled.get((root, own), {}), {}
+    found, now = {}, time.time_ns()
+    for run_id, stamp in stamps(root).items():
+        one = before.get(run_id)
+        if one is None or one.stamp != stamp:
+            folder = RunFolder(root / run_id)
+            if not (folder.path / "spec.json").is_file():  # still being written, or gone
+                continue
+            row = row_of(folder, own=own)
+            one = _Seen(row, order(row), stamp)
+        found[run_id] = one
+        if one.row.state in _SETTLED and now - stamp > _RECENT:
+            settled[run_id] = one
+    _settled[root, own] = settled
+    return found
+
+
+#: By root and whether it may be written: what was seen of the runs that rest.
+_settled: dict[tuple[Path, bool], dict[str, _Seen]] = {}
 
 
 def order(row: RunRow) -> tuple[bool, str, str]:
@@ -90,6 +131,18 @@ def order(row: RunRow) -> tuple[bool, str, str]:
     It holds fourteen digits of the second of creation, as they stand in a time and in an id.
     """
     return row.own, re.sub(r"\D", "", row.created_at or row.run_id)[:14], row.run_id
+
+
+def matching(rows: Sequence[RunRow], text: str) -> Sequence[RunRow]:
+    """The rows whose id, target or note holds `text`, letter case aside."""
+    wanted = text.casefold()
+    if not wanted:
+        return rows
+    return [
+        row
+        for row in rows
+        if wanted in f"{row.run_id}\n{row.target.identity}\n{row.note}".casefold()
+    ]
 
 
 def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:

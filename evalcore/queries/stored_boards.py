@@ -5,20 +5,29 @@ Reading them costs little while nothing changes; `signature` is the key for a ca
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import pandas as pd
 
 from evalcore.errors import EvalboardError
+from evalcore.queries import case_points
 from evalcore.queries.boards import Board, rows
+from evalcore.queries.case_points import tables
 from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
-from evalcore.queries.ranking import case_scores, ranking, tables
+from evalcore.queries.ranking import orders, ranking_of
+from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.store.index import headers_signature, load_headers
+from evalcore.store.kept import Kept
 from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.snapshot import kept
 
 Headers = Sequence[RunHeader]
+_MOST = 48  # rankings and views of metrics kept ready
+_rankings: Kept[pd.DataFrame] = Kept(_MOST)
+_views: Kept[MetricView] = Kept(_MOST)
 
 
 def headers(settings: Settings) -> Headers:
@@ -31,6 +40,41 @@ def signature(settings: Settings) -> str:
     return headers_signature(settings)
 
 
+def version(among: Headers, board: Board) -> str:
+    """Changes whenever a run that stands on the board does, and not with other runs."""
+    return kept(among, ("version", board.identity), lambda: _version(among, board))
+
+
+def _version(among: Headers, board: Board) -> str:
+    told = hashlib.sha256()
+    for row in rows(among, board):
+        for benchmark, run in row.runs.items():
+            told.update(b"%s\0%s\n" % (benchmark.encode(), to_json(run)))
+    return told.hexdigest()
+
+
+def kept_ranking(
+    settings: Settings, board: Board, order: str = "", among: Headers | None = None
+) -> pd.DataFrame:
+    """The frame of `board_ranking`, or of `ranked` with `among`, worked out once for all who ask
+    until a run on the board changes. Each gets a frame of its own over the same data."""
+    some = headers(settings) if among is None else among
+    key = (settings.data, board.identity, version(some, board), order or orders(board)[0])
+    frame = _rankings.get(key, lambda: ranked(settings, some, board, order))
+    return frame.copy(deep=False)
+
+
+def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
+    """The view of `board_metric`, kept in the same way."""
+    key = (settings.data, board.identity, version(headers(settings), board), benchmark, metric)
+    view = _views.get(key, lambda: board_metric(settings, board, benchmark, metric))
+    return view._replace(
+        standing=view.standing.copy(deep=False),
+        failures=view.failures.copy(deep=False),
+        evidence=dict(view.evidence),
+    )
+
+
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The frame of `ranking` with the cases read from the run folders."""
     return ranked(settings, headers(settings), board, order)
@@ -38,8 +82,9 @@ def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataF
 
 def ranked(settings: Settings, among: Headers, board: Board, order: str = "") -> pd.DataFrame:
     """The same with only some of the runs, such as those of a month."""
-    runs = {run.run_id for row in rows(among, board) for run in row.runs.values()}
-    return ranking(among, board, case_scores(_folders(settings, sorted(runs))), order)
+    board_rows = rows(among, board)
+    points = case_points.of_board(settings, board_rows, board)
+    return ranking_of(board_rows, board, points, case_points.readable(points), order)
 
 
 def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:

@@ -8,9 +8,10 @@ import pandas as pd
 
 from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board, Row, is_control, rows
-from evalcore.queries.metrics import benchmark_values, idle, metric_values, peaks, ranked
+from evalcore.queries.metrics import benchmark_values, extremes, metric_values, peaks
 from evalcore.records import Outcome
 from evalcore.store.headers import RunHeader
+from evalcore.store.snapshot import kept
 
 OUTCOMES: tuple[Outcome, ...] = (
     "passed",
@@ -26,14 +27,25 @@ _SPOKES = 3
 
 def identities(headers: Iterable[RunHeader]) -> list[str]:
     """Every target identity with a run: models first, controls last, each by name."""
+    return list(kept(headers, "identities", lambda: _identities(headers)))
+
+
+def _identities(headers: Iterable[RunHeader]) -> list[str]:
     found = {header.identity: header.target_key for header in headers}
     return sorted(found, key=lambda identity: (is_control(found[identity]), identity))
 
 
 def runs_of(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
     """The runs of one target, newest first; empty for an unknown target."""
-    runs = [header for header in headers if header.identity == identity]
+    runs = kept(headers, "runs", lambda: _by_identity(headers)).get(identity, [])
     return sorted(runs, key=lambda run: run.created_at, reverse=True)
+
+
+def _by_identity(headers: Iterable[RunHeader]) -> dict[str, list[RunHeader]]:
+    found: dict[str, list[RunHeader]] = {}
+    for header in headers:
+        found.setdefault(header.identity, []).append(header)
+    return found
 
 
 def row_of(headers: Iterable[RunHeader], board: Board, identity: str) -> Row | None:
@@ -83,15 +95,19 @@ def profile(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.Dat
     The spokes are those of `axes` that anybody has a score on. `best` is the best ranked target
     per axis, `floor` the better of null and noop.
     """
-    all_rows = rows(headers, board)
-    own = [row for row in all_rows if row.identity == identity]
+    own = [row for row in rows(headers, board) if row.identity == identity]
     wanted = axes(board, own[0] if own else None)
-    values = metric_values if any("/" in axis for axis in wanted) else benchmark_values
-    groups = {"target": own, "best": ranked(all_rows), "floor": idle(all_rows)}
+    whole = not any("/" in axis for axis in wanted)
+    best, floor = extremes(headers, board, whole=whole)
+    told = {
+        "target": peaks(own, benchmark_values if whole else metric_values),
+        "best": best,
+        "floor": floor,
+    }
     records = [
         {"axis": axis, "series": series, "score": score}
-        for series, group in groups.items()
-        for axis, score in peaks(group, values).items()
+        for series, scores in told.items()
+        for axis, score in scores.items()
         if axis in wanted
     ]
     return pd.DataFrame(records, columns=["axis", "series", "score"])

@@ -104,15 +104,13 @@ def _resampled(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _ranks(totals: np.ndarray) -> np.ndarray:
-    """Competition ranks within each row: 1 + how many targets are strictly better.
-
-    By sorting, since comparing every target with every other is slow where there are a thousand.
-    """
-    width = totals.shape[1]
-    ordered = np.sort(totals, axis=1)
-    pairs = zip(ordered, totals, strict=True)
-    not_better = [np.searchsorted(known, asked, side="right") for known, asked in pairs]
-    ranks: np.ndarray = 1 + width - np.stack(not_better)
+    """Competition ranks within each row: 1 + how many targets are strictly better."""
+    order = np.argsort(-totals, axis=1)
+    in_order = np.take_along_axis(totals, order, axis=1)
+    places = np.zeros(totals.shape, dtype=np.int64)
+    places[:, 1:] = np.where(in_order[:, 1:] < in_order[:, :-1], np.arange(1, totals.shape[1]), 0)
+    ranks = np.empty_like(places)  # of equals the first place counts
+    np.put_along_axis(ranks, order, 1 + np.maximum.accumulate(places, axis=1), axis=1)
     return ranks
 
 
@@ -128,9 +126,9 @@ def _groups(
     left, number = list(best_first), 0
     while left:
         leader, number = left[0], number + 1
-        behind_or_equal = np.mean(resampled[:, [leader]] <= resampled, axis=0)
-        differing = np.count_nonzero(points != points[:, [leader]], axis=0)
+        behind_or_equal = np.mean(resampled[:, [leader]] <= resampled[:, left], axis=0)
+        differing = np.count_nonzero(points[:, left] != points[:, [leader]], axis=0)
         apart = (behind_or_equal < _TAIL) & (differing >= FEWEST_DIFFERING)
-        groups.update({target: (number, leader) for target in left if not apart[target]})
-        left = [target for target in left if apart[target]]
+        groups.update({t: (number, leader) for t, far in zip(left, apart, strict=True) if not far})
+        left = [t for t, far in zip(left, apart, strict=True) if far]
     return groups

@@ -76,6 +76,10 @@ class AtomicStorage(Storage):
             self._cached = None
             raise
 
+    def forget(self) -> None:
+        """Let go of the content that is kept for the next read: that one reads the file."""
+        self._cached = None
+
     def sweep(self) -> None:
         """Delete temporary files that killed writers left; only while no other writer can live."""
         for leftover in self.path.parent.glob(f".{self.path.name}.*"):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,7 @@ from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, folders
 from evalcore.store.scan import ShippedRuns, newest_first, read_header, scan
+from evalcore.store.snapshot import Snapshot
 
 RUNS = "runs"
 _LOCK_SECONDS = 60.0
@@ -34,10 +36,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """What one version of the file holds: documents as bytes, and what they say."""
+    """What one version of the file holds: the hash of each document, and what it says."""
 
     signature: str
-    rows: dict[str, bytes]
+    hashes: dict[str, bytes]
     headers: dict[str, RunHeader]
 
 
@@ -136,14 +138,18 @@ class Index:
             raise IndexFileError(f"{self.path} is missing")
         documents: Mapping[str, LazyDocument] = tables.get(RUNS, {})
         rows = {key: document.raw for key, document in documents.items()}
-        return _Snapshot(found, rows, self._decoded(rows))
+        self._storage.forget()  # what is needed of the file is in the snapshot
+        hashes = {key: blake2b(row, digest_size=16).digest() for key, row in rows.items()}
+        return _Snapshot(found, hashes, self._decoded(rows, hashes))
 
-    def _decoded(self, rows: Mapping[str, bytes]) -> dict[str, RunHeader]:
+    def _decoded(
+        self, rows: Mapping[str, bytes], hashes: Mapping[str, bytes]
+    ) -> dict[str, RunHeader]:
         """Decodes what is new since the last snapshot: usually one run of many."""
-        known, headers = self._snapshot.rows, self._snapshot.headers
+        known, headers = self._snapshot.hashes, self._snapshot.headers
         try:
             return {
-                key: headers[key] if known.get(key) == row else from_json(RunHeader, row)
+                key: headers[key] if known.get(key) == hashes[key] else from_json(RunHeader, row)
                 for key, row in rows.items()
             }
         except msgspec.MsgspecError as error:
@@ -195,18 +201,27 @@ def open_index(settings: Settings) -> Index:
     return _open(settings.index_path, settings.runs_dir)
 
 
-def load_headers(settings: Settings) -> list[RunHeader]:
+def load_headers(settings: Settings) -> Snapshot:
     """Every finished run, newest first: the writable index and the shipped runs.
 
     Where both hold a run id, the one that `run_folder.find` would open is given. Costs a look at
-    the files while nothing changes.
+    the files while nothing changes, and then gives the very same snapshot.
     """
-    headers = dict(_shipped(Path(settings.shipped) / "runs").headers())
-    for header in open_index(settings).headers():
-        shipped = header.run_id in headers
-        if not shipped or (settings.runs_dir / header.run_id / "spec.json").is_file():
-            headers[header.run_id] = header
-    return newest_first(headers.values())
+    place = (settings.index_path, settings.runs_dir, Path(settings.shipped))
+    version = headers_signature(settings)  # before the read: at worst the next call reads once more
+    shipped = _shipped(place[2] / "runs").headers()
+    own = open_index(settings)
+    twice = tuple(sorted(run for run in shipped if own.get(run) and _there(settings, run)))
+    state, known = (version, twice), _snapshots.get(place)
+    if known is None or known[0] != state:
+        hidden = set(shipped).difference(twice)
+        headers = shipped | {h.run_id: h for h in own.headers() if h.run_id not in hidden}
+        known = _snapshots[place] = (state, Snapshot(newest_first(headers.values())))
+    return known[1]
+
+
+def _there(settings: Settings, run: str) -> bool:
+    return (settings.runs_dir / run / "spec.json").is_file()
 
 
 def headers_signature(settings: Settings) -> str:
@@ -222,6 +237,10 @@ def record_run(settings: Settings, folder: RunFolder) -> RunHeader:
         raise RunFolderError(f"{folder.path} has no summary.json yet: the run is not finished")
     open_index(settings).put(header)
     return header
+
+
+#: By place: its state, and the headers in it.
+_snapshots: dict[tuple[Path, Path, Path], tuple[tuple[str, tuple[str, ...]], Snapshot]] = {}
 
 
 @cache

@@ -229,6 +229,30 @@ def find(run_id: str, roots: Iterable[Path]) -> RunFolder:
     raise UsageError(f"no run {run_id!r}; `evalcore list runs` shows the known ones")
 
 
+def stamps(root: Path) -> dict[str, int]:
+    """When a file of a run was last added, replaced or removed, by run id; one look a folder.
+
+    Whatever writes a file as a whole changes it, an append to a journal does not. Folders without
+    a spec.json are among them.
+    """
+    found = {}
+    try:
+        with os.scandir(root) as entries:
+            for entry in entries:
+                if _RUN_ID.fullmatch(entry.name) and entry.is_dir():
+                    found[entry.name] = _stamp(entry)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return found
+
+
+def _stamp(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_mtime_ns
+    except FileNotFoundError:  # deleted meanwhile
+        return 0
+
+
 def folders(roots: Iterable[Path]) -> list[RunFolder]:
     """Every run folder that `find` finds, newest first; one without spec.json is being written."""
     seen: dict[str, RunFolder] = {}

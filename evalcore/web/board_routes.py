@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pandas as pd
@@ -20,10 +19,6 @@ from evalcore.web.parameters import Given, Parameter, Refusal, bad
 SUITE = Parameter("suite", "a suite of benchmarks; default: the first with scores", choices=SUITES)
 BOARD = Parameter("board", "the `key` of a board; default: the default board of the suite")
 BY = Parameter("by", "what to rank by, one of the board's `orders`; default: the first")
-_KEPT = 32  # rankings ready at once
-
-_frames: dict[tuple[str, ...], pd.DataFrame] = {}
-_one_at_a_time = threading.Lock()
 
 
 def signature(settings: Settings, given: Given) -> str:
@@ -71,18 +66,8 @@ def order_of(board: Board, by: str) -> str:
 
 
 def frame(settings: Settings, board: Board, by: str) -> pd.DataFrame:
-    """A ranking, kept while the store is unchanged; it is read, never changed.
-
-    Resampling takes a processor for a while, so that requests wait for each other here: what many
-    ask for at once is worked out once.
-    """
-    key = (signature(settings, {}), board.suite, board.key, by)
-    with _one_at_a_time:
-        if key not in _frames:
-            while len(_frames) >= _KEPT:
-                _frames.pop(next(iter(_frames)))
-            _frames[key] = stored_boards.board_ranking(settings, board, by)
-        return _frames[key]
+    """A ranking, kept while its runs are unchanged."""
+    return stored_boards.kept_ranking(settings, board, by)
 
 
 BOARDS = Resource(

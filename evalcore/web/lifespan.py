@@ -1,4 +1,5 @@
-"""What happens once when the server starts: heavy imports, kept results, orphaned runs.
+"""What happens once when the server starts: heavy imports, the boards that visitors see first,
+frozen garbage, kept results, orphaned runs.
 
 Streamlit collects all garbage after every rerun, which costs time in proportion to the objects
 alive. What is loaded once and never goes away is therefore frozen out of the collector's sight.
@@ -7,6 +8,7 @@ alive. What is loaded once and never goes away is therefore frozen out of the co
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 from collections.abc import AsyncIterator
@@ -34,7 +36,10 @@ WARM_UP: tuple[str, ...] = (
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Warm up, take back what the last container kept, find the runs whose worker died with it."""
+    """Warm up, take back what the last container kept, find the runs whose worker died with it.
+
+    The server answers meanwhile neither visitors nor probes: a moment later it answers them fast.
+    """
     await asyncio.to_thread(warm_up)
     await asyncio.to_thread(fetch_kept)
     await asyncio.to_thread(reconcile)
@@ -42,11 +47,36 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 def warm_up() -> None:
-    """Import `WARM_UP` and freeze what is alive out of later garbage collections."""
+    """Import `WARM_UP`, rank the default boards, look at all runs, and freeze what is alive out of
+    later garbage collections."""
     for name in WARM_UP:
         import_module(name)
+    first_boards()
     gc.collect()
     gc.freeze()
+    release()
+
+
+def release() -> None:
+    """Give memory that is free back to the system: reading the store took more than is kept. Only
+    the C library of most Linux systems knows how."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def first_boards() -> None:
+    """Rank the default board of each suite; a store that cannot be used is the pages' to report."""
+    from evalcore.queries import boards, runs, stored_boards
+
+    current = settings.load()
+    try:
+        headers = stored_boards.headers(current)
+        for suite in boards.suites(headers):
+            stored_boards.kept_ranking(current, boards.boards(headers, suite)[0])
+        runs.all_rows(current.run_roots)
+    except (EvalboardError, OSError, ValueError) as error:
+        _log.error("ranking the boards ahead failed: %s", error)
 
 
 def fetch_kept() -> None:

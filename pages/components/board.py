@@ -1,6 +1,6 @@
 """What the pages of a board share: which board is shown, its frames, the names on it.
 
-Frames are cached until the store changes; they are read, never changed.
+Frames are kept for all sessions until a run on the board changes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from typing import Any
 
 import msgspec
 import pandas as pd
-import streamlit as st
 
-from evalcore import settings
 from evalcore.catalog import benchmark_cards, local, target_kinds
-from evalcore.queries import boards, stored_boards
+from evalcore.queries import boards, stored_boards, targets
 from evalcore.queries.boards import Board, Column, is_bundled
 from evalcore.queries.metric_board import MetricView
 from evalcore.queries.ranking import SUITE
@@ -27,7 +25,6 @@ from pages.components import url_state
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
-_MOST_BOARDS = 32  # kept ready
 _OPTION = re.compile(r", (?=\w+=)")
 _UNUSABLE = re.compile(r"(\d+) unusable")
 _PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
@@ -38,7 +35,7 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
 
     With an `identity` only the boards on which that target has a score.
     """
-    suites = suites_of(headers, identity)
+    suites = boards.suites(targets.runs_of(headers, identity) if identity else headers)
     if not suites:
         return None
     suite = suites[0]
@@ -61,7 +58,7 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
         )
     known = {
         board.key: board
-        for board in boards_of(headers, suite)
+        for board in boards.boards(headers, suite)
         if not identity or any(row.identity == identity for row in boards.rows(headers, board))
     }
     if len(known) < 2:
@@ -85,41 +82,8 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
 
 
 def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
-    """The ranking of a board, from the cache while the store is unchanged."""
-    version = f"{settings.data}&{stored_boards.signature(settings)}"
-    return _frame(settings, version, board.key, board.suite, board, order)
-
-
-@st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
-def _frame(
-    _settings: Settings, version: str, key: str, suite: str, _board: Board, order: str
-) -> pd.DataFrame:
-    return stored_boards.board_ranking(_settings, _board, order)
-
-
-def suites_of(headers: Headers, identity: str = "") -> list[str]:
-    """The suites with a score, or with one of that target."""
-    if identity:
-        return boards.suites([header for header in headers if header.identity == identity])
-    return _catalogue(_version(), headers)[0]
-
-
-def boards_of(headers: Headers, suite: str) -> list[Board]:
-    """The boards of a suite that has any, the default one first."""
-    return _catalogue(_version(), headers)[1][suite]
-
-
-def _version() -> str:
-    """Changes whenever the headers of the store would."""
-    current = settings.load()
-    return f"{current.data}&{current.shipped}&{stored_boards.signature(current)}"
-
-
-@st.cache_resource(max_entries=_MOST_BOARDS, show_spinner=False)
-def _catalogue(version: str, _headers: Headers) -> tuple[list[str], dict[str, list[Board]]]:
-    """All suites and their boards: with thousands of runs too many to count for every click."""
-    found = boards.suites(_headers)
-    return found, {suite: boards.boards(_headers, suite) for suite in found}
+    """The ranking of a board, kept while its runs are unchanged."""
+    return stored_boards.kept_ranking(settings, board, order)
 
 
 def _told_apart(known: Mapping[str, Board], tr: Translate) -> dict[str, str]:
@@ -135,22 +99,8 @@ def _told_apart(known: Mapping[str, Board], tr: Translate) -> dict[str, str]:
 
 
 def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
-    """One metric across the targets of a board, from the cache while the store is unchanged."""
-    version = f"{settings.data}&{stored_boards.signature(settings)}"
-    return _metric_view(settings, version, board.suite, board.key, board, benchmark, metric)
-
-
-@st.cache_data(max_entries=_MOST_BOARDS, show_spinner=False)
-def _metric_view(
-    _settings: Settings,
-    version: str,
-    suite: str,
-    key: str,
-    _board: Board,
-    benchmark: str,
-    metric: str,
-) -> MetricView:
-    return stored_boards.board_metric(_settings, _board, benchmark, metric)
+    """One metric across the targets of a board, kept while its runs are unchanged."""
+    return stored_boards.kept_metric(settings, board, benchmark, metric)
 
 
 def board_title(board: Board, tr: Translate) -> str:

@@ -22,19 +22,9 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
-    named = names.among({one.identity: one.target_key for one in headers})
-    titles = {
-        one.run_id: " · ".join(
-            [
-                plain(named[one.identity], 60),
-                one.created_at[:10],
-                ", ".join(benchmark_title(key) for key in one.benchmarks),
-                one.run_id,
-            ]
-        )
-        for one in headers
-    }
-    options = list(dict.fromkeys([*list(titles)[:_LISTED], *asked]))
+    listed = [*headers[:_LISTED], *(one for one in headers[_LISTED:] if one.run_id in asked)]
+    titles = _titles(listed)
+    options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),
         options,
@@ -44,9 +34,25 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
         max_selections=MOST,
         placeholder=tr("compare.runs_hint"),
     )
-    if len(titles) > _LISTED:
-        st.caption(tr("compare.older", count=len(titles) - _LISTED))
+    if len(headers) > len(listed):
+        st.caption(tr("compare.older", count=len(headers) - len(listed)))
     return chosen
+
+
+def _titles(listed: Headers) -> dict[str, str]:
+    """Each run in one line: target, day, benchmarks, id."""
+    named = names.among({one.identity: one.target_key for one in listed})
+    return {
+        one.run_id: " · ".join(
+            [
+                plain(named[one.identity], 60),
+                one.created_at[:10],
+                ", ".join(benchmark_title(key) for key in one.benchmarks),
+                one.run_id,
+            ]
+        )
+        for one in listed
+    }
 
 
 def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:

@@ -41,10 +41,11 @@ def unranked(
 
 def as_csv(frame: pd.DataFrame) -> bytes:
     """The frame as CSV in UTF-8, its texts never read as formulas by a spreadsheet."""
-    safe = frame.map(
+    texts = frame.select_dtypes(exclude=["number", "bool", "datetimetz"])
+    safe = texts.map(
         lambda cell: f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
     )
-    return safe.to_csv(index=False).encode()
+    return frame.assign(**{str(name): safe[name] for name in safe}).to_csv(index=False).encode()
 
 
 def display(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:

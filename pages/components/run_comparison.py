@@ -7,6 +7,7 @@ was asked the same, by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, islice
 
 import pandas as pd
 import streamlit as st
@@ -22,6 +23,7 @@ from pages.components.language import Translate
 from pages.components.state import CaseLink
 from pages.components.text import escape, plain
 
+_LISTED = 1_000  # runs to choose from, the newest; all of them would be sent to every visitor
 _CASES = 200  # shown; more than that nobody reads in a row
 _OPEN = "runs.comparison.open"
 _CLEAR = 0.05  # of p
@@ -51,15 +53,16 @@ def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | Non
     """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
     if not row.scores or row.moving:
         return None
-    shared = set(row.benchmarks)
-    others = {
-        one.run_id: one
-        for one in rows
-        if one.run_id != row.run_id and one.scores and shared & set(one.benchmarks)
-    }
+    asked, shared = st.query_params.get("with", ""), set(row.benchmarks)
+    wanted = [one for one in rows if one.run_id == asked]
+    partners = (
+        one
+        for one in chain(wanted, rows)
+        if one.run_id != row.run_id and one.scores and not shared.isdisjoint(one.benchmarks)
+    )
+    others = {one.run_id: one for one in islice(partners, _LISTED)}
     if not others:
         return None
-    asked = st.query_params.get("with", "")
     labels = {run: f"{plain(one.target.identity)} · {run}" for run, one in others.items()}
     names = ["", *others]
     chosen = st.selectbox(

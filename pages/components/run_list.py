@@ -1,4 +1,4 @@
-"""The table of all runs; choosing a row puts the run into the URL."""
+"""The table of all runs, a page of it at a time; choosing a row puts the run into the URL."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards, local
 from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
-from pages.components import names, numbers
+from pages.components import names, numbers, url_state
 from pages.components.language import Translate, current
 from pages.components.text import plain
 
-_TABLE, _SHOWN = "runs.table", "runs.shown"
+_TABLE, _SHOWN, _PAGER = "runs.table", "runs.shown", "runs.pager"
+_PAGE = 100  # runs
 #: A sign beside the word, so that a state is seen at a glance and not by colour alone.
 SIGNS: dict[str, str] = {
     "planned": "○",
@@ -27,8 +28,10 @@ SIGNS: dict[str, str] = {
 }
 
 
-def draw(rows: Sequence[RunRow], tr: Translate) -> None:
-    """The table, newest first."""
+def draw(every: Sequence[RunRow], chosen: str, tr: Translate) -> None:
+    """The table, newest first; where there are many runs, the page that holds the `chosen` one and
+    a search."""
+    rows = every if len(every) <= _PAGE else _page(every, chosen, tr)
     st.session_state[_SHOWN] = [row.run_id for row in rows]
     st.dataframe(
         _table(rows, tr),
@@ -53,6 +56,29 @@ def draw(rows: Sequence[RunRow], tr: Translate) -> None:
         },
         alt=tr("runs.list_alt"),
     )
+
+
+def _page(every: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRow]:
+    """What the search finds, a page of it: first that of the chosen run, then wherever a person
+    turns to, until they choose or search anew."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = url_state.search(
+            tr("ranking.search"),
+            page="runs",
+            name="q",
+            placeholder=tr("runs.search_hint"),
+            width=260,
+        )
+        found = runs.matching(every, text)
+        st.caption(tr("runs.found", count=len(found), total=len(every)), width="content")
+        if len(found) <= _PAGE:
+            return found
+        st.space("stretch")
+        place = next((n for n, row in enumerate(found) if row.run_id == chosen), 0)
+        number = st.pagination(
+            -(-len(found) // _PAGE), default=1 + place // _PAGE, key=f"{_PAGER}.{chosen}.{text}"
+        )
+    return found[(number - 1) * _PAGE : number * _PAGE]
 
 
 def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
-from evalcore.queries import boards, metric_board, ranking, stored_boards
+from evalcore.queries import boards, case_points, metric_board, stored_boards
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import StoredVerdict, folders
 from tests.support.boards import BENCHMARK, SCORING, Plan, make_run, settings_in
@@ -29,7 +29,7 @@ def first_board(settings):
 def shown(settings, metric=METRIC):
     """The frame and the cases that it rests on."""
     board = first_board(settings)
-    paths = ranking.tables(folders(settings.run_roots))
+    paths = case_points.tables(folders(settings.run_roots))
     found = metric_board.metric_cases(paths, BENCHMARK, metric)
     view = stored_boards.board_metric(settings, board, BENCHMARK, metric)
     assert view.cases == found.cases["id"].nunique()

@@ -5,8 +5,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from evalcore.queries import board_table, boards, ranking, ranking_views, stored_boards
-from evalcore.store.run_folder import folders
+from evalcore.queries import board_table, boards, case_points, ranking, ranking_views, stored_boards
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
@@ -47,13 +46,13 @@ def test_ranks_rest_on_the_scores_of_the_headers(settings):
     by_header = {run.identity: run.benchmarks[BENCHMARK].score for run in headers}
     assert dict(zip(frame["identity"], frame["score"], strict=True)) == pytest.approx(by_header)
     rows = boards.rows(headers, board)
-    cases = ranking.case_scores(folders(settings.run_roots))
-    standings = ranking.standings(rows, board, BENCHMARK, cases)
+    points = case_points.of_board(settings, rows, board)
+    standings = ranking.standings(rows, board, BENCHMARK, points, case_points.readable(points))
     assert {name: row.score for name, row in standings.items()} == pytest.approx(by_header)
 
 
 def test_without_a_run_there_are_no_cases():
-    assert ranking.case_scores([]).empty
+    assert case_points.case_scores([]).empty
 
 
 def test_targets_that_answer_alike_are_one_tie_group(settings):

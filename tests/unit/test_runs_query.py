@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import msgspec
 import pytest
 from filelock import FileLock
@@ -119,3 +122,62 @@ def test_journals_are_not_read(roots):
     for path in folder.path.rglob("*.jsonl"):
         path.write_text("{torn\n", encoding="utf-8")
     assert runs.all_rows(roots)[0].state == "done"
+
+
+def aged(folder: RunFolder) -> None:
+    """As if nothing had happened in the folder for an hour."""
+    status = folder.path.stat()
+    os.utime(folder.path, ns=(status.st_atime_ns, status.st_mtime_ns - 3_600 * 10**9))
+
+
+def opened(monkeypatch) -> list[str]:
+    """The runs whose files are read from here on."""
+    read: list[str] = []
+    spec = RunFolder.spec
+    monkeypatch.setattr(
+        RunFolder, "spec", lambda folder: read.append(folder.run_id) or spec(folder)
+    )
+    return read
+
+
+def test_a_run_at_rest_is_read_once(roots, monkeypatch):
+    aged(finish(roots[0], "20260101-100000-aaaaaa"))
+    aged(plan(roots[0], "20260101-110000-bbbbbb"))
+    first = runs.all_rows(roots)
+    read = opened(monkeypatch)
+    assert runs.all_rows(roots) == first
+    assert set(read) == {"20260101-110000-bbbbbb"}  # planned: its worker may begin at any moment
+
+
+def test_a_run_that_changed_a_moment_ago_is_read_again(roots, monkeypatch):
+    finish(roots[0], "20260101-100000-aaaaaa")
+    runs.all_rows(roots)
+    read = opened(monkeypatch)
+    runs.all_rows(roots)
+    assert read
+
+
+def test_a_run_at_rest_that_is_taken_up_again_shows_it(roots):
+    folder = finish(roots[0], "20260101-100000-aaaaaa")
+    aged(folder)
+    assert runs.all_rows(roots)[0].state == "done"
+    folder.write_progress(progress())
+    with FileLock(folder.lock_path):
+        assert runs.all_rows(roots)[0].state == "running"
+
+
+def test_a_deleted_run_is_gone_and_a_run_of_that_name_elsewhere_is_seen(roots):
+    folder = finish(roots[0], "20260101-100000-aaaaaa")
+    finish(roots[1], "20260101-100000-aaaaaa")
+    aged(folder)
+    assert [row.own for row in runs.all_rows(roots)] == [True]
+    shutil.rmtree(folder.path)
+    assert [row.own for row in runs.all_rows(roots)] == [False]
+
+
+def test_runs_are_searched_by_id_target_and_note(roots):
+    finish(roots[0], "20260101-100000-aaaaaa")
+    rows = runs.all_rows(roots)
+    assert [len(runs.matching(rows, text)) for text in ("", "0101", "OPENAI:SM", "zz")] == [
+        *(1, 1, 1, 0)
+    ]

@@ -1,0 +1,213 @@
+"""What every case adds to the score of a benchmark, for all runs that stand on a board.
+
+Ranks rest on these numbers alone. They are read from the run folders once and then kept, a file a
+column, until a folder changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evalcore.errors import EvalboardError
+from evalcore.queries.boards import Board, Row
+from evalcore.records import content_hash
+from evalcore.settings import Settings
+from evalcore.store import point_table, samples_table
+from evalcore.store.point_table import PointTable
+from evalcore.store.run_folder import RunFolder, find
+
+_log = logging.getLogger(__name__)
+
+FOLDER = "cache"
+_MOST_OTHERS = 3_000  # rows of runs that are not on the board now
+_AT_ONCE = 100  # run folders whose cases are in memory together
+#: Benchmark -> the points of its runs.
+Points = dict[str, PointTable]
+_NOTHING = PointTable([], {}, {}, np.empty((0, 0)))
+_SCORES = """
+SELECT run, benchmark, metric, id, any_value(difficulty * weight) AS weight,
+       avg(coalesce(score, 0)) AS score
+FROM samples WHERE weight IS NOT NULL GROUP BY run, benchmark, metric, id
+"""
+
+
+def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
+    """Per run and scored case: run, benchmark, metric, id, weight (difficulty x metric weight) and
+    score (0 to 1, the mean over the epochs, what is missing being 0).
+
+    A run whose journals cannot be read has no rows: a ranking then says so.
+    """
+    paths = tables(folders)
+    if not paths:
+        return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
+    return samples_table.query(paths, _SCORES)
+
+
+def tables(folders: Iterable[RunFolder]) -> list[Path]:
+    """The tables of cases of those of the runs that can be read."""
+    paths = []
+    for folder in folders:
+        try:
+            paths.append(samples_table.ensure(folder))
+        except EvalboardError:
+            continue
+    return paths
+
+
+def readable(points: Points) -> set[str]:
+    """The runs of which any case is known."""
+    return {
+        run
+        for table in points.values()
+        for run, row in table.runs.items()
+        if not np.isnan(table.points[row]).all()
+    }
+
+
+def of_frame(cases: pd.DataFrame, benchmarks: Iterable[str]) -> Points:
+    """The points of some benchmarks from a frame of `case_scores`."""
+    if cases.empty:
+        return dict.fromkeys(benchmarks, _NOTHING)
+    return {key: _table(cases[cases["benchmark"] == key]) for key in benchmarks}
+
+
+def of_board(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
+    """The points of every run that stands on a board in one of its `rows`.
+
+    Reads the folders that changed since their points were kept, and keeps those in turn. A run that
+    is gone or cannot be read is left out.
+    """
+    wanted = {
+        key: sorted({row.runs[key].run_id for row in rows if key in row.runs})
+        for key in board.columns
+    }
+    folders = _folders(settings, {run for runs in wanted.values() for run in runs})
+    signatures = _signatures(folders)
+    paths = {
+        key: settings.data_dir / FOLDER / f"points-{content_hash([key, column.key], 16)}.parquet"
+        for key, column in board.columns.items()
+    }
+    stored = {key: point_table.load(path) or _NOTHING for key, path in paths.items()}
+    kept = {key: _still_true(stored[key], runs, signatures) for key, runs in wanted.items()}
+    missing = {
+        key: [run for run in runs if run in signatures and run not in kept[key].runs]
+        for key, runs in wanted.items()
+    }
+    read = _read(folders, missing, signatures)
+    points = {key: _joined([kept[key], *read[key]]) for key in wanted}
+    for key, table in points.items():
+        if read[key]:
+            _keep(paths[key], _joined([table, _others(stored[key], table)]))
+    return points
+
+
+def _folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
+    """The folders of those runs that still exist: one may be deleted at any moment."""
+    folders = {}
+    for run in sorted(runs):
+        try:
+            folders[run] = find(run, settings.run_roots)
+        except EvalboardError:
+            continue
+    return folders
+
+
+def _signatures(folders: Mapping[str, RunFolder]) -> dict[str, str]:
+    found = {}
+    for run, folder in folders.items():
+        try:
+            found[run] = samples_table.signature(folder)
+        except (EvalboardError, OSError):
+            continue
+    return found
+
+
+def _still_true(
+    table: PointTable, runs: Sequence[str], signatures: Mapping[str, str]
+) -> PointTable:
+    """The rows of those runs that are as they were when the table was made."""
+    told = table.signatures
+    return _only(table, [run for run in runs if run in told and told[run] == signatures.get(run)])
+
+
+def _others(table: PointTable, newer: PointTable) -> PointTable:
+    """Rows that are not asked for now and may be again: another month, say, ranks other runs."""
+    return _only(table, [run for run in table.runs if run not in newer.runs][:_MOST_OTHERS])
+
+
+def _only(table: PointTable, same: Sequence[str]) -> PointTable:
+    told = table.signatures
+    return PointTable(
+        table.cases,
+        {run: row for row, run in enumerate(same)},
+        {run: told[run] for run in same},
+        table.points[[table.runs[run] for run in same]],
+    )
+
+
+def _read(
+    folders: Mapping[str, RunFolder],
+    missing: Mapping[str, Sequence[str]],
+    signatures: Mapping[str, str],
+) -> dict[str, list[PointTable]]:
+    """The points of the missing runs by benchmark, some folders at a time."""
+    runs = sorted({run for names in missing.values() for run in names})
+    found: dict[str, list[PointTable]] = {key: [] for key in missing}
+    for start in range(0, len(runs), _AT_ONCE):
+        part = runs[start : start + _AT_ONCE]
+        cases = case_scores([folders[run] for run in part])
+        for key, names in missing.items():
+            own = cases[(cases["benchmark"] == key) & cases["run"].isin(list(names))]
+            table = _table(own)
+            if table.runs:
+                told = {run: signatures[run] for run in table.runs}
+                found[key].append(table._replace(signatures=told))
+    return found
+
+
+def _table(cases: pd.DataFrame) -> PointTable:
+    """The points of the cases of one benchmark."""
+    rows, runs = pd.factorize(cases["run"], sort=True)
+    names = pd.MultiIndex.from_arrays([cases["metric"].astype(str), cases["id"].astype(str)])
+    columns, labels = names.factorize(sort=True)
+    weights = cases["weight"].to_numpy(dtype=float)
+    order = np.argsort(columns, kind="stable")  # equal weights then have the very same sum
+    totals = np.bincount(rows[order], weights=weights[order], minlength=len(runs))
+    points = np.full((len(runs), len(labels)), np.nan)
+    points[rows, columns] = 100 * weights * cases["score"].to_numpy(dtype=float) / totals[rows]
+    return PointTable(
+        [(str(metric), str(case)) for metric, case in labels],
+        {str(run): row for row, run in enumerate(runs)},
+        {},
+        points,
+    )
+
+
+def _joined(tables: Sequence[PointTable]) -> PointTable:
+    """The rows of all tables over all their cases."""
+    cases = sorted({case for table in tables if table.runs for case in table.cases})
+    place = {case: column for column, case in enumerate(cases)}
+    points = np.full((sum(len(table.runs) for table in tables), len(cases)), np.nan)
+    runs: dict[str, int] = {}
+    signatures: dict[str, str] = {}
+    for table in tables:
+        if not table.runs:
+            continue
+        columns, start = [place[case] for case in table.cases], len(runs)
+        points[start : start + len(table.runs), columns] = table.points
+        runs |= {run: start + row for run, row in table.runs.items()}
+        signatures |= table.signatures
+    return PointTable(cases, runs, signatures, points)
+
+
+def _keep(path: Path, table: PointTable) -> None:
+    """Keep the table where that is possible: a read-only store goes without."""
+    try:
+        point_table.save(path, table)
+    except OSError as error:
+        _log.info("%s was not kept: %s", path, error)

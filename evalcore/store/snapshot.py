@@ -1,0 +1,33 @@
+"""The headers of a store as they were at one moment, with room for what is worked out from them.
+
+A page asks a dozen questions about the same headers, and all visitors ask them until the store
+changes. What `kept` holds lives exactly as long as the headers it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
+
+from evalcore.store.headers import RunHeader
+from evalcore.store.kept import Kept
+
+V = TypeVar("V")
+_MOST = 256
+
+
+class Snapshot(list[RunHeader]):
+    """Every finished run, newest first. It is shared, and read only."""
+
+    def __init__(self, headers: Iterable[RunHeader] = ()) -> None:
+        super().__init__(headers)
+        self.kept: Kept[Any] = Kept(_MOST)
+
+
+def kept(headers: Iterable[RunHeader], key: Hashable, make: Callable[[], V]) -> V:
+    """What `make` says of the headers, from the snapshot where they are one; key names the
+    question. The answer is shared: hand out copies of what could be changed."""
+    if isinstance(headers, Snapshot):
+        found: V = headers.kept.get(key, make)
+        return found
+    return make()

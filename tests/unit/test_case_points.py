@@ -1,0 +1,160 @@
+"""The points of a board are those of its cases, whether just read or kept from before."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalcore.queries import boards, case_points, ranking, stored_boards
+from evalcore.scoring.ranks import rank_board
+from evalcore.store import point_table, samples_table
+from evalcore.store.point_table import PointTable
+from evalcore.store.run_folder import RunFolder, folders
+from tests.support.boards import settings_in
+from tests.support.many_runs import make_store
+
+KEYS = ["metric", "id"]
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    found = settings_in(tmp_path_factory.mktemp("points"))
+    make_store(found, targets=60, months=2)
+    return found
+
+
+@pytest.fixture
+def board(settings):
+    return boards.boards(stored_boards.headers(settings), "sql")[0]
+
+
+def slow_standings(rows, board, by, cases):
+    """The rule at its plainest: per target a look at its own cases, one after the other."""
+    benchmarks = list(board.columns) if by == ranking.SUITE else [by]
+    added = {}
+    for row in rows:
+        if ranking.status_of(row, board, by, set(cases["run"])) != "ranked":
+            continue
+        parts = []
+        for key in benchmarks:
+            own = cases[(cases["run"] == row.runs[key].run_id) & (cases["benchmark"] == key)]
+            own = own.set_index(["benchmark", *KEYS])
+            parts.append(100 * own["weight"] * own["score"] / own["weight"].sum())
+        added[row.identity] = pd.concat(parts) / len(benchmarks)
+    table = pd.DataFrame(added).sort_index()
+    return rank_board(
+        {name: table[name].to_numpy() for name in table},
+        strata=[(benchmark, metric) for benchmark, metric, _ in table.index],
+    )
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
+    shutil.rmtree(settings.data_dir / case_points.FOLDER, ignore_errors=True)
+    rows = boards.rows(stored_boards.headers(settings), board)
+    if kept:
+        case_points.of_board(settings, rows, board)
+    points = case_points.of_board(settings, rows, board)
+    cases = case_points.case_scores(folders(settings.run_roots))
+    readable = case_points.readable(points)
+    assert readable == {run.run_id for row in rows for run in row.runs.values()}
+    for by in ranking.orders(board):
+        found = ranking.standings(rows, board, by, points, readable)
+        assert found == slow_standings(rows, board, by, cases)
+        assert len(found) > 50
+
+
+def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings, board):
+    headers = stored_boards.headers(settings)
+    cases = case_points.case_scores(folders(settings.run_roots))
+    stored_boards.board_ranking(settings, board)
+    kept = stored_boards.board_ranking(settings, board)
+    pd.testing.assert_frame_equal(kept, ranking.ranking(headers, board, cases))
+
+
+def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatch):
+    stored_boards.board_ranking(settings, board)
+    monkeypatch.setattr(samples_table, "query", lambda *_: pytest.fail("read the cases again"))
+    frame = stored_boards.board_ranking(settings, board)
+    assert (frame["status"] == "ranked").sum() > 50
+    files = list((settings.data_dir / case_points.FOLDER).iterdir())
+    assert len(files) == len(board.columns)
+
+
+def test_a_changed_folder_is_read_again_and_only_that(settings, board, monkeypatch):
+    stored_boards.board_ranking(settings, board)
+    rows = boards.rows(stored_boards.headers(settings), board)
+    changed = next(row.runs["sql_understanding"].run_id for row in rows if row.complete)
+    journal = settings.runs_dir / changed / "verdicts" / "s1" / "w1.jsonl"
+    content = journal.read_bytes()
+    journal.unlink()  # it is one file under many names
+    journal.write_bytes(content)
+    read = []
+    scores = case_points.case_scores
+    monkeypatch.setattr(
+        case_points,
+        "case_scores",
+        lambda some: scores(read.extend(one.run_id for one in some) or some),
+    )
+    case_points.of_board(settings, rows, board)
+    case_points.of_board(settings, rows, board)
+    assert read == [changed]
+
+
+@pytest.mark.parametrize("content", [b"", b"no parquet", None])
+def test_a_damaged_file_of_points_is_made_anew(settings, board, content):
+    expected = stored_boards.board_ranking(settings, board)
+    for path in (settings.data_dir / case_points.FOLDER).iterdir():
+        path.write_bytes(path.read_bytes()[:-9] if content is None else content)
+    pd.testing.assert_frame_equal(stored_boards.board_ranking(settings, board), expected)
+
+
+def test_a_store_that_cannot_be_written_is_ranked_all_the_same(settings, board, monkeypatch):
+    expected = stored_boards.board_ranking(settings, board)
+    shutil.rmtree(settings.data_dir / case_points.FOLDER)
+
+    def refused(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(point_table, "write_atomic", refused)
+    pd.testing.assert_frame_equal(stored_boards.board_ranking(settings, board), expected)
+    assert not (settings.data_dir / case_points.FOLDER).exists()
+
+
+def test_a_folder_that_is_gone_has_no_points(settings, board):
+    rows = boards.rows(stored_boards.headers(settings), board)
+    gone = rows[0].runs["sql_understanding"].run_id
+    away = settings.data_dir / "away"
+    (settings.runs_dir / gone).rename(away)
+    try:
+        points = case_points.of_board(settings, rows, board)
+        assert gone not in case_points.readable(points)
+    finally:
+        away.rename(settings.runs_dir / gone)
+
+
+def test_a_table_comes_back_as_it_was(tmp_path):
+    points = np.array([[1.5, np.nan], [0.1 + 0.2, -0.0]])
+    table = PointTable([("m", "1"), ("m", "|'é")], {"a": 0, "b": 1}, {"a": "x", "b": "y"}, points)
+    point_table.save(tmp_path / "t.parquet", table)
+    found = point_table.load(tmp_path / "t.parquet")
+    assert found[:3] == table[:3]
+    assert found.points.tobytes() == points.tobytes()
+    assert point_table.load(tmp_path / "none.parquet") is None
+
+
+def test_a_table_without_a_case_is_not_kept(tmp_path):
+    point_table.save(tmp_path / "t.parquet", PointTable([], {}, {}, np.empty((0, 0))))
+    assert not (tmp_path / "t.parquet").exists()
+
+
+def test_the_signature_of_a_run_changes_with_its_journals(settings):
+    folder = RunFolder(next(settings.runs_dir.iterdir()))
+    before = samples_table.signature(folder)
+    assert samples_table.signature(folder) == before
+    extra = folder.path / "generations" / "w2.jsonl"
+    extra.write_bytes(b"")
+    assert samples_table.signature(folder) != before
+    extra.unlink()
+    assert samples_table.signature(folder) == before
