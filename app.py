@@ -18,12 +18,11 @@ ICON, WORDMARK = (HERE / "pages" / "static" / f"{name}.svg" for name in ("logo",
 
 
 class PageCard(NamedTuple):
-    """A page: file name and text key, its path in the URL, its place in the navigation."""
+    """A page: file name and text key, its path in the URL, its icon in the navigation."""
 
     name: str
     path: str
     icon: str
-    group: str = "board"
     visibility: Literal["visible", "hidden"] = "visible"
 
 
@@ -37,9 +36,9 @@ PAGES: tuple[PageCard, ...] = (
     PageCard("case", "case", ":material/find_in_page:", visibility="hidden"),
     PageCard("compare", "compare", ":material/compare_arrows:"),
     PageCard("methodology", "methodology", ":material/function:"),
-    PageCard("launch", "launch", ":material/rocket_launch:", group="work"),
-    PageCard("runs", "runs", ":material/monitoring:", group="work"),
-    PageCard("datasets", "datasets", ":material/dataset:", group="work"),
+    PageCard("launch", "launch", ":material/rocket_launch:"),
+    PageCard("runs", "runs", ":material/monitoring:"),
+    PageCard("datasets", "datasets", ":material/dataset:"),
 )
 
 
@@ -78,7 +77,7 @@ def navigation(tr: Callable[[str], str]) -> st.Page:
     """
     from pages.components import visitor
 
-    groups: dict[str, list[st.Page]] = {}
+    pages = []
     for card in PAGES:
         page = st.Page(
             HERE / "pages" / f"{card.name}.py",
@@ -88,8 +87,8 @@ def navigation(tr: Callable[[str], str]) -> st.Page:
             default=not card.path,
             visibility=card.visibility if card.name != "launch" or visitor.listed() else "hidden",
         )
-        groups.setdefault(tr(f"common.nav.group.{card.group}"), []).append(page)
-    return st.navigation(groups)
+        pages.append(page)
+    return st.navigation(pages)
 
 
 def follow(name: str | None) -> None:

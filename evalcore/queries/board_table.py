@@ -17,7 +17,7 @@ from evalcore.queries.narrowing import every_part
 from evalcore.queries.novelty import newcomers
 from evalcore.queries.periods import months, within
 from evalcore.queries.ranking import SUITE
-from evalcore.queries.stored_boards import headers, ranked
+from evalcore.queries.stored_boards import headers, kept_ranking
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -44,7 +44,7 @@ def board_table(
     everything = headers(settings)
     chosen = within(everything, since, until)
     held = boards.rows(chosen, board)
-    frame = with_facts(ranked(settings, chosen, board, order), held, chosen, board, settings)
+    frame = with_facts(kept_ranking(settings, board, order, chosen), held, chosen, board, settings)
     placed = set(frame.loc[frame["status"] == "ranked", "identity"])
     return BoardTable(
         frame=frame,

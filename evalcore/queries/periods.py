@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from evalcore.queries.boards import Board
 from evalcore.store.headers import RunHeader
+from evalcore.store.snapshot import Snapshot, kept
 
 _MONTH = len("2026-11")
 
@@ -23,7 +24,11 @@ def within(headers: Sequence[RunHeader], since: str = "", until: str = "") -> Se
     if not since and not until:
         return headers
     last = until or "~"  # sorts after every digit
-    return [run for run in headers if since <= run.created_at[:_MONTH] <= last]
+
+    def found() -> Snapshot:
+        return Snapshot(run for run in headers if since <= run.created_at[:_MONTH] <= last)
+
+    return kept(headers, ("within", since, until), found)
 
 
 def on_board(headers: Iterable[RunHeader], board: Board) -> list[RunHeader]:

@@ -30,7 +30,7 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translat
     titles = _names(shown)
     bars = [titles[identity] for identity in shown["identity"]]
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars, shown["score"], strict=True))
-    st.altair_chart(
+    chart_frame.draw(
         charts.score_bars(
             shown.assign(name=bars, colour=[colour_of(name) for name in shown["identity"]]),
             labels={

@@ -8,7 +8,7 @@ import streamlit as st
 
 from evalcore import charts
 from evalcore.target_colours import colour_of
-from pages.components import ranking_data, url_state
+from pages.components import chart_frame, ranking_data, url_state
 from pages.components.language import Translate
 from pages.components.ranking_data import View
 from pages.components.text import plain
@@ -27,7 +27,7 @@ def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
         f"{plain(name, _NAME_LENGTH)} {score:.1f}"
         for name, score in zip(shown["name"], shown["score"], strict=True)
     )
-    st.altair_chart(
+    chart_frame.draw(
         charts.score_bars(
             _painted(shown),
             labels={
@@ -41,8 +41,11 @@ def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
                 if name in ("null", "noop")
             },
         ),
-        width="stretch",
-        alt=tr("ranking.chart_alt", summary=summary),
+        tr,
+        name="scores",
+        title=tr("ranking.chart"),
+        alt_text=tr("ranking.chart_alt", summary=summary),
+        data=shown[["identity", "score", "low", "high"]],
     )
     rest = len(frame) - len(shown)
     more = tr("board.bars_more", shown=len(shown), count=rest) if rest else ""
@@ -60,7 +63,7 @@ def against(frame: pd.DataFrame, page: str, tr: Translate) -> None:
         tr("board.against"), known, page=page, name="vs", title=lambda code: tr(f"board.vs.{code}")
     )
     shown = frame[frame[what].astype(float) > 0]
-    st.altair_chart(
+    chart_frame.draw(
         charts.score_against_cost(
             _painted(shown).assign(cost=shown[what].astype(float)),
             labels={
@@ -71,8 +74,11 @@ def against(frame: pd.DataFrame, page: str, tr: Translate) -> None:
             },
             unit=_AGAINST[what],
         ),
-        width="stretch",
-        alt=tr("board.against_alt", what=tr(f"board.vs.{what}"), count=len(shown)),
+        tr,
+        name=f"score-against-{what}",
+        title=f"{tr('board.against')}: {tr(f'board.vs.{what}')}",
+        alt_text=tr("board.against_alt", what=tr(f"board.vs.{what}"), count=len(shown)),
+        data=shown[["identity", "score", "low", "high", what]],
     )
     left_out = len(frame) - len(shown)
     note = tr("board.left_out", count=left_out) if left_out else ""
@@ -91,7 +97,7 @@ def over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
     if not history["identity"].duplicated().any():
         st.caption(tr("board.trend_none"))
         return
-    st.altair_chart(
+    chart_frame.draw(
         charts.trend(
             history.assign(series=history["identity"].map(names)),
             labels={
@@ -102,8 +108,11 @@ def over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
             },
             colours={name: colour_of(identity) for identity, name in names.items()},
         ),
-        width="stretch",
-        alt=tr("board.trend_alt", count=len(names)),
+        tr,
+        name="trend",
+        title=tr("board.trend"),
+        alt_text=tr("board.trend_alt", count=len(names)),
+        data=history[["date", "identity", "score", "low", "high", "run_id"]],
     )
     st.caption(tr("board.trend_about", count=len(names)))
 

@@ -45,6 +45,11 @@ _PRINT = """
   pre { white-space: pre-wrap !important; max-height: none !important; overflow: visible; }
 }
 """
+#: Where the theme's colours have less than 4.5:1: keywords of code, and what is chosen of a row.
+_CONTRAST = """
+.stCode .token:is(.keyword, .boolean, .number) { color: light-dark(#1f527f, #9cc6ee) !important; }
+[data-selected="true"] [data-testid="stMarkdownContainer"] p { color: CanvasText; }
+"""
 _CALM = """
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { animation-duration: 0.01ms !important; transition: none !important; }
@@ -54,4 +59,4 @@ _CALM = """
 
 def apply() -> None:
     """Add the style sheet to the page; takes no room on it."""
-    st.html(f"<style>{_FOCUS}{_PRINT}{_CALM}</style>")
+    st.html(f"<style>{_FOCUS}{_CONTRAST}{_PRINT}{_CALM}</style>")

@@ -158,7 +158,9 @@ def is_on(*, page: str, name: str) -> bool:
 
 def one(options: Sequence[str], *, page: str, name: str) -> str:
     """What is chosen in a `select`, before it is drawn."""
-    return str(st.session_state[_one_of(options, page, name)])
+    key = f"{page}.{name}"
+    held = st.query_params.get(name, "") if _is_new(page, name) else st.session_state[key]
+    return held if held in options else options[0]
 
 
 def clear(*names: str) -> None:

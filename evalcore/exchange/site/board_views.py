@@ -88,7 +88,7 @@ def _row(
 def scatter(priced: Sequence[Data], w: Words) -> str:
     frame = pd.DataFrame(priced)
     best = list(pareto(frame)["identity"])
-    return drawings.scatter(priced, best, w.t("ranking.cost_alt", count=len(priced)))
+    return drawings.scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
 
 
 def _tabs(facts: Facts, listed: Listed, w: Words, home: str) -> list[Data]:
