@@ -10,7 +10,9 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from evalcore.addresses import is_this_machine
 from evalcore.settings import Settings
 
 #: Variables that hold a secret of the server itself; no worker ever gets them.
@@ -32,13 +34,20 @@ def secrets(environment: Mapping[str, str]) -> dict[str, Any]:
     provider = found[PROVIDER].rstrip("/").removesuffix(_KNOWN_AT)
     return {
         "auth": {
-            "redirect_uri": f"https://{found[HOST]}/oauth2callback",
+            "redirect_uri": f"{address(found[HOST])}/oauth2callback",
             "cookie_secret": environment.get(COOKIE, "").strip() or derived,
             "client_id": found[CLIENT],
             "client_secret": found[SECRET],
             "server_metadata_url": provider + _KNOWN_AT,
         }
     }
+
+
+def address(host: str) -> str:
+    """The address of the board at a host, "NAME" or "NAME:PORT": by https, save where the host can
+    only be the machine of the browser itself, so that nothing is sent over a network."""
+    name = urlsplit(f"//{host}").hostname or ""
+    return f"{'http' if is_this_machine(name) else 'https'}://{host}"
 
 
 def name_of(claims: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from evalcore import access, login, settings
+from evalcore import access, addresses, login, settings
 from evalcore.access import Act, Visitor
 from evalcore.passcode import GATE
 from evalcore.settings import Settings
@@ -60,9 +60,9 @@ def _remote() -> bool:
     """Whether the request came from another machine, or by a name that is not this machine's."""
     headers = st.context.headers
     host = urlsplit(f"//{headers.get('Host') or 'localhost'}").hostname or ""
-    near = access.is_this_machine(host) and not any(name in headers for name in _PASSED_ON)
+    near = addresses.is_this_machine(host) and not any(name in headers for name in _PASSED_ON)
     address = st.context.ip_address
-    return not near or bool(address and not access.is_this_machine(address))
+    return not near or bool(address and not addresses.is_this_machine(address))
 
 
 def sign_in(tr: Translate) -> None:
@@ -134,7 +134,7 @@ def _own_address() -> str:
     """Where the board is no part of another page, for those who may see it in one: a Space is
     mostly seen inside its host's page, and a frame does not say so."""
     if host := os.environ.get(login.HOST, "").strip():
-        return f"https://{host}"
+        return login.address(host)
     return st.context.url or "/" if st.context.is_embedded else ""
 
 
