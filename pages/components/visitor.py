@@ -22,6 +22,8 @@ from pages.components.text import escape
 _PROVED, _TRIES = "access.proved", "access.tries"
 #: Headers that only something between the visitor and this server adds.
 _PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
+#: The ending of hosts whose boards are shown inside a page of their own site.
+_FRAMED = ".hf.space"
 
 
 def current() -> Visitor:
@@ -133,7 +135,8 @@ def _offer_login(tr: Translate) -> None:
 def _own_address() -> str:
     """Where the board is no part of another page, for those who may see it in one: a Space is
     mostly seen inside its host's page, and a frame does not say so."""
-    if host := os.environ.get(login.HOST, "").strip():
+    host = os.environ.get(login.HOST, "").strip()
+    if host and (st.context.is_embedded or host.endswith(_FRAMED)):
         return login.address(host)
     return st.context.url or "/" if st.context.is_embedded else ""
 
