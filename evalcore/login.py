@@ -18,6 +18,10 @@ from evalcore.settings import Settings
 #: Variables that hold a secret of the server itself; no worker ever gets them.
 PROVIDER, CLIENT, SECRET = "OPENID_PROVIDER_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"
 HOST, COOKIE = "SPACE_HOST", "EVALBOARD_COOKIE_SECRET"
+#: Where the provider sends a visitor back to, and what the board's address then says if nobody is
+#: logged in by that.
+CALLBACK = "/oauth2callback"
+RESULT, FAILED = "login", "failed"
 _KNOWN_AT = "/.well-known/openid-configuration"
 
 
@@ -34,7 +38,7 @@ def secrets(environment: Mapping[str, str]) -> dict[str, Any]:
     provider = found[PROVIDER].rstrip("/").removesuffix(_KNOWN_AT)
     return {
         "auth": {
-            "redirect_uri": f"{address(found[HOST])}/oauth2callback",
+            "redirect_uri": address(found[HOST]) + CALLBACK,
             "cookie_secret": environment.get(COOKIE, "").strip() or derived,
             "client_id": found[CLIENT],
             "client_secret": found[SECRET],

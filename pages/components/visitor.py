@@ -19,7 +19,7 @@ from evalcore.settings import Settings
 from pages.components.language import Translate, note
 from pages.components.text import escape
 
-_PROVED, _TRIES = "access.proved", "access.tries"
+_PROVED, _TRIES, _FAILED = "access.proved", "access.tries", "access.failed"
 #: Headers that only something between the visitor and this server adds.
 _PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
 #: The ending of hosts whose boards are shown inside a page of their own site.
@@ -105,7 +105,7 @@ def _passcode(tr: Translate) -> None:
 
 
 def _login(tr: Translate) -> None:
-    claims = st.user.to_dict()
+    claims, failed = st.user.to_dict(), _failed()
     if login.name_of(claims):
         name = str(claims.get("name") or claims.get("email") or "")
         st.caption(f":material/person: {escape(name, 60)}")
@@ -116,7 +116,17 @@ def _login(tr: Translate) -> None:
     elif not _can_login():
         st.caption(f":material/lock: {tr('access.no_provider')}")
     else:
+        if failed:
+            st.error(tr("access.failed"), icon=":material/error:")
         _offer_login(tr)
+
+
+def _failed() -> bool:
+    """Whether this session began with a login that did not work; the address says so once."""
+    if login.RESULT in st.query_params:
+        st.session_state[_FAILED] = st.query_params[login.RESULT] == login.FAILED
+        del st.query_params[login.RESULT]
+    return bool(st.session_state.get(_FAILED))
 
 
 def _offer_login(tr: Translate) -> None:
