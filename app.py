@@ -132,6 +132,7 @@ else:
     from streamlit.runtime.pages_manager import PagesManager
 
     from evalcore import access, login
+    from evalcore.web.failed_login import FailedLogin
     from evalcore.web.headers import SecurityHeaders
     from evalcore.web.lifespan import lifespan
     from evalcore.web.routes import ROUTES
@@ -143,7 +144,7 @@ else:
     app = st.App(
         Path(__file__),
         routes=ROUTES,
-        middleware=[Middleware(SecurityHeaders)],
+        middleware=[Middleware(SecurityHeaders), Middleware(FailedLogin)],
         lifespan=lifespan,
         secrets=login.secrets(os.environ),
     )

@@ -18,7 +18,6 @@ import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from ipaddress import ip_address
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Literal
@@ -26,6 +25,7 @@ from typing import Literal
 import msgspec
 
 from evalcore import passcode
+from evalcore.addresses import is_this_machine
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.settings import Settings, check_access
@@ -70,14 +70,6 @@ def listening_on(address: str | None) -> None:
     """The server says where it listens; empty means every address that the machine has."""
     global _own_machine  # one server per process, and the only state of this module
     _own_machine = is_this_machine(address or "")
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether a host, as an address or a name, can only mean the machine itself."""
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
 def mode(settings: Settings, visitor: Visitor = ANYBODY) -> Mode:

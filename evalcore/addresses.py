@@ -43,6 +43,14 @@ def is_public(address: Address) -> bool:
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
+def is_this_machine(host: str) -> bool:
+    """Whether a host, as an address or a name, can only mean the machine itself."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost" or host.lower().endswith(".localhost")
+
+
 def look_up(host: str, port: int) -> list[str]:
     """The addresses of a host, in whatever form it is written. Raises OSError where it has none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

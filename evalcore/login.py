@@ -10,12 +10,18 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from evalcore.addresses import is_this_machine
 from evalcore.settings import Settings
 
 #: Variables that hold a secret of the server itself; no worker ever gets them.
 PROVIDER, CLIENT, SECRET = "OPENID_PROVIDER_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"
 HOST, COOKIE = "SPACE_HOST", "EVALBOARD_COOKIE_SECRET"
+#: Where the provider sends a visitor back to, and what the board's address then says if nobody is
+#: logged in by that.
+CALLBACK = "/oauth2callback"
+RESULT, FAILED = "login", "failed"
 _KNOWN_AT = "/.well-known/openid-configuration"
 
 
@@ -32,13 +38,20 @@ def secrets(environment: Mapping[str, str]) -> dict[str, Any]:
     provider = found[PROVIDER].rstrip("/").removesuffix(_KNOWN_AT)
     return {
         "auth": {
-            "redirect_uri": f"https://{found[HOST]}/oauth2callback",
+            "redirect_uri": address(found[HOST]) + CALLBACK,
             "cookie_secret": environment.get(COOKIE, "").strip() or derived,
             "client_id": found[CLIENT],
             "client_secret": found[SECRET],
             "server_metadata_url": provider + _KNOWN_AT,
         }
     }
+
+
+def address(host: str) -> str:
+    """The address of the board at a host, "NAME" or "NAME:PORT": by https, save where the host can
+    only be the machine of the browser itself, so that nothing is sent over a network."""
+    name = urlsplit(f"//{host}").hostname or ""
+    return f"{'http' if is_this_machine(name) else 'https'}://{host}"
 
 
 def name_of(claims: Mapping[str, Any]) -> str:

@@ -12,16 +12,18 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from evalcore import access, login, settings
+from evalcore import access, addresses, login, settings
 from evalcore.access import Act, Visitor
 from evalcore.passcode import GATE
 from evalcore.settings import Settings
 from pages.components.language import Translate, note
 from pages.components.text import escape
 
-_PROVED, _TRIES = "access.proved", "access.tries"
+_PROVED, _TRIES, _FAILED = "access.proved", "access.tries", "access.failed"
 #: Headers that only something between the visitor and this server adds.
 _PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
+#: The ending of hosts whose boards are shown inside a page of their own site.
+_FRAMED = ".hf.space"
 
 
 def current() -> Visitor:
@@ -60,9 +62,9 @@ def _remote() -> bool:
     """Whether the request came from another machine, or by a name that is not this machine's."""
     headers = st.context.headers
     host = urlsplit(f"//{headers.get('Host') or 'localhost'}").hostname or ""
-    near = access.is_this_machine(host) and not any(name in headers for name in _PASSED_ON)
+    near = addresses.is_this_machine(host) and not any(name in headers for name in _PASSED_ON)
     address = st.context.ip_address
-    return not near or bool(address and not access.is_this_machine(address))
+    return not near or bool(address and not addresses.is_this_machine(address))
 
 
 def sign_in(tr: Translate) -> None:
@@ -103,7 +105,7 @@ def _passcode(tr: Translate) -> None:
 
 
 def _login(tr: Translate) -> None:
-    claims = st.user.to_dict()
+    claims, failed = st.user.to_dict(), _failed()
     if login.name_of(claims):
         name = str(claims.get("name") or claims.get("email") or "")
         st.caption(f":material/person: {escape(name, 60)}")
@@ -114,7 +116,17 @@ def _login(tr: Translate) -> None:
     elif not _can_login():
         st.caption(f":material/lock: {tr('access.no_provider')}")
     else:
+        if failed:
+            st.error(tr("access.failed"), icon=":material/error:")
         _offer_login(tr)
+
+
+def _failed() -> bool:
+    """Whether this session began with a login that did not work; the address says so once."""
+    if login.RESULT in st.query_params:
+        st.session_state[_FAILED] = st.query_params[login.RESULT] == login.FAILED
+        del st.query_params[login.RESULT]
+    return bool(st.session_state.get(_FAILED))
 
 
 def _offer_login(tr: Translate) -> None:
@@ -133,8 +145,9 @@ def _offer_login(tr: Translate) -> None:
 def _own_address() -> str:
     """Where the board is no part of another page, for those who may see it in one: a Space is
     mostly seen inside its host's page, and a frame does not say so."""
-    if host := os.environ.get(login.HOST, "").strip():
-        return f"https://{host}"
+    host = os.environ.get(login.HOST, "").strip()
+    if host and (st.context.is_embedded or host.endswith(_FRAMED)):
+        return login.address(host)
     return st.context.url or "/" if st.context.is_embedded else ""
 
 

@@ -25,11 +25,12 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[Served]:
-    """A server that has had no visitor yet, with an empty store and no shipped runs."""
+def serve(folder: Path, port: int = 0) -> Iterator[Served]:
+    """A server that has had no visitor yet, with an empty store and no shipped runs; on a port of
+    its own choice, unless it is told one of `free_port`."""
     data = folder / "data"
     (data / "runs").mkdir(parents=True)
-    port = _free_port()
+    port = port or free_port()
     environment = os.environ | {
         "EVALBOARD_DATA": str(data),
         "EVALBOARD_SHIPPED": str(folder / "none"),
@@ -52,7 +53,7 @@ def serve(folder: Path) -> Iterator[Served]:
             process.wait(20)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -98,6 +98,25 @@ def test_a_space_is_logged_in_to_by_its_own_address():
     assert own["auth"]["cookie_secret"] == "mine"
 
 
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("board.example", "https://board.example"),
+        ("board.example:8443", "https://board.example:8443"),
+        ("localhost.board.example", "https://localhost.board.example"),
+        ("localhost@board.example", "https://localhost@board.example"),
+        ("10.0.0.7:8501", "https://10.0.0.7:8501"),
+        ("localhost:8501", "http://localhost:8501"),
+        ("127.0.0.1", "http://127.0.0.1"),
+        ("[::1]:8501", "http://[::1]:8501"),
+    ],
+)
+def test_only_a_board_on_the_own_machine_is_logged_in_to_without_https(host, address):
+    assert login.address(host) == address
+    auth = login.secrets(SPACE | {"SPACE_HOST": host})["auth"]
+    assert auth["redirect_uri"] == f"{address}/oauth2callback"
+
+
 @pytest.mark.parametrize("name", list(SPACE))
 def test_a_part_that_is_missing_configures_nothing(name):
     assert login.secrets(SPACE | {name: " "}) == {}
