@@ -53,7 +53,7 @@ def test_every_state_opens_from_its_address_with_back_and_forward(served, page):
         "?q=swe": "SWE-bench",
         f"?{own}": "Cases",
         f"?{own}&metric=explain_detection&difficulty=3": "Cases",
-        f"?{own}&page=2": "Cases",
+        f"?{own}&p=2": "Cases",
         f"?{own}&q=count&case=execution_accuracy%2Fea-001": "ea-001",
         "?view=add&benchmark=bfcl&part=parallel": "What a case looks like",
     }
