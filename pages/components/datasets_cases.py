@@ -41,6 +41,8 @@ def draw(one: Entry, settings: Settings, tr: Translate) -> None:
     keys = [f"{row.metric}/{row.id}" for row in found.itertuples()]
     opened = st.query_params.get("case", "")
     if opened not in keys:
+        if opened and opened not in set(frame["metric"] + "/" + frame["id"]):
+            url_state.tell_unknown(opened, tr("common.case"), tr("common.all"))
         state.remember("case", None)
         _table(one, found, keys, tr, narrow=False)
         return

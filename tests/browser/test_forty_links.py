@@ -14,7 +14,7 @@ from tests.support.link_states import STATES, State
 from tests.support.linked_store import serving
 
 AT_ONCE = 3  # browsers side by side: while one draws, the server works for another
-PATIENCE = 12_000  # milliseconds
+PATIENCE = 60_000  # milliseconds
 
 
 @pytest.fixture(scope="module")

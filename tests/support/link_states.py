@@ -83,10 +83,15 @@ RANKING = (
         says("2 of 2 targets"),
     ),
     _ranking({"sort": "cost"}, box("Order of rows", "Cost, lowest first")),
-    _ranking({"cols": "cost,price"}, folded("Columns", chips("Columns beside rank, target and score", "Cost", "Price"))),
+    _ranking(
+        {"cols": "cost,price"},
+        folded("Columns", chips("Columns beside rank, target and score", "Cost", "Price")),
+    ),
     _ranking({"vs": "latency"}, segment("Latency")),
     _ranking({"board": BOARD}, box("Board", "other_cases"), says("1 of 1 targets")),
-    _ranking({"suite": "agentic", "by": "gaia"}, box("Suite", "Agent"), box("Rank by", "GAIA")),
+    _ranking(
+        {"suite": "agentic", "by": "swe_bench"}, box("Suite", "Agent"), box("Rank by", "SWE-bench")
+    ),
     _ranking(
         {"q": "o", "sort": "name", "weights": "open,closed", "lang": "zh"},
         typed("o", "搜索"),
@@ -95,7 +100,9 @@ RANKING = (
 )
 METRICS = (
     State("metrics", {"metric": _PLAN}, (box("Metric", "Plan reading"),)),
-    State("metrics", {"metric": _PLAN, "q": "weak"}, (box("Metric", "Plan reading"), typed("weak"))),
+    State(
+        "metrics", {"metric": _PLAN, "q": "weak"}, (box("Metric", "Plan reading"), typed("weak"))
+    ),
     State("metrics", {"board": BOARD}, (box("Board", "other_cases"),)),
     State(
         "metrics",
