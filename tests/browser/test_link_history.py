@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from tests.support.link_states import STATES
 from tests.support.linked_store import serving
-from tests.support.page_widgets import Check, box, chips, heading, numbered, says, segment, typed
+from tests.support.page_widgets import Check, box, chips, heading, says, segment, typed
 
 PATIENCE = 60_000  # milliseconds
 
@@ -207,6 +207,7 @@ def test_what_is_not_here_is_told(site, tab):
     told = tab.get_by_test_id("stToast")
     for asked, left in (
         ("metrics?metric=nosuch", "metrics"),
+        ("methodology?key=nosuch", "methodology"),
         ("?kind=nosuch,hf", "?kind=hf"),
         ("launch?benchmark=nosuch", "launch"),
         ("launch?benchmark=gaia&dataset=nosuch", "launch?benchmark=gaia"),

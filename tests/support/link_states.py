@@ -103,6 +103,7 @@ METRICS = (
     State(
         "metrics", {"metric": _PLAN, "q": "weak"}, (box("Metric", "Plan reading"), typed("weak"))
     ),
+    State("metrics", {"q": "nobody"}, (typed("nobody"), says("No target fits"))),
     State("metrics", {"board": BOARD}, (box("Board", "other_cases"),)),
     State(
         "metrics",
@@ -142,6 +143,7 @@ CASE = (
     _case({"cause": "wrong_result"}, says("Within:")),
 )
 COMPARE = (
+    State("compare", {}, (says("Two runs at least"),)),
     _compare({}, chips("Runs", "openai:strong", "openai:weak", "hf:model")),
     _compare({"base": "model"}, box("Measured against", "C · hf:model")),
     _compare({"metric": _PLAN}, box("Metric", "Plan reading")),
@@ -173,6 +175,7 @@ RUNS = (
         {"run": "weak", "with": "strong"},
         (box("Compare with another run", "openai:strong · strong"), heading("openai:weak")),
     ),
+    State("runs", {"run": "nosuch"}, (says("There is no run nosuch"),)),
     State("runs", {"run": "model", "lang": "zh"}, (heading("hf:model"), says("复现"))),
 )
 DATASETS = (

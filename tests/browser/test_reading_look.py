@@ -1,7 +1,6 @@
-"""The pages that are read: every state of Metrics, Compare, Methodology and Runs is its address.
+"""The pages that are read, in a real browser: on a phone, on paper and by keyboard.
 
-One server and one store for all of it; a state is opened as a link in a fresh tab, must show what
-it names, and must still do so after Back and Forward.
+One server and one store for all of it.
 """
 
 from __future__ import annotations
@@ -37,61 +36,8 @@ def site(tmp_path_factory):
         yield started.url, runs
 
 
-def states(runs: dict[str, str]) -> dict[str, str]:
-    """Addresses by a text that each of them shows."""
-    three = ",".join(runs[name] for name in ("strong", "middle", "weak"))
-    two = ",".join(runs[name] for name in ("weak", "strong"))
-    return {
-        "metrics": "Execution accuracy",
-        "metrics?metric=explain_detection": "Plan reading",
-        "metrics?metric=syntax_error_detection&q=weak": "Syntax errors",
-        "metrics?metric=sql_identification&q=nobody": "No target fits",
-        f"compare?runs={three}": "against A",
-        f"compare?runs={three}&base={runs['weak']}": "against C",
-        f"compare?runs={two}&metric=explain_detection": "Plan reading against A",
-        f"compare?runs={runs['other']},{runs['strong']}": "None of the other runs",
-        f"compare?runs={runs['strong']}": "One more run at least",
-        "compare": "Two runs at least",
-        "methodology": "From cases to a score",
-        "methodology?key=openai%3Aweak": "openai:weak solved",
-        "methodology?prompt=sql_understanding%2Fexplain_detection": "What a target is asked",
-        f"runs?run={runs['middle']}": f"Reproduce run {runs['middle']}",
-        f"runs?run={runs['other']}": f"Reproduce run {runs['other']}",
-        "runs?run=nosuch": "There is no run nosuch",
-    }
-
-
 def shows(page, text: str) -> None:
     expect(page.get_by_test_id("stMain").get_by_text(text).first).to_be_visible(timeout=PATIENCE)
-
-
-def test_every_state_opens_by_its_link_and_stays_with_back_and_forward(site, page):
-    url, runs = site
-    known = [(f"{url}/{path}", text) for path, text in states(runs).items()]
-    assert len(known) >= 12
-    for address, text in known:
-        page.goto(address)
-        shows(page, text)
-        assert page.url == address
-    for address, text in reversed(known[:-1]):
-        page.go_back()
-        shows(page, text)
-        assert page.url == address
-    for address, text in known[1:4]:
-        page.go_forward()
-        shows(page, text)
-        assert page.url == address
-
-
-def test_a_link_to_what_is_not_there_says_so_and_shows_something(site, page):
-    url, _ = site
-    page.goto(f"{url}/metrics?metric=nosuch")
-    told = page.get_by_test_id("stToast")
-    expect(told).to_contain_text("“nosuch”", timeout=PATIENCE)
-    page.wait_for_url(f"{url}/metrics")
-    page.goto(f"{url}/methodology?key=nosuch")
-    expect(told).to_contain_text("“nosuch”", timeout=PATIENCE)
-    page.wait_for_url(f"{url}/methodology")
 
 
 def test_a_phone_scrolls_in_one_direction_only(site, page):
@@ -100,6 +46,7 @@ def test_a_phone_scrolls_in_one_direction_only(site, page):
     named = ",".join(runs[name] for name in ("strong", "weak"))
     for path, last in (
         (f"compare?runs={named}", "Profiles"),
+        ("metrics", "Why answers failed"),
         ("methodology", "Versions"),
         ("runs", "Reproduce"),
     ):
