@@ -22,7 +22,7 @@ PATIENCE = 30_000  # ms, of a machine that has other work
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A server over three targets on one board, one of them on a second, and a control."""
+    """A server over three targets on one board and a control."""
     with serve(tmp_path_factory.mktemp("reading")) as started:
         store = Settings(data=str(started.data), shipped=str(started.data / "none"))
         names = {"strong": 0.9, "middle": 0.5, "weak": 0.2}
@@ -30,8 +30,6 @@ def site(tmp_path_factory):
             name: make_run(store, Plan(f"openai:{name}", skill=skill)).run_id
             for name, skill in names.items()
         }
-        other = make_run(store, Plan("openai:weak", skill=0.3, dataset="other_cases"))
-        runs["other"] = other.run_id
         make_run(store, Plan("control:null", skill=0.05, price=None))
         yield started.url, runs
 

@@ -160,13 +160,13 @@ METHODOLOGY = (
     State("methodology", {"board": BOARD}, (box("Board", "other_cases"),)),
     State(
         "methodology",
-        {"suite": "agentic", "key": "openai:worker"},
+        {"suite": "agentic"},
         (box("Suite", "Agent"), box("Worked for", "openai:worker")),
     ),
 )
 LAUNCH = (
     State("launch", {"benchmark": "gaia"}, (chips("Benchmarks", "GAIA"),)),
-    State("launch", {"benchmark": "bfcl"}, (chips("Benchmarks", "BFCL"),)),
+    State("launch", {"benchmark": "bfcl"}, (chips("Benchmarks", "Function calling (BFCL)"),)),
 )
 RUNS = (
     State("runs", {"run": "other"}, (heading("openai:weak"), says("Reproduce run other"))),
@@ -201,7 +201,11 @@ DATASETS = (
     State(
         "datasets",
         {"view": "add", "benchmark": "bfcl", "part": "parallel"},
-        (segment("Add own cases"), box("Benchmark", "BFCL"), heading("What a case looks like")),
+        (
+            segment("Add own cases"),
+            box("Benchmark", "Function calling"),
+            heading("What a case looks like"),
+        ),
     ),
     State("datasets", {"view": "fetch"}, (segment("Fetch official sets"),)),
 )
