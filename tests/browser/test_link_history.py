@@ -18,6 +18,10 @@ from tests.support.linked_store import serving
 from tests.support.page_widgets import Check, box, chips, heading, says, segment, typed
 
 PATIENCE = 60_000  # milliseconds
+#: Nothing is being drawn: what is clicked before may be replaced under the hand.
+SETTLED = """() => document.querySelector('[data-testid="stMain"] h1, h2, h3') &&
+  !document.querySelector(
+  '[data-testid="stSkeleton"], [data-testid="stStatusWidget"], [data-stale="true"]')"""
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +157,7 @@ def test_what_hands_have_set_stays_with_back_and_forward(site, tab, name):
     way, url = WAYS[name], site[0]
     tab.goto(f"{url}/{way.start}")
     for act, ending in way.acts:
+        tab.wait_for_function(SETTLED)
         act(tab)
         tab.wait_for_url(re.compile(f"{re.escape(ending)}$"))
     for check in way.holds:
