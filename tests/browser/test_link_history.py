@@ -90,7 +90,7 @@ WAYS = {
     "target": Way(
         "target?key=openai%3Astrong",
         (
-            (press("Page 2"), "&p=2"),
+            (press("Next page"), "&p=2"),
             (choose("Difficulty", "2"), "&difficulty=2"),
             (fill("answer to"), "&difficulty=2&q=answer+to"),
         ),
@@ -100,7 +100,7 @@ WAYS = {
         CASE,
         (
             (choose("Step through", "Passed"), "&outcome=passed"),
-            (press("Next"), "&outcome=passed"),
+            (lambda tab: tab.keyboard.press("Alt+n"), "&outcome=passed"),
         ),
         (box("Step through", "Passed"),),
     ),
@@ -139,7 +139,7 @@ WAYS = {
     "datasets": Way(
         f"datasets?set=bundled%3A{SQL}",
         (
-            (press("Page 2"), "&p=2"),
+            (press("Next page"), "&p=2"),
             (choose("Metric", "Plan reading"), "&metric=explain_detection"),
             (fill("select", "Search in cases"), "&metric=explain_detection&q=select"),
         ),
