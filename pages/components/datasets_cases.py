@@ -15,7 +15,7 @@ import streamlit as st
 from evalcore.i18n import lookup
 from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry
-from evalcore.records import Sample
+from evalcore.records import Sample, content_hash
 from evalcore.settings import Settings
 from pages.components import case_parts, case_question, evidence, state, tables, url_state
 from pages.components import datasets_words as words
@@ -23,7 +23,7 @@ from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 PAGE = "datasets"
-PER_PAGE = 25
+PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the URL
 _CLICK = "datasets.case.click"
 _SQL = frozenset({"reference", "data", "calls"})
 _GIST = 160
@@ -41,6 +41,8 @@ def draw(one: Entry, settings: Settings, tr: Translate) -> None:
     keys = [f"{row.metric}/{row.id}" for row in found.itertuples()]
     opened = st.query_params.get("case", "")
     if opened not in keys:
+        if opened and opened not in set(frame["metric"] + "/" + frame["id"]):
+            url_state.tell_unknown(opened, tr("common.case"), tr("common.all"))
         state.remember("case", None)
         _table(one, found, keys, tr, narrow=False)
         return
@@ -99,8 +101,9 @@ def _or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
 def _table(
     one: Entry, found: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
 ) -> None:
-    pages = -(-len(found) // PER_PAGE)
-    number = min(_asked_page(), pages)
+    count, place = -(-len(found) // PER_PAGE), f"{PAGE}.{one.key}"
+    asked = url_state.page_number(page=place, name=_PAGER, of=content_hash(keys))
+    number = min(asked, count)  # a link from when there were more
     rows = found.iloc[(number - 1) * PER_PAGE : number * PER_PAGE]
     click = st.session_state.get(_CLICK)
     if click is not None and click["row"] < len(rows):
@@ -127,7 +130,10 @@ def _table(
         key="datasets.cases.table",
         alt=tr("datasets.cases_alt"),
     )
-    _pager(number, pages, len(found), tr)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(tr("datasets.count", count=len(found)), width="content")
+        st.space("stretch")
+        url_state.pages(number, count, page=place, name=_PAGER)
 
 
 def _columns(tr: Translate) -> dict[str, Any]:
@@ -150,35 +156,6 @@ def _columns(tr: Translate) -> dict[str, Any]:
 
 def _gist(row: Any, tr: Translate) -> str:
     return tr("datasets.gated_text") if row.gated else plain(row.text, _GIST)
-
-
-def _asked_page() -> int:
-    text = st.query_params.get("page", "1")
-    return max(int(text), 1) if text.isdecimal() and len(text) < 6 else 1
-
-
-def _pager(number: int, pages: int, count: int, tr: Translate) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(tr("datasets.count", count=count), width="content")
-        if pages < 2:
-            state.remember("page", None)
-            return
-        st.space("stretch")
-        for name, to, icon in (
-            ("previous", number - 1, ":material/chevron_left:"),
-            ("next", number + 1, ":material/chevron_right:"),
-        ):
-            if name == "next":
-                st.caption(tr("datasets.page", number=number, pages=pages), width="content")
-            if st.button(
-                tr(f"datasets.{name}"),
-                key=f"datasets.page.{name}",
-                icon=icon,
-                disabled=not 1 <= to <= pages,
-                type="tertiary",
-            ):
-                state.remember("page", str(to) if to > 1 else None)
-                st.rerun()
 
 
 def _case(
@@ -210,7 +187,7 @@ def _steps(keys: list[str], at: int, tr: Translate) -> None:
                 disabled=not 0 <= to < len(keys),
             ):
                 st.query_params["case"] = keys[to]
-                state.remember("page", str(to // PER_PAGE + 1) if to >= PER_PAGE else None)
+                state.remember(_PAGER, str(to // PER_PAGE + 1) if to >= PER_PAGE else None)
                 st.rerun()
         st.caption(tr("datasets.case_of", number=at + 1, count=len(keys)), width="content")
         st.space("stretch")

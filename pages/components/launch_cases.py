@@ -48,7 +48,7 @@ class Amount(NamedTuple):
 def draw(tr: Translate) -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
     cards, language = catalog.benchmark_cards(), current()
-    linked = launch_dataset.adopt(list(cards))
+    linked = launch_dataset.adopt(list(cards), tr)
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
@@ -75,7 +75,7 @@ def draw(tr: Translate) -> ChosenCases:
                     st.caption(words)
                 given |= {key: values} if values else {}
     given = launch_dataset.with_options(given, added, dataset)
-    launch_dataset.publish(chosen, dataset)
+    launch_dataset.publish(chosen, dataset, tr)
     return ChosenCases(tuple(chosen), metrics, dataset, given)
 
 

@@ -15,21 +15,25 @@ from evalcore import access, settings
 from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry
 from evalcore.runner import allowed
-from pages.components import datasets_words, state, visitor
+from pages.components import datasets_words, state, url_state, visitor
 from pages.components.language import Translate
 
 _BENCHMARKS, _SOURCE, _NAME = "launch.benchmarks", "launch.dataset", "launch.dataset_added"
 _LINK = "launch.dataset_link"
 
 
-def adopt(benchmarks: Sequence[str]) -> bool:
+def adopt(benchmarks: Sequence[str], tr: Translate) -> bool:
     """Set the form as a link asks, once, before the widgets are drawn; whether it was set now."""
     asked = (st.query_params.get("benchmark", ""), st.query_params.get("dataset", ""))
     if asked == st.session_state.get(_LINK, ("", "")) or asked[0] not in benchmarks:
         return False
-    st.session_state[_LINK] = asked
-    st.session_state[_BENCHMARKS] = [asked[0]]
     known = asked[1] in added([asked[0]])
+    if asked[1] and not known:
+        state.remember("dataset", None)
+        shown = tr("launch.dataset.bundled")
+        url_state.tell_unknown(asked[1], tr("launch.dataset_added"), shown)
+    st.session_state[_LINK] = (asked[0], asked[1] if known else "")
+    st.session_state[_BENCHMARKS] = [asked[0]]
     st.session_state[_SOURCE] = "added" if known else "bundled"
     if known:
         st.session_state[_NAME] = asked[1]
@@ -106,12 +110,16 @@ def with_options(
     return {**given, one.benchmark: {**given.get(one.benchmark, {}), **one.options}}
 
 
-def publish(chosen: Sequence[str], dataset: str | None) -> None:
+def publish(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
     """Keep the link in the address while the form says the same, else take it out."""
-    if _LINK not in st.session_state:
-        return
     said = (chosen[0] if len(chosen) == 1 else "", dataset or "")
-    if said != st.session_state[_LINK]:
-        for name in ("benchmark", "dataset"):
-            state.remember(name, None)
-        del st.session_state[_LINK]
+    link = st.session_state.get(_LINK)
+    if said == link:
+        return
+    asked = st.query_params.get("benchmark", "")
+    if link is None and asked:
+        shown = ", ".join(map(datasets_words.benchmark_title, chosen)) or tr("common.none")
+        url_state.tell_unknown(asked, tr("launch.benchmarks"), shown)
+    for name in ("benchmark", "dataset"):
+        state.remember(name, None)
+    st.session_state.pop(_LINK, None)

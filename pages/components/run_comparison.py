@@ -17,7 +17,7 @@ from evalcore.queries import comparison
 from evalcore.queries.comparison import Compared, Couple
 from evalcore.queries.runs import RunRow
 from evalcore.settings import Settings
-from pages.components import numbers, state
+from pages.components import numbers, state, url_state
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
@@ -65,6 +65,8 @@ def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | Non
         return None
     labels = {run: f"{plain(one.target.identity)} · {run}" for run, one in others.items()}
     names = ["", *others]
+    if asked and asked not in names:
+        url_state.tell_unknown(asked, tr("runs.compare_with"), tr("runs.compare_none"))
     chosen = st.selectbox(
         tr("runs.compare_with"),
         names,

@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.language import translator
-from pages.components.state import remember
+from pages.components.state import parts, remember
 from pages.components.text import escape
 
 _SEPARATOR = ","
@@ -76,6 +76,7 @@ def many(
 
     codes(options, page=page, name=name)
     key = f"{page}.{name}"
+    _tell_strange(key, label, title)
     st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
     return _published(page, name)
 
@@ -91,11 +92,13 @@ def pills(
 ) -> list[str]:
     """A multiple choice over a few codes that are all seen; none chosen means all."""
     codes(options, page=page, name=name)
+    key = f"{page}.{name}"
+    _tell_strange(key, label, title)
     st.pills(
         label,
         options,
         selection_mode="multi",
-        key=f"{page}.{name}",
+        key=key,
         format_func=_titles(options, title),
         **look,
     )
@@ -108,7 +111,11 @@ def codes(options: Sequence[str], *, page: str, name: str) -> list[str]:
     def known(text: str) -> list[str]:
         return [code for code in text.split(_SEPARATOR) if code in options]
 
+    linked = _is_new(page, name)
     key = _adopt(page, name, known)
+    if linked:  # is told where the widget is drawn, which has a label
+        asked = parts(st.query_params.get(name, ""))
+        st.session_state[f"{key}.strange"] = [code for code in asked if code not in options]
     st.session_state[key] = [code for code in st.session_state[key] if code in options]
     return list(st.session_state[key])
 
@@ -223,10 +230,23 @@ def _one_of(
     if asked not in options:
         st.session_state[key] = options[0]
         if linked and asked:
-            tr, shown = translator(), escape(title(options[0]))
-            said = tr("common.unknown_choice", asked=escape(asked), label=label, shown=shown)
-            st.toast(said, icon=":material/explore_off:", duration="long")
+            tell_unknown(asked, label, title(options[0]))
     return key
+
+
+def tell_unknown(asked: str, label: str, shown: str) -> None:
+    """A link asked for what is not here, and something else is shown instead."""
+    told = {"asked": escape(asked), "label": label, "shown": escape(shown)}
+    said = translator()("common.unknown_choice", **told)
+    st.toast(said, icon=":material/explore_off:", duration="long")
+
+
+def _tell_strange(key: str, label: str, title: Callable[[str], str]) -> None:
+    """Of what a link asks a multiple choice for, the codes that are not here are told."""
+    strange = st.session_state.pop(f"{key}.strange", [])
+    if strange:
+        shown = ", ".join(map(title, st.session_state[key])) or translator()("common.all")
+        tell_unknown(", ".join(strange), label, shown)
 
 
 def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:

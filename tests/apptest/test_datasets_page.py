@@ -74,8 +74,8 @@ def test_cases_are_filtered_opened_and_left_by_the_url(store, language):
     assert app.query_params["case"] == f"{PART}/ea-002"
     app.button(key="datasets.case.close").click().run()
     assert "case" not in app.query_params
-    app.button(key="datasets.page.next").click().run()
-    assert app.query_params["page"] == "2"
+    app.get("pagination")[0].set_value(2).run()
+    assert app.query_params["p"] == "2"
     assert table(app, "text")["id"].iloc[0] == "ea-026"
 
 
@@ -83,9 +83,9 @@ def test_cases_are_filtered_opened_and_left_by_the_url(store, language):
     "query",
     [
         {"set": "own:nothing:here"},
-        {"set": f"bundled:{KEY}", "case": "no/such", "page": "99999", "metric": "x", "q": "((("},
+        {"set": f"bundled:{KEY}", "case": "no/such", "p": "99999", "metric": "x", "q": "((("},
         {"view": "nowhere", "benchmark": "none", "origin": "none"},
-        {"set": f"bundled:{KEY}", "page": "-3"},
+        {"set": f"bundled:{KEY}", "p": "-3"},
     ],
 )
 def test_an_odd_link_gets_a_page(store, query):

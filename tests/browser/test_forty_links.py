@@ -1,0 +1,56 @@
+"""At least forty states over all pages: each opens from its link in a fresh browser, with nothing
+taken out of the address and every widget as the link says."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
+
+from playwright.sync_api import expect
+
+from app import PAGES
+from tests.support.link_states import STATES, State
+from tests.support.linked_store import serving
+
+AT_ONCE = 3  # browsers side by side: while one draws, the server works for another
+PATIENCE = 60_000  # milliseconds
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory):
+    """The address of a server and the key of its second board."""
+    with serving(tmp_path_factory.mktemp("links")) as started:
+        yield started
+
+
+def opened(chromium, states: tuple[State, ...], site: tuple[str, str]) -> None:
+    """Open each state in a browser that was never here, and look at it."""
+    fresh = [
+        chromium.new_context(locale="en-US", viewport={"width": 1440, "height": 1400})
+        for _ in states
+    ]
+    tabs = [context.new_page() for context in fresh]
+    for tab, state in zip(tabs, states, strict=True):
+        tab.set_default_timeout(PATIENCE)
+        tab.goto(state.address(*site), wait_until="commit")
+    for tab, state in zip(tabs, states, strict=True):
+        for check in state.holds:
+            check(tab)
+        assert tab.url == state.address(*site)
+    for context in fresh:
+        context.close()
+
+
+def test_there_are_forty_over_all_pages():
+    assert set(STATES) == {card.name for card in PAGES}
+    addresses = {state.address("", "b") for states in STATES.values() for state in states}
+    assert len(addresses) == sum(map(len, STATES.values())) >= 40
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_every_state_opens_from_its_link_in_a_fresh_browser(site, chromium, name):
+    expect.set_options(timeout=PATIENCE)
+    states = STATES[name]
+    for start in range(0, len(states), AT_ONCE):
+        opened(chromium, states[start : start + AT_ONCE], site)

@@ -1,0 +1,222 @@
+"""States of all pages: path and query of a link, and what the widgets of the page then hold.
+
+The store is that of `linked_store`. No query holds a default, which an address leaves out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from tests.support.page_widgets import (
+    Check,
+    box,
+    chips,
+    folded,
+    heading,
+    numbered,
+    pressed,
+    says,
+    segment,
+    switched,
+    tagged,
+    typed,
+)
+
+BOARD = "BOARD"  # stands for the key of the second board, which the store gives
+_SQL, _PART, _PLAN = "sql_understanding", "execution_accuracy", "explain_detection"
+_RUNS = "strong,weak,model"
+_SET = f"bundled:{_SQL}"
+
+
+class State(NamedTuple):
+    """A link and what is to be seen of it."""
+
+    path: str
+    query: dict[str, str]
+    holds: tuple[Check, ...]
+
+    def address(self, url: str, board: str) -> str:
+        """The link on a server with a second board of this key."""
+        asked = {name: board if value == BOARD else value for name, value in self.query.items()}
+        return f"{url}/{self.path}" + (f"?{urlencode(asked)}" if asked else "")
+
+    def bare(self, url: str, board: str) -> str:
+        """The same for a host that passes no path."""
+        named = {"page": self.path or "ranking", **self.query}
+        return State("", named, ()).address(url, board)
+
+
+def _ranking(query: dict[str, str], *holds: Check) -> State:
+    return State("", query, holds)
+
+
+def _target(query: dict[str, str], *holds: Check) -> State:
+    return State("target", {"key": "openai:strong", **query}, holds)
+
+
+def _case(query: dict[str, str], *holds: Check) -> State:
+    named = {"run": "strong", "benchmark": _SQL, "metric": _PART, "id": "4"}
+    return State("case", named | query, holds)
+
+
+def _compare(query: dict[str, str], *holds: Check) -> State:
+    return State("compare", {"runs": _RUNS} | query, holds)
+
+
+def _set(query: dict[str, str], *holds: Check) -> State:
+    return State("datasets", {"set": _SET} | query, holds)
+
+
+RANKING = (
+    _ranking({"q": "strong"}, typed("strong"), says("1 of 3 targets"), tagged("Search: strong")),
+    _ranking({"kind": "hf"}, folded("Filters (1)", chips("Kind", "Local model"))),
+    _ranking({"org": "Acme"}, folded("Filters (1)", chips("Organization", "Acme"))),
+    _ranking({"weights": "open"}, folded("Filters (1)", pressed("Open")), tagged("Weights: Open")),
+    _ranking({"size": "s,l"}, folded("Filters (1)", pressed("3 to 10 B", "40 to 150 B"))),
+    _ranking({"price": "free"}, folded("Filters (1)", pressed("free")), says("1 of 3 targets")),
+    _ranking({"evidence": "parsed"}, folded("Filters (1)", pressed("Parsed"))),
+    _ranking({"complete": "1"}, folded("Filters (1)", switched("Complete only"))),
+    _ranking(
+        {"since": "2026-08", "until": "2026-08"},
+        folded("Filters (1)", box("From month", "2026-08"), box("As of month", "2026-08")),
+        says("2 of 2 targets"),
+    ),
+    _ranking({"sort": "cost"}, box("Order of rows", "Cost, lowest first")),
+    _ranking(
+        {"cols": "cost,price"},
+        folded("Columns", chips("Columns beside rank, target and score", "Cost", "Price")),
+    ),
+    _ranking({"vs": "latency"}, segment("Latency")),
+    _ranking({"board": BOARD}, box("Board", "other_cases"), says("1 of 1 targets")),
+    _ranking(
+        {"suite": "agentic", "by": "swe_bench"}, box("Suite", "Agent"), box("Rank by", "SWE-bench")
+    ),
+    _ranking(
+        {"q": "o", "sort": "name", "weights": "open,closed", "lang": "zh"},
+        typed("o", "搜索"),
+        says("排行榜"),
+    ),
+)
+METRICS = (
+    State("metrics", {"metric": _PLAN}, (box("Metric", "Plan reading"),)),
+    State(
+        "metrics", {"metric": _PLAN, "q": "weak"}, (box("Metric", "Plan reading"), typed("weak"))
+    ),
+    State("metrics", {"q": "nobody"}, (typed("nobody"), says("No target fits"))),
+    State("metrics", {"board": BOARD}, (box("Board", "other_cases"),)),
+    State(
+        "metrics",
+        {"suite": "agentic", "benchmark": "swe_bench"},
+        (box("Suite", "Agent"), box("Benchmark", "SWE-bench")),
+    ),
+)
+TARGET = (
+    _target({}, box("Target", "openai:strong"), says("80 cases, 1 to 25 shown")),
+    _target({"p": "3"}, numbered(3), says("80 cases, 51 to 75 shown")),
+    _target(
+        {"metric": f"{_PART},{_PLAN}", "difficulty": "2"},
+        chips("Metric", "Execution accuracy", "Plan reading"),
+        chips("Difficulty", "2"),
+    ),
+    _target({"outcome": "failed"}, chips("Outcome", "Failed")),
+    _target({"cause": "wrong_result", "q": "answer"}, chips("Reason", "Wrong"), typed("answer")),
+    _target(
+        {"view": "failures", "difficulty": "1,3"},
+        segment("Why answers failed"),
+        chips("Difficulty", "1", "3"),
+    ),
+    _target({"view": "history"}, segment("History")),
+    _target({"view": "outcomes"}, segment("Outcomes and errors")),
+    State("target", {"key": "openai:weak", "board": BOARD}, (box("Board", "other_cases"),)),
+    State(
+        "target",
+        {"key": "openai:worker", "benchmark": "swe_bench"},
+        (box("Target", "openai:worker"), box("Benchmark", "SWE-bench")),
+    ),
+)
+CASE = (
+    _case({}, says("Case 5 of 80 in this selection")),
+    _case({"metrics": _PART}, says("Case 5 of 20 in this selection")),
+    _case({"outcome": "passed"}, box("Step through", "Passed (")),
+    _case({"difficulty": "1,2", "q": "answer to execution"}, says("Case 4 of 14")),
+    _case({"cause": "wrong_result"}, says("Within:")),
+)
+COMPARE = (
+    State("compare", {}, (says("Two runs at least"),)),
+    _compare({}, chips("Runs", "openai:strong", "openai:weak", "hf:model")),
+    _compare({"base": "model"}, box("Measured against", "C · hf:model")),
+    _compare({"metric": _PLAN}, box("Metric", "Plan reading")),
+    _compare(
+        {"runs": "weak,strong", "base": "strong", "metric": _PART},
+        box("Measured against", "B · openai:strong"),
+        box("Metric", "Execution accuracy"),
+    ),
+    _compare({"runs": "strong"}, chips("Runs", "openai:strong"), says("One more run at least")),
+)
+METHODOLOGY = (
+    State("methodology", {"key": "openai:weak"}, (box("Worked for", "openai:weak"),)),
+    State("methodology", {"prompt": f"{_SQL}/{_PLAN}"}, (segment("Plan reading"),)),
+    State("methodology", {"board": BOARD}, (box("Board", "other_cases"),)),
+    State(
+        "methodology",
+        {"suite": "agentic"},
+        (box("Suite", "Agent"), box("Worked for", "openai:worker")),
+    ),
+)
+LAUNCH = (
+    State("launch", {"benchmark": "gaia"}, (chips("Benchmarks", "GAIA"),)),
+    State("launch", {"benchmark": "bfcl"}, (chips("Benchmarks", "Function calling (BFCL)"),)),
+)
+RUNS = (
+    State("runs", {"run": "other"}, (heading("openai:weak"), says("Reproduce run other"))),
+    State(
+        "runs",
+        {"run": "weak", "with": "strong"},
+        (box("Compare with another run", "openai:strong · strong"), heading("openai:weak")),
+    ),
+    State("runs", {"run": "nosuch"}, (says("There is no run nosuch"),)),
+    State("runs", {"run": "model", "lang": "zh"}, (heading("hf:model"), says("复现"))),
+)
+DATASETS = (
+    State(
+        "datasets",
+        {"origin": "bundled", "benchmark": "gaia"},
+        (box("Origin", "Bundled"), box("Benchmark", "GAIA")),
+    ),
+    State("datasets", {"q": "swe"}, (typed("swe", "Search"), heading("SWE-bench"))),
+    _set({}, heading("SQL understanding"), numbered(1)),
+    _set({"p": "2"}, numbered(2)),
+    _set(
+        {"metric": _PLAN, "difficulty": "3"},
+        box("Metric", "Plan reading"),
+        box("Difficulty", "Level 3"),
+    ),
+    _set({"dialect": "duckdb"}, box("Dialect", "duckdb")),
+    _set(
+        {"q": "count", "case": f"{_PART}/ea-001"},
+        typed("count", "Search in cases"),
+        heading("ea-001"),
+    ),
+    State(
+        "datasets",
+        {"view": "add", "benchmark": "bfcl", "part": "parallel"},
+        (
+            segment("Add own cases"),
+            box("Benchmark", "Function calling"),
+            heading("What a case looks like"),
+        ),
+    ),
+    State("datasets", {"view": "fetch"}, (segment("Fetch official sets"),)),
+)
+STATES = {
+    "ranking": RANKING,
+    "metrics": METRICS,
+    "target": TARGET,
+    "case": CASE,
+    "compare": COMPARE,
+    "methodology": METHODOLOGY,
+    "launch": LAUNCH,
+    "runs": RUNS,
+    "datasets": DATASETS,
+}
