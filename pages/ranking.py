@@ -108,7 +108,7 @@ def _order(board: Board, tr: Translate) -> str:
         choices,
         page=PAGE,
         name="by",
-        title=lambda code: shared.order_title(code, tr),
+        title=shared.order_title,
         width=200,
     )
 
@@ -126,7 +126,7 @@ def _ranked(
     if everyone.empty:
         _nobody(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.decision(everyone.assign(identity=everyone["name"]), tr))
+    st.markdown(ranking_words.decision(everyone))
     shown = found[found["status"] == "ranked"]
     if shown.empty:
         _no_match(everyone, wish, view.board, tr)

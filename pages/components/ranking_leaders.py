@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
 from pages.components import numbers, state
-from pages.components.board import benchmark_title, metric_title
+from pages.components.board import part_title
 from pages.components.language import Translate
 from pages.components.text import escape, plain
 
@@ -37,7 +37,7 @@ def draw(found: Sequence[Leader], board: Board, tr: Translate) -> None:
 def _card(one: Leader, board: Board, tr: Translate) -> None:
     with st.container(border=True, gap=None):
         st.page_link(
-            state.METRICS, label=escape(_title(one.part)), query_params=_metric(one.part, board)
+            state.METRICS, label=escape(part_title(one.part)), query_params=_metric(one.part, board)
         )
         st.page_link(
             state.TARGET,
@@ -46,11 +46,6 @@ def _card(one: Leader, board: Board, tr: Translate) -> None:
         )
         near = tr("board.leader_near", count=one.near) if one.near else tr("board.leader_clear")
         st.markdown(f"{_INDENT}**{numbers.score(one.score, tr)}** :small[:gray[{near}]]")
-
-
-def _title(part: str) -> str:
-    benchmark, _, metric = part.partition("/")
-    return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
 
 
 def _metric(part: str, board: Board) -> dict[str, str]:
@@ -66,7 +61,7 @@ def _table(found: Sequence[Leader], board: Board, tr: Translate) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "part": [_title(one.part) for one in found],
+                "part": [part_title(one.part) for one in found],
                 "target": [plain(one.name, 60) for one in found],
                 "score": [one.score for one in found],
                 "near": [one.near for one in found],
