@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.errors import EvalboardError
-from evalcore.queries import stored_boards, targets
+from evalcore.queries import targets
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
     card_editor,
+    loaded,
     model_facts,
     names,
     notes,
@@ -38,11 +38,7 @@ VIEWS = ("cases", "failures", "history", "outcomes")
 def page() -> None:
     """Find the target that the URL names, or say why there is none."""
     tr, current = translator(), visitor.seen()
-    try:
-        headers = stored_boards.headers(current)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        return
+    headers = loaded.finished(current, tr)
     known, asked = targets.identities(headers), st.query_params.get("key", "")
     if not known:
         notes.draw("target.empty", state.LAUNCH, tr)

@@ -9,9 +9,12 @@ import streamlit as st
 
 from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
+from evalcore.queries.narrowing import Wish, every_part, shown_parts
+from evalcore.queries.ranking import SUITE
 from pages.components import numbers, state
 from pages.components.board import part_title
 from pages.components.language import Translate
+from pages.components.ranking_data import View
 from pages.components.text import escape, plain
 
 _CARD = 190  # pixels, at least
@@ -20,8 +23,13 @@ _TABLE = "ranking.leaders"
 _INDENT = "&nbsp;&nbsp;"  # as wide as the space before a link
 
 
-def draw(found: Sequence[Leader], board: Board, tr: Translate) -> None:
-    """The best ranked target of each benchmark, or of each metric where there is one benchmark."""
+def draw(leaders: Sequence[Leader], wish: Wish, view: View, tr: Translate) -> None:
+    """The best ranked target of each benchmark, or of each metric of the one that the board is
+    ranked by."""
+    board, wanted = view.board, shown_parts(view.board, wish.evidence)
+    if view.order != SUITE and not wish.evidence:
+        wanted = [part for part in every_part(board) if part.startswith(f"{view.order}/")]
+    found = [one for one in leaders if one.part in wanted]
     if not found:
         return
     st.subheader(tr("ranking.leaders"), anchor=False)
