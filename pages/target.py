@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore.queries import targets
+from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
@@ -89,6 +90,14 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         if profiled:
             target_readings.tries(row, current, tr)
     target_published.draw(row, current, tr)
+    _views(headers, board, row, current, tr, profiled=profiled)
+    share.draw(PAGE, tr)
+
+
+def _views(
+    headers: Headers, board: Board, row: Row, current: Settings, tr: Translate, *, profiled: bool
+) -> None:
+    """What is shown in turn; where the target has a profile, its readings come late."""
     view = url_state.segments(
         tr("target.view"),
         VIEWS,
@@ -97,7 +106,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         title=lambda code: tr(f"target.view.{code}"),
     )
     if view == "history":
-        target_history.draw(headers, board, identity, tr)
+        target_history.draw(headers, board, row.identity, tr)
         for run in dict.fromkeys(one.run_id for one in row.runs.values()):
             reproduce.draw(run, current, tr)
     elif view == "outcomes":
@@ -109,7 +118,6 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         benchmark = _benchmark(runs, tr)
         draw = target_failures.draw if view == "failures" else target_cases.draw
         draw(current, runs[benchmark], benchmark, tr)
-    share.draw(PAGE, tr)
 
 
 def _benchmark(runs: dict[str, str], tr: Translate) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -30,24 +30,7 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
     suites = boards.suites(targets.runs_of(headers, identity) if identity else headers)
     if not suites:
         return None
-    suite = suites[0]
-    if len(suites) > 1:
-        suite = url_state.select(
-            tr("ranking.suite"),
-            suites,
-            page=page,
-            name="suite",
-            title=lambda code: tr(f"common.suite.{code}"),
-            width=140,
-        )
-    else:
-        url_state.only(
-            tr("ranking.suite"),
-            suite,
-            page=page,
-            name="suite",
-            title=lambda code: tr(f"common.suite.{code}"),
-        )
+    suite = _suite(suites, page, tr)
     known = {
         board.key: board
         for board in boards.boards(headers, suite)
@@ -71,6 +54,17 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
         width=330,
     )
     return known[key]
+
+
+def _suite(suites: Sequence[str], page: str, tr: Translate) -> str:
+    label = tr("ranking.suite")
+    titles = {code: tr(f"common.suite.{code}") for code in suites}
+    if len(suites) > 1:
+        return url_state.select(
+            label, suites, page=page, name="suite", title=titles.__getitem__, width=140
+        )
+    url_state.only(label, suites[0], page=page, name="suite", title=titles.__getitem__)
+    return suites[0]
 
 
 def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:

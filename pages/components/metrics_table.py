@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore.queries.boards import Board
 from evalcore.queries.metric_board import level_columns
-from pages.components import ranking_table, state
+from pages.components import csv_file, state
 from pages.components.board import cost_format, span
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -53,7 +53,7 @@ def _below(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
         st.space("stretch")
         st.download_button(
             tr("ranking.download"),
-            ranking_table.as_csv(frame),
+            csv_file.as_csv(frame),
             file_name=f"evalboard-{part.benchmark}-{part.metric}.csv",
             mime="text/csv",
             icon=":material/download:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -81,20 +82,8 @@ def _table(found: Sequence[Leader], board: Board, tr: Translate) -> None:
         key=f"{_TABLE}.table",
         alt=tr("ranking.leaders"),
         column_config={
-            "part": kinds.ButtonColumn(
-                tr("common.metric"),
-                type="tertiary",
-                alignment="left",
-                width=210,
-                key=f"{_TABLE}.part",
-            ),
-            "target": kinds.ButtonColumn(
-                tr("common.target"),
-                type="tertiary",
-                alignment="left",
-                width="medium",
-                key=f"{_TABLE}.target",
-            ),
+            "part": _button("part", tr("common.metric"), 210),
+            "target": _button("target", tr("common.target"), "medium"),
             "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width=64),
             "near": kinds.NumberColumn(
                 tr("board.near"), help=tr("board.leaders_about"), width="small"
@@ -108,3 +97,10 @@ def _table(found: Sequence[Leader], board: Board, tr: Translate) -> None:
             if name == "part":
                 st.switch_page(state.METRICS, query_params=_metric(one.part, board))
             st.switch_page(state.TARGET, query_params={"key": one.identity})
+
+
+def _button(name: str, label: str, width: int | Literal["medium"]) -> Any:
+    """A column of names that lead somewhere."""
+    return st.column_config.ButtonColumn(
+        label, type="tertiary", alignment="left", width=width, key=f"{_TABLE}.{name}"
+    )
