@@ -1,4 +1,4 @@
-"""Methodology, first part: the score of one target worked in full, and how sure it is."""
+"""Methodology, first part: the score of one target worked in full."""
 
 from __future__ import annotations
 
