@@ -65,21 +65,8 @@ def radar(
     """
     points = _outline(frame, axes)
     points["label"] = points["series"].map(dict(labels))
-    shown = [key for key in looks if key in set(points["series"])]
-    domain = [labels[key] for key in shown]
-    colour = alt.Color(
-        "label:N",
-        title=None,
-        legend=alt.Legend(
-            orient="bottom", symbolType="stroke", symbolStrokeWidth=2, columns=_LEGEND_COLUMNS
-        ),
-        scale=alt.Scale(domain=domain, range=[looks[key].colour for key in shown]),
-    )
-    dash = alt.StrokeDash(
-        "label:N",
-        title=None,
-        scale=alt.Scale(domain=domain, range=[list(looks[key].dash) for key in shown]),
-    )
+    shown = {labels[key]: look for key, look in looks.items() if key in set(points["series"])}
+    colour, dash = _strokes(shown)
     lines = (
         alt.Chart(points)
         .mark_line(strokeWidth=2)
@@ -98,6 +85,20 @@ def radar(
     chart = layered(*_grid(len(axes)), *_names(axes), lines, dots, width=_WIDTH, height=_HEIGHT)
     chart.autosize = alt.AutoSizeParams(type="pad")  # the legend comes on top of the height
     return chart
+
+
+def _strokes(shown: Mapping[str, Look]) -> tuple[alt.Color, alt.StrokeDash]:
+    """Colour and dashes of outlines by label, with one legend for both."""
+    colours = [look.colour for look in shown.values()]
+    dashes = [list(look.dash) for look in shown.values()]
+    legend = alt.Legend(
+        orient="bottom", symbolType="stroke", symbolStrokeWidth=2, columns=_LEGEND_COLUMNS
+    )
+    colour = alt.Color(
+        "label:N", title=None, legend=legend, scale=alt.Scale(domain=[*shown], range=colours)
+    )
+    scale = alt.Scale(domain=[*shown], range=dashes)
+    return colour, alt.StrokeDash("label:N", title=None, scale=scale)
 
 
 def _corner(step: int, count: int, radius: float) -> tuple[float, float]:

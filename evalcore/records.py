@@ -117,11 +117,9 @@ class Usage(Record, frozen=True):
 
 
 class Completion(Record, frozen=True):
-    """The answer to one request, after `attempts`; `sent` are the parameters that really went out.
-
+    """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
-    `unparsable` (a server could not digest what the model wrote), `context_overflow`.
-    """
+    `unparsable` (a server could not digest what the model wrote), `context_overflow`."""
 
     text: str = ""
     reasoning: str = ""
@@ -158,9 +156,8 @@ class Call(Record, frozen=True):
 
 
 class Sample(Record, frozen=True):
-    """One case of a benchmark, identified by (metric, id). `difficulty` is the weight 1 to 3.
-
-    A target may know `input`, only the scorer `reference`; `meta` is for neither: provenance, line.
+    """One case of a benchmark, identified by (metric, id). `difficulty` is the weight 1 to 3. A
+    target may know `input`, only the scorer `reference`; `meta` is for neither: provenance, line.
     """
 
     metric: str
@@ -250,10 +247,8 @@ class TargetSpec(Record, frozen=True):
 
 class BenchmarkSpec(Record, frozen=True):
     """One benchmark of a run, frozen; runs are comparable exactly where the key `column` is equal.
-
     `full` is False for a subset (max_samples, chosen metrics), which never enters the full board;
-    `judges` is the panel where some of its samples may be judged, else empty.
-    """
+    `judges` is the panel where some of its samples may be judged, else empty."""
 
     key: str
     suite: str
@@ -272,10 +267,8 @@ class BenchmarkSpec(Record, frozen=True):
 
 class RunSpec(Record, frozen=True):
     """All that is needed to repeat a run; written once to `spec.json` and never changed.
-
     `access` is the mode under which a visitor started it, "" for the operator's own; `started_by`
-    tells the runs of one visitor from those of others, and not who he is.
-    """
+    tells the runs of one visitor from those of others, and not who he is."""
 
     run_id: str
     created_at: str

@@ -27,38 +27,29 @@ def stacked_bars(
     rows = frame[["name", "part", "count", "share"]].assign(
         percent=100 * frame["share"], place=[place[part] for part in frame["part"]]
     )
-    bars = (
-        alt.Chart(rows)
-        .mark_bar(height={"band": 0.66})
-        .encode(
-            x=alt.X(
-                "percent:Q",
-                stack=True,
-                title=None,
-                scale=alt.Scale(domain=[0, 100]),
-                axis=alt.Axis(values=[0, 25, 50, 75, 100], grid=True),
-            ),
-            y=alt.Y(
-                "name:N",
-                sort=list(dict.fromkeys(rows["name"])),
-                title=None,
-                axis=alt.Axis(labelLimit=220, labelOverlap=False),
-            ),
-            color=alt.Color(
-                "part:N",
-                title=None,
-                sort=list(parts),
-                scale=alt.Scale(domain=list(parts)),
-                legend=alt.Legend(orient="bottom", columns=1, labelLimit=220),
-            ),
-            order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("name:N", title=labels["name"]),
-                alt.Tooltip("part:N", title=labels["part"]),
-                alt.Tooltip("count:Q", title=labels["count"]),
-                alt.Tooltip("share:Q", title=labels["share"], format=".0%"),
-            ],
-        )
+    whole = alt.X(
+        "percent:Q",
+        stack=True,
+        title=None,
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(values=[0, 25, 50, 75, 100], grid=True),
     )
+    names = alt.Y(
+        "name:N",
+        sort=list(dict.fromkeys(rows["name"])),
+        title=None,
+        axis=alt.Axis(labelLimit=220, labelOverlap=False),
+    )
+    colour = alt.Color(
+        "part:N",
+        title=None,
+        sort=list(parts),
+        scale=alt.Scale(domain=list(parts)),
+        legend=alt.Legend(orient="bottom", columns=1, labelLimit=220),
+    )
+    tip = [alt.Tooltip(key, title=labels[key[:-2]]) for key in ("name:N", "part:N", "count:Q")]
+    tip.append(alt.Tooltip("share:Q", title=labels["share"], format=".0%"))
+    bars = alt.Chart(rows).mark_bar(height={"band": 0.66})
+    bars = bars.encode(x=whole, y=names, color=colour, order=alt.Order("place:Q"), tooltip=tip)
     legend = _LEGEND + _LEGEND_ROW * len(parts)
     return layered(bars, height=_ROW * rows["name"].nunique() + _AXIS + legend)

@@ -17,6 +17,7 @@ from pages.components import (
     method_rules,
     method_score,
     method_sure,
+    names,
     url_state,
     visitor,
 )
@@ -41,26 +42,27 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         if board is None:
             return
         with st.skeleton(height=_LOADING):
-            frame = shared.frame(current, board)
+            frame = names.beside(shared.frame(current, board))
+        titles = dict(zip(frame["identity"], frame["name"], strict=True))
         identity = url_state.select(
             tr("methodology.target"),
             list(frame["identity"]),
             page=PAGE,
             name="key",
-            title=plain,
+            title=lambda code: plain(titles[code]),
             width=420,
         )
     row = targets.row_of(headers, board, identity)
     if row is None:
         return
     everyone = boards.rows(headers, board)
-    method_score.score(row, board, current, tr)
+    method_score.score(row, titles[identity], board, current, tr)
     left, right = st.columns(2, gap="large")
     with left:
-        method_sure.interval(row, current, tr)
+        method_sure.interval(row, titles[identity], current, tr)
     with right:
         pair = methodology_worked.pair(current.run_roots, everyone, board, orders(board)[0], frame)
-        method_sure.ranks(frame, pair, tr)
+        method_sure.ranks(frame, pair, titles, tr)
     left, right = st.columns([7, 5], gap="large")
     with left:
         method_sure.standing(frame, tr)

@@ -17,6 +17,7 @@ from pages.components import (
     metrics_about,
     metrics_charts,
     metrics_table,
+    names,
     notes,
     ranking_words,
     state,
@@ -46,22 +47,22 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             tr("ranking.search"),
             page=PAGE,
             name="q",
-            placeholder=tr("ranking.search_hint"),
+            placeholder=tr("board.search_hint"),
             width=200,
         )
     with st.skeleton(height=_LOADING):
         view = shared.metric_view(current, board, part.benchmark, part.metric)
-    standing = view.standing
+    standing = names.beside(view.standing)
     metrics_about.draw(part, view, tr)
     if standing.empty:
         notes.draw("metrics.no_cases", state.LAUNCH, tr)
         return
-    shown = fitting(standing, text, ())
+    shown = fitting(standing, text)
     if shown.empty:
         st.caption(tr("ranking.no_match"))
         return
     if (standing["status"] == "ranked").any():
-        st.markdown(ranking_words.decision(standing, tr))
+        st.markdown(ranking_words.decision(standing))
     else:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
     lines = metric_board.lines(headers, board, part.benchmark, part.metric)
@@ -74,7 +75,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
 def _told(part: Part, tr: Translate) -> str:
     """Metric and board in one line."""
     metric = shared.metric_title(part.benchmark, part.metric)
-    return f"{metric} · {shared.board_title(part.board, tr)}"
+    return f"{metric} · {shared.board_title(part.board)}"
 
 
 def _part(board: Board, tr: Translate) -> Part:

@@ -7,21 +7,21 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.errors import EvalboardError
-from evalcore.queries import boards, stored_boards
+from evalcore.queries import boards
 from evalcore.queries.board_table import BoardTable
 from evalcore.queries.boards import Board
-from evalcore.queries.leaders import Leader
-from evalcore.queries.narrowing import Wish, every_part, narrowed, obstacles, shown_parts
+from evalcore.queries.narrowing import Wish, narrowed, shown_parts
 from evalcore.queries.ordering import ordered
-from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.ranking import orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
-    notes,
+    loaded,
     ranking_boards,
     ranking_charts,
     ranking_data,
+    ranking_empty,
     ranking_filters,
     ranking_leaders,
     ranking_links,
@@ -29,13 +29,10 @@ from pages.components import (
     ranking_view,
     ranking_words,
     share,
-    state,
     url_state,
 )
 from pages.components.language import Translate, translator
 from pages.components.ranking_data import View
-from pages.components.state import remember
-from pages.components.text import escape
 
 PAGE = ranking_filters.PAGE
 
@@ -45,15 +42,9 @@ def page() -> None:
     tr, current = translator(), settings.load()
     st.title(tr("ranking.title"))
     try:
-        headers = stored_boards.headers(current)
-        known = bool(boards.suites(headers))
-        if known:
-            _draw(headers, current, tr)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        return
-    if not known:
-        notes.draw("ranking.empty", state.LAUNCH, tr)
+        _draw(loaded.headers(current, "ranking.empty", tr), current, tr)
+    except EvalboardError as error:  # of a run folder that became unreadable
+        loaded.broken(error, tr)
 
 
 def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
@@ -92,9 +83,9 @@ def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) 
     found = ordered(narrowed(table.frame, view.board, wish), sort)
     if _ranked(table, found, wish, view, columns, tr):
         ranking_links.draw(found, view.board, tr)
-        ranking_leaders.draw(_leaders(table, wish, view), view.board, tr)
+        ranking_leaders.draw(table.leaders, wish, view, tr)
     _unranked(table, found, view, columns, tr)
-    _charts(found[found["status"] == "ranked"], table.floors, view, tr)
+    ranking_charts.draw(found[found["status"] == "ranked"], table.floors, view, tr)
     share.draw("", tr)
 
 
@@ -108,7 +99,7 @@ def _order(board: Board, tr: Translate) -> str:
         choices,
         page=PAGE,
         name="by",
-        title=lambda code: shared.order_title(code, tr),
+        title=shared.order_title,
         width=200,
     )
 
@@ -124,59 +115,23 @@ def _ranked(
     """The sentence and the table of those with a rank; whether there are rows to go on from."""
     everyone = table.frame[table.frame["status"] == "ranked"]
     if everyone.empty:
-        _nobody(table.frame, view, tr)
+        ranking_empty.nobody(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.decision(everyone.assign(identity=everyone["name"]), tr))
+    st.markdown(ranking_words.decision(everyone))
     shown = found[found["status"] == "ranked"]
     if shown.empty:
-        _no_match(everyone, wish, view.board, tr)
+        ranking_empty.no_match(everyone, wish, view.board, tr)
         return False
     display = ranking_table.display(view.key, table.frame, tr)
     ranking_table.ranked(shown, display.loc[shown.index], columns, tr)
     said = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
-    st.caption(" · ".join(filter(None, (said, new, _as_of(view, tr), tr("ranking.open_hint")))))
+    st.caption(
+        " · ".join(
+            filter(None, (said, new, ranking_empty.as_of(view, tr), tr("ranking.open_hint")))
+        )
+    )
     return True
-
-
-def _as_of(view: View, tr: Translate) -> str:
-    """Of which months the runs are, where they are not of all."""
-    if not view.since and not view.until:
-        return ""
-    key = "as_of" if not view.since else "as_since" if not view.until else "as_between"
-    return tr(f"board.{key}", since=view.since, until=view.until)
-
-
-def _nobody(frame: pd.DataFrame, view: View, tr: Translate) -> None:
-    """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
-    if view.since or view.until:
-        st.info(f"{tr('board.nobody_then')} {_as_of(view, tr)}", icon=":material/calendar_month:")
-        st.button(tr("board.reset"), key="ranking.nobody.reset", on_click=ranking_filters.reset)
-    elif view.order == SUITE and (frame["status"] == "not_run").any():
-        st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
-        with st.container(horizontal=True):
-            for name in view.board.columns:
-                title = tr("board.rank_by", name=escape(shared.benchmark_title(name)))
-                st.button(title, key=f"ranking.by.{name}.go", on_click=remember, args=("by", name))
-    else:
-        notes.draw("ranking.nobody", state.LAUNCH, tr)
-
-
-def _no_match(everyone: pd.DataFrame, wish: Wish, board: Board, tr: Translate) -> None:
-    """What to loosen, where the filters leave nobody over."""
-    names = ", ".join(tr(f"board.{field}") for field in obstacles(everyone, board, wish))
-    with st.container(border=True, horizontal_alignment="center", gap="small"):
-        st.markdown(f"#### {tr('ranking.no_match')}", width="content")
-        st.markdown(tr("board.loosen", names=names), width="content")
-        st.button(tr("board.reset"), key="ranking.empty.reset", on_click=ranking_filters.reset)
-
-
-def _leaders(table: BoardTable, wish: Wish, view: View) -> list[Leader]:
-    """Of the benchmarks, or of the metrics of the one that the board is ranked by."""
-    wanted = shown_parts(view.board, wish.evidence)
-    if view.order != SUITE and not wish.evidence:
-        wanted = [part for part in every_part(view.board) if part.startswith(f"{view.order}/")]
-    return [one for one in table.leaders if one.part in wanted]
 
 
 def _unranked(
@@ -190,17 +145,6 @@ def _unranked(
     ranking_table.unranked(others, display.loc[others.index], columns, tr)
     published = "ranking.unranked_published"
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))
-
-
-def _charts(ranked: pd.DataFrame, floors: dict[str, float], view: View, tr: Translate) -> None:
-    if ranked.empty:
-        return
-    left, right = st.columns(2, gap="large")
-    with left:
-        ranking_charts.bars(ranked, floors, tr)
-    with right:
-        ranking_charts.against(ranked, PAGE, tr)
-    ranking_charts.over_time(view, ranked, tr)
 
 
 page()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.errors import EvalboardError
-from evalcore.queries import stored_boards, targets
+from evalcore.queries import targets
+from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
     card_editor,
+    loaded,
     model_facts,
     names,
     notes,
@@ -38,11 +39,7 @@ VIEWS = ("cases", "failures", "history", "outcomes")
 def page() -> None:
     """Find the target that the URL names, or say why there is none."""
     tr, current = translator(), visitor.seen()
-    try:
-        headers = stored_boards.headers(current)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        return
+    headers = loaded.finished(current, tr)
     known, asked = targets.identities(headers), st.query_params.get("key", "")
     if not known or (asked and asked not in known):
         st.title(tr("common.nav.target"), anchor=False)
@@ -96,6 +93,14 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         if profiled:
             target_readings.tries(row, current, tr)
     target_published.draw(row, current, tr)
+    _views(headers, board, row, current, tr, profiled=profiled)
+    share.draw(PAGE, tr)
+
+
+def _views(
+    headers: Headers, board: Board, row: Row, current: Settings, tr: Translate, *, profiled: bool
+) -> None:
+    """What is shown in turn; where the target has a profile, its readings come late."""
     view = url_state.segments(
         tr("target.view"),
         VIEWS,
@@ -104,7 +109,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         title=lambda code: tr(f"target.view.{code}"),
     )
     if view == "history":
-        target_history.draw(headers, board, identity, tr)
+        target_history.draw(headers, board, row.identity, tr)
         for run in dict.fromkeys(one.run_id for one in row.runs.values()):
             reproduce.draw(run, current, tr)
     elif view == "outcomes":
@@ -116,7 +121,6 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
         benchmark = _benchmark(runs, tr)
         draw = target_failures.draw if view == "failures" else target_cases.draw
         draw(current, runs[benchmark], benchmark, tr)
-    share.draw(PAGE, tr)
 
 
 def _benchmark(runs: dict[str, str], tr: Translate) -> str:

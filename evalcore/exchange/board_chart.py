@@ -13,7 +13,9 @@ from evalcore.chart_files import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange.board_export import Chosen, found
 from evalcore.i18n import t
+from evalcore.plain_text import line
 from evalcore.queries import board_words, boards, stored_boards
+from evalcore.queries.names import display_name
 from evalcore.queries.ranking import SUITE
 from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, load_cards
@@ -52,7 +54,7 @@ def named(frame: pd.DataFrame, cards: Mapping[str, TargetCard]) -> pd.DataFrame:
     """The ranking with a column `name`, what targets are called; those of one name
     go by their identity, since a chart would draw them as one."""
     names = [
-        board_words.line(board_words.display_name(identity, key, cards), _LONGEST)
+        line(display_name(identity, key, cards), _LONGEST)
         for identity, key in zip(frame["identity"], frame["target_key"], strict=True)
     ]
     twice = {name for name, count in Counter(names).items() if count > 1}

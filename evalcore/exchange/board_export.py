@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ import pandas as pd
 from evalcore.errors import UsageError
 from evalcore.exchange import markup
 from evalcore.exchange.report_tables import Table
-from evalcore.exchange.reports import safe_cell
+from evalcore.plain_text import line, safe_cell
 from evalcore.queries import boards, listing, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import board_data, plain, ranking_data
@@ -31,10 +30,6 @@ _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{sign: f"{{{sign}}}" for sign in "[]<>\"'`-|"},
 }
-#: Characters that no document may hold, or that hide and reorder text.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
-)
 
 
 class Chosen(Record, frozen=True):
@@ -118,8 +113,8 @@ def _json(told: Listing) -> str:
 
 def _text(told: Listing) -> str:
     table = _table(told)
-    lines = [dict(zip(table.columns, map(_line, row), strict=True)) for row in table.rows]
-    return f"{_line(table.title)}\n\n{listing.as_text(lines)}\n"
+    lines = [dict(zip(table.columns, map(line, row), strict=True)) for row in table.rows]
+    return f"{line(table.title)}\n\n{listing.as_text(lines)}\n"
 
 
 def _markdown(told: Listing) -> str:
@@ -130,7 +125,7 @@ def _latex(told: Listing) -> str:
     """A `tabular` with the rules of the package booktabs."""
     table = _table(told)
     kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
-    lines = [f"% {_line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
+    lines = [f"% {line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
     lines += [_latex_row(table.columns), "\\midrule", *map(_latex_row, table.rows)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
@@ -140,12 +135,7 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in _line(text))
-
-
-def _line(text: str) -> str:
-    """One line without what hides or reorders text."""
-    return _UNSEEN.sub(" ", text)
+    return "".join(_LATEX.get(sign, sign) for sign in line(text))
 
 
 def _table(told: Listing) -> Table:

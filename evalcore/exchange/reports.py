@@ -18,6 +18,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange import markup, report_data
 from evalcore.exchange.report_data import BenchmarkReport, CaseRow, RunReport
 from evalcore.exchange.report_tables import tables
+from evalcore.plain_text import safe_cell
 from evalcore.store.run_folder import RunFolder
 
 CSV_COLUMNS = (
@@ -26,8 +27,6 @@ CSV_COLUMNS = (
     *("weighted_score", "low", "high", "answered", "coverage", "complete", "full"),
     *("dataset", "column"),
 )
-#: A spreadsheet would run a cell that begins like this as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Benchmarks whose cases are resolved, or not, by being executed.
 _RESOLVING = frozenset({"swe_bench"})
 
@@ -136,11 +135,6 @@ def _csv(report: RunReport, experiment: str) -> str:
 
 def _rounded(value: float | None) -> float | str:
     return "" if value is None else round(value, 4)
-
-
-def safe_cell(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula is quoted as text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _markdown(report: RunReport, experiment: str) -> str:

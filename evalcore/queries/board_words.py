@@ -6,28 +6,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from evalcore.catalog import benchmark_cards, local, target_kinds
 from evalcore.i18n import t
+from evalcore.plain_text import line
 from evalcore.queries.boards import Board, Column, is_bundled
 from evalcore.queries.ranking import SUITE
-from evalcore.target_cards import NO_CARD, TargetCard
 
 _OPTION = re.compile(r", (?=\w+=)")
 _UNUSABLE = re.compile(r"(\d+) unusable")
 _LONGEST = 40  # characters of a data set's name
+_NAME = 80  # characters of a name that no card knows
 _NAMED = 3  # of a tie; the others are counted
-#: Characters that no document may hold, or that hide and reorder text.
-UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
-)
 _PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
-
-
-def line(text: object, limit: int = 0) -> str:
-    """Text from outside on one line without what hides or reorders it, cut to `limit` characters
-    (0: whole)."""
-    told = " ".join(UNSEEN.sub(" ", str(text)).split())
-    return told if not limit or len(told) <= limit else told[: limit - 1] + "…"
 
 
 def board_title(board: Board, language: str) -> str:
@@ -40,18 +32,24 @@ def board_title(board: Board, language: str) -> str:
 
 
 def column_title(column: Column, language: str) -> str:
-    """Data set, mode and size of one column: the label's last part, the size, is said anew, and the
-    bundled cases go by the title of their benchmark."""
-    told = column.label.split(" · ")
+    """Data set, mode and size of one column."""
+    title = describe(msgspec.structs.asdict(column), language)
+    return title if column.executed else f"{title} · {t('ranking.imported', language)}"
+
+
+def describe(score: Mapping[str, Any], language: str) -> str:
+    """What a score rests on, from its benchmark, dataset, label, samples and full: the label's last
+    part, the size, is said anew with the number of tasks that were set aside, and the bundled cases
+    go by the title of their benchmark."""
+    told = score["label"].split(" · ")
     unusable = _UNUSABLE.fullmatch(told[-1])
-    parts = (told[:-2] if unusable else told[:-1]) or [column.dataset]
-    parts = [parts[0], *filter(None, (_chosen(part, column.benchmark) for part in parts[1:]))]
-    if is_bundled(column.benchmark, column.dataset):
-        parts[0] = benchmark_title(column.benchmark, language)
-    size = "ranking.cases" if column.full else "ranking.subset"
-    said = [*(line(part, _LONGEST) for part in parts), t(size, language, count=column.samples)]
+    parts = (told[:-2] if unusable else told[:-1]) or [score["dataset"]]
+    parts = [parts[0], *filter(None, (_chosen(part, score["benchmark"]) for part in parts[1:]))]
+    if is_bundled(score["benchmark"], score["dataset"]):
+        parts[0] = benchmark_title(score["benchmark"], language)
+    size = "ranking.cases" if score["full"] else "ranking.subset"
+    said = [*(line(part, _LONGEST) for part in parts), t(size, language, count=score["samples"])]
     said += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
-    said += [] if column.executed else [t("ranking.imported", language)]
     return " · ".join(said)
 
 
@@ -64,13 +62,13 @@ def _chosen(part: str, benchmark: str) -> str:
 
 def benchmark_title(benchmark: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
-    return (local(card.title, language) if card else "") or line(benchmark)
+    return (local(card.title, language) if card else "") or line(benchmark, _NAME)
 
 
 def metric_title(benchmark: str, metric: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
     titles = {one.key: local(one.title, language) for one in card.metrics} if card else {}
-    return titles.get(metric) or line(metric)
+    return titles.get(metric) or line(metric, _NAME)
 
 
 def part_title(part: str, language: str) -> str:
@@ -88,13 +86,9 @@ def order_title(order: str, language: str) -> str:
 
 def kind_title(kind: str, language: str) -> str:
     card = target_kinds().get(kind)
-    return (local(card.title, language) if card else "") or _PUBLISHERS.get(kind) or line(kind)
-
-
-def display_name(identity: str, target_key: str, cards: Mapping[str, TargetCard]) -> str:
-    """The name on the target's card and what tells its variants apart; without one its identity."""
-    name = cards.get(target_key, NO_CARD).name
-    return line(f"{name}{identity.removeprefix(target_key)}" if name else identity)
+    return (
+        (local(card.title, language) if card else "") or _PUBLISHERS.get(kind) or line(kind, _NAME)
+    )
 
 
 def standing(row: Mapping[str, Any], total: int, language: str) -> str:
@@ -113,8 +107,8 @@ def standing(row: Mapping[str, Any], total: int, language: str) -> str:
 
 
 def decision(groups: Iterable[Iterable[str]], language: str) -> str:
-    """What a ranking decides, from its groups of ties (names, the best group first); empty where
-    nobody is ranked."""
+    """What a ranking decides, in one or two sentences, from its groups of ties (names, the best
+    group first, as they are to stand there); empty where nobody is ranked."""
     found = [list(group) for group in groups]
     names = [name for group in found for name in group]
     if not names:

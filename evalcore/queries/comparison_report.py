@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from evalcore.errors import UsageError
+from evalcore.plain_text import safe_cell
 from evalcore.queries import contest, lineup
 from evalcore.queries.comparison import Compared
 from evalcore.queries.contest import CaseLine, Detail, Group, Mark
@@ -25,8 +26,6 @@ CSV_COLUMNS = (
     *("complete", "score", "low", "high", "best", "base", "common", "wins", "losses", "ties"),
     *("difference", "difference_low", "difference_high", "p", "test"),
 )
-#: A spreadsheet would run a cell that begins like this as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _CELL = 120  # characters of a cell
 #: What Markdown could read more into than text: all but words, decimal points and plain marks.
 _MARKUP = re.compile(r"[^\w %+,.()/=≥–★…-]|(?<!\w)_|_(?!\w)|(?<!\d)\.|\.(?!\d)")
@@ -119,7 +118,7 @@ def as_csv(found: Report) -> str:
     writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", restval="")
     writer.writeheader()
     for row in _csv_rows(found):
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return text.getvalue()
 
 
@@ -296,18 +295,13 @@ def cases_csv(detail: Detail) -> str:
     letters: Iterable[str] = sorted([detail.base, *detail.pairs])
     writer.writerow(["benchmark", "metric", "case", "weight", *letters])
     for case in detail.cases:
-        writer.writerow([_cell(value) for value in _csv_case(case, letters)])
+        writer.writerow([safe_cell(value) for value in _csv_case(case, letters)])
     return text.getvalue()
 
 
 def _csv_case(case: CaseLine, letters: Iterable[str]) -> list[object]:
     scores = [round(case.scores[letter], 4) for letter in letters]
     return [case.benchmark, case.metric, case.id, case.weight, *scores]
-
-
-def _cell(value: object) -> object:
-    """Text that a spreadsheet would take for a formula is quoted as text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _plain(text: str) -> str:

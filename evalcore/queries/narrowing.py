@@ -14,7 +14,7 @@ import pandas as pd
 
 from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking_views import parts
+from evalcore.queries.ranking_views import parts, said_of
 from evalcore.records import Record
 
 #: Code -> (from, below), billions of parameters.
@@ -106,9 +106,7 @@ def _nothing(name: str) -> object:
 
 
 def _text(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.Series[bool]:
-    columns = (frame[name] for name in ("name", "organization", "identity"))
-    hits = [column.str.contains(wish.text, case=False, regex=False) for column in columns]
-    return hits[0] | hits[1] | hits[2]
+    return said_of(frame, wish.text)
 
 
 def _one_of(name: str) -> _Rule:

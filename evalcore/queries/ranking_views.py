@@ -26,10 +26,19 @@ def parts(board: Board) -> list[str]:
     return [f"{key}/{metric.key}" for key in board.columns for metric in cards[key].metrics]
 
 
-def fitting(frame: pd.DataFrame, text: str, kinds: Collection[str]) -> pd.DataFrame:
-    """The rows whose identity holds `text` (letter case aside) and whose kind is one of `kinds`
-    (none: any). Ranks stay what they are among all."""
-    fits = frame["identity"].str.contains(text, case=False, regex=False)
+def said_of(frame: pd.DataFrame, text: str) -> pd.Series[bool]:
+    """Which rows hold `text` (letter case aside) in the identity or, where the frame has such
+    columns, in the name or the maker's."""
+    fits = pd.Series(False, index=frame.index)
+    for name in frame.columns.intersection(["identity", "name", "organization"]):
+        fits |= frame[name].str.contains(text, case=False, regex=False)
+    return fits
+
+
+def fitting(frame: pd.DataFrame, text: str, kinds: Collection[str] = ()) -> pd.DataFrame:
+    """The rows of which `text` is said and whose kind is one of `kinds` (none: any). Ranks stay
+    what they are among all."""
+    fits = said_of(frame, text)
     if kinds:
         fits &= frame["kind"].isin(list(kinds))
     return frame[fits].reset_index(drop=True)

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -103,17 +101,7 @@ def start(
     write(folder, job)
     asked = {"folder": str(folder), "settings": settings, "given": given, "keys": dict(keys)}
     with (folder / LOG).open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", _MODULES[kind]],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=processes.importing(),
-        )
-    assert process.stdin is not None  # noqa: S101 - asked for by PIPE
-    process.stdin.write(to_json(asked))
-    process.stdin.close()
+        processes.detached([_MODULES[kind]], log, to_json(asked))
     return job
 
 

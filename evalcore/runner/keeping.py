@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import subprocess
-import sys
 
 from evalcore.runner import processes
 from evalcore.settings import Settings
@@ -49,22 +48,6 @@ def _started(settings: Settings, action: str) -> subprocess.Popen[bytes]:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     path = settings.data_dir / _LOG
     mode = "ab" if path.exists() and path.stat().st_size < _LONGEST_LOG else "wb"
-    command = [
-        "-m",
-        "evalcore",
-        "hub",
-        action,
-        "--repo",
-        settings.hub_repo,
-        "--data",
-        settings.data,
-    ]
+    place = ["--repo", settings.hub_repo, "--data", settings.data]
     with path.open(mode) as log:
-        return subprocess.Popen(
-            [sys.executable, *command],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=processes.importing(),
-        )
+        return processes.detached(["evalcore", "hub", action, *place], log)

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -65,20 +65,33 @@ def start(
     environment: Mapping[str, str],
     *flags: str,
 ) -> None:
-    """Start a process in a session of its own: it outlives the page, the tab and the server."""
+    """Start the process of some runs, which logs into the first of their folders."""
     paths = [str(folder.path) for folder in folders]
     with folders[0].log_path.open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", f"evalcore.runner.{module}", *paths, *flags],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=environment,
-        )
+        command = [f"evalcore.runner.{module}", *paths, *flags]
+        detached(command, log, json.dumps(dict(keys)).encode(), environment)
+
+
+def detached(
+    command: Sequence[str],
+    log: IO[bytes],
+    given: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a module with its arguments in a session of its own: it outlives the page, the tab and
+    the server. It reads what is `given`; without an `environment` it gets `importing()`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        env=environment or importing(),
+    )
     assert process.stdin is not None  # noqa: S101 - asked for by PIPE
-    process.stdin.write(json.dumps(dict(keys)).encode())
+    process.stdin.write(given)
     process.stdin.close()
+    return process
 
 
 def environment(settings: Settings, visitor: Visitor) -> dict[str, str]:

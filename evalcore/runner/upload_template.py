@@ -36,10 +36,6 @@ class Field(Record, frozen=True):
     share: float
     example: str
 
-    @property
-    def is_json(self) -> bool:
-        return any(kind != "text" for kind in self.kinds)
-
 
 class Part(Record, frozen=True):
     """The cases of one part of a benchmark, with a template of each form."""

@@ -1,6 +1,6 @@
 """A badge: the score of a target on a board as a small SVG for READMEs and model cards.
 
-Every text in it comes through `_safe`; there is no script, link, style sheet or foreign address in
+Every text in it comes through `line`; there is no script, link, style sheet or foreign address in
 it. A target that is not on the board gets a grey badge that says so, since a broken image in a
 README helps nobody.
 """
@@ -8,11 +8,11 @@ README helps nobody.
 from __future__ import annotations
 
 import html
-import re
 from typing import Any
 
 from evalcore.catalog import benchmark_cards, local
 from evalcore.i18n import LANGUAGES, t
+from evalcore.plain_text import line
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.board_words import standing
 from evalcore.queries.boards import Board
@@ -27,10 +27,6 @@ _COLOURS = {"ranked": "#1c6270", "control": "#6b5b95"}
 _LABEL_COLOUR, _GREY = "#3c4a4e", "#5f686b"
 _SHOWN = 60  # characters of one part
 _WIDE = 0x2E80  # from here on characters are twice as wide
-#: What XML cannot hold, and what hides or reorders text.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
-)
 
 
 class Badge(Record, frozen=True):
@@ -92,7 +88,7 @@ def _value(row: dict[str, Any], rows: list[dict[str, Any]], language: str) -> st
 
 def svg(badge: Badge) -> str:
     """The badge as a whole SVG document, its texts escaped."""
-    label, value = _safe(badge.label), _safe(badge.value)
+    label, value = line(badge.label, _SHOWN), line(badge.value, _SHOWN)
     left, right = _width(label), _width(value)
     said, width = html.escape(f"{label}: {value}", quote=True), left + right
     return (
@@ -116,11 +112,6 @@ def _text(text: str, middle: float, width: int) -> str:
 
 def _width(text: str) -> int:
     return 14 + round(sum(6.6 if ord(sign) < _WIDE else 11.5 for sign in text))
-
-
-def _safe(text: str) -> str:
-    line = _UNSEEN.sub(" ", text)
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 def _content(settings: Settings, given: Given) -> bytes:

@@ -9,9 +9,11 @@ import threading
 from typing import Any, NamedTuple
 
 from evalcore.i18n import t
+from evalcore.plain_text import line
 from evalcore.queries import board_words, boards, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import board_data, ranking_data
+from evalcore.queries.names import display_names
 from evalcore.queries.ranking import orders
 from evalcore.settings import Settings
 from evalcore.social_card import SocialCard, of_board, of_target, png
@@ -63,15 +65,12 @@ def shared(settings: Settings, given: Given) -> Shared | None:
     board = (wanted or (holding if identity else []) or known)[0]
     by = order_of(board, given["by"] if given["by"] in orders(board) else "")
     rows = ranking_data(frame(settings, board, by), board)
-    cards = load_cards(settings)
+    cards, keys = load_cards(settings), {row["identity"]: row["target_key"] for row in rows}
     return Shared(
         board=board,
         by=by,
         rows=rows,
-        names={
-            row["identity"]: board_words.display_name(row["identity"], row["target_key"], cards)
-            for row in rows
-        },
+        names={identity: line(name) for identity, name in display_names(keys, cards).items()},
         row=next((row for row in rows if row["identity"] == identity), None),
         floor=board_data(headers, board)["floors"][by].get("null"),
     )

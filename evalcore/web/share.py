@@ -19,6 +19,7 @@ from starlette.datastructures import URL
 from starlette.responses import Response
 
 from evalcore.i18n import DEFAULT, LANGUAGES, t
+from evalcore.plain_text import line
 from evalcore.queries import board_words
 from evalcore.settings import Settings
 from evalcore.web.answers import known_tag
@@ -114,7 +115,7 @@ def _words(found: Shared | None, identity: str, language: str) -> tuple[str, str
     suite = t(f"common.suite.{found.board.suite}", language)
     title = f"{suite} · {t('ranking.title', language)}"
     if identity:
-        absent = t("share.absent", language, name=board_words.line(identity, 80))
+        absent = t("share.absent", language, name=line(identity, 80))
         return title, f"{absent} {board}"
     first = next((row for row in found.rows if row["status"] == "ranked"), None)
     if first is None:

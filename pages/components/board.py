@@ -6,28 +6,20 @@ Frames are kept for all sessions until a run on the board changes.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards, local, target_kinds
-from evalcore.queries import boards, stored_boards, targets
-from evalcore.queries.boards import Board, Column, is_bundled
+from evalcore.queries import board_words, boards, stored_boards, targets
+from evalcore.queries.boards import Board, Column
 from evalcore.queries.metric_board import MetricView
-from evalcore.queries.ranking import SUITE
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import url_state
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
-
-_OPTION = re.compile(r", (?=\w+=)")
-_UNUSABLE = re.compile(r"(\d+) unusable")
-_PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
 
 
 def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Board | None:
@@ -38,24 +30,7 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
     suites = boards.suites(targets.runs_of(headers, identity) if identity else headers)
     if not suites:
         return None
-    suite = suites[0]
-    if len(suites) > 1:
-        suite = url_state.select(
-            tr("ranking.suite"),
-            suites,
-            page=page,
-            name="suite",
-            title=lambda code: tr(f"common.suite.{code}"),
-            width=140,
-        )
-    else:
-        url_state.only(
-            tr("ranking.suite"),
-            suite,
-            page=page,
-            name="suite",
-            title=lambda code: tr(f"common.suite.{code}"),
-        )
+    suite = _suite(suites, page, tr)
     known = {
         board.key: board
         for board in boards.boards(headers, suite)
@@ -64,11 +39,11 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
     if len(known) < 2:
         alone = next(iter(known.values()), None)
         if alone is not None:
-            title = board_title(alone, tr)
+            title = board_title(alone)
             label = tr("ranking.board")
             url_state.only(label, alone.key, page=page, name="board", title=lambda code: title)
         return alone
-    titles = _told_apart(known, tr)
+    titles = _told_apart(known)
     key = url_state.select(
         tr("ranking.board"),
         list(known),
@@ -81,15 +56,26 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
     return known[key]
 
 
+def _suite(suites: Sequence[str], page: str, tr: Translate) -> str:
+    label = tr("ranking.suite")
+    titles = {code: tr(f"common.suite.{code}") for code in suites}
+    if len(suites) > 1:
+        return url_state.select(
+            label, suites, page=page, name="suite", title=titles.__getitem__, width=140
+        )
+    url_state.only(label, suites[0], page=page, name="suite", title=titles.__getitem__)
+    return suites[0]
+
+
 def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The ranking of a board, kept while its runs are unchanged."""
     return stored_boards.kept_ranking(settings, board, order)
 
 
-def _told_apart(known: Mapping[str, Board], tr: Translate) -> dict[str, str]:
+def _told_apart(known: Mapping[str, Board]) -> dict[str, str]:
     """The titles of boards by key; those that read alike, such as two versions of a data set, are
     followed by the day of their newest run and the beginning of their key."""
-    titles = {key: board_title(board, tr) for key, board in known.items()}
+    titles = {key: board_title(board) for key, board in known.items()}
     told = Counter(titles.values())
     for key, title in titles.items():
         if told[title] > 1:
@@ -103,64 +89,42 @@ def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -
     return stored_boards.kept_metric(settings, board, benchmark, metric)
 
 
-def board_title(board: Board, tr: Translate) -> str:
-    """The columns of a board in words, from the most to the least telling; of a published one its
-    publication."""
-    if board.published:
-        label = next(iter(board.columns.values())).label
-        return f"{plain(label.split(' · ')[0], 40)} · {tr('ranking.imported')}"
-    return " + ".join(column_title(column, tr) for column in board.columns.values())
+def board_title(board: Board) -> str:
+    """The columns of a board in words; of a published one its publication."""
+    return board_words.board_title(board, current())
 
 
-def column_title(column: Column, tr: Translate) -> str:
+def column_title(column: Column) -> str:
     """Data set, mode and size of one column."""
-    title = describe(msgspec.structs.asdict(column), tr)
-    return title if column.executed else f"{title} · {tr('ranking.imported')}"
+    return board_words.column_title(column, current())
 
 
-def describe(score: Mapping[Any, Any], tr: Translate) -> str:
-    """What a score rests on, in the session's language, from its benchmark, dataset, label,
-    samples and full: the label's last part, the size, is said anew with the number of tasks that
-    were set aside, and the bundled cases go by the title of their benchmark."""
-    told = score["label"].split(" · ")
-    unusable = _UNUSABLE.fullmatch(told[-1])
-    parts = (told[:-2] if unusable else told[:-1]) or [score["dataset"]]
-    parts = [parts[0], *filter(None, (_chosen(part, score["benchmark"]) for part in parts[1:]))]
-    if is_bundled(score["benchmark"], score["dataset"]):
-        parts[0] = benchmark_title(score["benchmark"])
-    sizes = [tr("ranking.cases" if score["full"] else "ranking.subset", count=score["samples"])]
-    sizes += [tr("ranking.unusable", count=unusable[1])] if unusable else []
-    return " · ".join([*(plain(part, 40) for part in parts), *sizes])
-
-
-def _chosen(part: str, benchmark: str) -> str:
-    """Options "name=value, name=value" of a label without those that hold their default."""
-    card = benchmark_cards().get(benchmark)
-    usual = {f"{one.name}={one.default}" for one in card.options} if card else set()
-    return ", ".join(told for told in _OPTION.split(part) if told not in usual)
+def describe(score: Mapping[str, Any]) -> str:
+    """What a score rests on, as `board_words.describe` tells it."""
+    return board_words.describe(score, current())
 
 
 def benchmark_title(benchmark: str) -> str:
-    """The title of a benchmark in the session's language."""
-    card = benchmark_cards().get(benchmark)
-    return (local(card.title, current()) if card else "") or plain(benchmark)
+    return board_words.benchmark_title(benchmark, current())
 
 
 def metric_title(benchmark: str, metric: str) -> str:
-    """The title of a metric in the session's language."""
-    card = benchmark_cards().get(benchmark)
-    titles = {one.key: local(one.title, current()) for one in card.metrics} if card else {}
-    return titles.get(metric) or plain(metric)
+    return board_words.metric_title(benchmark, metric, current())
 
 
-def order_title(order: str, tr: Translate) -> str:
-    return tr("ranking.suite_score") if order == SUITE else benchmark_title(order)
+def part_title(part: str) -> str:
+    """The title of a benchmark or of a "benchmark/metric"."""
+    return board_words.part_title(part, current())
+
+
+def order_title(order: str) -> str:
+    """What a board is ranked by."""
+    return board_words.order_title(order, current())
 
 
 def kind_title(kind: str) -> str:
     """The title of a kind of target, by its prefix."""
-    card = target_kinds().get(kind)
-    return (local(card.title, current()) if card else "") or _PUBLISHERS.get(kind) or plain(kind)
+    return board_words.kind_title(kind, current())
 
 
 def bold(name: str) -> str:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from evalcore import chart_files
 from evalcore.chart_files import Theme
+from pages.components.csv_file import as_csv
 from pages.components.language import Translate
 
 _MEDIA = {**chart_files.FORMATS, "csv": "text/csv"}
@@ -78,11 +79,4 @@ def _picture(
 
 def _csv(data: pd.DataFrame) -> bytes:
     """With the mark by which spreadsheets know UTF-8, and without formulas of strangers."""
-    return b"\xef\xbb\xbf" + data.map(_cell).to_csv(index=False, lineterminator="\n").encode()
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+    return b"\xef\xbb\xbf" + as_csv(data)

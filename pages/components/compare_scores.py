@@ -23,9 +23,9 @@ _LEGEND = 18  # characters of a name
 _FEW = 4  # runs; with more of them there is no room for a decimal in a cell
 
 
-def name(one: Entrant) -> str:
-    """A run in a list: its letter and its target."""
-    return f"{one.letter} · {plain(names.of(one.identity, one.target_key), 60)}"
+def name(one: Entrant, length: int = 60) -> str:
+    """A run in a list: its letter and its target, cut to `length` characters."""
+    return f"{one.letter} · {plain(names.of(one.identity, one.target_key), length)}"
 
 
 def table(who: Lineup, tr: Translate) -> None:
@@ -100,7 +100,7 @@ def _radar(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tran
         radar(
             frame,
             rows,
-            {one.letter: f"{one.letter} · {plain(one.identity, _LEGEND)}" for one in shown},
+            {one.letter: name(one, _LEGEND) for one in shown},
             looks_of({one.letter: one.identity for one in shown}),
         ),
         tr,

@@ -70,8 +70,13 @@ def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
         key=_SOURCE,
         persist_state="session",
     )
-    if source == "bundled":
-        return None
+    return None if source == "bundled" else _named(source, known, listed, tr)
+
+
+def _named(
+    source: str, known: Mapping[str, Entry], listed: Sequence[str] | None, tr: Translate
+) -> str | None:
+    """Which of the added sets, of those that a visitor may name, or the path that is typed."""
     if source == "added":
         if st.session_state.get(_NAME) not in known:
             st.session_state.pop(_NAME, None)

@@ -16,12 +16,23 @@ from pages.components.text import escape
 def headers(settings: Settings, empty: str, tr: Translate) -> Headers:
     """The headers of all finished runs; the page ends here where the store cannot be read, or
     where no run has a score, which the texts `empty`_title and `empty` tell."""
-    try:
-        found = stored_boards.headers(settings)
-    except EvalboardError as error:
-        st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
-        st.stop()
+    found = finished(settings, tr)
     if not boards.suites(found):
         notes.draw(empty, state.LAUNCH, tr)
         st.stop()
     return found
+
+
+def finished(settings: Settings, tr: Translate) -> Headers:
+    """The headers of all finished runs, with a score or without; the page ends here where the store
+    cannot be read."""
+    try:
+        return stored_boards.headers(settings)
+    except EvalboardError as error:
+        broken(error, tr)
+        st.stop()
+
+
+def broken(error: EvalboardError, tr: Translate) -> None:
+    """The store cannot be read, and why."""
+    st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")

@@ -1,4 +1,4 @@
-"""Methodology, first part: the score of one target worked in full, and how sure it is."""
+"""Methodology, first part: the score of one target worked in full."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from evalcore.queries import methodology, methodology_worked
 from evalcore.queries.boards import Board, Row
 from evalcore.settings import Settings
 from pages.components import numbers
-from pages.components.board import benchmark_title, metric_title
+from pages.components.board import benchmark_title, bold, metric_title
 from pages.components.language import Translate, current
 from pages.components.text import escape
 
 _MOST_TERMS = 6  # metrics whose products fit into a line
 
 
-def score(row: Row, board: Board, settings: Settings, tr: Translate) -> None:
-    """The formula in words and signs, then with the row's numbers for each benchmark."""
+def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) -> None:
+    """The formula in words and signs, then with the numbers of a row, called `name`, for each
+    benchmark."""
     st.subheader(tr("methodology.score"), anchor=False)
     st.markdown(tr("methodology.score_words"))
     st.latex(tr("methodology.formula").replace("{{", "{").replace("}}", "}"))
-    st.markdown(tr("methodology.worked", name=f"**{escape(row.identity)}**"))
+    st.markdown(tr("methodology.worked", name=bold(name)))
     for benchmark, run in row.runs.items():
         if len(row.runs) > 1:
             st.markdown(f"###### {benchmark_title(benchmark)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -16,7 +18,7 @@ from pages.components.board import bold
 from pages.components.language import Translate
 
 
-def interval(row: Row, settings: Settings, tr: Translate) -> None:
+def interval(row: Row, name: str, settings: Settings, tr: Translate) -> None:
     """The interval of a score, worked as that of the plain rate of one target."""
     st.subheader(tr("methodology.sure"), anchor=False)
     st.markdown(tr("methodology.interval_words"))
@@ -29,7 +31,7 @@ def interval(row: Row, settings: Settings, tr: Translate) -> None:
     if found is None or rate is None:
         return
     said = {"passed": f"{rate.passed:g}", "samples": rate.samples}
-    st.markdown(tr("methodology.sure_rate", name=bold(row.identity), **said))
+    st.markdown(tr("methodology.sure_rate", name=bold(name), **said))
     st.latex(_wilson(rate))
     shown = found[1].interval
     if shown is not None:
@@ -50,13 +52,14 @@ def _wilson(rate: Rate) -> str:
     )
 
 
-def ranks(frame: pd.DataFrame, pair: Pair | None, tr: Translate) -> None:
-    """Rank intervals and ties, with the leader held against its rival."""
+def ranks(frame: pd.DataFrame, pair: Pair | None, titles: Mapping[str, str], tr: Translate) -> None:
+    """Rank intervals and ties, with the leader held against its rival; `titles` are the names by
+    identity."""
     st.subheader(tr("methodology.ranks"), anchor=False)
     st.markdown(tr("methodology.rank_words"))
     st.markdown(tr("methodology.tie_words"))
     if pair is not None:
-        _pair(pair, tr)
+        _pair(pair, titles, tr)
     ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
     widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
     if len(widths):
@@ -70,14 +73,14 @@ def ranks(frame: pd.DataFrame, pair: Pair | None, tr: Translate) -> None:
         )
 
 
-def _pair(pair: Pair, tr: Translate) -> None:
+def _pair(pair: Pair, titles: Mapping[str, str], tr: Translate) -> None:
     result = pair.result
     if result.difference is None or result.interval is None:
         return
     said = tr(
         "methodology.pair",
-        leader=bold(pair.leader),
-        other=bold(pair.other),
+        leader=bold(titles[pair.leader]),
+        other=bold(titles[pair.other]),
         common=result.common,
         wins=result.wins,
         losses=result.losses,

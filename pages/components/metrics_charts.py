@@ -11,7 +11,7 @@ from evalcore import charts
 from evalcore.queries.metric_board import OTHER
 from evalcore.stacked import stacked_bars
 from evalcore.target_colours import colour_of
-from pages.components import chart_frame, names
+from pages.components import chart_frame
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -27,8 +27,7 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translat
     shown = _ranked(frame)
     if shown.empty:
         return
-    titles = _names(shown)
-    bars = [titles[identity] for identity in shown["identity"]]
+    bars = [plain(name, _NAME_LENGTH) for name in shown["name"]]
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars, shown["score"], strict=True))
     chart_frame.draw(
         charts.score_bars(
@@ -67,9 +66,9 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate
     totals = known.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
     ordered = [*totals.sort_values(ascending=False, kind="stable").index]
     ordered += [OTHER] if OTHER in set(known["cause"]) else []
-    named = _names(frame)
+    named = dict(zip(frame["identity"], frame["name"], strict=True))
     rows = known.assign(
-        name=[named[identity] for identity in known["identity"]],
+        name=[plain(named[identity], _NAME_LENGTH) for identity in known["identity"]],
         part=[titles[cause] for cause in known["cause"]],
     )
     counts = known.groupby("cause")["count"].sum()
@@ -95,11 +94,6 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate
         ),
     )
     st.caption(tr("metrics.failures_about"))
-
-
-def _names(frame: pd.DataFrame) -> dict[str, str]:
-    told = names.among(dict(zip(frame["identity"], frame["target_key"], strict=True)))
-    return {identity: plain(name, _NAME_LENGTH) for identity, name in told.items()}
 
 
 def _ranked(frame: pd.DataFrame) -> pd.DataFrame:

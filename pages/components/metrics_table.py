@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore.queries.boards import Board
 from evalcore.queries.metric_board import level_columns
-from pages.components import names, ranking_table, state
+from pages.components import csv_file, state
 from pages.components.board import cost_format, span
 from pages.components.language import Translate
 from pages.components.text import plain
@@ -53,7 +53,7 @@ def _below(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
         st.space("stretch")
         st.download_button(
             tr("ranking.download"),
-            ranking_table.as_csv(frame),
+            csv_file.as_csv(frame),
             file_name=f"evalboard-{part.benchmark}-{part.metric}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -64,16 +64,11 @@ def _below(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
 
 def _scores(frame: pd.DataFrame) -> dict[str, Any]:
     return {
-        "target": [plain(name, _NAME_LENGTH) for name in _names(frame)],
+        "target": [plain(name, _NAME_LENGTH) for name in frame["name"]],
         "score": frame["score"].astype(float),
         "interval": _spans(frame, "low", "high", "{:.1f}"),
         "passed": _passed(frame),
     }
-
-
-def _names(frame: pd.DataFrame) -> list[str]:
-    told = names.among(dict(zip(frame["identity"], frame["target_key"], strict=True)))
-    return [told[identity] for identity in frame["identity"]]
 
 
 def _rest(frame: pd.DataFrame) -> dict[str, Any]:

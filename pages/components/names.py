@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
+
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries.names import display_name, display_names
-from evalcore.target_cards import TargetCard, load_cards
+from evalcore.target_cards import NO_CARD, TargetCard, load_cards
 
 
 def of(identity: str, target_key: str) -> str:
@@ -21,6 +23,14 @@ def of(identity: str, target_key: str) -> str:
 def among(targets: Mapping[str, str]) -> dict[str, str]:
     """The name of every identity, from the target keys by identity, no two of them alike."""
     return display_names(targets, _cards())
+
+
+def beside(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of targets (identity, target_key) with the columns name and organization."""
+    cards, keys = _cards(), dict(zip(frame["identity"], frame["target_key"], strict=True))
+    told = display_names(keys, cards)
+    makers = [cards.get(key, NO_CARD).organization.strip() for key in frame["target_key"]]
+    return frame.assign(name=[told[one] for one in frame["identity"]], organization=makers)
 
 
 def _cards() -> dict[str, TargetCard]:

@@ -27,7 +27,7 @@ _ABOUT = {
 def about(board: Board, tr: Translate) -> None:
     """The board in a sentence or two."""
     key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
-    st.caption(tr(key, board=escape(shared.board_title(board, tr), 200)))
+    st.caption(tr(key, board=escape(shared.board_title(board), 200)))
 
 
 def why(view: View, base: Board, tr: Translate) -> None:
@@ -44,7 +44,7 @@ def _why(view: View, base: Board, tr: Translate) -> None:
     if view.board.key == base.key:
         st.markdown(tr("board.why_default"))
         return
-    title = escape(shared.board_title(base, tr), 200)
+    title = escape(shared.board_title(base), 200)
     st.markdown(tr("board.why_this", base=title))
     for one in ranking_data.rules(view, base):
         st.markdown(f"**{escape(shared.benchmark_title(one.benchmark))}**")
@@ -56,8 +56,8 @@ def _why(view: View, base: Board, tr: Translate) -> None:
 
 def _columns(one: Apart, tr: Translate) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
-    ours = escape(shared.column_title(one.base, tr), 200) if one.base else tr("common.none")
-    return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other, tr), 200))
+    ours = escape(shared.column_title(one.base), 200) if one.base else tr("common.none")
+    return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other), 200))
 
 
 def _differences(told: Sequence[Difference], tr: Translate) -> None:

@@ -11,6 +11,7 @@ from evalcore.target_colours import colour_of
 from pages.components import chart_frame, ranking_data, url_state
 from pages.components.language import Translate
 from pages.components.ranking_data import View
+from pages.components.ranking_view import PAGE
 from pages.components.text import plain
 
 _NAME_LENGTH = 40
@@ -19,7 +20,19 @@ _MOST_BARS, _MOST_LINES = 40, 8
 _AGAINST = {"cost": "$", "latency": "", "price": "$"}
 
 
-def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
+def draw(ranked: pd.DataFrame, floors: dict[str, float], view: View, tr: Translate) -> None:
+    """The charts of the ranked that are on the page."""
+    if ranked.empty:
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        _bars(ranked, floors, tr)
+    with right:
+        _against(ranked, tr)
+    _over_time(view, ranked, tr)
+
+
+def _bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
     """A bar per ranked target with the floors as dashed lines."""
     shown = frame.head(_MOST_BARS)
     st.subheader(tr("ranking.chart"), anchor=False)
@@ -52,7 +65,7 @@ def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
     st.caption(f"{tr('ranking.chart_about')} {more}")
 
 
-def against(frame: pd.DataFrame, page: str, tr: Translate) -> None:
+def _against(frame: pd.DataFrame, tr: Translate) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
     st.subheader(tr("board.against"), anchor=False)
     known = [name for name in _AGAINST if (frame[name].astype(float) > 0).any()]
@@ -60,7 +73,7 @@ def against(frame: pd.DataFrame, page: str, tr: Translate) -> None:
         st.caption(tr("ranking.cost_none"))
         return
     what = url_state.segments(
-        tr("board.against"), known, page=page, name="vs", title=lambda code: tr(f"board.vs.{code}")
+        tr("board.against"), known, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
     )
     shown = frame[frame[what].astype(float) > 0]
     chart_frame.draw(
@@ -85,7 +98,7 @@ def against(frame: pd.DataFrame, page: str, tr: Translate) -> None:
     st.caption(f"{tr('board.against_about')} {note}")
 
 
-def over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
+def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
     """The scores of the first few targets from run to run."""
     first = frame.head(_MOST_LINES)
     names = {

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
+from evalcore.queries.narrowing import Wish, every_part, shown_parts
+from evalcore.queries.ranking import SUITE
 from pages.components import numbers, state
-from pages.components.board import benchmark_title, metric_title
+from pages.components.board import part_title
 from pages.components.language import Translate
+from pages.components.ranking_data import View
 from pages.components.text import escape, plain
 
 _CARD = 190  # pixels, at least
@@ -20,8 +24,13 @@ _TABLE = "ranking.leaders"
 _INDENT = "&nbsp;&nbsp;"  # as wide as the space before a link
 
 
-def draw(found: Sequence[Leader], board: Board, tr: Translate) -> None:
-    """The best ranked target of each benchmark, or of each metric where there is one benchmark."""
+def draw(leaders: Sequence[Leader], wish: Wish, view: View, tr: Translate) -> None:
+    """The best ranked target of each benchmark, or of each metric of the one that the board is
+    ranked by."""
+    board, wanted = view.board, shown_parts(view.board, wish.evidence)
+    if view.order != SUITE and not wish.evidence:
+        wanted = [part for part in every_part(board) if part.startswith(f"{view.order}/")]
+    found = [one for one in leaders if one.part in wanted]
     if not found:
         return
     st.subheader(tr("ranking.leaders"), anchor=False)
@@ -37,7 +46,7 @@ def draw(found: Sequence[Leader], board: Board, tr: Translate) -> None:
 def _card(one: Leader, board: Board, tr: Translate) -> None:
     with st.container(border=True, gap=None):
         st.page_link(
-            state.METRICS, label=escape(_title(one.part)), query_params=_metric(one.part, board)
+            state.METRICS, label=escape(part_title(one.part)), query_params=_metric(one.part, board)
         )
         st.page_link(
             state.TARGET,
@@ -46,11 +55,6 @@ def _card(one: Leader, board: Board, tr: Translate) -> None:
         )
         near = tr("board.leader_near", count=one.near) if one.near else tr("board.leader_clear")
         st.markdown(f"{_INDENT}**{numbers.score(one.score, tr)}** :small[:gray[{near}]]")
-
-
-def _title(part: str) -> str:
-    benchmark, _, metric = part.partition("/")
-    return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
 
 
 def _metric(part: str, board: Board) -> dict[str, str]:
@@ -66,7 +70,7 @@ def _table(found: Sequence[Leader], board: Board, tr: Translate) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "part": [_title(one.part) for one in found],
+                "part": [part_title(one.part) for one in found],
                 "target": [plain(one.name, 60) for one in found],
                 "score": [one.score for one in found],
                 "near": [one.near for one in found],
@@ -78,20 +82,8 @@ def _table(found: Sequence[Leader], board: Board, tr: Translate) -> None:
         key=f"{_TABLE}.table",
         alt=tr("ranking.leaders"),
         column_config={
-            "part": kinds.ButtonColumn(
-                tr("common.metric"),
-                type="tertiary",
-                alignment="left",
-                width=210,
-                key=f"{_TABLE}.part",
-            ),
-            "target": kinds.ButtonColumn(
-                tr("common.target"),
-                type="tertiary",
-                alignment="left",
-                width="medium",
-                key=f"{_TABLE}.target",
-            ),
+            "part": _button("part", tr("common.metric"), 210),
+            "target": _button("target", tr("common.target"), "medium"),
             "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width=64),
             "near": kinds.NumberColumn(
                 tr("board.near"), help=tr("board.leaders_about"), width="small"
@@ -105,3 +97,10 @@ def _table(found: Sequence[Leader], board: Board, tr: Translate) -> None:
             if name == "part":
                 st.switch_page(state.METRICS, query_params=_metric(one.part, board))
             st.switch_page(state.TARGET, query_params={"key": one.identity})
+
+
+def _button(name: str, label: str, width: int | Literal["medium"]) -> Any:
+    """A column of names that lead somewhere."""
+    return st.column_config.ButtonColumn(
+        label, type="tertiary", alignment="left", width=width, key=f"{_TABLE}.{name}"
+    )

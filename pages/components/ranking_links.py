@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
-from pages.components import ranking_table, state
+from pages.components import csv_file, state
 from pages.components.language import Translate
 
 _COMPARED = 4  # targets at once
@@ -42,7 +42,7 @@ def draw(found: pd.DataFrame, board: Board, tr: Translate) -> None:
         )
         st.download_button(
             tr("ranking.download"),
-            lambda: ranking_table.as_csv(found.drop(columns=_UNSAID)),  # made on a click
+            lambda: csv_file.as_csv(found.drop(columns=_UNSAID)),  # made on a click
             file_name=f"evalboard-{board.suite}-{board.key}.csv",
             mime="text/csv",
             icon=":material/download:",

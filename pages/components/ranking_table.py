@@ -1,4 +1,4 @@
-"""The tables of the Ranking page: the ranked, those without a rank, and both as CSV.
+"""The tables of the Ranking page: the ranked, and those without a rank.
 
 What a table shows of a row is made once per board and language; a visitor's rows and columns are
 cut from that.
@@ -18,7 +18,6 @@ from pages.components.language import Translate, current
 from pages.components.text import plain
 
 _NAME_LENGTH = 60
-_FORMULA = tuple("=+-@\t\r")  # what a spreadsheet takes for the beginning of one
 _TALLEST = 20  # rows before the table scrolls
 _KEPT = 32
 _NARROW = {"width": 76, "alignment": "center"}
@@ -37,15 +36,6 @@ def unranked(
     kept = [name for name in columns if name not in ranking_view.RANKED_ONLY]
     names = _arranged(["target", "status", "score"], shown, kept)
     _draw(frame, shown[names], "ranking.open_other", tr("ranking.unranked_alt"), tr)
-
-
-def as_csv(frame: pd.DataFrame) -> bytes:
-    """The frame as CSV in UTF-8, its texts never read as formulas by a spreadsheet."""
-    texts = frame.select_dtypes(exclude=["number", "bool", "datetimetz"])
-    safe = texts.map(
-        lambda cell: f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
-    )
-    return frame.assign(**{str(name): safe[name] for name in safe}).to_csv(index=False).encode()
 
 
 def display(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:

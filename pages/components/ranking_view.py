@@ -73,10 +73,7 @@ def _sort_title(code: str, tr: Translate) -> str:
 
 def title(name: str, tr: Translate) -> str:
     """The title of a column."""
-    benchmark, _, metric = name.partition("/")
-    if metric:
-        return shared.metric_title(benchmark, metric)
     if name in _TITLES:
         return tr(_TITLES[name])
     known = name in (*_BEFORE, *_AFTER, *_LAST)
-    return tr(f"board.{name}") if known else shared.benchmark_title(name)
+    return tr(f"board.{name}") if known else shared.part_title(name)

@@ -17,7 +17,7 @@ from evalcore.queries import comparison
 from evalcore.queries.comparison import Compared, Couple
 from evalcore.queries.runs import RunRow
 from evalcore.settings import Settings
-from pages.components import numbers, state, url_state
+from pages.components import names, numbers, state, url_state
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
@@ -63,14 +63,15 @@ def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | Non
     others = {one.run_id: one for one in islice(partners, _LISTED)}
     if not others:
         return None
-    labels = {run: f"{plain(one.target.identity)} · {run}" for run, one in others.items()}
-    names = ["", *others]
-    if asked and asked not in names:
+    named = names.among({one.target.identity: one.target.key for one in others.values()})
+    labels = {run: f"{plain(named[one.target.identity])} · {run}" for run, one in others.items()}
+    options = ["", *others]
+    if asked and asked not in options:
         url_state.tell_unknown(asked, tr("runs.compare_with"), tr("runs.compare_none"))
     chosen = st.selectbox(
         tr("runs.compare_with"),
-        names,
-        index=names.index(asked) if asked in names else 0,
+        options,
+        index=options.index(asked) if asked in options else 0,
         format_func={"": tr("runs.compare_none"), **labels}.__getitem__,
         key=f"runs.with.{row.run_id}",
     )
@@ -88,7 +89,7 @@ def _sides(couple: Couple, tr: Translate) -> None:
             st.caption(tr(f"runs.side.{side}"))
             st.page_link(
                 state.RUNS,
-                label=escape(run.target.identity, 100),
+                label=escape(names.of(run.target.identity, run.target.key), 100),
                 icon=":material/arrow_forward:",
                 query_params={"run": run.run_id},
             )

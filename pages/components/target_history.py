@@ -35,7 +35,7 @@ def _table(runs: pd.DataFrame, tr: Translate) -> None:
         {
             "run": [plain(run) for run in runs["run_id"]],
             "date": runs["date"],
-            "board": [describe(run, tr) for run in runs.to_dict("records")],
+            "board": [describe(run) for run in runs.to_dict("records")],
             "on_board": ["✓" if own else "" for own in runs["on_board"]],
             "score": runs["score"],
             "coverage": runs["coverage"],

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=\"'@/])")
-_SPACE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\x00-\x1f\x7f]+")
+from evalcore.plain_text import line
 
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=\"'@/])")
 
 #: Streamlit replaces these after Markdown is read, where a backslash no longer protects: emoji and
 #: icon codes `:name:`, bare addresses. An invisible word joiner keeps them apart.
@@ -21,8 +21,7 @@ _JOINER = "\u2060"
 
 def plain(text: object, limit: int = 80) -> str:
     """`text` on one line without invisible characters, cut to `limit` characters."""
-    line = _SPACE.sub(" ", str(text)).strip()
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return line(text, limit)
 
 
 def escape(text: object, limit: int = 80) -> str:

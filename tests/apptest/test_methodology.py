@@ -2,6 +2,8 @@
 
 import pytest
 
+from evalcore.access import OPERATOR
+from evalcore.target_cards import TargetCard, save_card
 from tests.support.boards import Plan, make_run
 from tests.support.judged_runs import make_judged_run
 from tests.support.pages import open_page, store, table, words
@@ -42,6 +44,15 @@ def test_another_target_can_be_worked(store):
     app = open_page("methodology", key="openai:b")
     assert "**openai\\:b**" in words(app)
     assert "= 100.0" not in app.latex[1].value
+
+
+def test_targets_go_by_their_cards(store):
+    fill(store)
+    save_card(store, OPERATOR, "openai:a", TargetCard(name="Hare"))
+    app = open_page("methodology")
+    assert "**Hare**" in words(app)
+    assert "openai\\:a" not in words(app)
+    assert "Hare" in app.selectbox(key="methodology.key").options
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

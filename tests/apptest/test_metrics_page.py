@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from evalcore.access import OPERATOR
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.errors import IndexFileError
 from evalcore.queries import stored_boards
 from evalcore.settings import Settings
+from evalcore.target_cards import TargetCard, save_card
 from evalcore.target_colours import colour_of
 from tests.support.boards import Plan, make_run
 from tests.support.pages import APP, chart_rows, open_page, store, table, words
@@ -169,6 +171,17 @@ def test_the_search_filters_without_moving_the_ranks(store):
     assert list(table(app, "rank")["rank"]) == [2]
     app.text_input(key="metrics.q").set_value("nobody").run()
     assert "No target fits" in words(app)
+
+
+def test_a_target_goes_by_its_card_and_is_found_by_name_and_maker(store):
+    fill(store)
+    name = "Hare ![x](http://evil.invalid)"
+    save_card(store, OPERATOR, "openai:weak", TargetCard(name=name, organization="Burrow"))
+    for text in ("hare", "BURROW", "openai:weak"):
+        app = open_page("metrics", q=text)
+        assert list(table(app, "rank")["target"]) == [name]
+    assert "![x](" not in words(app)
+    assert set(chart_rows(app, 0)["name"]) >= {name}
 
 
 @pytest.mark.parametrize("column", ["target", "cases"])

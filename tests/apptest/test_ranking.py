@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from evalcore.queries import boards, stored_boards
-from pages.components.ranking_table import as_csv
+from pages.components.csv_file import as_csv
 from tests.support.boards import Plan, make_run
 from tests.support.pages import chart_rows, open_page, store, table, words
 

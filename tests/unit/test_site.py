@@ -20,7 +20,7 @@ from evalcore.exchange.site.names import board_page, stem_of, target_page
 from evalcore.exchange.site.publish import Options, pages, publish
 from evalcore.queries import boards, stored_boards
 from evalcore.target_cards import TargetCard, save_card
-from pages.components.ranking_table import as_csv
+from pages.components.csv_file import as_csv
 from tests.support.api import HOSTILE, client, fill, items
 from tests.support.boards import Plan, make_run, settings_in
 from tests.support.pages import store as store

@@ -12,6 +12,7 @@ from evalcore.exchange.site import drawings
 from evalcore.exchange.site.facts import Data, Facts, Listed
 from evalcore.exchange.site.names import board_page, data_file, target_page
 from evalcore.exchange.site.words import Words
+from evalcore.plain_text import line
 from evalcore.queries import board_words
 from evalcore.queries.ranking_views import parts, tie_groups
 
@@ -76,7 +77,7 @@ def _row(
     return {
         **row,
         "name": (name := w.name(row)),
-        "short": board_words.line(name, _LONGEST),
+        "short": line(name, _LONGEST),
         "named": w.named(row),
         "href": home + target_page(row["identity"]),
         "parts": values,
@@ -110,7 +111,7 @@ def tab_title(one: Listed, w: Words) -> str:
         return suite
     column = one.board.columns.get(_own_column(one), None)
     told = w.board(one.board) if column is None else w.column(one.board, column.benchmark)
-    return f"{suite} · {board_words.line(told, 60)}"
+    return f"{suite} · {line(told, 60)}"
 
 
 def _own_column(one: Listed) -> str:

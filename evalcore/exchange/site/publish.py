@@ -27,7 +27,7 @@ from evalcore.exchange.site.rendering import Place, page
 from evalcore.exchange.site.target_views import standing_row, target_view
 from evalcore.exchange.site.words import Words
 from evalcore.i18n import LANGUAGES
-from evalcore.queries.board_words import line
+from evalcore.plain_text import line
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.social_card import of_board, of_target, png

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evalcore.exchange.site.words import Words
 from evalcore.i18n import LANGUAGES
-from evalcore.queries.board_words import UNSEEN
+from evalcore.plain_text import UNSEEN
 from evalcore.records import Record
 
 #: `file:` stands for `'self'` where a page is opened without a server and a browser has no such.

@@ -11,7 +11,7 @@ from evalcore.exchange.site.board_views import tab_title
 from evalcore.exchange.site.facts import Data, Facts, Measure, told
 from evalcore.exchange.site.names import board_page
 from evalcore.exchange.site.words import Words
-from evalcore.queries.board_words import line
+from evalcore.plain_text import line
 from evalcore.queries.boards import Row
 from evalcore.queries.metrics import metric_line
 from evalcore.records import BenchmarkSpec, RunSpec, to_json

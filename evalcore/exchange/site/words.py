@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evalcore.i18n import t
+from evalcore.plain_text import line
 from evalcore.queries import board_words
 from evalcore.queries.boards import Board
+from evalcore.queries.names import display_name
 from evalcore.target_cards import NO_CARD, TargetCard
 
 DASH = "–"
@@ -24,7 +26,7 @@ class Words(NamedTuple):
 
     def name(self, row: Mapping[str, Any]) -> str:
         """A target by its card, from its identity and target_key."""
-        return board_words.display_name(row["identity"], row["target_key"], self.cards)
+        return line(display_name(row["identity"], row["target_key"], self.cards))
 
     def named(self, row: Mapping[str, Any]) -> bool:
         """Whether the target has a name beside its key."""

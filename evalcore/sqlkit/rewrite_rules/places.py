@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from evalcore.sqlkit.rewrite_rules.counts import aggregates, compared_queries, row_limit
+from evalcore.sqlkit.rewrite_rules.counts import aggregates, row_limit
 from evalcore.sqlkit.rewrite_rules.reading import Reading
 
 #: The stored tables that are read in one kind of place, as often as they are.
@@ -55,16 +55,6 @@ def partner_reads(reading: Reading) -> Counter[str]:
 def correlated_reads(reading: Reading) -> Counter[str]:
     """Subqueries that use a column of the query around them."""
     return _where(reading, lambda scope: any(s.is_correlated_subquery for s in _chain(scope)))
-
-
-def counted_reads(reading: Reading) -> Counter[str]:
-    """Subqueries that only count, and whose number is compared."""
-    found: Counter[str] = Counter()
-    queries = {id(query) for query in compared_queries(reading)}
-    for scope in reading.scopes:
-        if id(scope.expression) in queries:
-            found += reading.tables_beneath(scope)
-    return found
 
 
 def missing_reads(reading: Reading) -> Counter[str]:

@@ -1,0 +1,24 @@
+"""Text from outside made harmless: on one line for people, in one cell for a spreadsheet."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: Characters that no document may hold, or that hide and reorder text.
+UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+#: A spreadsheet would run a cell that begins like this as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def line(text: object, limit: int = 0) -> str:
+    """`text` on one line without what hides or reorders it, cut to `limit` characters (0: none)."""
+    told = " ".join(UNSEEN.sub(" ", str(text)).split())
+    return told if not limit or len(told) <= limit else told[: limit - 1] + "…"
+
+
+def safe_cell(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula is quoted as text; all else as it is."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
