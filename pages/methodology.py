@@ -17,6 +17,7 @@ from pages.components import (
     method_rules,
     method_score,
     method_sure,
+    names,
     url_state,
     visitor,
 )
@@ -42,12 +43,13 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             return
         with st.skeleton(height=_LOADING):
             frame = shared.frame(current, board)
+        named = names.among(dict(zip(frame["identity"], frame["target_key"], strict=True)))
         identity = url_state.select(
             tr("methodology.target"),
             list(frame["identity"]),
             page=PAGE,
             name="key",
-            title=plain,
+            title=lambda one: plain(named[one], 60),
             width=420,
         )
     row = targets.row_of(headers, board, identity)

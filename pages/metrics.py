@@ -61,7 +61,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         st.caption(tr("ranking.no_match"))
         return
     if (standing["status"] == "ranked").any():
-        st.markdown(ranking_words.decision(standing, tr))
+        st.markdown(ranking_words.decision(metrics_table.called(standing), tr))
     else:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
     lines = metric_board.lines(headers, board, part.benchmark, part.metric)

@@ -137,7 +137,8 @@ def _chosen(part: str, benchmark: str) -> str:
     """Options "name=value, name=value" of a label without those that hold their default."""
     card = benchmark_cards().get(benchmark)
     usual = {f"{one.name}={one.default}" for one in card.options} if card else set()
-    return ", ".join(told for told in _OPTION.split(part) if told not in usual)
+    chosen = (told for told in _OPTION.split(part) if told not in usual)
+    return ", ".join(told.replace("_", " ").replace("=", ": ", 1) for told in chosen)
 
 
 def benchmark_title(benchmark: str) -> str:

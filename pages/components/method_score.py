@@ -10,8 +10,8 @@ from evalcore.i18n import lookup
 from evalcore.queries import methodology, methodology_worked
 from evalcore.queries.boards import Board, Row
 from evalcore.settings import Settings
-from pages.components import numbers
-from pages.components.board import benchmark_title, metric_title
+from pages.components import names, numbers
+from pages.components.board import benchmark_title, bold, metric_title
 from pages.components.language import Translate, current
 from pages.components.text import escape
 
@@ -23,7 +23,7 @@ def score(row: Row, board: Board, settings: Settings, tr: Translate) -> None:
     st.subheader(tr("methodology.score"), anchor=False)
     st.markdown(tr("methodology.score_words"))
     st.latex(tr("methodology.formula").replace("{{", "{").replace("}}", "}"))
-    st.markdown(tr("methodology.worked", name=f"**{escape(row.identity)}**"))
+    st.markdown(tr("methodology.worked", name=bold(names.of(row.identity, row.target_key))))
     for benchmark, run in row.runs.items():
         if len(row.runs) > 1:
             st.markdown(f"###### {benchmark_title(benchmark)}")

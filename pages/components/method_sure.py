@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -11,7 +13,7 @@ from evalcore.queries.boards import Row
 from evalcore.queries.methodology_worked import Pair, Rate
 from evalcore.queries.ranking_views import tie_groups
 from evalcore.settings import Settings
-from pages.components import word_table
+from pages.components import names, word_table
 from pages.components.board import bold
 from pages.components.language import Translate
 
@@ -29,7 +31,9 @@ def interval(row: Row, settings: Settings, tr: Translate) -> None:
     if found is None or rate is None:
         return
     said = {"passed": f"{rate.passed:g}", "samples": rate.samples}
-    st.markdown(tr("methodology.sure_rate", name=bold(row.identity), **said))
+    st.markdown(
+        tr("methodology.sure_rate", name=bold(names.of(row.identity, row.target_key)), **said)
+    )
     st.latex(_wilson(rate))
     shown = found[1].interval
     if shown is not None:
@@ -56,7 +60,7 @@ def ranks(frame: pd.DataFrame, pair: Pair | None, tr: Translate) -> None:
     st.markdown(tr("methodology.rank_words"))
     st.markdown(tr("methodology.tie_words"))
     if pair is not None:
-        _pair(pair, tr)
+        _pair(pair, names.among(dict(zip(frame["identity"], frame["target_key"], strict=True))), tr)
     ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
     widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
     if len(widths):
@@ -70,14 +74,14 @@ def ranks(frame: pd.DataFrame, pair: Pair | None, tr: Translate) -> None:
         )
 
 
-def _pair(pair: Pair, tr: Translate) -> None:
+def _pair(pair: Pair, named: Mapping[str, str], tr: Translate) -> None:
     result = pair.result
     if result.difference is None or result.interval is None:
         return
     said = tr(
         "methodology.pair",
-        leader=bold(pair.leader),
-        other=bold(pair.other),
+        leader=bold(named[pair.leader]),
+        other=bold(named[pair.other]),
         common=result.common,
         wins=result.wins,
         losses=result.losses,

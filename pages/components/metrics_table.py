@@ -71,6 +71,11 @@ def _scores(frame: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def called(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the names of the targets in place of their identities."""
+    return frame.assign(identity=_names(frame))
+
+
 def _names(frame: pd.DataFrame) -> list[str]:
     told = names.among(dict(zip(frame["identity"], frame["target_key"], strict=True)))
     return [told[identity] for identity in frame["identity"]]

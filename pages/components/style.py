@@ -50,6 +50,13 @@ _CONTRAST = """
 .stCode .token:is(.keyword, .boolean, .number) { color: light-dark(#1f527f, #9cc6ee) !important; }
 [data-selected="true"] [data-testid="stMarkdownContainer"] p { color: CanvasText; }
 """
+#: The room beside and below a page is the tables'.
+_ROOM = """
+[data-testid="stMainBlockContainer"] { padding-bottom: 4rem; }
+@media (min-width: 900px) {
+  [data-testid="stMainBlockContainer"] { padding-left: 3rem; padding-right: 3rem; }
+}
+"""
 _CALM = """
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { animation-duration: 0.01ms !important; transition: none !important; }
@@ -59,4 +66,4 @@ _CALM = """
 
 def apply() -> None:
     """Add the style sheet to the page; takes no room on it."""
-    st.html(f"<style>{_FOCUS}{_CONTRAST}{_PRINT}{_CALM}</style>")
+    st.html(f"<style>{_FOCUS}{_CONTRAST}{_ROOM}{_PRINT}{_CALM}</style>")

@@ -15,6 +15,7 @@ from evalcore.queries.cases import MISSING, CaseFilter, case_page
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import content_hash
 from evalcore.settings import Settings
+from evalcore.sqlkit.dialects import TITLES
 from pages.components import state, url_state
 from pages.components.board import cost_format, metric_title
 from pages.components.case_badges import cause_title
@@ -129,7 +130,7 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
         ],
         "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
         "difficulty": cases["difficulty"],
-        "dialect": cases["dialect"],
+        "dialect": cases["dialect"].replace(TITLES),
         "note": [_note(row) for _, row in cases.iterrows()],
         "latency": cases["latency"],
         "cost": cases["cost"],
