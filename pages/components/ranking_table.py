@@ -131,7 +131,7 @@ def _config(table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate) -
             tr("common.target"),
             type="tertiary",
             alignment="left",
-            width=_NAME - 40 * ("logo" in table),
+            width=_NAME - 40 * ("rank" in table and "logo" in table),
             pinned=True,
             key=key,
             help=tr("ranking.open_hint"),
