@@ -55,7 +55,7 @@ _PRINT = """
 _PRINT_DARK = """
 @media print {
   :is([data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]) {
-    filter: invert(1) hue-rotate(180deg);
+    filter: invert(1) hue-rotate(180deg) brightness(1.13);
   }
 }
 """
