@@ -10,8 +10,8 @@ import streamlit as st
 
 from evalcore.i18n import lookup
 from evalcore.queries.cases import CaseView
+from evalcore.queries.dialect_titles import TITLES
 from evalcore.records import MEASURED, Episode
-from evalcore.sqlkit.dialects import TITLES
 from pages.components import case_badges, case_question, case_shield, evidence, numbers
 from pages.components.language import Translate, current, note
 from pages.components.run_detail import OUTCOME_COLOURS

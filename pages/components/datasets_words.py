@@ -8,8 +8,8 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
 from evalcore.queries.datasets import Entry, Summary
+from evalcore.queries.dialect_titles import TITLES
 from evalcore.runner.official import OFFICIAL
-from evalcore.sqlkit.dialects import TITLES
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 

@@ -12,10 +12,10 @@ from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.queries import failures
 from evalcore.queries.cases import MISSING, CaseFilter, case_page
+from evalcore.queries.dialect_titles import TITLES
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import content_hash
 from evalcore.settings import Settings
-from evalcore.sqlkit.dialects import TITLES
 from pages.components import state, url_state
 from pages.components.board import cost_format, metric_title
 from pages.components.case_badges import cause_title
