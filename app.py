@@ -17,6 +17,10 @@ HERE = Path(__file__).parent
 ICON, WORDMARK = (HERE / "pages" / "static" / f"{name}.svg" for name in ("logo", "wordmark"))
 
 
+#: Pixels; the titles of the pages need no more, the tables do.
+SIDEBAR = 232
+
+
 class PageCard(NamedTuple):
     """A page: file name and text key, its path in the URL, its icon in the navigation."""
 
@@ -49,7 +53,9 @@ def main() -> None:
     from pages.components import language, style, visitor
     from pages.components.text import escape
 
-    st.set_page_config(page_title="Evalboard", page_icon=ICON, layout="wide")
+    st.set_page_config(
+        page_title="Evalboard", page_icon=ICON, layout="wide", initial_sidebar_state=SIDEBAR
+    )
     st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
     style.apply()
     language.switch()

@@ -26,6 +26,7 @@ from pages.components import (
     launch_sandbox,
     launch_second,
     launch_target,
+    names,
     state,
     visitor,
 )
@@ -43,7 +44,7 @@ def page() -> None:
         launch_refused.draw(refused, tr)
         return
     st.caption(tr("launch.about"))
-    form, side = st.columns([8, 5], gap="large")
+    form, side = st.columns([2, 1], gap="medium")
     with form:
         with st.container(border=True):
             st.subheader(tr("launch.step.target"), anchor=False)
@@ -147,7 +148,8 @@ def _summary(request: RunRequest, second: ChosenTarget | None, tr: Translate) ->
 
 def _name(key: str, options: Mapping[str, Any]) -> None:
     """A target with the options that tell it apart."""
-    st.text(plain(key, 200))
+    called = names.of(key, key)
+    st.text(plain(key if called == key else f"{called} · {key}", 200))
     if options:
         st.caption(escape(", ".join(f"{name} = {value}" for name, value in options.items()), 300))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.queries import targets
+from evalcore.queries import boards, targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -33,6 +33,7 @@ from pages.components.language import Translate, translator
 from pages.components.text import escape, plain
 
 PAGE = "target"
+_CHART = 400  # pixels, of a chart that can be read
 VIEWS = ("cases", "failures", "history", "outcomes")
 
 
@@ -43,6 +44,8 @@ def page() -> None:
     known, asked = targets.identities(headers), st.query_params.get("key", "")
     if not known or (asked and asked not in known):
         st.title(tr("common.nav.target"), anchor=False)
+    if known and not asked:
+        known = _leader_first(known, headers, current)
     if not known:
         notes.draw("target.empty", state.LAUNCH, tr)
     elif asked and asked not in known:
@@ -78,20 +81,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     target_head.figures(ranking, identity, row, tr)
     target_readings.shield(row, current, tr)
     model_facts.of_row(row, current, tr)
-    left, right = st.columns([5, 7], gap="large")
-    profile = targets.profile(headers, board, identity)
-    axes = targets.axes(board, row)
-    profiled = target_charts.has_profile(profile, axes)
-    with left:
-        if profiled:
-            target_charts.profile(profile, axes, titles[identity], tr)
-        else:
-            target_readings.draw(row, current, tr)
-            target_readings.tries(row, current, tr)
-    with right:
-        target_charts.metric_bars(headers, board, identity, tr)
-        if profiled:
-            target_readings.tries(row, current, tr)
+    profiled = _charts(headers, board, row, titles[identity], current, tr)
     target_published.draw(row, current, tr)
     _views(headers, board, row, current, tr, profiled=profiled)
     share.draw(PAGE, tr)
@@ -121,6 +111,47 @@ def _views(
         benchmark = _benchmark(runs, tr)
         draw = target_failures.draw if view == "failures" else target_cases.draw
         draw(current, runs[benchmark], benchmark, tr)
+
+
+def _leader_first(known: list[str], headers: Headers, current: Settings) -> list[str]:
+    """The targets with the best of the first board in front, the page most worth seeing."""
+    suites = boards.suites(headers)
+    if not suites:
+        return known
+    frame = shared.frame(current, boards.boards(headers, suites[0])[0])
+    best = list(frame.loc[frame["status"] == "ranked", "identity"])[:1]
+    return [*best, *(one for one in known if one not in best)]
+
+
+def _charts(
+    headers: Headers, board: Board, row: Row, name: str, current: Settings, tr: Translate
+) -> bool:
+    """The outline of the target and its metrics side by side, the charts of several benchmarks two
+    to a line; whether there is an outline."""
+    profile = targets.profile(headers, board, row.identity)
+    axes = targets.axes(board, row)
+    profiled = target_charts.has_profile(profile, axes)
+    if profiled and len(row.runs) > 1:
+        with st.grid(min_column_width=_CHART):
+            with st.container():
+                target_charts.profile(profile, axes, name, tr)
+            target_charts.metric_bars(headers, board, row.identity, tr)
+        target_charts.about(tr)
+        target_readings.tries(row, current, tr)
+        return True
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        if profiled:
+            target_charts.profile(profile, axes, name, tr)
+        else:
+            target_readings.draw(row, current, tr)
+            target_readings.tries(row, current, tr)
+    with right:
+        target_charts.metric_bars(headers, board, row.identity, tr)
+        target_charts.about(tr)
+        if profiled:
+            target_readings.tries(row, current, tr)
+    return profiled
 
 
 def _benchmark(runs: dict[str, str], tr: Translate) -> str:

@@ -54,10 +54,13 @@ def describe(score: Mapping[str, Any], language: str) -> str:
 
 
 def _chosen(part: str, benchmark: str) -> str:
-    """Options "name=value, name=value" of a label without those that hold their default."""
+    """Options "name=value, name=value" of a label, or a mode alone, without what is the default."""
     card = benchmark_cards().get(benchmark)
-    usual = {f"{one.name}={one.default}" for one in card.options} if card else set()
-    return ", ".join(told for told in _OPTION.split(part) if told not in usual)
+    options = card.options if card else ()
+    usual = {f"{one.name}={one.default}" for one in options}
+    usual |= {str(one.default) for one in options if one.name == "mode"}
+    chosen = (told for told in _OPTION.split(part) if told not in usual)
+    return ", ".join(told.replace("_", " ").replace("=", ": ", 1) for told in chosen)
 
 
 def benchmark_title(benchmark: str, language: str) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from evalcore.i18n import lookup
 from evalcore.queries.cases import CaseView
+from evalcore.queries.dialect_titles import TITLES
 from evalcore.records import MEASURED, Episode
 from pages.components import case_badges, case_question, case_shield, evidence, numbers
 from pages.components.language import Translate, current, note
@@ -103,7 +104,8 @@ def given_input(given: Mapping[str, Any], tr: Translate) -> None:
             continue
         title = escape(lookup(f"case.input.{name}", current()) or name)
         if name not in _SQL | _PROSE and _is_short(value):
-            st.caption(f"{title}: {escape(value, 100)}")
+            told = TITLES.get(str(value), value) if name == "dialect" else value
+            st.caption(f"{title}: {escape(told, 100)}")
             continue
         if name not in _UNTITLED:
             st.caption(title)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import streamlit as st
 
+from evalcore.catalog import benchmark_cards
 from evalcore.queries.lineup import MOST, suggested
 from evalcore.queries.stored_boards import Headers
 from pages.components import names, state, url_state, visitor
@@ -23,7 +24,7 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
     listed = [*headers[:_LISTED], *(one for one in headers[_LISTED:] if one.run_id in asked)]
-    titles = _titles(listed)
+    titles = _titles(listed, tr)
     options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),
@@ -39,7 +40,7 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     return chosen
 
 
-def _titles(listed: Headers) -> dict[str, str]:
+def _titles(listed: Headers, tr: Translate) -> dict[str, str]:
     """Each run in one line: target, day, benchmarks, id."""
     named = names.among({one.identity: one.target_key for one in listed})
     return {
@@ -47,12 +48,22 @@ def _titles(listed: Headers) -> dict[str, str]:
             [
                 plain(named[one.identity], 60),
                 one.created_at[:10],
-                ", ".join(benchmark_title(key) for key in one.benchmarks),
+                ", ".join(_measured(one.benchmarks, tr)),
                 one.run_id,
             ]
         )
         for one in listed
     }
+
+
+def _measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
+    """What a run measured: a suite by its title where all of it was run, else its benchmarks."""
+    suites: dict[str, list[str]] = {}
+    for key, card in benchmark_cards().items():
+        suites.setdefault(card.suite, []).append(key)
+    whole = {suite for suite, keys in suites.items() if set(keys) <= set(benchmarks)}
+    rest = [key for key in benchmarks if not any(key in suites[suite] for suite in whole)]
+    return [*sorted(tr(f"common.suite.{suite}") for suite in whole), *map(benchmark_title, rest)]
 
 
 def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:

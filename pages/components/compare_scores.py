@@ -19,7 +19,7 @@ from pages.components.text import plain
 
 _OPEN = "compare.open_target"
 _FEWEST_AXES, _MOST_AXES = 3, 10  # of a radar that can be read
-_LEGEND = 18  # characters of a name
+_LEGEND = 24  # characters of a letter and a name
 _FEW = 4  # runs; with more of them there is no room for a decimal in a cell
 
 

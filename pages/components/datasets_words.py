@@ -8,6 +8,7 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
 from evalcore.queries.datasets import Entry, Summary
+from evalcore.queries.dialect_titles import TITLES
 from evalcore.runner.official import OFFICIAL
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
@@ -69,7 +70,7 @@ def evidence(one: Entry, tr: Translate) -> str:
 def split(counts: Mapping[str, int], tr: Translate) -> str:
     """The most frequent values with their numbers, the others counted."""
     shown = list(counts.items())[:_SPLIT_LIMIT]
-    told = [f"{escape(name, 40)} {count}" for name, count in shown]
+    told = [f"{escape(TITLES.get(name, name), 40)} {count}" for name, count in shown]
     more = len(counts) - len(shown)
     return " · ".join([*told, *([tr("datasets.and_more", count=more)] if more else [])])
 

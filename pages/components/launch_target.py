@@ -10,9 +10,9 @@ import streamlit as st
 from evalcore import access, catalog
 from evalcore.catalog import TargetKindCard, local
 from evalcore.settings import Endpoint, Settings
-from pages.components import launch_application, launch_local, options
+from pages.components import launch_application, launch_local, names, options
 from pages.components.language import Translate, current
-from pages.components.text import escape
+from pages.components.text import escape, plain
 
 CUSTOM = "custom"
 _OWN_FIELDS = ("base_url", "api_key_env")
@@ -88,6 +88,7 @@ def _named(card: TargetKindCard, tr: Translate, slot: str) -> ChosenTarget:
         tr("launch.target"),
         card.examples,
         accept_new_options=True,
+        format_func=_called,
         key=f"{slot}.target.{card.prefix}",
         help=tr("launch.target_help", form=card.form),
         persist_state="session",
@@ -96,6 +97,12 @@ def _named(card: TargetKindCard, tr: Translate, slot: str) -> ChosenTarget:
     if not chosen.startswith(f"{card.prefix}:"):
         chosen = f"{card.prefix}:{chosen}"
     return ChosenTarget(chosen, _more(card, tr, slot))
+
+
+def _called(key: str) -> str:
+    """A target by the name on its card and by its key, or by its key alone."""
+    name = names.of(key, key)
+    return plain(key if name == key else f"{name} · {key}", 120)
 
 
 def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str) -> ChosenTarget:

@@ -15,7 +15,7 @@ from evalcore.queries.boards import Board, Row
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import MEASURED, Message
 from evalcore.settings import Settings
-from pages.components import case_badges, numbers, url_state, word_table
+from pages.components import case_badges, names, numbers, url_state, word_table
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
@@ -74,7 +74,9 @@ def floors(scores: Mapping[str, float], tr: Translate) -> None:
         return
     word_table.draw(
         {
-            tr("methodology.control"): [f"control:{name}" for name in known],
+            tr("methodology.control"): [
+                names.of(f"control:{name}", f"control:{name}") for name in known
+            ],
             tr("common.score"): [f"{score:.1f}" for score in known.values()],
             tr("methodology.outcome_meaning"): [tr(f"methodology.floor.{name}") for name in known],
         },

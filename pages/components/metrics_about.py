@@ -33,7 +33,7 @@ def draw(part: Part, view: MetricView, tr: Translate) -> None:
                 word = tr(f"common.evidence.{kind}")
                 st.badge(
                     word if share == 1 else f"{word} {share:.0%}",
-                    color="green",
+                    color="violet",
                     icon=":material/verified:",
                     help=tr(f"common.evidence.{kind}.about"),
                 )

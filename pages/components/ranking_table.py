@@ -20,6 +20,7 @@ from pages.components.text import plain
 _NAME_LENGTH = 60
 _TALLEST = 20  # rows before the table scrolls
 _KEPT = 32
+_NAME = 184  # pixels of a name and the logo before it
 _NARROW = {"width": 76, "alignment": "center"}
 
 
@@ -83,12 +84,12 @@ def _is_part(name: str, frame: pd.DataFrame) -> bool:
 
 
 def _arranged(first: Sequence[str], shown: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The order of the columns: on a phone the first three are seen. The mark of the new and the
-    logos, which stand before the organizations, come only where a row has one."""
+    """The order of the columns: on a phone those up to the score are seen. The logos, which stand
+    before the names, and the mark of the new come only where a row has one."""
     new = ["new"] if shown["new"].notna().any() else []
     logo = ["logo"] if (shown["logo"] != "").any() else []
-    rest = [[*logo, name] if name == "organization" else [name] for name in columns]
-    return [*first, *new, *(name for group in rest for name in group)]
+    named = [[*logo, name] if name == "target" else [name] for name in first]
+    return [*(name for group in named for name in group), *columns, *new]
 
 
 def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate) -> None:
@@ -120,12 +121,12 @@ def _config(table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate) -
             tr("common.target"),
             type="tertiary",
             alignment="left",
-            width=184,
+            width=_NAME - 40 * ("rank" in table and "logo" in table),
             pinned=True,
             key=key,
             help=tr("ranking.open_hint"),
         ),
-        "logo": lambda: kinds.ImageColumn("", width=44),
+        "logo": lambda: kinds.ImageColumn("", width=40, pinned=True),
         "score": lambda: kinds.ProgressColumn(
             tr("common.score"), min_value=0, max_value=100, format="%.1f", width=118
         ),

@@ -15,8 +15,18 @@ from pages.components.language import Translate
 
 PAGE = "ranking"
 #: In the order in which they stand in the table; the parts of the board come after `_BEFORE`.
-_BEFORE = ("interval", "range", "group", "organization", "cost")
-_AFTER = ("passed", "tokens", "latency", "price", "parameters", "weights", "released")
+_BEFORE = ("interval", "range", "group")
+_AFTER = (
+    "cost",
+    "organization",
+    "passed",
+    "tokens",
+    "latency",
+    "price",
+    "parameters",
+    "weights",
+    "released",
+)
 _LAST = ("coverage", "date", "kind")
 _USUAL = ("interval", "range", "group", "cost", "latency", "date")
 #: Columns that only a rank gives a meaning.

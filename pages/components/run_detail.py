@@ -10,6 +10,7 @@ from evalcore.queries.comparison import Couple
 from evalcore.queries.model_cards import ModelCard
 from evalcore.queries.runs import RunRow
 from pages.components import model_facts, names, numbers, state
+from pages.components.board import benchmark_title
 from pages.components.language import Translate, current, note
 from pages.components.run_list import SIGNS, benchmark_titles
 from pages.components.text import escape
@@ -97,7 +98,11 @@ def _progress_text(row: RunRow, tr: Translate) -> str:
 
 
 def _measures(row: RunRow, tr: Translate) -> None:
-    score = [("common.score", numbers.score(row.measured_score, tr))] * bool(row.scores)
+    several = len(row.scores) > 1
+    scores = [
+        (benchmark_title(key) if several else tr("common.score"), numbers.score(score, tr))
+        for key, score in row.scores.items()
+    ]
     if row.moving:
         time = [
             ("runs.rate", tr("runs.rate_value", rate=f"{row.rate:.1f}")),
@@ -106,14 +111,14 @@ def _measures(row: RunRow, tr: Translate) -> None:
     else:
         time = [("runs.wall", numbers.duration(row.wall, tr))]
     cells = [
-        *(() if row.moving else score),
         *time,
         ("runs.requests", numbers.count(row.requests, tr)),
         *numbers.usage(row.input_tokens, row.output_tokens, row.cost, tr),
     ]
     with st.container(horizontal=True, gap="medium"):
-        for key, value in cells:
-            st.metric(tr(key), value, width="content")
+        told = [(tr(key), value) for key, value in cells]
+        for title, value in [*(() if row.moving else scores), *told]:
+            st.metric(title, value, width="content")
     if row.moving and row.limit:
         st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
 

@@ -47,7 +47,7 @@ def draw(every: Sequence[RunRow], chosen: str, tr: Translate) -> None:
             ),
             "state": st.column_config.TextColumn(tr("runs.state")),
             "target": st.column_config.TextColumn(tr("common.target")),
-            "benchmarks": st.column_config.TextColumn(tr("common.benchmark")),
+            "benchmarks": st.column_config.TextColumn(tr("common.benchmark"), width=250),
             "score": st.column_config.NumberColumn(
                 tr("common.score"), format="%.1f", width="small"
             ),

@@ -22,7 +22,8 @@ _PRINT = """
   :is([data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
       [data-testid="stElementToolbar"], [data-testid="stSkeleton"], [data-testid="stSelectbox"],
       [data-testid="stMultiSelect"], [data-testid="stTextInput"], [data-testid="stButton"],
-      [data-testid="stDownloadButton"], [data-testid="stCodeCopyButton"]) {
+      [data-testid="stDownloadButton"], [data-testid="stCodeCopyButton"],
+      [data-testid="stPopover"]) {
     display: none !important;
   }
   :is(html, body, #root, [data-testid="stApp"], [data-testid="stAppViewContainer"],
@@ -37,6 +38,10 @@ _PRINT = """
   [data-testid="stMain"] :is(pre, code, details, summary, [data-testid="stAlert"] *) {
     background: #f4f6f4 !important;
   }
+  [data-testid="stMain"] :is(.stMarkdownBadge, [data-testid="stMetricDelta"],
+      [data-testid="stButtonGroup"] button) {
+    color: #1b2a2e !important; background: #f1f4f2 !important;
+  }
   :is(tr, pre, figure, [data-testid="stVegaLiteChart"], [data-testid="stDataFrame"],
       [data-testid="stMetric"], [data-testid="stAlert"]) {
     break-inside: avoid;
@@ -45,10 +50,26 @@ _PRINT = """
   pre { white-space: pre-wrap !important; max-height: none !important; overflow: visible; }
 }
 """
+#: Charts and tables are painted in the colours of the theme: those of the dark one are turned round
+#: on paper, each colour keeping its hue.
+_PRINT_DARK = """
+@media print {
+  :is([data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]) {
+    filter: invert(1) hue-rotate(180deg) brightness(1.13);
+  }
+}
+"""
 #: Where the theme's colours have less than 4.5:1: keywords of code, and what is chosen of a row.
 _CONTRAST = """
 .stCode .token:is(.keyword, .boolean, .number) { color: light-dark(#1f527f, #9cc6ee) !important; }
 [data-selected="true"] [data-testid="stMarkdownContainer"] p { color: CanvasText; }
+"""
+#: The room beside and below a page is the tables'.
+_ROOM = """
+[data-testid="stMainBlockContainer"] { padding-bottom: 4rem; }
+@media (min-width: 900px) {
+  [data-testid="stMainBlockContainer"] { padding-left: 3rem; padding-right: 3rem; }
+}
 """
 _CALM = """
 @media (prefers-reduced-motion: reduce) {
@@ -59,4 +80,5 @@ _CALM = """
 
 def apply() -> None:
     """Add the style sheet to the page; takes no room on it."""
-    st.html(f"<style>{_FOCUS}{_CONTRAST}{_PRINT}{_CALM}</style>")
+    dark = _PRINT_DARK if st.context.theme.type == "dark" else ""
+    st.html(f"<style>{_FOCUS}{_CONTRAST}{_ROOM}{_PRINT}{dark}{_CALM}</style>")

@@ -12,6 +12,7 @@ from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.queries import failures
 from evalcore.queries.cases import MISSING, CaseFilter, case_page
+from evalcore.queries.dialect_titles import TITLES
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import content_hash
 from evalcore.settings import Settings
@@ -129,7 +130,7 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
         ],
         "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
         "difficulty": cases["difficulty"],
-        "dialect": cases["dialect"],
+        "dialect": cases["dialect"].replace(TITLES),
         "note": [_note(row) for _, row in cases.iterrows()],
         "latency": cases["latency"],
         "cost": cases["cost"],

@@ -15,7 +15,7 @@ from evalcore.radar import SERIES, radar
 from pages.components import chart_frame
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
-from pages.components.text import plain
+from pages.components.text import escape, plain
 
 _FEWEST_AXES, _MOST_AXES = 3, 10
 
@@ -23,7 +23,7 @@ _FEWEST_AXES, _MOST_AXES = 3, 10
 def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
     """Whether the parts of a profile give a shape, and are few enough to be read even where all of
     its `axes` have a score."""
-    return _FEWEST_AXES <= frame["axis"].nunique() and len(axes) <= _MOST_AXES
+    return frame["axis"].nunique() >= _FEWEST_AXES and len(axes) <= _MOST_AXES
 
 
 def profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:
@@ -53,36 +53,43 @@ def _title(axis: str) -> str:
 
 
 def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
-    """A bar chart per benchmark of the board that the target has a score in."""
-    st.subheader(tr("target.metrics"), anchor=False)
+    """A bar chart per benchmark of the board that the target has a score in, each in a container of
+    its own."""
     for benchmark in board.columns:
         frame = metrics.metric_scores(headers, board, benchmark, identity)
-        if frame["score"].isna().all():
-            continue
-        frame["name"] = [metric_title(benchmark, metric) for metric in frame["metric"]]
-        known = frame.dropna(subset=["score"])
-        summary = ", ".join(
-            f"{n} {s:.1f}" for n, s in zip(known["name"], known["score"], strict=True)
-        )
-        if len(board.columns) > 1:
-            st.caption(benchmark_title(benchmark))
-        labels = {
-            "name": tr("common.metric"),
-            "score": tr("common.score"),
-            "interval": tr("ranking.interval"),
-            "best": tr("target.series.best"),
-            "floor": tr("target.series.floor"),
-        }
-        chart_frame.draw(
-            charts.metric_bars(frame, labels),
-            tr,
-            name=f"metrics-{benchmark}",
-            title=benchmark_title(benchmark),
-            source=plain(identity),
-            alt_text=tr("target.metrics_alt", summary=summary),
-            data=known.drop(columns="name"),
-        )
+        if not frame["score"].isna().all():
+            several = len(board.columns) > 1
+            with st.container():
+                title = benchmark_title(benchmark) if several else tr("target.metrics")
+                st.subheader(escape(title), anchor=False)
+                _bars(frame, benchmark, identity, tr)
+
+
+def about(tr: Translate) -> None:
+    """What the marks of the bar charts mean."""
     st.caption(tr("target.metrics_about"))
+
+
+def _bars(frame: pd.DataFrame, benchmark: str, identity: str, tr: Translate) -> None:
+    frame["name"] = [metric_title(benchmark, metric) for metric in frame["metric"]]
+    known = frame.dropna(subset=["score"])
+    summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(known["name"], known["score"], strict=True))
+    labels = {
+        "name": tr("common.metric"),
+        "score": tr("common.score"),
+        "interval": tr("ranking.interval"),
+        "best": tr("target.series.best"),
+        "floor": tr("target.series.floor"),
+    }
+    chart_frame.draw(
+        charts.metric_bars(frame, labels),
+        tr,
+        name=f"metrics-{benchmark}",
+        title=benchmark_title(benchmark),
+        source=plain(identity),
+        alt_text=tr("target.metrics_alt", summary=summary),
+        data=known.drop(columns="name"),
+    )
 
 
 def trend(history: pd.DataFrame, tr: Translate) -> None:

@@ -150,7 +150,7 @@ def test_runs_by_other_rules_are_told_apart(compared, runs_root, language, nothi
     table = app.dataframe[0].value
     columns = [name for name in table if len(name) == 12]
     assert len(columns) == 2
-    assert [(table[name] == "—").sum() for name in columns] == [1, 1]
+    assert [(table[name] == "–").sum() for name in columns] == [1, 1]
     assert not any(table[name].str.contains("★").any() for name in columns)
     why = app.table[0].value.iloc[0].iloc[-1].replace("\\", "")
     assert rule in why

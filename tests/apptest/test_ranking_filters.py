@@ -200,7 +200,7 @@ def test_cards_of_strangers_stay_text(store):
     assert names(app) == [name]
 
 
-def test_a_logo_stands_before_its_organization(store):
+def test_a_logo_stands_before_the_name(store):
     from io import BytesIO
 
     from PIL import Image
@@ -211,10 +211,11 @@ def test_a_logo_stands_before_its_organization(store):
     card = TargetCard(organization="Acme", logo=logo_of(picture.getvalue()))
     save_card(store, OPERATOR, "openai:a", card)
     shown = table(open_page(), "rank")
-    at = list(shown.columns).index("organization")
-    assert shown.columns[at - 1] == "logo"
+    assert list(shown.columns)[:3] == ["rank", "logo", "target"]
     assert shown["logo"].iloc[0].startswith("data:image/png;base64,")
-    assert "logo" not in table(open_page(cols="cost"), "rank").columns
+    make_run(store, Plan(target="openai:b"))
+    save_card(store, OPERATOR, "openai:a", TargetCard(organization="Acme"))
+    assert "logo" not in table(open_page(), "rank").columns, "nobody has one"
 
 
 def test_a_broken_file_of_cards_is_said(store):

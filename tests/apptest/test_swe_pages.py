@@ -152,7 +152,7 @@ def test_what_was_not_executed_is_never_green_and_claims_no_evidence(store, name
     assert not app.main.success
     told = {"en": "The tests did not run with this patch", "zh": "测试没有用该补丁运行"}
     assert told[language] in plain(app)
-    assert "—" in [metric.value for metric in app.main.metric], "no score"
+    assert "–" in [metric.value for metric in app.main.metric], "no score"
 
 
 def test_the_work_of_an_agent_is_shown_step_by_step(store):

@@ -22,7 +22,7 @@ def test_keys_step_through_the_selection_and_back_returns(served, page):
     page.goto(f"{served.url}/{CASE}&id=18&difficulty=1%2C2&q=answer")
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text("Execution accuracy · 18", timeout=30_000)
-    expect(page.get_by_text("Facts for machines")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Raw record")).to_be_visible(timeout=30_000)
     expect(page.get_by_test_id("stStatusWidget")).to_have_count(0, timeout=30_000)
     page.wait_for_timeout(1_000)  # a key pressed while the first run settles is lost
     page.keyboard.press("Alt+n")

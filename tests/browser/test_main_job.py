@@ -76,7 +76,7 @@ def test_a_case_opens_by_its_link_and_hostile_text_stays_text(served, page):
     page.goto(f"{served.url}/case?run={RUN}&metric={METRIC}&id=table_diff&outcome=failed")
     expect(page.get_by_text("Case 1 of 2")).to_be_visible()
     expect(page.get_by_text("Wrong answer")).to_be_visible()
-    for name in ("Facts for machines", "Reasoning", "Prompt and transcript"):
+    for name in ("Raw record", "Reasoning", "Prompt and transcript"):
         page.get_by_text(name).first.click()
     expect(page.get_by_text("![x](http://evil.invalid/i.png)").first).to_be_visible()
     assert page.locator('a[href*="evil"], img[src*="evil"]').count() == 0

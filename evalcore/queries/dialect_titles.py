@@ -1,0 +1,7 @@
+"""The names by which people know the SQL dialects of cases."""
+
+from __future__ import annotations
+
+from evalcore.sqlkit import dialects
+
+TITLES: dict[str, str] = dialects.TITLES
