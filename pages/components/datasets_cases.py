@@ -127,7 +127,7 @@ def _table(
         key="datasets.cases.table",
         alt=tr("datasets.cases_alt"),
     )
-    _pager(number, pages, len(found), tr)
+    _pager(number, pages, len(found), tr, first="" if narrow else keys[(number - 1) * PER_PAGE])
 
 
 def _columns(tr: Translate) -> dict[str, Any]:
@@ -157,9 +157,19 @@ def _asked_page() -> int:
     return max(int(text), 1) if text.isdecimal() and len(text) < 6 else 1
 
 
-def _pager(number: int, pages: int, count: int, tr: Translate) -> None:
+def _pager(number: int, pages: int, count: int, tr: Translate, *, first: str) -> None:
+    """How many cases there are, the way to the `first` that is shown, the way to other pages."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("datasets.count", count=count), width="content")
+        if first:  # the ids in the table answer to no key
+            st.button(
+                tr("common.one_by_one"),
+                key="datasets.one_by_one",
+                icon=":material/arrow_forward:",
+                type="tertiary",
+                on_click=state.remember,
+                args=("case", first),
+            )
         if pages < 2:
             state.remember("page", None)
             return

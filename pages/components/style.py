@@ -10,9 +10,14 @@ import streamlit as st
 
 #: Against the backgrounds of both themes the ring has a contrast of 4:1.
 _FOCUS = """
-:is(a, button, summary, input, [role="button"], [role="tab"], [role="radio"]):focus-visible {
+:is(a, button, summary, input, textarea, [role="button"], [role="tab"], [role="radio"],
+    [data-tag]):focus-visible {
   outline: 2px solid #2a8797 !important;
   outline-offset: 2px;
+}
+[data-testid="stMain"]:focus-visible {
+  outline: 2px solid #2a8797 !important;
+  outline-offset: -2px;
 }
 """
 #: Controls mean nothing on paper, and whatever scrolls on a screen must lie open there.
@@ -45,10 +50,16 @@ _PRINT = """
   pre { white-space: pre-wrap !important; max-height: none !important; overflow: visible; }
 }
 """
-#: Where the theme's colours have less than 4.5:1: keywords of code, and what is chosen of a row.
+#: Where the theme's colours have less than 4.5:1: keywords of code, what is chosen of a row, and
+#: code within a caption, which is paler than other code.
 _CONTRAST = """
 .stCode .token:is(.keyword, .boolean, .number) { color: light-dark(#1f527f, #9cc6ee) !important; }
 [data-selected="true"] [data-testid="stMarkdownContainer"] p { color: CanvasText; }
+[data-testid="stCaptionContainer"] code { color: inherit !important; background: none !important; }
+"""
+#: Roots and fractions reach a little over the line of a formula, which would then scroll.
+_FORMULAS = """
+.katex-display { padding-block: 0.5rem; margin-block: 0.5rem !important; }
 """
 _CALM = """
 @media (prefers-reduced-motion: reduce) {
@@ -59,4 +70,4 @@ _CALM = """
 
 def apply() -> None:
     """Add the style sheet to the page; takes no room on it."""
-    st.html(f"<style>{_FOCUS}{_CONTRAST}{_PRINT}{_CALM}</style>")
+    st.html(f"<style>{_FOCUS}{_CONTRAST}{_FORMULAS}{_PRINT}{_CALM}</style>")
