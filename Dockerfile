@@ -19,7 +19,7 @@ ENV PYTHONUNBUFFERED=1 \
 COPY pyproject.toml constraints.txt ./
 RUN mkdir evalcore \
     && touch README.md LICENSE evalcore/__init__.py \
-    && pip install --no-cache-dir -c constraints.txt -e '.[postgres,mysql]'
+    && pip install --no-cache-dir -c constraints.txt -e '.[auth,postgres,mysql]'
 
 COPY LICENSE app.py ./
 COPY .streamlit/config.toml .streamlit/

@@ -44,6 +44,8 @@ def page() -> None:
         st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
         return
     known, asked = targets.identities(headers), st.query_params.get("key", "")
+    if not known or (asked and asked not in known):
+        st.title(tr("common.nav.target"), anchor=False)
     if not known:
         notes.draw("target.empty", state.LAUNCH, tr)
     elif asked and asked not in known:
@@ -81,10 +83,11 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     model_facts.of_row(row, current, tr)
     left, right = st.columns([5, 7], gap="large")
     profile = targets.profile(headers, board, identity)
-    profiled = target_charts.has_profile(profile)
+    axes = targets.axes(board, row)
+    profiled = target_charts.has_profile(profile, axes)
     with left:
         if profiled:
-            target_charts.profile(profile, targets.axes(board, row), titles[identity], tr)
+            target_charts.profile(profile, axes, titles[identity], tr)
         else:
             target_readings.draw(row, current, tr)
             target_readings.tries(row, current, tr)

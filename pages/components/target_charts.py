@@ -20,9 +20,10 @@ from pages.components.text import plain
 _FEWEST_AXES, _MOST_AXES = 3, 10
 
 
-def has_profile(frame: pd.DataFrame) -> bool:
-    """Whether the parts of a profile give a shape and are few enough to be read."""
-    return _FEWEST_AXES <= frame["axis"].nunique() <= _MOST_AXES
+def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
+    """Whether the parts of a profile give a shape, and are few enough to be read even where all of
+    its `axes` have a score."""
+    return _FEWEST_AXES <= frame["axis"].nunique() and len(axes) <= _MOST_AXES
 
 
 def profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:

@@ -111,7 +111,7 @@ def test_many_runs_are_shown_a_page_at_a_time(store, language):
 
 def test_runs_are_found_by_what_is_typed_in_any_page(store):
     app = open_page("runs", q="model-0417")
-    assert list(table(app, "run")["target"]) == [name_of(417)]
+    assert list(table(app, "run")["target"]) == ["Model 417"]
 
 
 def test_hostile_names_are_on_the_board(store):
