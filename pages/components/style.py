@@ -47,16 +47,27 @@ _PRINT = """
   pre { white-space: pre-wrap !important; max-height: none !important; overflow: visible; }
 }
 """
-#: Where the theme's colours have less than 4.5:1: keywords of code, what is chosen of a row, and
-#: code within a caption, which is paler than other code.
+#: Where the theme's colours have less than 4.5:1: keywords of code, what is chosen of a row, quiet
+#: buttons that are open or pointed at, links and code in a caption. Popovers and dialogs are not in
+#: `stApp`, where alone `light-dark` knows the theme: there a colour is reckoned from its own.
 _CONTRAST = """
 .stCode .token:is(.keyword, .boolean, .number) { color: light-dark(#1f527f, #9cc6ee) !important; }
-[data-selected="true"] [data-testid="stMarkdownContainer"] p { color: CanvasText; }
+.stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {
+  color: light-dark(#1c6270, #7cc4d0) !important;
+}
+button[data-selected="true"] [data-testid="stMarkdownContainer"] p {
+  color: oklch(from currentColor clamp(0.38, (l - 0.5) * 100, 0.88) c h);
+}
+[data-testid="stCaptionContainer"] {
+  color: color-mix(in srgb, currentColor 64%, transparent) !important; opacity: 1 !important;
+}
 [data-testid="stCaptionContainer"] code { color: inherit !important; background: none !important; }
 """
-#: Roots and fractions reach a little over the line of a formula, which would then scroll.
+#: A formula breaks after a relation instead of scrolling; roots and fractions reach a little over
+#: its line.
 _FORMULAS = """
-.katex-display { padding-block: 0.5rem; margin-block: 0.5rem !important; }
+.katex-display { padding: 0.5rem 0.25rem; margin-block: 0.5rem !important; }
+.katex-display :is(.katex, .katex-html) { white-space: normal !important; }
 """
 _CALM = """
 @media (prefers-reduced-motion: reduce) {

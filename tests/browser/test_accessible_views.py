@@ -62,7 +62,7 @@ def test_the_card_dialog(tab, board) -> None:
 
 
 def test_the_popovers_of_the_ranking(tab, board) -> None:
-    visit(tab, f"{board.url}/?complete=1&kind=openai")
+    visit(tab, f"{board.url}/?complete=1&kind=openai&evidence=executed")
     grave = []
     for name in POPOVERS:
         button = tab.get_by_test_id("stPopoverButton").filter(has_text=name)
