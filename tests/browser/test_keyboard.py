@@ -92,7 +92,7 @@ def test_the_main_job_by_keyboard(served, page):
     page.wait_for_url(re.compile(rf"/case\?.*run={run}"))
     heading(page, "Why this verdict")
     expect(page.locator(".stMarkdownBadge", has_text="Failed")).to_be_visible()
-    tab_to(page, "Prompt and transcript.*")
+    tab_to(page, ".*Prompt and transcript.*")
     press("Enter")
     expect(page.locator("details[open]", has_text="Prompt and transcript")).to_be_visible()
 
