@@ -132,6 +132,15 @@ def _table(
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("datasets.count", count=len(found)), width="content")
+        if not narrow:  # the ids in the table answer to no key
+            st.button(
+                tr("common.one_by_one"),
+                key="datasets.one_by_one",
+                icon=":material/arrow_forward:",
+                type="tertiary",
+                on_click=state.remember,
+                args=("case", keys[(number - 1) * PER_PAGE]),
+            )
         st.space("stretch")
         url_state.pages(number, count, page=place, name=_PAGER)
 

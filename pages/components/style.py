@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-#: Against the backgrounds of both themes the ring has a contrast of 4:1.
+#: Against the backgrounds of both themes the ring has a contrast of 4:1; what would cut it off has
+#: it inside. A table is a canvas, and draws a ring of its own around a cell.
 _FOCUS = """
-:is(a, button, summary, input, [role="button"], [role="tab"], [role="radio"]):focus-visible {
+:focus-visible:not(canvas, canvas *) {
   outline: 2px solid #2a8797 !important;
   outline-offset: 2px;
 }
+:is([data-testid="stMain"], pre):focus-visible { outline-offset: -2px; }
 """
 #: Controls mean nothing on paper, and whatever scrolls on a screen must lie open there.
 _PRINT = """
@@ -59,10 +61,27 @@ _PRINT_DARK = """
   }
 }
 """
-#: Where the theme's colours have less than 4.5:1: keywords of code, and what is chosen of a row.
+#: Where the theme's colours have less than 4.5:1: keywords of code, what is chosen of a row, quiet
+#: buttons that are open or pointed at, links and code in a caption. Popovers and dialogs are not in
+#: `stApp`, where alone `light-dark` knows the theme: there a colour is reckoned from its own.
 _CONTRAST = """
 .stCode .token:is(.keyword, .boolean, .number) { color: light-dark(#1f527f, #9cc6ee) !important; }
-[data-selected="true"] [data-testid="stMarkdownContainer"] p { color: CanvasText; }
+.stApp button[kind="tertiary"]:is(:hover, :focus, :active, [aria-expanded="true"]) {
+  color: light-dark(#1c6270, #7cc4d0) !important;
+}
+button[data-selected="true"] [data-testid="stMarkdownContainer"] p {
+  color: oklch(from currentColor clamp(0.38, (l - 0.5) * 100, 0.88) c h);
+}
+[data-testid="stCaptionContainer"] {
+  color: color-mix(in srgb, currentColor 64%, transparent) !important; opacity: 1 !important;
+}
+[data-testid="stCaptionContainer"] code { color: inherit !important; background: none !important; }
+"""
+#: A formula breaks after a relation instead of scrolling; roots and fractions reach a little over
+#: its line.
+_FORMULAS = """
+.katex-display { padding: 0.5rem 0.25rem; margin-block: 0.5rem !important; }
+.katex-display :is(.katex, .katex-html) { white-space: normal !important; }
 """
 #: The room beside and below a page is the tables'.
 _ROOM = """
@@ -81,4 +100,5 @@ _CALM = """
 def apply() -> None:
     """Add the style sheet to the page; takes no room on it."""
     dark = _PRINT_DARK if st.context.theme.type == "dark" else ""
-    st.html(f"<style>{_FOCUS}{_CONTRAST}{_ROOM}{_PRINT}{dark}{_CALM}</style>")
+    sheets = (_FOCUS, _CONTRAST, _FORMULAS, _ROOM, _PRINT, dark, _CALM)
+    st.html(f"<style>{''.join(sheets)}</style>")

@@ -55,7 +55,13 @@ def draw(
     first = _CASES * (number - 1) + 1
     with st.container(horizontal=True, vertical_alignment="center"):
         last = first + len(cases) - 1
-        st.caption(tr("target.found", count=count, first=first, last=last))
+        st.caption(tr("target.found", count=count, first=first, last=last), width="content")
+        st.page_link(  # the names in the table answer to no key
+            state.CASE,
+            label=tr("common.one_by_one"),
+            icon=":material/arrow_forward:",
+            query_params=_link(cases.iloc[0], run, benchmark, where).params,
+        )
         st.space("stretch")
         url_state.pages(number, -(-count // _CASES), page=_PAGE, name=_PAGER)
 
@@ -148,9 +154,14 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
     )
     click = st.session_state.get(_OPEN)
     if click is not None and click["row"] < len(cases):
-        case = cases.iloc[click["row"]]
-        link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]))
-        st.switch_page(state.CASE, query_params=link.filtered(where).params)
+        link = _link(cases.iloc[click["row"]], run, benchmark, where)
+        st.switch_page(state.CASE, query_params=link.params)
+
+
+def _link(case: pd.Series, run: str, benchmark: str, where: CaseFilter) -> CaseLink:
+    """The way to a case, from which previous and next keep to the filter."""
+    link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]))
+    return link.filtered(where)
 
 
 def _note(case: pd.Series) -> str:

@@ -1,0 +1,63 @@
+"""A server over a board with everything on it, and waiting until a page of it has been drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evalcore.settings import Settings
+from tests.support.boards import Plan, make_run
+from tests.support.page_stores import CANARY, evidence_run
+from tests.support.server import Served, serve
+
+LOCALES = {"en": "en-US", "zh": "zh-CN"}
+#: Every page by name, with an address that shows as much of it as one address can.
+ADDRESSES = {
+    "ranking": "/",
+    "metrics": "/metrics?metric=execution_accuracy",
+    "target": "/target?key=openai%3Astrong",
+    "case": "/case?run=20260101-100000-aaaaaa&benchmark=sql_understanding"
+    "&metric=execution_accuracy&id=table_diff",
+    "compare": "/compare?runs=strong,weak",
+    "methodology": "/methodology",
+    "launch": "/launch",
+    "runs": "/runs?run=strong",
+    "datasets": "/datasets?set=bundled%3Asql_understanding",
+}
+_SETTLED = """() => !document.querySelector(
+  '[data-testid="stSkeleton"], [data-testid="stStatusWidget"], [data-stale="true"]')"""
+_DRAWING = 500  # milliseconds that charts and tables take after the page has settled
+
+
+@contextmanager
+def serve_board(folder: Path) -> Iterator[Served]:
+    """Ranked targets, an incomplete one, floors, hostile names, and evidence of every form."""
+    with serve(folder) as served:
+        settings = Settings(data=str(served.data), shipped=str(folder / "none"))
+        make_run(settings, Plan(target="openai:strong", skill=0.9), "strong")
+        make_run(settings, Plan(target="openai:weak", skill=0.2), "weak")
+        make_run(settings, Plan(target=f"openai:{CANARY}", skill=0.4, failing=3))
+        make_run(settings, Plan(target="control:null", skill=0.05, price=None))
+        evidence_run(settings.runs_dir)
+        yield served
+
+
+def open_tab(chromium: Any, language: str, width: int, height: int = 1400) -> Any:
+    """A new tab of that language and size; closing its context closes it."""
+    size = {"width": width, "height": height}
+    return chromium.new_context(locale=LOCALES[language], viewport=size).new_page()
+
+
+def visit(tab: Any, address: str) -> None:
+    """Open an address and wait until everything on it stands."""
+    tab.goto(address)
+    tab.get_by_role("heading", level=1).first.wait_for()
+    settle(tab)
+
+
+def settle(tab: Any) -> None:
+    """Wait until the page has been drawn."""
+    tab.wait_for_function(_SETTLED)
+    tab.wait_for_timeout(_DRAWING)
