@@ -108,7 +108,7 @@ class Settings(Record, frozen=True):
 def load(data: str | Path | None = None) -> Settings:
     """Settings for this process; `data` (a --data flag) wins over everything."""
     values: dict[str, Any] = dict(_file(os.environ.get("EVALBOARD_CONFIG", "")))
-    for field in msgspec.structs.fields(Settings):
+    for field in _fields():
         given = os.environ.get(f"EVALBOARD_{field.name.upper()}")
         if given is not None and field.name not in _TABLES:
             listed = isinstance(field.default, tuple)
@@ -133,6 +133,12 @@ def check_access(mode: str) -> None:
 
 
 @cache
+def _fields() -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Worked out once: every rerun of a page loads the settings several times."""
+    return msgspec.structs.fields(Settings)
+
+
+@cache
 def _file(path: str) -> dict[str, Any]:
     place = Path(path) if path else Path("evalboard.toml")
     if not place.is_file():
@@ -143,7 +149,7 @@ def _file(path: str) -> dict[str, Any]:
         values = tomllib.loads(place.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{place}: {error}") from None
-    known = {field.name for field in msgspec.structs.fields(Settings)}
+    known = {field.name for field in _fields()}
     for name in values:
         if name not in known:
             raise UsageError(

@@ -11,8 +11,7 @@ from evalcore.queries import boards, stored_boards
 from evalcore.queries.board_table import BoardTable
 from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
-from evalcore.queries.narrowing import Wish, every_part, narrowed, obstacles, shown_parts
-from evalcore.queries.ordering import ordered
+from evalcore.queries.narrowing import Wish, every_part, obstacles, shown_parts
 from evalcore.queries.ranking import SUITE, orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -30,10 +29,11 @@ from pages.components import (
     ranking_words,
     share,
     state,
+    table_pages,
     url_state,
 )
 from pages.components.language import Translate, translator
-from pages.components.ranking_data import View
+from pages.components.ranking_data import Rows, View
 from pages.components.state import remember
 from pages.components.text import escape
 
@@ -88,13 +88,13 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
 
 def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) -> None:
     """All that follows from what is asked for."""
-    table = ranking_data.table(view)
-    found = ordered(narrowed(table.frame, view.board, wish), sort)
-    if _ranked(table, found, wish, view, columns, tr):
-        ranking_links.draw(found, view.board, tr)
+    table, rows = ranking_data.table(view), ranking_data.rows(view, wish, sort)
+    asked = (view.board.key, *view[2:], wish, sort)  # the same list, whatever runs were added to it
+    if _ranked(table, rows, wish, view, columns, tr, asked):
+        ranking_links.draw(rows.found, view.board, tr)
         ranking_leaders.draw(_leaders(table, wish, view), view.board, tr)
-    _unranked(table, found, view, columns, tr)
-    _charts(found[found["status"] == "ranked"], table.floors, view, tr)
+    _unranked(table, rows.others, view, columns, tr, asked)
+    _charts(rows.ranked, table.floors, view, tr)
     share.draw("", tr)
 
 
@@ -115,24 +115,27 @@ def _order(board: Board, tr: Translate) -> str:
 
 def _ranked(
     table: BoardTable,
-    found: pd.DataFrame,
+    rows: Rows,
     wish: Wish,
     view: View,
     columns: list[str],
     tr: Translate,
+    asked: tuple[object, ...],
 ) -> bool:
     """The sentence and the table of those with a rank; whether there are rows to go on from."""
-    everyone = table.frame[table.frame["status"] == "ranked"]
+    everyone, shown = rows.everyone, rows.ranked
     if everyone.empty:
         _nobody(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.decision(everyone.assign(identity=everyone["name"]), tr))
-    shown = found[found["status"] == "ranked"]
+    named = everyone[["status", "group"]].assign(identity=everyone["name"])
+    st.markdown(ranking_words.decision(named, tr))
     if shown.empty:
         _no_match(everyone, wish, view.board, tr)
         return False
     display = ranking_table.display(view.key, table.frame, tr)
-    ranking_table.ranked(shown, display.loc[shown.index], columns, tr)
+    cut = table_pages.cut(shown, PAGE, "p", *asked)
+    ranking_table.ranked(cut.rows, display.loc[cut.rows.index], columns, tr)
+    table_pages.draw(cut, PAGE, "p", tr)
     said = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
     st.caption(" · ".join(filter(None, (said, new, _as_of(view, tr), tr("ranking.open_hint")))))
@@ -180,14 +183,20 @@ def _leaders(table: BoardTable, wish: Wish, view: View) -> list[Leader]:
 
 
 def _unranked(
-    table: BoardTable, found: pd.DataFrame, view: View, columns: list[str], tr: Translate
+    table: BoardTable,
+    others: pd.DataFrame,
+    view: View,
+    columns: list[str],
+    tr: Translate,
+    asked: tuple[object, ...],
 ) -> None:
-    others = found[found["status"] != "ranked"]
     if others.empty:
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
     display = ranking_table.display(view.key, table.frame, tr)
-    ranking_table.unranked(others, display.loc[others.index], columns, tr)
+    cut = table_pages.cut(others, PAGE, "pu", *asked)
+    ranking_table.unranked(cut.rows, display.loc[cut.rows.index], columns, tr)
+    table_pages.draw(cut, PAGE, "pu", tr)
     published = "ranking.unranked_published"
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries.names import display_name, display_names
-from evalcore.target_cards import TargetCard, load_cards
+from evalcore.queries.stored_boards import Headers
+from evalcore.store.snapshot import kept
+from evalcore.target_cards import TargetCard, cards_signature, load_cards
 
 
 def of(identity: str, target_key: str) -> str:
@@ -21,6 +23,20 @@ def of(identity: str, target_key: str) -> str:
 def among(targets: Mapping[str, str]) -> dict[str, str]:
     """The name of every identity, from the target keys by identity, no two of them alike."""
     return display_names(targets, _cards())
+
+
+def of_all(headers: Headers) -> dict[str, str]:
+    """The name of every identity that has a run; shared, so that nobody may change it."""
+
+    def named() -> dict[str, str]:
+        return among({header.identity: header.target_key for header in headers})
+
+    return kept(headers, ("names", version()), named)
+
+
+def version() -> str:
+    """Changes whenever a name may."""
+    return cards_signature(settings.load())
 
 
 def _cards() -> dict[str, TargetCard]:
