@@ -76,7 +76,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             width=230,
         )
         sort = ranking_view.sort(board, tr)
-        choices = ranking_filters.options(everything.frame, board)
+        choices = ranking_data.choices(whole)
         wish = ranking_filters.wish(choices, text)
         ranking_filters.draw(choices, everything.months, wish, tr)
         columns = ranking_view.columns(shown_parts(board, wish.evidence), everything.frame, tr)

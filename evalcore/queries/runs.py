@@ -116,6 +116,11 @@ class _Resting(NamedTuple):
     seen: float
 
 
+def look_anew() -> None:
+    """Whoever changes a run calls this, so that the next look sees it at once."""
+    _resting.clear()
+
+
 def _added(root: Path) -> int:
     """When a run was added to a root or removed from it last; 0 where there is no such folder."""
     try:

@@ -149,8 +149,8 @@ def benchmark_title(benchmark: str) -> str:
 def metric_title(benchmark: str, metric: str) -> str:
     """The title of a metric in the session's language."""
     card = benchmark_cards().get(benchmark)
-    titles = {one.key: local(one.title, current()) for one in card.metrics} if card else {}
-    return titles.get(metric) or plain(metric)
+    title = next((one.title for one in card.metrics if one.key == metric), None) if card else None
+    return (local(title, current()) if title else "") or plain(metric)
 
 
 def order_title(order: str, tr: Translate) -> str:

@@ -20,7 +20,8 @@ _AGAINST = {"cost": "$", "latency": "", "price": "$"}
 
 
 def bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
-    """A bar per ranked target with the floors as dashed lines."""
+    """A bar per ranked target with the floors as dashed lines; `frame` is that of
+    `ranking_data.Rows.ranked`."""
     shown = frame.head(_MOST_BARS)
     st.subheader(tr("ranking.chart"), anchor=False)
     summary = ", ".join(
@@ -119,7 +120,4 @@ def over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
 
 def _painted(frame: pd.DataFrame) -> pd.DataFrame:
     """Only what the charts draw: every cell of a chart's frame is looked at to know it again."""
-    return frame[["score", "low", "high"]].assign(
-        name=[plain(name, _NAME_LENGTH) for name in frame["name"]],
-        colour=[colour_of(identity) for identity in frame["identity"]],
-    )
+    return frame[["score", "low", "high", "colour"]].assign(name=frame["label"])

@@ -18,8 +18,12 @@ from evalcore.queries.periods import within
 from evalcore.queries.trend import trend
 from evalcore.settings import Settings
 from evalcore.target_cards import cards_signature
+from evalcore.target_colours import colour_of
+from pages.components import ranking_filters
+from pages.components.text import plain
 
 _KEPT = 32
+_LABEL = 40  # characters
 _FEW = 8  # of what is asked for in as many ways as there are visitors
 
 
@@ -46,13 +50,18 @@ def version(settings: Settings) -> str:
 
 
 class Rows(NamedTuple):
-    """The rows of a table that fit a wish, in an order: all of them, those with a rank, the others;
-    and everyone with a rank."""
+    """The rows of a table that fit a wish, in an order: all of them, those with a rank (with the
+    `label` and the `colour` that they have in charts), the others; and everyone with a rank."""
 
     found: pd.DataFrame
     ranked: pd.DataFrame
     others: pd.DataFrame
     everyone: pd.DataFrame
+
+
+def choices(view: View) -> dict[str, list[str]]:
+    """What rows can be filtered by, and the values of it that there are."""
+    return _choices(view.key, view)
 
 
 def rows(view: View, wish: Wish, sort: str) -> Rows:
@@ -80,12 +89,23 @@ def _table(key: str, _view: View) -> BoardTable:
     return board_table(_view.settings, _view.board, _view.order, _view.since, _view.until)
 
 
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _choices(key: str, _view: View) -> dict[str, list[str]]:
+    return ranking_filters.options(table(_view).frame, _view.board)
+
+
 @st.cache_resource(max_entries=_FEW, show_spinner=False)
 def _rows(key: str, asked: str, sort: str, _view: View, _wish: Wish) -> Rows:
     frame = table(_view).frame
     found = ordered(narrowed(frame, _view.board, _wish), sort)
     first = found["status"] == "ranked"
-    return Rows(found, found[first], found[~first], frame[frame["status"] == "ranked"])
+    ranked = found[first]
+    looks = {
+        "label": [plain(name, _LABEL) for name in ranked["name"]],
+        "colour": [colour_of(identity) for identity in ranked["identity"]],
+    }
+    everyone = frame[frame["status"] == "ranked"]
+    return Rows(found, ranked.assign(**looks), found[~first], everyone)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
