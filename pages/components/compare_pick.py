@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from evalcore.queries.lineup import MOST, suggested
-from evalcore.queries.stored_boards import Headers
-from evalcore.store.snapshot import kept
+from evalcore.queries.stored_boards import Headers, remembered
 from pages.components import names, state, url_state, visitor
 from pages.components.board import benchmark_title
 from pages.components.language import Translate, current
@@ -27,7 +26,8 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     if len(listed) > _LISTED:
         titles = _titles(listed)
     else:
-        titles = kept(headers, ("titles", names.version(), current()), lambda: _titles(listed))
+        key = ("titles", names.version(), current())
+        titles = remembered(headers, key, lambda: _titles(listed))
     options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),

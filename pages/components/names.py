@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries.names import display_name, display_names
-from evalcore.queries.stored_boards import Headers
-from evalcore.store.snapshot import kept
+from evalcore.queries.stored_boards import Headers, remembered
 from evalcore.target_cards import TargetCard, cards_signature, load_cards
 
 
@@ -31,7 +30,7 @@ def of_all(headers: Headers) -> dict[str, str]:
     def named() -> dict[str, str]:
         return among({header.identity: header.target_key for header in headers})
 
-    return kept(headers, ("names", version()), named)
+    return remembered(headers, ("names", version()), named)
 
 
 def version() -> str:
