@@ -15,6 +15,10 @@ WORKDIR /app
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1
 
+# A server of many threads keeps less memory with few arenas, and with one pool for all.
+ENV MALLOC_ARENA_MAX=2 \
+    ARROW_DEFAULT_MEMORY_POOL=system
+
 # What others wrote comes first: it changes least, so that this layer is built seldom.
 COPY pyproject.toml constraints.txt ./
 RUN mkdir evalcore \

@@ -108,11 +108,10 @@ class Settings(Record, frozen=True):
 def load(data: str | Path | None = None) -> Settings:
     """Settings for this process; `data` (a --data flag) wins over everything."""
     values: dict[str, Any] = dict(_file(os.environ.get("EVALBOARD_CONFIG", "")))
-    for field in msgspec.structs.fields(Settings):
-        given = os.environ.get(f"EVALBOARD_{field.name.upper()}")
-        if given is not None and field.name not in _TABLES:
-            listed = isinstance(field.default, tuple)
-            values[field.name] = given.replace(",", " ").split() if listed else given
+    for name, (variable, listed) in _fields().items():
+        given = os.environ.get(variable)
+        if given is not None and name not in _TABLES:
+            values[name] = given.replace(",", " ").split() if listed else given
     if data is not None:
         values["data"] = str(data)
     try:
@@ -133,6 +132,16 @@ def check_access(mode: str) -> None:
 
 
 @cache
+def _fields() -> dict[str, tuple[str, bool]]:
+    """By setting its variable in the environment and whether it is a list. Worked out once: every
+    rerun of a page loads the settings several times."""
+    return {
+        field.name: (f"EVALBOARD_{field.name.upper()}", isinstance(field.default, tuple))
+        for field in msgspec.structs.fields(Settings)
+    }
+
+
+@cache
 def _file(path: str) -> dict[str, Any]:
     place = Path(path) if path else Path("evalboard.toml")
     if not place.is_file():
@@ -143,7 +152,7 @@ def _file(path: str) -> dict[str, Any]:
         values = tomllib.loads(place.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{place}: {error}") from None
-    known = {field.name for field in msgspec.structs.fields(Settings)}
+    known = _fields()
     for name in values:
         if name not in known:
             raise UsageError(

@@ -56,9 +56,10 @@ NO_CARD = TargetCard()
 
 
 def load_cards(settings: Settings) -> dict[str, TargetCard]:
-    """Every card by target key; raises IndexFileError for a file that cannot be understood."""
+    """Every card by target key, shared and read only; raises IndexFileError for a file that cannot
+    be understood."""
     places = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
-    return {key: card for place in places for key, card in _cards(place, signature(place)).items()}
+    return _all_cards(places, tuple(map(signature, places)))
 
 
 def own_card(settings: Settings, key: str) -> TargetCard:
@@ -145,6 +146,13 @@ def _web_address(text: str) -> bool:
     except ValueError:
         return False
     return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+
+
+@lru_cache(maxsize=8)
+def _all_cards(places: tuple[Path, ...], versions: tuple[str, ...]) -> dict[str, TargetCard]:
+    """The cards of all files, those of a later one before those of an earlier."""
+    files = zip(places, versions, strict=True)
+    return {key: card for place, version in files for key, card in _cards(place, version).items()}
 
 
 @lru_cache(maxsize=8)

@@ -10,8 +10,7 @@ from evalcore.errors import EvalboardError
 from evalcore.queries import boards
 from evalcore.queries.board_table import BoardTable
 from evalcore.queries.boards import Board
-from evalcore.queries.narrowing import Wish, narrowed, shown_parts
-from evalcore.queries.ordering import ordered
+from evalcore.queries.narrowing import Wish, shown_parts
 from evalcore.queries.ranking import orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -29,10 +28,11 @@ from pages.components import (
     ranking_view,
     ranking_words,
     share,
+    table_pages,
     url_state,
 )
 from pages.components.language import Translate, translator
-from pages.components.ranking_data import View
+from pages.components.ranking_data import Rows, View
 
 PAGE = ranking_filters.PAGE
 
@@ -67,7 +67,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             width=230,
         )
         sort = ranking_view.sort(board, tr)
-        choices = ranking_filters.options(everything.frame, board)
+        choices = ranking_data.choices(whole)
         wish = ranking_filters.wish(choices, text)
         ranking_filters.draw(choices, everything.months, wish, tr)
         columns = ranking_view.columns(shown_parts(board, wish.evidence), everything.frame, tr)
@@ -79,13 +79,13 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
 
 def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) -> None:
     """All that follows from what is asked for."""
-    table = ranking_data.table(view)
-    found = ordered(narrowed(table.frame, view.board, wish), sort)
-    if _ranked(table, found, wish, view, columns, tr):
-        ranking_links.draw(found, view.board, tr)
+    table, rows = ranking_data.table(view), ranking_data.rows(view, wish, sort)
+    asked = (view.board.key, *view[2:], wish, sort)  # the same list, whatever runs were added to it
+    if _ranked(table, rows, wish, view, columns, tr, asked):
+        ranking_links.draw(rows.found, view.board, tr)
         ranking_leaders.draw(table.leaders, wish, view, tr)
-    _unranked(table, found, view, columns, tr)
-    ranking_charts.draw(found[found["status"] == "ranked"], table.floors, view, tr)
+    _unranked(table, rows.others, view, columns, tr, asked)
+    ranking_charts.draw(rows.ranked, table.floors, view, tr)
     share.draw("", tr)
 
 
@@ -106,24 +106,26 @@ def _order(board: Board, tr: Translate) -> str:
 
 def _ranked(
     table: BoardTable,
-    found: pd.DataFrame,
+    rows: Rows,
     wish: Wish,
     view: View,
     columns: list[str],
     tr: Translate,
+    asked: tuple[object, ...],
 ) -> bool:
     """The sentence and the table of those with a rank; whether there are rows to go on from."""
-    everyone = table.frame[table.frame["status"] == "ranked"]
+    everyone, shown = rows.everyone, rows.ranked
     if everyone.empty:
         ranking_empty.nobody(table.frame, view, tr)
         return False
     st.markdown(ranking_words.decision(everyone))
-    shown = found[found["status"] == "ranked"]
     if shown.empty:
         ranking_empty.no_match(everyone, wish, view.board, tr)
         return False
     display = ranking_table.display(view.key, table.frame, tr)
-    ranking_table.ranked(shown, display.loc[shown.index], columns, tr)
+    cut = table_pages.cut(shown, PAGE, "p", *asked)
+    ranking_table.ranked(cut.rows, display.loc[cut.rows.index], columns, tr)
+    table_pages.draw(cut, PAGE, "p", tr)
     said = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
     st.caption(
@@ -135,14 +137,20 @@ def _ranked(
 
 
 def _unranked(
-    table: BoardTable, found: pd.DataFrame, view: View, columns: list[str], tr: Translate
+    table: BoardTable,
+    others: pd.DataFrame,
+    view: View,
+    columns: list[str],
+    tr: Translate,
+    asked: tuple[object, ...],
 ) -> None:
-    others = found[found["status"] != "ranked"]
     if others.empty:
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
     display = ranking_table.display(view.key, table.frame, tr)
-    ranking_table.unranked(others, display.loc[others.index], columns, tr)
+    cut = table_pages.cut(others, PAGE, "pu", *asked)
+    ranking_table.unranked(cut.rows, display.loc[cut.rows.index], columns, tr)
+    table_pages.draw(cut, PAGE, "pu", tr)
     published = "ranking.unranked_published"
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))
 

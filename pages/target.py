@@ -55,8 +55,7 @@ def page() -> None:
 
 
 def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) -> None:
-    keys = {header.identity: header.target_key for header in headers}
-    titles = names.among(keys)
+    titles = names.of_all(headers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         identity = url_state.select(
             tr("target.pick"),

@@ -62,7 +62,7 @@ def serve(script: Path, settings: dict[str, str]) -> Iterator[Server]:
     begun = time.monotonic()
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=subprocess.STDOUT
+            command, cwd=ROOT, env=_environment(settings), stdout=log, stderr=subprocess.STDOUT
         )
         try:
             _wait(process, port, begun + START_UP)
@@ -70,6 +70,16 @@ def serve(script: Path, settings: dict[str, str]) -> Iterator[Server]:
         finally:
             process.terminate()
             process.wait(30)
+
+
+def _environment(settings: dict[str, str]) -> dict[str, str]:
+    """That of this process with the two settings of memory that the image of the app has."""
+    return {
+        "MALLOC_ARENA_MAX": "2",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        **os.environ,
+        **settings,
+    }
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, until: float) -> None:

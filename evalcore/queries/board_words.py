@@ -70,8 +70,8 @@ def benchmark_title(benchmark: str, language: str) -> str:
 
 def metric_title(benchmark: str, metric: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
-    titles = {one.key: local(one.title, language) for one in card.metrics} if card else {}
-    return titles.get(metric) or line(metric, _NAME)
+    title = next((one.title for one in card.metrics if one.key == metric), {}) if card else {}
+    return local(title, language) or line(metric, _NAME)
 
 
 def part_title(part: str, language: str) -> str:

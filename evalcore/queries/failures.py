@@ -62,7 +62,7 @@ def unusable(roots: Sequence[Path], run: str, benchmark: str) -> int:
 
 
 def _counted(roots: Sequence[Path], run: str, benchmark: str, sql: str) -> pd.DataFrame:
-    return samples_table.query([samples_table.ensure(find(run, roots))], sql, [benchmark])
+    return samples_table.tally(find(run, roots), sql, [benchmark])
 
 
 def _shared(frame: pd.DataFrame) -> pd.DataFrame:

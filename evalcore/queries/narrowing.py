@@ -58,6 +58,8 @@ class Wish(Record, frozen=True):
 
 def narrowed(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.DataFrame:
     """The rows of a `BoardTable` that fit, in their order, under their index."""
+    if not wish.on:
+        return frame
     fits = pd.Series(True, index=frame.index)
     for name in wish.on:
         fits &= _RULES[name](frame, board, wish)

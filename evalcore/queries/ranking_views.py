@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -14,8 +14,10 @@ from evalcore.queries.boards import Board
 def tie_groups(frame: pd.DataFrame) -> list[list[str]]:
     """The ranked identities by group of ties, the best group first."""
     ranked = frame[frame["status"] == "ranked"]
-    groups: Mapping[Any, pd.DataFrame] = dict(list(ranked.groupby("group", sort=True)))
-    return [list(group["identity"]) for group in groups.values()]
+    groups: dict[Any, list[str]] = {}
+    for group, identity in ranked[["group", "identity"]].dropna().itertuples(index=False):
+        groups.setdefault(group, []).append(identity)
+    return [groups[group] for group in sorted(groups)]
 
 
 def parts(board: Board) -> list[str]:

@@ -29,6 +29,7 @@ RESTING: frozenset[RunState] = frozenset(
 _SETTLED: frozenset[RunState] = frozenset({"done", "incomplete", "cancelled"})
 #: Two changes of a folder may share a time this close to now.
 _RECENT = 2_000_000_000  # ns
+_REST = 2.0  # s in which runs at rest are taken to be so still
 
 
 class RunRow(Record, frozen=True):
@@ -88,10 +89,44 @@ def all_rows(roots: Sequence[Path]) -> list[RunRow]:
 
     A broken run has no time of creation, but its id begins with one.
     """
+    before, begun = _resting.get(tuple(roots)), time.monotonic()
+    added = tuple(map(_added, roots))
+    if before is not None and before.added == added and begun - before.seen < _REST:
+        return list(before.rows)
     found: dict[str, _Seen] = {}
     for root in reversed(roots):
         found |= _seen_in(root, own=root == roots[0])
-    return [one.row for one in sorted(found.values(), key=lambda one: one.order, reverse=True)]
+    rows = [one.row for one in sorted(found.values(), key=lambda one: one.order, reverse=True)]
+    settled = sum(len(_settled[root, root == roots[0]]) for root in roots)
+    if settled >= len(found) and max(added, default=0) < time.time_ns() - _RECENT:
+        _resting[tuple(roots)] = _Resting(rows, added, begun)
+    else:
+        _resting.pop(tuple(roots), None)
+    return rows
+
+
+class _Resting(NamedTuple):
+    """Runs that were all at rest when they were `seen`, and when one was `added` or removed last.
+
+    Whoever looks again at once need not look into thousands of folders for it.
+    """
+
+    rows: list[RunRow]
+    added: tuple[int, ...]
+    seen: float
+
+
+def look_anew() -> None:
+    """Whoever changes a run calls this, so that the next look sees it at once."""
+    _resting.clear()
+
+
+def _added(root: Path) -> int:
+    """When a run was added to a root or removed from it last; 0 where there is no such folder."""
+    try:
+        return root.stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 class _Seen(NamedTuple):
@@ -123,6 +158,8 @@ def _seen_in(root: Path, *, own: bool) -> dict[str, _Seen]:
 
 #: By root and whether it may be written: what was seen of the runs that rest.
 _settled: dict[tuple[Path, bool], dict[str, _Seen]] = {}
+#: By roots, where nothing moves.
+_resting: dict[tuple[Path, ...], _Resting] = {}
 
 
 def order(row: RunRow) -> tuple[bool, str, str]:

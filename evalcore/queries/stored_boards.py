@@ -6,7 +6,8 @@ Reading them costs little while nothing changes; `signature` is the key for a ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import pandas as pd
 
@@ -25,6 +26,7 @@ from evalcore.store.run_folder import RunFolder, find
 from evalcore.store.snapshot import kept
 
 Headers = Sequence[RunHeader]
+V = TypeVar("V")
 _MOST = 48  # rankings and views of metrics kept ready
 _rankings: Kept[pd.DataFrame] = Kept(_MOST)
 _views: Kept[MetricView] = Kept(_MOST)
@@ -38,6 +40,12 @@ def headers(settings: Settings) -> Headers:
 def signature(settings: Settings) -> str:
     """Changes whenever `headers` would."""
     return headers_signature(settings)
+
+
+def remembered(among: Headers, key: Hashable, make: Callable[[], V]) -> V:
+    """What `make` says of the headers, worked out once while they are the same; `key` names the
+    question. The answer is shared: nobody may change it."""
+    return kept(among, ("remembered", key), make)
 
 
 def version(among: Headers, board: Board) -> str:

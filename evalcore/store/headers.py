@@ -6,7 +6,10 @@ can be made again at any time.
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
+
+import msgspec
 
 from evalcore.errors import IndexFileError
 from evalcore.records import (
@@ -23,6 +26,8 @@ from evalcore.records import (
 )
 
 LIMIT = 4096
+_REPEATED = ("target_key", "identity", "created_at", "finished_at")
+_SAME = ("column", "label", "dataset")
 _TEXT = 200
 
 #: Score, lower and upper bound (0 to 100, two decimals), number of samples.
@@ -98,6 +103,15 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
         errors=summary.errors,
     )
     check_size(header)
+    return header
+
+
+def with_shared_texts(header: RunHeader) -> RunHeader:
+    """The same header, just decoded, with its repeated texts held once for all headers: thousands
+    of runs name the same targets, columns and data sets. It is changed in place."""
+    for record, names in ((header, _REPEATED), *((s, _SAME) for s in header.benchmarks.values())):
+        for name in names:
+            msgspec.structs.force_setattr(record, name, intern(getattr(record, name)))
     return header
 
 

@@ -22,7 +22,7 @@ from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import from_json
 from evalcore.settings import Settings
 from evalcore.store.atomic_storage import AtomicStorage, signature
-from evalcore.store.headers import RunHeader, check_size
+from evalcore.store.headers import RunHeader, check_size, with_shared_texts
 from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, folders
@@ -149,7 +149,7 @@ class Index:
         known, headers = self._snapshot.hashes, self._snapshot.headers
         try:
             return {
-                key: headers[key] if known.get(key) == hashes[key] else from_json(RunHeader, row)
+                key: headers[key] if known.get(key) == hashes[key] else _header(row)
                 for key, row in rows.items()
             }
         except msgspec.MsgspecError as error:
@@ -194,6 +194,10 @@ class Index:
             raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
         finally:
             self._lock.release()
+
+
+def _header(row: bytes) -> RunHeader:
+    return with_shared_texts(from_json(RunHeader, row))
 
 
 def open_index(settings: Settings) -> Index:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
 from evalcore.records import Record
+from evalcore.store.kept import Kept
 from evalcore.store.run_folder import RunFolder, write_atomic
 from evalcore.store.sample_rows import COLUMNS, Row, rows, scoring_of
 
@@ -68,6 +69,11 @@ class CaseFilter(Record, frozen=True):
 
 EVERY_CASE = CaseFilter()
 Case = tuple[str, str, str]  # benchmark, metric, id
+#: A database is opened for each question, which takes longer than the answer: what was asked last
+#: is kept, in frames that nobody may change.
+_pages: Kept[tuple[pd.DataFrame, int]] = Kept(32)
+_tallies: Kept[pd.DataFrame] = Kept(128)
+_KEPT_ROWS = 50  # of a page
 
 
 def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
@@ -122,13 +128,31 @@ def page(
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
     terms, params = _condition(where, closed)
     condition = f" WHERE {terms}"
-    with _connection([ensure(folder, scoring)]) as connection:
-        connection.execute(_COUNT + condition, params)
-        total = connection.fetchall()[0][0]
-        rest = condition + _AFTER
-        params += [after[0], *after, limit, offset]
-        found = connection.execute(_CASES + rest + _PAGE, params)
-        return found.df(), total
+    path, more = ensure(folder, scoring), [after[0], *after, limit, offset]
+
+    def read() -> tuple[pd.DataFrame, int]:
+        with _connection([path]) as connection:
+            connection.execute(_COUNT + condition, params)
+            total = connection.fetchall()[0][0]
+            found = connection.execute(_CASES + condition + _AFTER + _PAGE, [*params, *more])
+            return found.df(), total
+
+    key = (_state(path), condition, repr(params), *more)
+    frame, total = _pages.get(key, read) if limit <= _KEPT_ROWS else read()
+    return frame.copy(deep=False), total
+
+
+def tally(folder: RunFolder, sql: str, params: Sequence[Any]) -> pd.DataFrame:
+    """`query` of one run for a statement whose answer is small: kept while its file is the same."""
+    path = ensure(folder)
+    key = (_state(path), sql, repr(params))
+    return _tallies.get(key, lambda: query([path], sql, params)).copy(deep=False)
+
+
+def _state(path: Path) -> tuple[str, int, int, int]:
+    """What tells a file from any that stood in its place before."""
+    status = path.stat()
+    return str(path), status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def places(

@@ -9,10 +9,10 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.queries.lineup import MOST, suggested
-from evalcore.queries.stored_boards import Headers
+from evalcore.queries.stored_boards import Headers, remembered
 from pages.components import names, state, url_state, visitor
 from pages.components.board import benchmark_title
-from pages.components.language import Translate
+from pages.components.language import Translate, current
 from pages.components.text import plain
 
 PAGE = "compare"
@@ -24,7 +24,11 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
     listed = [*headers[:_LISTED], *(one for one in headers[_LISTED:] if one.run_id in asked)]
-    titles = _titles(listed, tr)
+    if len(listed) > _LISTED:
+        titles = _titles(listed, tr)
+    else:
+        key = ("titles", names.version(), current())
+        titles = remembered(headers, key, lambda: _titles(listed, tr))
     options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),
@@ -43,12 +47,15 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
 def _titles(listed: Headers, tr: Translate) -> dict[str, str]:
     """Each run in one line: target, day, benchmarks, id."""
     named = names.among({one.identity: one.target_key for one in listed})
+    asked = {tuple(one.benchmarks): "" for one in listed}  # a few, each read by many runs
+    for keys in asked:
+        asked[keys] = ", ".join(_measured(keys, tr))
     return {
         one.run_id: " · ".join(
             [
                 plain(named[one.identity], 60),
                 one.created_at[:10],
-                ", ".join(_measured(one.benchmarks, tr)),
+                asked[tuple(one.benchmarks)],
                 one.run_id,
             ]
         )

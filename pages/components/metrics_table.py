@@ -9,12 +9,13 @@ import streamlit as st
 
 from evalcore.queries.boards import Board
 from evalcore.queries.metric_board import level_columns
-from pages.components import csv_file, state
+from pages.components import csv_file, state, table_pages
 from pages.components.board import cost_format, span
 from pages.components.language import Translate
 from pages.components.text import plain
 
 _NAME_LENGTH = 60
+_PAGE = "metrics"
 _TALLEST = 20  # rows before the table scrolls
 
 
@@ -28,8 +29,9 @@ class Part(NamedTuple):
 
 def draw(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
     """The ranked with the way to targets and cases, the others below, and all of it as CSV."""
-    ranked = frame[frame["status"] == "ranked"].reset_index(drop=True)
-    others = frame[frame["status"] != "ranked"].reset_index(drop=True)
+    first = frame["status"] == "ranked"
+    known = _pages(frame[first], "p", part), _pages(frame[~first], "pu", part)
+    ranked, others = (cut.rows.reset_index(drop=True) for cut in known)
     if len(ranked):
         sure = {
             "range": _spans(ranked, "rank_low", "rank_high", "{:.0f}"),
@@ -37,12 +39,14 @@ def draw(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
         }
         table = {"rank": ranked["rank"]} | _scores(ranked) | sure | _rest(ranked)
         _table(ranked, table, part, "ranked", tr)
+        table_pages.draw(known[0], _PAGE, "p", tr)
         _below(frame, part, tr)
     if len(others):
         st.subheader(tr("ranking.unranked"), anchor=False)
         reasons = [tr(f"ranking.status.{status}") for status in others["status"]]
         table = _scores(others) | {"status": reasons} | _rest(others)
         _table(others, table, part, "unranked", tr)
+        table_pages.draw(known[1], _PAGE, "pu", tr)
         published = "ranking.unranked_published"
         st.caption(tr(published if part.board.published else "ranking.unranked_about"))
 
@@ -53,13 +57,18 @@ def _below(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
         st.space("stretch")
         st.download_button(
             tr("ranking.download"),
-            csv_file.as_csv(frame),
+            lambda: csv_file.as_csv(frame),  # made on a click
             file_name=f"evalboard-{part.benchmark}-{part.metric}.csv",
             mime="text/csv",
             icon=":material/download:",
             on_click="ignore",
             type="tertiary",
         )
+
+
+def _pages(frame: pd.DataFrame, name: str, part: Part) -> table_pages.Cut:
+    asked = (part.board.key, part.benchmark, part.metric, list(frame["identity"]))
+    return table_pages.cut(frame, _PAGE, name, *asked)
 
 
 def _scores(frame: pd.DataFrame) -> dict[str, Any]:

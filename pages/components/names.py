@@ -12,7 +12,8 @@ import pandas as pd
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries.names import display_name, display_names
-from evalcore.target_cards import NO_CARD, TargetCard, load_cards
+from evalcore.queries.stored_boards import Headers, remembered
+from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
 
 
 def of(identity: str, target_key: str) -> str:
@@ -31,6 +32,20 @@ def beside(frame: pd.DataFrame) -> pd.DataFrame:
     told = display_names(keys, cards)
     makers = [cards.get(key, NO_CARD).organization.strip() for key in frame["target_key"]]
     return frame.assign(name=[told[one] for one in frame["identity"]], organization=makers)
+
+
+def of_all(headers: Headers) -> dict[str, str]:
+    """The name of every identity that has a run; shared, so that nobody may change it."""
+
+    def named() -> dict[str, str]:
+        return among({header.identity: header.target_key for header in headers})
+
+    return remembered(headers, ("names", version()), named)
+
+
+def version() -> str:
+    """Changes whenever a name may."""
+    return cards_signature(settings.load())
 
 
 def _cards() -> dict[str, TargetCard]:

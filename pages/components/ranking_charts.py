@@ -131,7 +131,5 @@ def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
 
 
 def _painted(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(
-        name=[plain(name, _NAME_LENGTH) for name in frame["name"]],
-        colour=[colour_of(identity) for identity in frame["identity"]],
-    )
+    """Only what the charts draw: every cell of a chart's frame is looked at to know it again."""
+    return frame[["score", "low", "high", "colour"]].assign(name=frame["label"])

@@ -12,12 +12,19 @@ from evalcore.queries import board_rules, stored_boards
 from evalcore.queries.board_rules import Apart
 from evalcore.queries.board_table import BoardTable, board_table
 from evalcore.queries.boards import Board
+from evalcore.queries.narrowing import Wish, narrowed
+from evalcore.queries.ordering import ordered
 from evalcore.queries.periods import within
 from evalcore.queries.trend import trend
 from evalcore.settings import Settings
 from evalcore.target_cards import cards_signature
+from evalcore.target_colours import colour_of
+from pages.components import ranking_filters
+from pages.components.text import plain
 
 _KEPT = 32
+_LABEL = 40  # characters
+_FEW = 8  # of what is asked for in as many ways as there are visitors
 
 
 class View(NamedTuple):
@@ -42,6 +49,26 @@ def version(settings: Settings) -> str:
     return f"{places}&{stored_boards.signature(settings)}&{cards_signature(settings)}"
 
 
+class Rows(NamedTuple):
+    """The rows of a table that fit a wish, in an order: all of them, those with a rank (with the
+    `label` and the `colour` that they have in charts), the others; and everyone with a rank."""
+
+    found: pd.DataFrame
+    ranked: pd.DataFrame
+    others: pd.DataFrame
+    everyone: pd.DataFrame
+
+
+def choices(view: View) -> dict[str, list[str]]:
+    """What rows can be filtered by, and the values of it that there are."""
+    return _choices(view.key, view)
+
+
+def rows(view: View, wish: Wish, sort: str) -> Rows:
+    """What a visitor asks for of a table."""
+    return _rows(view.key, repr(wish), sort, view, wish)
+
+
 def table(view: View) -> BoardTable:
     """The rows with all that is known of them."""
     return _table(view.key, view)
@@ -60,6 +87,25 @@ def rules(view: View, base: Board) -> tuple[Apart, ...]:
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _table(key: str, _view: View) -> BoardTable:
     return board_table(_view.settings, _view.board, _view.order, _view.since, _view.until)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _choices(key: str, _view: View) -> dict[str, list[str]]:
+    return ranking_filters.options(table(_view).frame, _view.board)
+
+
+@st.cache_resource(max_entries=_FEW, show_spinner=False)
+def _rows(key: str, asked: str, sort: str, _view: View, _wish: Wish) -> Rows:
+    frame = table(_view).frame
+    found = ordered(narrowed(frame, _view.board, _wish), sort)
+    first = found["status"] == "ranked"
+    ranked = found[first]
+    looks = {
+        "label": [plain(name, _LABEL) for name in ranked["name"]],
+        "colour": [colour_of(identity) for identity in ranked["identity"]],
+    }
+    everyone = frame[frame["status"] == "ranked"]
+    return Rows(found, ranked.assign(**looks), found[~first], everyone)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from evalcore.errors import EvalboardError
+from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
 from evalcore.runner import client
 from evalcore.settings import Settings
@@ -84,6 +85,7 @@ def _act(name: str, row: RunRow, settings: Settings, tr: Translate) -> None:
     try:
         with st.spinner(tr(f"runs.busy.{name}")):
             calls[name]()
+            runs.look_anew()
     except EvalboardError as error:
         st.error(escape(note(str(error)), 600), icon=":material/error:")
         return
@@ -114,6 +116,7 @@ def draw_said(settings: Settings, tr: Translate) -> None:
 def _undo(run: str, settings: Settings, tr: Translate) -> None:
     try:
         client.restore(run, settings, visitor=visitor.current())
+        runs.look_anew()
     except EvalboardError as error:
         st.error(escape(error, 600), icon=":material/error:")
         return

@@ -54,7 +54,7 @@ def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | Non
     if not row.scores or row.moving:
         return None
     asked, shared = st.query_params.get("with", ""), set(row.benchmarks)
-    wanted = [one for one in rows if one.run_id == asked]
+    wanted = [one for one in rows if one.run_id == asked] if asked else []
     partners = (
         one
         for one in chain(wanted, rows)

@@ -83,12 +83,14 @@ def _page(every: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRo
 
 def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
     data = runs.frame(rows)
+    asked = {row.benchmarks: row for row in rows}  # a few, each of many runs
+    titles = {benchmarks: benchmark_titles(row) for benchmarks, row in asked.items()}
     named = names.among({row.target.identity: row.target.key for row in rows})
     return pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
             "target": [plain(named.get(name, name)) for name in data["target"]],
-            "benchmarks": [benchmark_titles(row) for row in rows],
+            "benchmarks": [titles[row.benchmarks] for row in rows],
             "progress": (data["fraction"] * 100).astype(int),
             "score": pd.to_numeric(data["score"]),
             "started": [numbers.moment(stamp, tr) for stamp in data["created_at"]],

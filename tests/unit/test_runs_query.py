@@ -181,3 +181,19 @@ def test_runs_are_searched_by_id_target_and_note(roots):
     assert [len(runs.matching(rows, text)) for text in ("", "0101", "OPENAI:SM", "zz")] == [
         *(1, 1, 1, 0)
     ]
+
+
+def test_runs_at_rest_are_not_looked_at_twice_in_a_moment(tmp_path, monkeypatch):
+    roots = (tmp_path / "runs",)
+    roots[0].mkdir()
+    os.utime(roots[0], ns=(0, 10**9))
+    looked = []
+    monkeypatch.setattr(runs, "stamps", lambda root: looked.append(root) or {})
+    runs.all_rows(roots)
+    runs.all_rows(roots)
+    assert len(looked) == 1
+    runs.look_anew()
+    runs.all_rows(roots)
+    os.utime(roots[0], ns=(0, 2 * 10**9))  # a run was added or removed
+    runs.all_rows(roots)
+    assert len(looked) == 3

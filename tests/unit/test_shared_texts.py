@@ -1,0 +1,22 @@
+"""Headers that name the same things hold the same texts."""
+
+from __future__ import annotations
+
+from evalcore.records import from_json, to_json
+from evalcore.store.headers import HeaderScore, RunHeader, with_shared_texts
+
+
+def test_texts_are_shared_and_nothing_is_changed():
+    score = HeaderScore(column="c" * 12, score=50.0, label="a label", dataset="a data set")
+    written = RunHeader(
+        run_id="r1",
+        target_key="api:some model",
+        identity="api:some model",
+        created_at="2026-11-15T00:00:00",
+        state="done",
+        benchmarks={"one": score},
+    )
+    first, second = (with_shared_texts(from_json(RunHeader, to_json(written))) for _ in range(2))
+    assert first == second == written
+    assert first.identity is second.identity is first.target_key
+    assert first.benchmarks["one"].label is second.benchmarks["one"].label
