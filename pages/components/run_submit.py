@@ -1,4 +1,4 @@
-"""Hand in a run: the dialog for a bundle, and what became of those that were handed in."""
+"""Hand in a run: the form for a bundle, and what became of those that were handed in."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from pages.components.language import Translate, note
 from pages.components.text import escape
 
 _EVERY = timedelta(seconds=1)
-_SEEN = "submit.seen"
+_SEEN, _NUMBER = "submit.seen", "submit.number"
 _LEVELS = range(4)
 
 
 def button(settings: Settings, tr: Translate) -> None:
-    """Opens the dialog; not there on a board that nobody can write to."""
+    """The way to hand in a bundle; not there on a board that nobody can write to."""
     if not visitor.listed():
         return
     refused = visitor.refusal("upload")
-    if st.button(
+    number = st.session_state.setdefault(_NUMBER, 0)
+    with st.popover(
         tr("submit.hand_in"),
-        key="submit.open",
+        key=f"submit.open.{number}",  # another one, closed and empty, once a bundle is handed in
         icon=":material/upload_file:",
         type="tertiary",
         disabled=bool(refused),
         help=refused or None,
     ):
-        st.dialog(tr("submit.hand_in"), width="medium")(_dialog)(settings, tr)
+        if not refused:
+            _form(number, settings, tr)
 
 
 def draw(settings: Settings, tr: Translate) -> None:
@@ -75,13 +77,13 @@ def _cancel(job: Job, settings: Settings) -> None:
         st.error(escape(note(str(error)), 400), icon=":material/error:")
 
 
-def _dialog(settings: Settings, tr: Translate) -> None:
+def _form(number: int, settings: Settings, tr: Translate) -> None:
     st.markdown(tr("submit.about"))
     handed = st.file_uploader(
         tr("submit.file"),
         type=["zip"],
         max_upload_size=MOST_BYTES >> 20,
-        key="submit.file",
+        key=f"submit.file.{number}",
         help=tr("submit.file_help"),
     )
     if st.button(
@@ -105,7 +107,7 @@ def _hand_in(handed: object, settings: Settings) -> None:
     except EvalboardError as error:
         st.error(escape(note(str(error)), 400), icon=":material/error:")
         return
-    st.session_state.pop(_SEEN, None)
+    st.session_state[_NUMBER] += 1
     st.rerun()
 
 

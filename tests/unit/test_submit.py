@@ -111,13 +111,13 @@ def test_what_can_be_no_bundle_starts_nothing(
 
 def test_one_at_a_time_and_it_can_be_cancelled(store: Settings, tmp_path: Path) -> None:
     maker = configuration.load(tmp_path / "maker")
-    folder = finished(maker, "baseline:sqlglot", "dialect_conversion")
+    folder = finished(maker, "control:null", SQL, max_samples=60)
     large = bundled(folder, maker, tmp_path / "large.zip").read_bytes()
     name = submit_client.hand_in("large.zip", large, OPERATOR, store)
     with pytest.raises(UsageError, match="another bundle"):
         submit_client.hand_in("second.zip", large, OPERATOR, store)
     until = time.monotonic() + SECONDS
-    while not submit_client.handed_in(OPERATOR, store)[0].done and time.monotonic() < until:
+    while not submit_client.handed_in(OPERATOR, store)[0].pid and time.monotonic() < until:
         time.sleep(0.02)
     submit_client.cancel(name, OPERATOR, store)
     assert ended(name, store).state == "cancelled"
