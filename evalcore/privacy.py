@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec
+from evalcore.records import BenchmarkSpec, Record, RunSpec, RunSummary, Sample, TargetSpec
 from evalcore.secrets import scrub
 from evalcore.settings import ROOT, Settings
 
@@ -82,7 +82,8 @@ def _places(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def spec_told(spec: RunSpec, censored: Censor) -> RunSpec:
-    """The spec as others may read it: data sets and models by name instead of by path."""
+    """The spec as others may read it: data sets and models by name instead of by path, and nothing
+    of who started it."""
     kind, colon, name = spec.target.key.partition(":")
     return msgspec.structs.replace(
         spec,
@@ -94,7 +95,17 @@ def spec_told(spec: RunSpec, censored: Censor) -> RunSpec:
         judges=tuple(map(scrub, spec.judges)),
         command=censored.about(spec.command),
         note=censored.about(spec.note),
+        access="",
+        started_by="",
     )
+
+
+def summary_told(summary: RunSummary, told: RunSpec) -> RunSummary:
+    """The scores under the target as `spec_told` tells it, without labels, which may hold paths."""
+    scores = {
+        name: msgspec.structs.replace(score, label="") for name, score in summary.benchmarks.items()
+    }
+    return msgspec.structs.replace(summary, target=told.target, benchmarks=scores)
 
 
 def _benchmark(one: BenchmarkSpec, censored: Censor) -> BenchmarkSpec:

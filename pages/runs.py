@@ -18,7 +18,9 @@ from pages.components import (
     run_actions,
     run_comparison,
     run_detail,
+    run_files,
     run_list,
+    run_submit,
     state,
     visitor,
 )
@@ -36,8 +38,10 @@ def page() -> None:
         st.title(tr("runs.title"))
         if visitor.listed():
             st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
+        run_submit.button(current, tr)
     run_actions.draw_said(current, tr)
     hub_line.draw(current, tr)
+    run_submit.draw(current, tr)
     rows = runs.all_rows(current.run_roots)
     moving = any(row.moving for row in rows)
     st.fragment(_live, run_every=PERIOD if moving else None)(current, iter([rows]), moving, tr)
@@ -76,6 +80,7 @@ def _live(current: Settings, read: Iterator[list[RunRow]], was_moving: bool, tr:
                     icon=":material/compare_arrows:",
                     query_params=state.compare_link(side.run_id for side in sides),
                 )
+            run_files.draw(chosen, current, tr)
             run_actions.draw(chosen, current, tr)
             if chosen.state != "broken":
                 reproduce.draw(chosen.run_id, current, tr)

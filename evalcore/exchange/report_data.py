@@ -31,7 +31,7 @@ MISSING = "missing"  # the outcome of a case without a verdict
 NOT_EXECUTED = "not_executed"
 UNUSABLE = "unusable_task"  # the reason that SWE-bench gives; its module takes long to import
 REDACTED = "(gated: not shown)"
-_ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING})
+ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING})
 #: What is scored of an episode where it is not the text of the answer, by benchmark.
 _SUBMITTED = {"gaia": "answer", "swe_bench": "patch"}
 
@@ -101,7 +101,7 @@ class BenchmarkReport(Record, frozen=True):
     @property
     def errors(self) -> int:
         """Cases that say nothing about the target."""
-        return sum(case.outcome in _ERRORS for case in self.counted)
+        return sum(case.outcome in ERRORS for case in self.counted)
 
     @property
     def latency(self) -> float | None:

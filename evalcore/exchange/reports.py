@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.exchange import markup, report_data
+from evalcore.exchange import markup, report_data, report_told
 from evalcore.exchange.report_data import BenchmarkReport, CaseRow, RunReport
 from evalcore.exchange.report_tables import tables
 from evalcore.plain_text import safe_cell
+from evalcore.privacy import Censor
 from evalcore.store.run_folder import RunFolder
 
 CSV_COLUMNS = (
@@ -32,11 +33,17 @@ _RESOLVING = frozenset({"swe_bench"})
 
 
 def render(
-    folder: RunFolder, format: str, experiment: str = "", *, show_gated: bool = False
+    folder: RunFolder,
+    format: str,
+    experiment: str = "",
+    *,
+    show_gated: bool = False,
+    censored: Censor | None = None,
 ) -> str:
     """The report of a scored run; `experiment` names it where the run id shall not.
 
-    Answers to gated questions are in it only with `show_gated`.
+    Answers to gated questions are in it only with `show_gated`; with `censored` it goes to others
+    and is without keys and places of this machine.
 
     Raises UsageError for an unknown format and for a run without scores, RunFolderError for a
     folder that cannot be read.
@@ -44,6 +51,8 @@ def render(
     if format not in _WRITERS:
         raise UsageError(f"unknown report format {format!r}; known: {', '.join(_WRITERS)}")
     report = report_data.read(folder, show_gated=show_gated)
+    if censored is not None:
+        report = report_told.told(report, censored)
     return _WRITERS[format](report, experiment or folder.run_id)
 
 

@@ -35,7 +35,8 @@ _REST = 2.0  # s in which runs at rest are taken to be so still
 class RunRow(Record, frozen=True):
     """A run at one moment. `scores` are 0 to 100 by benchmark, `fraction` 0 to 1 of the verdicts.
 
-    `own` is False for runs in a read-only root. Costs are USD, durations seconds, None unknown.
+    `levels` are those of evidence behind the scores of an import; `own` is False for runs in a
+    read-only root. Costs are USD, durations seconds, None unknown.
     """
 
     run_id: str
@@ -65,6 +66,7 @@ class RunRow(Record, frozen=True):
     output_tokens: int | None = None
     cost: float | None = None
     scores: dict[str, float] = {}
+    levels: tuple[int, ...] = ()
     complete: bool = False
     command: str = ""
     note: str = ""
@@ -246,6 +248,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         output_tokens=totals.output_tokens,
         cost=totals.cost,
         scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
+        levels=tuple({one.level for one in summary.benchmarks.values() if one.level is not None}),
         complete=summary.complete,
     )
 

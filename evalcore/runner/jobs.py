@@ -1,4 +1,5 @@
-"""Long work that is no run (fetching a data set, confirming its answers), seen from outside.
+"""Long work that is no run (fetching a data set, confirming its answers, taking in a bundle), seen
+from outside.
 
 A job is a detached process with a folder `<data>/jobs/<kind>-<name>/`: it writes `status.json` and
 holds a lock while it lives, so that pages only read and the death of a process is known at once. A
@@ -24,13 +25,14 @@ from evalcore.records import Record, from_json, to_json
 from evalcore.runner import processes
 from evalcore.settings import Settings
 
-Kind = Literal["fetch", "confirm"]
+Kind = Literal["fetch", "confirm", "import"]
 State = Literal["running", "done", "failed", "cancelled", "interrupted"]
 STATUS, LOCK, LOG = "status.json", "lock", "log.txt"
 #: The modules that do the work; those above the runner are named, not imported.
 _MODULES: dict[Kind, str] = {
     "fetch": "evalcore.exchange.fetch_job",
     "confirm": "evalcore.runner.confirm_job",
+    "import": "evalcore.exchange.import_job",
 }
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _START_UP = 20.0  # seconds that a process may take before it holds its lock
@@ -38,7 +40,8 @@ _START_UP = 20.0  # seconds that a process may take before it holds its lock
 
 class Job(Record, frozen=True):
     """How far a job is. `done` of `total` steps (0: unknown), `line` what it said last, `error` why
-    it failed, `result` what it found; `started` and `at` are ISO 8601 in UTC, `pid` its process."""
+    it failed, `result` what it found, `title` what people call it where its name is none of theirs;
+    `started` and `at` are ISO 8601 in UTC, `pid` its process."""
 
     kind: Kind
     name: str
@@ -51,6 +54,7 @@ class Job(Record, frozen=True):
     at: str = ""
     pid: int = 0
     result: dict[str, Any] = {}
+    title: str = ""
 
 
 def now() -> str:
@@ -88,8 +92,21 @@ def alive(folder: Path) -> bool:
         return True
 
 
+def every(settings: Settings, kind: Kind) -> list[Job]:
+    """All jobs of a kind that are still known, the newest first."""
+    folders = (settings.data_dir / "jobs").glob(f"{kind}-*")
+    names = [folder.name.removeprefix(f"{kind}-") for folder in folders]
+    found = [find(settings, kind, name) for name in names if _NAME.fullmatch(name)]
+    return sorted(filter(None, found), key=lambda job: job.started, reverse=True)
+
+
 def start(
-    settings: Settings, kind: Kind, name: str, given: Mapping[str, Any], keys: Mapping[str, str]
+    settings: Settings,
+    kind: Kind,
+    name: str,
+    given: Mapping[str, Any],
+    keys: Mapping[str, str],
+    title: str = "",
 ) -> Job:
     """Start a job in a session of its own; raises UsageError where it is under way already."""
     folder = folder_of(settings, kind, name)
@@ -97,7 +114,7 @@ def start(
     present = find(settings, kind, name)
     if present is not None and present.state == "running":
         raise UsageError(f"{name} is being worked on already; wait, or cancel that first")
-    job = Job(kind=kind, name=name, started=now(), at=now())
+    job = Job(kind=kind, name=name, started=now(), at=now(), title=title)
     write(folder, job)
     asked = {"folder": str(folder), "settings": settings, "given": given, "keys": dict(keys)}
     with (folder / LOG).open("wb") as log:

@@ -9,7 +9,7 @@ from evalcore.i18n import lookup
 from evalcore.queries.comparison import Couple
 from evalcore.queries.model_cards import ModelCard
 from evalcore.queries.runs import RunRow
-from pages.components import model_facts, names, numbers, state
+from pages.components import model_facts, names, numbers, run_levels, state
 from pages.components.board import benchmark_title
 from pages.components.language import Translate, current, note
 from pages.components.run_list import SIGNS, benchmark_titles
@@ -45,6 +45,7 @@ def draw(
             f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}",
             color=STATE_COLOURS[row.state],  # type: ignore[arg-type]
         )
+        run_levels.badges(row.levels, tr)
     if row.state == "broken":
         st.error(tr("runs.broken", reason=escape(row.problem, 600)), icon=":material/broken_image:")
         return

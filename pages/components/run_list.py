@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards, local
 from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
-from pages.components import names, numbers, url_state
+from pages.components import names, numbers, run_levels, url_state
 from pages.components.language import Translate, current
 from pages.components.text import plain
 
@@ -53,6 +53,7 @@ def draw(every: Sequence[RunRow], chosen: str, tr: Translate) -> None:
             ),
             "started": st.column_config.TextColumn(tr("runs.started")),
             "run": st.column_config.TextColumn(tr("runs.run")),
+            "level": st.column_config.TextColumn(tr("submit.evidence")),
         },
         alt=tr("runs.list_alt"),
     )
@@ -86,7 +87,7 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
     asked = {row.benchmarks: row for row in rows}  # a few, each of many runs
     titles = {benchmarks: benchmark_titles(row) for benchmarks, row in asked.items()}
     named = names.among({row.target.identity: row.target.key for row in rows})
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
             "target": [plain(named.get(name, name)) for name in data["target"]],
@@ -97,6 +98,11 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
             "run": data["run_id"],
         }
     )
+    if any(row.levels for row in rows):
+        run_here = (run_levels.RUN_HERE,)
+        named = [row.levels or run_here * (row.origin == "executed") for row in rows]
+        table["level"] = [run_levels.words(levels, tr) for levels in named]
+    return table
 
 
 def benchmark_titles(row: RunRow) -> str:

@@ -18,7 +18,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import Manifest
-from evalcore.privacy import Censor, censor, sample_told, spec_told
+from evalcore.privacy import Censor, censor, sample_told, spec_told, summary_told
 from evalcore.queries.gated import bare_episode, bare_sample, bare_verdict, is_gated
 from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
 from evalcore.runner.plan import create_benchmark
@@ -67,7 +67,7 @@ def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
     told = spec_told(spec, censored)
     files = {
         contents.SPEC: to_json(told),
-        contents.SUMMARY: to_json(_summary_told(summary, told)),
+        contents.SUMMARY: to_json(summary_told(summary, told)),
         contents.SAMPLES: _lines(
             (StoredSample(line.benchmark, sample_told(line.sample)) for line in journals.samples),
             Censor(keys=censored.keys, places=()),  # cases are what their hash says they are
@@ -149,14 +149,6 @@ def _bare(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
             for line in journals.verdicts
         ],
     )
-
-
-def _summary_told(summary: RunSummary, spec: RunSpec) -> RunSummary:
-    """The claim: its scores under the target as told, without labels, which may hold paths."""
-    scores = {
-        name: msgspec.structs.replace(score, label="") for name, score in summary.benchmarks.items()
-    }
-    return msgspec.structs.replace(summary, target=spec.target, benchmarks=scores)
 
 
 def _episodes_told(journals: _Journals, censored: Censor) -> Iterator[StoredEpisode]:

@@ -6,6 +6,7 @@ from the contents, so that a second import of the same bundle changes nothing.
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -50,10 +51,19 @@ class ImportedBundle(Record, frozen=True):
     scores: tuple[Scored, ...]
 
 
+def _unheard(done: int, total: int) -> None:
+    pass
+
+
 def import_bundle(
-    bundle: Path, settings: Settings, dataset: str = "", progress: Callable[[str], None] = print
+    bundle: Path,
+    settings: Settings,
+    dataset: str = "",
+    progress: Callable[[str], None] = print,
+    scored: Callable[[int, int], None] = _unheard,
 ) -> ImportedBundle:
     """Import one bundle; `dataset`, a path or name, says where its cases are to be found here.
+    `scored` hears how many verdicts of how many are done.
 
     Raises UsageError with the reason why it is refused.
     """
@@ -65,7 +75,7 @@ def import_bundle(
     try:
         checks.check(made, benchmarks)
         with stage(settings) as staged:
-            parts = _parts(made, benchmarks, settings, dataset, progress)
+            parts = _parts(made, benchmarks, settings, dataset, progress, scored)
             run_id, told = published(made, parts, benchmarks, staged.shelf)
             became: Became = "unchanged"
             if not _stands(settings, run_id, told):
@@ -101,14 +111,16 @@ def _parts(
     settings: Settings,
     dataset: str,
     progress: Callable[[str], None],
+    scored: Callable[[int, int], None],
 ) -> list[Part]:
-    parts = []
+    parts, total = [], len(made.verdicts)
+    count = itertools.count(1)
     for spec in made.spec.benchmarks:
         progress(f"scoring {spec.samples} cases of {spec.key} again")
         benchmark = benchmarks[spec.key]
         samples = checks.samples_of(made, spec)
         cases = at_hand.find(benchmark, spec, samples, settings, dataset)
-        rescored = rescore(made, spec, benchmark, cases)
+        rescored = rescore(made, spec, benchmark, cases, lambda: scored(next(count), total))
         parts.append(Part(spec, cases, rescored, made.summary.benchmarks[spec.key]))
     return parts
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
@@ -50,9 +50,15 @@ class Rescored(Record, frozen=True):
     same_programs: bool = True
 
 
-def rescore(made: Contents, spec: BenchmarkSpec, benchmark: Benchmark, cases: Cases) -> Rescored:
-    """Score every answer of a benchmark again. Raises UsageError naming a verdict that does not
-    follow from its answer."""
+def rescore(
+    made: Contents,
+    spec: BenchmarkSpec,
+    benchmark: Benchmark,
+    cases: Cases,
+    one_done: Callable[[], None],
+) -> Rescored:
+    """Score every answer of a benchmark again; `one_done` is called after each. Raises UsageError
+    naming a verdict that does not follow from its answer."""
     samples = {sample.key: sample for sample in cases.samples}
     episodes = {
         (line.episode.key, line.episode.epoch): line.episode
@@ -60,7 +66,7 @@ def rescore(made: Contents, spec: BenchmarkSpec, benchmark: Benchmark, cases: Ca
         if line.benchmark == spec.key
     }
     claims = [line.verdict for line in made.verdicts if line.benchmark == spec.key]
-    ours = asyncio.run(_verdicts(benchmark, cases, samples, episodes, claims))
+    ours = asyncio.run(_verdicts(benchmark, cases, samples, episodes, claims, one_done))
     same = _same_programs(made, spec, benchmark)
     kept: list[Verdict] = []
     differing: list[str] = []
@@ -87,6 +93,7 @@ async def _verdicts(
     samples: Mapping[str, Sample],
     episodes: Mapping[tuple[str, int], Episode],
     claims: Sequence[Verdict],
+    one_done: Callable[[], None],
 ) -> list[Verdict | str]:
     """Our verdict for each claim, or why there is none; side by side, as some wait for programs."""
     gate = asyncio.Semaphore(_AT_ONCE)
@@ -105,7 +112,12 @@ async def _verdicts(
         details = {**verdict.details, "generation": key}  # where readers find the episode
         return msgspec.structs.replace(verdict, details=details)
 
-    return await asyncio.gather(*map(one, claims))
+    async def counted(claim: Verdict) -> Verdict | str:
+        found = await one(claim)
+        one_done()
+        return found
+
+    return await asyncio.gather(*map(counted, claims))
 
 
 def _unscored(claim: Verdict, found: Verdict, spec: BenchmarkSpec) -> str:

@@ -1,0 +1,58 @@
+"""One file of a run, made for a page: `python -m evalcore.exchange.export_service`.
+
+The request comes as JSON on standard input, the file goes to standard output. What leaves here may
+be read by anybody who sees the board: it holds no key and no place of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from evalcore import privacy
+from evalcore.errors import EvalboardError
+from evalcore.exchange import reports
+from evalcore.exchange.bundle import exporter
+from evalcore.queries.readers import without_places
+from evalcore.runner.export_client import BUNDLE, REFUSED
+from evalcore.settings import Settings
+from evalcore.store import run_folder
+
+_MOST_MEMORY = 6 << 30
+_MOST_SECONDS = 110
+
+
+def made(run: str, form: str, settings: Settings) -> bytes:
+    """A report or the bundle of a run. Raises what `reports.render` and `exporter.export` do."""
+    folder = run_folder.find(run, settings.run_roots)
+    if form == BUNDLE:
+        with tempfile.TemporaryDirectory(prefix="evalcore-export-") as scratch:
+            place = Path(scratch) / "bundle.zip"
+            exporter.export(folder, place, settings)
+            return place.read_bytes()
+    censored = privacy.censor(settings)
+    text = reports.render(folder, form, show_gated=settings.show_gated, censored=censored)
+    return text.encode()
+
+
+def main() -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
+    given = json.loads(sys.stdin.read())
+    settings = msgspec.convert(given["settings"], Settings)
+    try:
+        data, status = made(given["run"], given["form"], settings), 0
+    except (EvalboardError, OSError, MemoryError) as error:
+        reason = without_places(str(error)) or "there is not enough memory for this"
+        data, status = reason.encode(), REFUSED
+    sys.stdout.buffer.write(data)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

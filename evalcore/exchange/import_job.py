@@ -1,0 +1,102 @@
+"""The job `import`: a bundle that was handed in, checked, scored again and taken in, or refused."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from evalcore import access
+from evalcore.errors import UsageError
+from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
+from evalcore.queries.readers import without_places
+from evalcore.runner import job_process
+from evalcore.runner.job_process import Say
+from evalcore.settings import Settings
+from evalcore.store.run_folder import RunFolder
+
+#: Seconds that the scoring of a visitor's bundle may take where not everything is open.
+_MOST_SECONDS = 3600
+_BETWEEN = 0.3  # seconds between two words on how far it is
+
+
+class _TookTooLong(BaseException):
+    """Passes every handler of errors on its way out of a scorer."""
+
+
+def take_in(
+    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: Say
+) -> dict[str, Any]:
+    """Take in the bundle at `given["file"]`, which is gone afterwards whatever happens.
+
+    The result has what became of the run (`run`, `became`, `target`, `scores` with their levels),
+    and with `identity` and `board` where pages show it. Raises UsageError with the reason of a
+    refusal, in words that name no place of this machine.
+    """
+    place = Path(given["file"])
+    say("checking the bundle")
+    try:
+        with _limited(settings):
+            done = import_bundle(place, settings, progress=say, scored=_counted(say))
+    except UsageError as error:
+        raise UsageError(_reason(str(error), place)) from None
+    except _TookTooLong:
+        hours = _MOST_SECONDS // 3600
+        raise UsageError(f"scoring it again took more than {hours} h and was stopped") from None
+    finally:
+        place.unlink(missing_ok=True)
+    return _told(done, settings)
+
+
+def _told(done: ImportedBundle, settings: Settings) -> dict[str, Any]:
+    spec = RunFolder(settings.runs_dir / done.run).spec()
+    found: dict[str, Any] = msgspec.to_builtins(done)
+    return found | {"identity": spec.target.identity, "board": spec.benchmarks[0].dataset}
+
+
+def _reason(text: str, place: Path) -> str:
+    """Without the place of the file, which whoever handed it in knows by another name."""
+    bare = text.removeprefix(str(place)).lstrip(":, ").removeprefix("refused: ")
+    return without_places(bare.replace(str(place), "the bundle"))
+
+
+def _counted(say: Say) -> Callable[[int, int], None]:
+    """Tells how far it is, not oftener than anybody looks."""
+    last = 0.0
+
+    def scored(done: int, total: int) -> None:
+        nonlocal last
+        if done == total or time.monotonic() - last > _BETWEEN:
+            last = time.monotonic()
+            say(f"{done} of {total} verdicts scored again")
+
+    return scored
+
+
+@contextmanager
+def _limited(settings: Settings) -> Iterator[None]:
+    """The time of a bundle that a visitor handed in is limited."""
+    if not access.guarded(settings):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.alarm(_MOST_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    raise _TookTooLong
+
+
+if __name__ == "__main__":
+    sys.exit(job_process.run(take_in))

@@ -1,0 +1,35 @@
+"""A report as strangers may read it: no key, no place of this machine, nobody who started it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from evalcore.exchange.report_data import ERRORS, BenchmarkReport, CaseRow, RunReport
+from evalcore.privacy import Censor, spec_told, summary_told
+
+
+def told(report: RunReport, censored: Censor) -> RunReport:
+    """The report, with what a bundle leaves out of the same run left out here too."""
+    spec = spec_told(report.spec, censored)
+    summary = summary_told(report.summary, spec)
+    specs = {one.key: one for one in spec.benchmarks}
+    return RunReport(
+        spec=spec,
+        summary=summary,
+        benchmarks=tuple(
+            BenchmarkReport(
+                spec=specs[one.spec.key],
+                score=summary.benchmarks[one.spec.key],
+                cases=tuple(_case(case, censored) for case in one.cases),
+            )
+            for one in report.benchmarks
+        ),
+    )
+
+
+def _case(case: CaseRow, censored: Censor) -> CaseRow:
+    """Where no answer was scored, the note repeats what programs said, which may name anything."""
+    note = censored.about if case.outcome in ERRORS else censored.line
+    return msgspec.structs.replace(
+        case, note=note(case.note), prediction=censored.line(case.prediction)
+    )

@@ -1,0 +1,71 @@
+"""The door of pages to the files of a run: reports and the bundle, each made when it is asked for.
+
+Whoever sees the board may take them away. They are made in a process of its own, few at a time, as
+it is readers without any rights who ask.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from threading import BoundedSemaphore
+
+import msgspec
+
+from evalcore import access
+from evalcore.access import Visitor
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.runner import processes
+from evalcore.settings import Settings
+
+BUNDLE = "bundle"
+#: How the service ends where it says a reason instead of giving a file.
+REFUSED = 3
+
+
+class Form(Record, frozen=True):
+    """What a file is called and how it is read."""
+
+    ending: str
+    mime: str
+
+
+FORMS: Mapping[str, Form] = {
+    "md": Form("md", "text/markdown"),
+    "json": Form("json", "application/json"),
+    "csv": Form("csv", "text/csv"),
+    BUNDLE: Form("bundle.zip", "application/zip"),
+}
+_TIMEOUT = 120.0  # seconds
+_PATIENCE = 30.0  # seconds that one waits for the files of others
+_AT_ONCE = BoundedSemaphore(2)
+
+
+def file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
+    """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
+    may see them. Raises UsageError with the reason where there is none to give."""
+    if form not in FORMS:
+        raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(FORMS)}")
+    asked = {"run": run, "form": form, "settings": access.seen_by(settings, visitor)}
+    if not _AT_ONCE.acquire(timeout=_PATIENCE):
+        raise UsageError("others are being given files just now; try again in a minute")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalcore.exchange.export_service"],
+            input=msgspec.json.encode(asked),
+            capture_output=True,
+            timeout=_TIMEOUT,
+            env=processes.environment(settings, visitor),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError("this took too long and was stopped; use `evalcore export`") from None
+    finally:
+        _AT_ONCE.release()
+    if done.returncode == REFUSED:
+        raise UsageError(done.stdout.decode(errors="replace"))
+    if done.returncode:
+        raise UsageError("the file could not be made; use `evalcore export`")
+    return done.stdout

@@ -1,0 +1,53 @@
+"""What of a finished run can be taken away: reports and the bundle, made when asked for."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from evalcore.queries.runs import RunRow
+from evalcore.runner import export_client
+from evalcore.runner.export_client import BUNDLE, FORMS
+from evalcore.settings import Settings
+from pages.components import visitor
+from pages.components.language import Translate
+from pages.components.text import plain
+
+_ICONS = {
+    "md": ":material/markdown:",
+    "json": ":material/data_object:",
+    "csv": ":material/csv:",
+    BUNDLE: ":material/folder_zip:",
+}
+
+
+def offered(row: RunRow) -> tuple[str, ...]:
+    """Reports of whatever has scores; the bundle of what was run here to its end."""
+    if row.moving or not row.scores:
+        return ()
+    whole = row.origin == "executed" and row.state == "done"
+    return tuple(form for form in FORMS if form != BUNDLE or whole)
+
+
+def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
+    """The menu; nothing where there is nothing to take away."""
+    forms = offered(row)
+    if not forms:
+        return
+    who = visitor.current()
+    with st.popover(tr("submit.export"), icon=":material/download:"):
+        for form in forms:
+            st.download_button(
+                tr(f"submit.form.{form}"),
+                partial(export_client.file, row.run_id, form, who, settings),
+                file_name=f"{plain(row.run_id)}.{FORMS[form].ending}",
+                mime=FORMS[form].mime,
+                icon=_ICONS[form],
+                key=f"runs.file.{form}.{row.run_id}",
+                on_click="ignore",
+                type="tertiary",
+            )
+        st.caption(tr("submit.export_about"))
+        if BUNDLE in forms:
+            st.caption(tr("submit.bundle_about"))

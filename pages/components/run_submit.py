@@ -1,0 +1,160 @@
+"""Hand in a run: the form for a bundle, and what became of those that were handed in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.runner import submit_client
+from evalcore.runner.jobs import Job
+from evalcore.runner.submit_client import MOST_BYTES
+from evalcore.settings import Settings
+from pages.components import numbers, run_levels, state, visitor
+from pages.components.language import Translate, note
+from pages.components.text import escape
+
+_EVERY = timedelta(seconds=1)
+_SEEN, _NUMBER = "submit.seen", "submit.number"
+_LEVELS = range(4)
+
+
+def button(settings: Settings, tr: Translate) -> None:
+    """The way to hand in a bundle; not there on a board that nobody can write to."""
+    if not visitor.listed():
+        return
+    refused = visitor.refusal("upload")
+    number = st.session_state.setdefault(_NUMBER, 0)
+    with st.popover(
+        tr("submit.hand_in"),
+        key=f"submit.open.{number}",  # another one, closed and empty, once a bundle is handed in
+        icon=":material/upload_file:",
+        type="tertiary",
+        disabled=bool(refused),
+        help=refused or None,
+    ):
+        if not refused:
+            _form(number, settings, tr)
+
+
+def draw(settings: Settings, tr: Translate) -> None:
+    """The newest submission on the page itself, live while it is under way, until it is put away.
+
+    It is there after the tab was closed, too: the work goes on in a process of its own.
+    """
+    if not visitor.may("upload"):
+        return
+    newest = next(iter(submit_client.handed_in(visitor.current(), settings, most=1)), None)
+    if newest is None or st.session_state.get(_SEEN) == newest.name:
+        return
+    running = newest.state == "running"
+    st.fragment(_newest, run_every=_EVERY if running else None)(newest, settings, tr)
+
+
+def _newest(was: Job, settings: Settings, tr: Translate) -> None:
+    """Drawn anew each second; the whole page once it has ended, since a run has come."""
+    job = was
+    if was.state == "running":
+        jobs = submit_client.handed_in(visitor.current(), settings, most=1)
+        job = jobs[0] if jobs else was
+        if job.state != "running":
+            st.rerun()
+    with st.container(border=True):
+        _one(job, tr)
+        if job.state == "running":
+            if st.button(tr("submit.cancel"), key="submit.cancel", icon=":material/stop:"):
+                _cancel(job, settings)
+        elif st.button(tr("submit.dismiss"), key="submit.dismiss", type="tertiary"):
+            st.session_state[_SEEN] = job.name
+            st.rerun()
+
+
+def _cancel(job: Job, settings: Settings) -> None:
+    try:
+        submit_client.cancel(job.name, visitor.current(), settings)
+    except EvalboardError as error:
+        st.error(escape(note(str(error)), 400), icon=":material/error:")
+
+
+def _form(number: int, settings: Settings, tr: Translate) -> None:
+    st.markdown(tr("submit.about"))
+    handed = st.file_uploader(
+        tr("submit.file"),
+        type=["zip"],
+        max_upload_size=MOST_BYTES >> 20,
+        key=f"submit.file.{number}",
+        help=tr("submit.file_help"),
+    )
+    if st.button(
+        tr("submit.send"),
+        key="submit.send",
+        icon=":material/fact_check:",
+        type="primary",
+        disabled=handed is None,
+    ):
+        _hand_in(handed, settings)
+    with st.expander(tr("submit.levels"), icon=":material/verified:"):
+        for level in _LEVELS:
+            st.markdown(f"**{tr(f'submit.level.{level}')}** – {tr(f'submit.means.{level}')}")
+    _last(settings, tr)
+
+
+def _hand_in(handed: object, settings: Settings) -> None:
+    name, content = handed.name, handed.getvalue()  # type: ignore[attr-defined]
+    try:
+        submit_client.hand_in(name, content, visitor.current(), settings)
+    except EvalboardError as error:
+        st.error(escape(note(str(error)), 400), icon=":material/error:")
+        return
+    st.session_state[_NUMBER] += 1
+    st.rerun()
+
+
+def _last(settings: Settings, tr: Translate) -> None:
+    """The last submissions, how each ended."""
+    jobs = submit_client.handed_in(visitor.current(), settings)
+    if not jobs:
+        return
+    st.markdown(f"**{tr('submit.last')}**")
+    for job in jobs:
+        with st.container(border=True):
+            _one(job, tr)
+
+
+def _one(job: Job, tr: Translate) -> None:
+    """A submission: its file, when, and how far it is or how it ended."""
+    st.caption(f"{escape(job.title or job.name)} · {numbers.moment(job.started, tr)}")
+    if job.state == "running":
+        share = min(job.done / job.total, 1.0) if job.total else 0.0
+        counted = tr("submit.scoring", done=job.done, total=job.total)
+        st.progress(share, text=counted if job.total else tr("submit.checking"))
+    elif job.state == "failed":
+        reason = escape(note(job.error), 600)
+        st.error(tr("submit.refused", reason=reason), icon=":material/gpp_bad:")
+    elif job.state == "done":
+        _taken_in(job, tr)
+    else:
+        st.warning(tr(f"submit.{job.state}"), icon=":material/stop_circle:")
+
+
+def _taken_in(job: Job, tr: Translate) -> None:
+    """What came of it, at which level, and where it is shown."""
+    told = job.result
+    new = "known" if told["became"] == "unchanged" else "taken_in"
+    st.success(tr(f"submit.{new}", target=escape(told["target"])), icon=":material/verified:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        run_levels.badges((one["level"] for one in told["scores"]), tr)
+        query = {"key": told["identity"], "board": told["board"]}
+        st.page_link(
+            state.TARGET,
+            label=tr("submit.see"),
+            icon=":material/arrow_forward:",
+            query_params=query,
+        )
+        st.page_link(
+            state.RANKING,
+            label=tr("submit.see_board"),
+            icon=":material/leaderboard:",
+            query_params={"board": told["board"]},
+        )

@@ -1,0 +1,97 @@
+"""Handing in a run and taking its files away, on the Runs page."""
+
+from __future__ import annotations
+
+import zipfile
+
+import pytest
+
+from evalcore.access import ANYBODY
+from evalcore.runner import jobs, submit_client
+from tests.support.bundles import bundled, finished
+from tests.support.pages import open_page, store, table, words
+
+__all__ = ["store"]  # a fixture
+
+LANGUAGES = ("en", "zh")
+SQL = "sql_understanding"
+LEVEL = {"en": "level 2: scored again, equal", "zh": "2 级：已重新评分且一致"}
+HERE = {"en": "level 3: run here", "zh": "3 级：在此运行"}
+NOT_TAKEN = {"en": "Not taken in", "zh": "未收录"}
+NO_BUNDLE = {"en": "is no bundle", "zh": "不是提交包"}
+CANARY = "![x](http://evil.example/x.png) :red[x].zip"
+
+
+def files(app):
+    return [one.proto.id for one in app.get("download_button") if "runs.file." in one.proto.id]
+
+
+def hand_in(app, name, content):
+    assert app.button(key="submit.send").disabled
+    app.get("file_uploader")[0].set_value((name, content, "application/zip")).run()
+    app.button(key="submit.send").click().run()
+    assert not app.exception, app.exception
+
+
+def ended(store):
+    (job,) = jobs.every(store, "import")
+    assert jobs.wait(store, "import", job.name, 60).state != "running"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, language):
+    folder = finished(store, "baseline:sqlglot", SQL, max_samples=2)
+    content = bundled(folder, store, tmp_path / "run.zip").read_bytes()
+    app = open_page("runs", language)
+    assert len(files(app)) == 4
+    hand_in(app, CANARY, content)
+    ended(store)
+    app = open_page("runs", language)
+    assert {"en": "Taken in", "zh": "已收录"}[language] in app.success[0].value
+    assert LEVEL[language] in words(app)
+    assert CANARY not in words(app)
+    assert set(table(app, "run")["level"]) == {LEVEL[language], HERE[language]}
+    run = submit_client.handed_in(ANYBODY, store)[0].result["run"]
+    app.button(key="submit.dismiss").click().run()
+    assert not app.success
+    app = open_page("runs", language, run=run)
+    assert len(files(app)) == 3  # what was handed in is not bundled again
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_no_bundle_is_refused_with_the_reason(store, tmp_path, language):
+    place = tmp_path / "other.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    hand_in(open_page("runs", language), "other.zip", place.read_bytes())
+    ended(store)
+    app = open_page("runs", language)
+    assert NOT_TAKEN[language] in app.error[0].value
+    assert NO_BUNDLE[language] in app.error[0].value
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
+    folder = jobs.folder_of(store, "import", "one")
+    folder.mkdir(parents=True)
+    job = jobs.Job("import", "one", started=jobs.now(), at=jobs.now(), done=3, total=9, title="x")
+    jobs.write(folder, job)
+    app = open_page("runs", language)
+    assert app.button(key="submit.cancel")
+    for state, told in {
+        "cancelled": {"en": "Cancelled", "zh": "已取消"},
+        "interrupted": {"en": "ended before", "zh": "提前结束"},
+    }.items():
+        jobs.write(folder, jobs.Job("import", "one", state, started=jobs.now(), at=jobs.now()))
+        assert told[language] in words(open_page("runs", language))
+
+
+def test_readers_take_files_away_and_hand_nothing_in(store, monkeypatch):
+    finished(store, "control:null", SQL, max_samples=1)
+    monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
+    app = open_page("runs")
+    assert len(files(app)) == 4
+    assert not app.get("file_uploader")
+    monkeypatch.setenv("EVALBOARD_ACCESS", "passcode")
+    app = open_page("runs")
+    assert not app.get("file_uploader")
