@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
 import json
 import os
+import subprocess
 import time
 
 import msgspec
