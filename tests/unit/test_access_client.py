@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import subprocess
 import time
 
 import msgspec
@@ -73,8 +74,8 @@ def test_every_door_is_shut_to_those_outside(settings, monkeypatch, mode, door):
     def started(*given, **more):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(client.subprocess, "run", started)
-    monkeypatch.setattr(client.subprocess, "Popen", started)
+    monkeypatch.setattr(subprocess, "run", started)
+    monkeypatch.setattr(subprocess, "Popen", started)
     evidence_run(settings.runs_dir)
     before = sorted(str(path) for path in settings.data_dir.rglob("*"))
     with pytest.raises(AccessDenied):
