@@ -55,7 +55,8 @@ _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "ClientConnectionError": ("retryable", "the connection was lost"),
     "OSError": ("retryable", "the connection was lost"),
 }
-#: Names of the other client, which also wraps those above: asked only where none of them is known.
+#: Names of the other client, which also wraps those above and what is in neither table: they count
+#: only where nothing lies beneath.
 _PLAIN_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "ConnectError": ("retryable", "no connection to the server; is it running?"),
     "TimeoutException": ("retryable", "no answer within the time limit"),
@@ -141,8 +142,9 @@ def from_exception(error: BaseException) -> Failure:
     The SDK wraps and renames: a reset arrives as a timeout, so that only the cause tells. The
     exceptions' own texts are left out, for they could quote a header.
     """
-    for known in (_TRANSPORT, _PLAIN_TRANSPORT):
-        for cause in _causes(error):
+    causes = list(_causes(error))
+    for known, asked in ((_TRANSPORT, causes), (_PLAIN_TRANSPORT, causes[-1:])):
+        for cause in asked:
             for base in type(cause).__mro__:
                 if base.__name__ in known:
                     kind, words = known[base.__name__]
