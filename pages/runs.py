@@ -34,7 +34,7 @@ PERIOD = 1.0
 def page() -> None:
     """The frame around the live part."""
     tr, current = translator(), settings.load()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.title(tr("runs.title"))
         if visitor.listed():
             st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")

@@ -52,10 +52,17 @@ def draw(
 def _menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> None:
     if not makers:
         return
-    with (
-        st.container(horizontal=True, horizontal_alignment="right"),
-        st.popover(tr("chart.save"), icon=":material/download:", type="tertiary"),
-    ):
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        menu = st.popover(
+            tr("chart.save"),
+            icon=":material/download:",
+            type="tertiary",
+            key=f"chart.{name}.menu",
+            on_change="rerun",
+        )
+    if not menu.open:  # a page has many charts, and a visitor saves one of them at most
+        return
+    with menu:
         for form, make in makers.items():
             st.download_button(
                 tr(f"chart.{form}"),

@@ -72,9 +72,7 @@ def _against(frame: pd.DataFrame, tr: Translate) -> None:
     if not known:
         st.caption(tr("ranking.cost_none"))
         return
-    what = url_state.segments(
-        tr("board.against"), known, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
-    )
+    what = _what(known, tr)
     shown = frame[frame[what].astype(float) > 0]
     chart_frame.draw(
         charts.score_against_cost(
@@ -96,6 +94,19 @@ def _against(frame: pd.DataFrame, tr: Translate) -> None:
     left_out = len(frame) - len(shown)
     note = tr("board.left_out", count=left_out) if left_out else ""
     st.caption(f"{tr('board.against_about')} {note}")
+
+
+def _what(known: list[str], tr: Translate) -> str:
+    """What a score is set against; asked only where there is a choice."""
+    label, first = tr("board.against"), known[0]
+    if len(known) == 1:
+        url_state.only(
+            label, first, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+        )
+        return first
+    return url_state.segments(
+        label, known, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+    )
 
 
 def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
