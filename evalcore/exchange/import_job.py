@@ -40,8 +40,8 @@ def take_in(
     refusal, in words that name no place of this machine.
     """
     place = Path(given["file"])
-    say("checking the bundle")
     try:
+        say("checking the bundle")
         with _limited(settings):
             done = import_bundle(place, settings, progress=say, scored=_counted(say))
     except UsageError as error:

@@ -64,8 +64,8 @@ def _run(
         steps = {"done": int(step[1]), "total": int(step[2])} if step else {}
         tell(line=scrub(line, keys.values())[:300], **steps)
 
-    tell()
     try:
+        tell()
         tell(state="done", result=work(given, settings, keys, say))
     except _Cancelled:
         tell(state="cancelled")

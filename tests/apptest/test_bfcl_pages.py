@@ -187,7 +187,7 @@ def test_groups_say_what_is_missing_and_never_zero(store, language, group, missi
     app = open_page("target", language, key=bfcl_runs.TARGET)
     cells = {tuple(row) for one in app.table for row in one.value.to_numpy()}
     plain = {tuple(str(cell).replace("\\", "") for cell in row) for row in cells}
-    assert any(row[0] == group and row[1] == "—" for row in plain)
+    assert any(row[0] == group and row[1] == "–" for row in plain)
     assert any(missing in row[2] for row in plain if len(row) == 3)
 
 

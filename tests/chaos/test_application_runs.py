@@ -143,7 +143,7 @@ async def test_a_service_that_recovers_is_asked_again(bench):
     ],
 )
 async def test_errors_of_the_service_leave_the_run_incomplete_and_are_never_scored(bench, moods):
-    bench.describe(polling=0.3)
+    bench.describe(polling=1.5)
     bench.misbehave(*(mood.split()[0] for mood in moods))
     for sql, mood in zip(bench.sql, moods, strict=True):
         if mood.startswith("status"):

@@ -94,7 +94,7 @@ def test_the_command_writes_the_chart_of_a_board(store, tmp_path):
     assert main(["board", "--chart", str(place), "--theme", "dark"]) == 0
     words = "".join(ElementTree.fromstring(place.read_bytes()).itertext())
     assert "openai:strong" in words
-    assert "SQL understanding · verified" in words
+    assert "SQL understanding · 32 cases" in words
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 """Own data sets on the disk: whole or not at all, replaced with a way back, chosen by name."""
 
+import json
+from uuid import UUID
+
 import msgspec
 import pytest
 
@@ -151,11 +154,13 @@ def test_a_fetched_set_is_known_by_its_note(settings):
 
 
 def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
-    question = (
-        '{"task_id": "c61d22de-5f6c-4958-a7f6-5e9707bd3466", "Question": "SECRET words", '
-        '"Level": 1, "Final answer": "SECRET"}\n'
-    )
-    upload = Upload("gaia", "q.jsonl", question.encode())
+    question = {
+        "task_id": str(UUID(int=7)),
+        "Question": "SECRET words",
+        "Level": 1,
+        "Final answer": "SECRET",
+    }
+    upload = Upload("gaia", "q.jsonl", f"{json.dumps(question)}\n".encode())
     _, card = dataset_client.save(upload, OwnCard("gaia", "held"), OPERATOR, settings)
     one = datasets.entry(settings, "own:gaia:held")
     dataset_client.read([Place(one.benchmark, one.path)], settings)
