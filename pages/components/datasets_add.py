@@ -14,7 +14,7 @@ from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import OwnCard, Upload, Validation
 from evalcore.runner.upload_forms import MOST_BYTES, MOST_CASES, form_of, part_for
 from evalcore.settings import Settings
-from pages.components import datasets_form, datasets_found, url_state, visitor
+from pages.components import datasets_form, datasets_found, state, url_state, visitor
 from pages.components import datasets_words as words
 from pages.components.language import Translate, current, note
 from pages.components.text import escape
@@ -181,7 +181,6 @@ def _save(
         return
     st.session_state.pop(_FOUND, None)
     st.toast(tr("datasets.kept", name=escape(kept.name)), icon=":material/check:")
-    for name in ("view", "part", "benchmark"):
-        st.query_params.pop(name, None)
-    st.query_params["set"] = f"own:{kept.benchmark}:{kept.name}"
+    chosen = {"set": f"own:{kept.benchmark}:{kept.name}"}
+    state.change(dict.fromkeys(("view", "part", "benchmark")) | chosen)
     st.rerun()

@@ -195,8 +195,8 @@ def _steps(keys: list[str], at: int, tr: Translate) -> None:
                 icon=f":material/{icon}:",
                 disabled=not 0 <= to < len(keys),
             ):
-                st.query_params["case"] = keys[to]
-                state.remember(_PAGER, str(to // PER_PAGE + 1) if to >= PER_PAGE else None)
+                page = str(to // PER_PAGE + 1) if to >= PER_PAGE else None
+                state.change({"case": keys[to], _PAGER: page})
                 st.rerun()
         st.caption(tr("datasets.case_of", number=at + 1, count=len(keys)), width="content")
         st.space("stretch")

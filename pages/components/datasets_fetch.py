@@ -124,9 +124,7 @@ def _buttons(
 
 def _show(one: Entry) -> None:
     """Leave this view for a set that is here."""
-    for name in ("view", "case", "q", "p"):
-        state.remember(name, None)
-    st.query_params["set"] = one.key
+    state.change(dict.fromkeys(("view", "case", "q", "p")) | {"set": one.key})
     st.rerun()
 
 

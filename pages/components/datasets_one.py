@@ -49,8 +49,7 @@ def draw(one: Entry, numbers: Summary | None, settings: Settings, tr: Translate)
 
 def leave() -> None:
     """Back to all data sets."""
-    for name in ("set", "case", "metric", "difficulty", "dialect", "q", "p"):
-        st.query_params.pop(name, None)
+    state.change(dict.fromkeys(("set", "case", "metric", "difficulty", "dialect", "q", "p")))
     st.rerun()
 
 

@@ -125,6 +125,5 @@ def publish(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
     if link is None and asked:
         shown = ", ".join(map(datasets_words.benchmark_title, chosen)) or tr("common.none")
         url_state.tell_unknown(asked, tr("launch.benchmarks"), shown)
-    for name in ("benchmark", "dataset"):
-        state.remember(name, None)
+    state.change(dict.fromkeys(("benchmark", "dataset")))
     st.session_state.pop(_LINK, None)

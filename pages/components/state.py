@@ -6,7 +6,7 @@ A link is made here and nowhere else, so that the parameters of a page have one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -85,8 +85,7 @@ def parts(text: str) -> tuple[str, ...]:
 
 def go_to_case(link: CaseLink) -> None:
     """Make the Case page show another case, and the address bar say so."""
-    for name in CaseLink._fields:
-        remember(name, link.params.get(name))
+    change({name: link.params.get(name) for name in CaseLink._fields})
 
 
 def cases_link(identity: str, link: CaseLink) -> dict[str, str]:
@@ -115,7 +114,15 @@ def compare_link(runs: Iterable[str]) -> dict[str, str]:
 
 def remember(name: str, value: str | None) -> None:
     """Write one query parameter, or remove it when the value is empty."""
-    if not value:
-        st.query_params.pop(name, None)
-    elif st.query_params.get(name) != value:
-        st.query_params[name] = value
+    change({name: value})
+
+
+def change(values: Mapping[str, str | None]) -> None:
+    """Write query parameters, and remove those whose value is empty.
+
+    All at once: every write is a place that Back leads to.
+    """
+    before = st.query_params.to_dict()
+    after = {name: value for name, value in (before | values).items() if value}
+    if after != before:
+        st.query_params.from_dict(after)

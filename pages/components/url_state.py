@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.language import translator
-from pages.components.state import parts, remember
+from pages.components.state import change, parts, remember
 from pages.components.text import escape
 
 _SEPARATOR = ","
@@ -172,8 +172,7 @@ def one(options: Sequence[str], *, page: str, name: str) -> str:
 
 def clear(*names: str) -> None:
     """Take filters out of the URL; their widgets follow when they are drawn next."""
-    for name in names:
-        remember(name, "")
+    change(dict.fromkeys(names))
 
 
 def search(label: str, *, page: str, name: str, **look: Any) -> str:

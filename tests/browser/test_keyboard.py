@@ -118,7 +118,7 @@ def fill_the_form(page) -> None:
     expect(page.get_by_text("Metrics of SQL understanding")).to_be_visible()
     press("Escape")
     settle(page)
-    tab_to(page, "Most cases")
+    tab_to(page, "Case limit")
     page.keyboard.type("10")
     press("Enter")
     settle(page)

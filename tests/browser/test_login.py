@@ -105,7 +105,7 @@ def test_somebody_on_the_list_launches_and_leaves(board, page):
     log_in(page, board, ADA)
     expect(page.get_by_text(ADA["name"])).to_be_visible()
     page.get_by_role("link", name="Launch").first.click()
-    most = page.get_by_role("spinbutton", name="Most cases")
+    most = page.get_by_role("spinbutton", name="Case limit")
     most.fill("2")
     most.press("Enter")
     page.get_by_text("At most 2 cases").wait_for()
