@@ -30,6 +30,9 @@ class PageCard(NamedTuple):
     visibility: Literal["visible", "hidden"] = "visible"
 
 
+#: The ranking has its addresses beside its rows, and a form is nothing to share.
+_NOT_SHARED = ("", "launch")
+
 #: The query parameter that names a page where no path can.
 PARAMETER = "page"
 
@@ -50,7 +53,7 @@ def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
     from evalcore import access
     from evalcore.errors import UsageError
-    from pages.components import language, style, visitor
+    from pages.components import language, share, style, visitor
     from pages.components.text import escape
 
     st.set_page_config(
@@ -74,6 +77,8 @@ def main() -> None:
     if path is not None:
         st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
     chosen.run()
+    if chosen.url_path not in _NOT_SHARED:
+        share.draw(chosen.url_path, tr)
 
 
 def navigation(tr: Callable[[str], str]) -> st.Page:

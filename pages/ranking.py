@@ -84,9 +84,10 @@ def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) 
     if _ranked(table, rows, wish, view, columns, tr, asked):
         ranking_links.draw(rows.found, view.board, tr)
         ranking_leaders.draw(table.leaders, wish, view, tr)
+    else:
+        share.draw("", tr)
     _unranked(table, rows.others, view, columns, tr, asked)
     ranking_charts.draw(rows.ranked, table.floors, view, tr)
-    share.draw("", tr)
 
 
 def _order(board: Board, tr: Translate) -> str:

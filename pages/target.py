@@ -16,7 +16,6 @@ from pages.components import (
     names,
     notes,
     reproduce,
-    share,
     state,
     target_cases,
     target_charts,
@@ -83,7 +82,6 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     profiled = _charts(headers, board, row, titles[identity], current, tr)
     target_published.draw(row, current, tr)
     _views(headers, board, row, current, tr, profiled=profiled)
-    share.draw(PAGE, tr)
 
 
 def _views(

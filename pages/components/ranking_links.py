@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode, urlsplit
-
 import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
-from pages.components import csv_file, state
+from pages.components import csv_file, share, state
 from pages.components.language import Translate
 
 _COMPARED = 4  # targets at once
@@ -26,7 +24,7 @@ def draw(found: pd.DataFrame, board: Board, tr: Translate) -> None:
                 state.COMPARE,
                 label=tr("board.compare", count=len(first)),
                 icon=":material/compare_arrows:",
-                query_params={"runs": ",".join(first)},
+                query_params=state.compare_link(first),
             )
         st.page_link(
             state.METRICS,
@@ -49,19 +47,4 @@ def draw(found: pd.DataFrame, board: Board, tr: Translate) -> None:
             on_click="ignore",
             type="tertiary",
         )
-        with (
-            st.popover(
-                tr("board.link"), icon=":material/link:", type="tertiary", key="ranking.link"
-            ),
-            st.container(width=420),
-        ):
-            st.code(address(), language=None, wrap_lines=True)
-            st.caption(tr("board.link_about"))
-
-
-def address() -> str:
-    """The address of the page as it is filtered now."""
-    parts = urlsplit(st.context.url or "")
-    query = urlencode({name: st.query_params[name] for name in st.query_params})
-    base = f"{parts.scheme}://{parts.netloc}{parts.path or '/'}" if parts.netloc else "/"
-    return f"{base}?{query}" if query else base
+        share.draw("", tr)

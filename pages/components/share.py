@@ -1,4 +1,4 @@
-"""The addresses of the page as it stands, to copy: with a preview, direct, and without a path."""
+"""The addresses of the page as it stands, to copy: direct, with a preview, and without a path."""
 
 from __future__ import annotations
 
@@ -10,27 +10,36 @@ from pages.components.language import Translate
 
 #: The query parameter that names a page where no path can.
 _PAGE = "page"
+#: The pages that have a picture for those who only see the link.
+_PICTURED = ("", "target")
 
 
 def draw(page: str, tr: Translate) -> None:
     """A small menu of addresses; `page` is the path of the page, "" the ranking."""
-    told = addresses(st.context.url or "", page, _query())
-    with st.popover(tr("share.button"), icon=":material/share:", type="tertiary"):
-        for name, address in told.items():
+    menu = st.popover(
+        tr("share.button"),
+        icon=":material/share:",
+        type="tertiary",
+        key="share.menu",
+        on_change="rerun",
+    )
+    if not menu.open:
+        return
+    with menu, st.container(width=420):
+        for name, address in addresses(st.context.url or "", page, _query()).items():
             st.caption(tr(f"share.{name}"))
             st.code(address, language=None, wrap_lines=True)
 
 
 def addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
-    """preview, direct and, for a page with a path, bare: the addresses of a page of the app that is
-    open at `url`, with its query."""
+    """direct, preview where there is one, and bare for a page with a path: the addresses of a page
+    of the app that is open at `url`, with its query."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/").removesuffix(f"/{page}" if page else "")
     base = f"{parts.scheme}://{parts.netloc}{path}" if parts.netloc else ""
-    found = {
-        "preview": f"{base}/share" + (f"/{page}" if page else "") + _asked(query),
-        "direct": f"{base}/{page}" + _asked(query),
-    }
+    found = {"direct": f"{base}/{page}" + _asked(query)}
+    if page in _PICTURED:
+        found["preview"] = f"{base}/share" + (f"/{page}" if page else "") + _asked(query)
     return found | ({"bare": f"{base}/" + _asked([(_PAGE, page), *query])} if page else {})
 
 

@@ -25,11 +25,10 @@ def test_a_chart_can_be_saved_as_data_and_where_vega_is_at_hand_as_a_picture(
     assert ("SVG picture" in labels) == ("PNG picture" in labels) == drawn
 
 
-@pytest.mark.parametrize(("page", "path"), [("ranking", "/share"), ("target", "/share/target")])
-def test_a_page_gives_its_addresses(store, page, path):
+def test_the_addresses_are_given_once_somebody_asks(store):
     fill(store)
-    app = open_page(page, "zh", key="openai:strong") if page == "target" else open_page()
-    shown = [block.value for block in app.code]
-    assert any(path in address for address in shown)
-    assert any("key=openai%3Astrong" in address for address in shown) == (page == "target")
-    assert any("?page=target&" in address for address in shown) == (page == "target")
+    app = open_page("ranking", "zh")
+    assert not app.code
+    app.session_state["share.menu"] = True
+    app.run()
+    assert [block.value for block in app.code] == ["/?lang=zh", "/share?lang=zh"]

@@ -25,7 +25,7 @@ VIEWS = {
     "unknown target": "/target?key=nobody",
     "unknown page": "/nowhere",
 }
-POPOVERS = ("Why separate boards?", "Filters", "Columns", "Copy link")
+POPOVERS = ("Why separate boards?", "Filters", "Columns", "Share")
 
 
 @pytest.fixture(scope="module")

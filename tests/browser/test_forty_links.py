@@ -1,5 +1,5 @@
 """At least forty states over all pages: each opens from its link in a fresh browser, with nothing
-taken out of the address and every widget as the link says."""
+taken out of the address and every widget as the link says, and again by Back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def site(tmp_path_factory: pytest.TempPathFactory):
 
 
 def opened(chromium, states: tuple[State, ...], site: tuple[str, str]) -> None:
-    """Open each state in a browser that was never here, and look at it."""
+    """Open each state in a browser that was never here, leave it, and come back to it by Back;
+    Forward leads away again."""
     fresh = [
         chromium.new_context(locale="en-US", viewport={"width": 1440, "height": 1400})
         for _ in states
@@ -34,12 +35,36 @@ def opened(chromium, states: tuple[State, ...], site: tuple[str, str]) -> None:
     for tab, state in zip(tabs, states, strict=True):
         tab.set_default_timeout(PATIENCE)
         tab.goto(state.address(*site), wait_until="commit")
+    looked_at(tabs, states, site)
+    for tab, state in zip(tabs, states, strict=True):
+        tab.locator(f'[data-testid="stSidebar"] a[href$="/{away(state)}"]').click()
+        tab.wait_for_url(f"{site[0]}/{away(state)}{language(state)}")
+        tab.go_back()
+        if language(state):  # which Streamlit can only add to the address by a step of its own
+            tab.go_back()
+    looked_at(tabs, states, site)
+    for tab, state in zip(tabs, states, strict=True):
+        tab.go_forward()
+        tab.wait_for_url(f"{site[0]}/{away(state)}*")
+    for context in fresh:
+        context.close()
+
+
+def away(state: State) -> str:
+    """Another page than that of a state."""
+    return "metrics" if state.path == "methodology" else "methodology"
+
+
+def language(state: State) -> str:
+    """What the address of every page ends with where the language is not that of the browser."""
+    return f"?lang={state.query['lang']}" if "lang" in state.query else ""
+
+
+def looked_at(tabs, states: tuple[State, ...], site: tuple[str, str]) -> None:
     for tab, state in zip(tabs, states, strict=True):
         for check in state.holds:
             check(tab)
         assert tab.url == state.address(*site)
-    for context in fresh:
-        context.close()
 
 
 def test_there_are_forty_over_all_pages():
