@@ -26,7 +26,7 @@ def draw(found: pd.DataFrame, board: Board, tr: Translate) -> None:
                 state.COMPARE,
                 label=tr("board.compare", count=len(first)),
                 icon=":material/compare_arrows:",
-                query_params={"runs": ",".join(first)},
+                query_params=state.compare_link(first),
             )
         st.page_link(
             state.METRICS,
