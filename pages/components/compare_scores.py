@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.heatmap import heatmap
+from evalcore.plain_text import DASH
 from evalcore.queries.contest import Group, Mark
 from evalcore.queries.lineup import Entrant, Lineup
 from evalcore.radar import looks_of, radar
@@ -67,7 +68,7 @@ def table(who: Lineup, tr: Translate) -> None:
 def score(mark: Mark | None, tr: Translate) -> str:
     """A score with its interval: a star on the best, a lower bound as one, a dash for not run."""
     if mark is None:
-        return tr("common.none")
+        return DASH
     span = "" if mark.interval is None else f" [{mark.interval.low:.1f}, {mark.interval.high:.1f}]"
     bound = "" if mark.complete or mark.claimed else "≥ "
     return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
@@ -137,7 +138,7 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
 
 def _cell(row: str, letter: str, mark: Mark | None, runs: int, tr: Translate) -> dict[str, Any]:
     digits = 1 if runs <= _FEW else 0
-    said = tr("common.none") if mark is None else f"{mark.score:.{digits}f}{'★' * mark.best}"
+    said = DASH if mark is None else f"{mark.score:.{digits}f}{'★' * mark.best}"
     value = None if mark is None else mark.score
     return {"row": row, "column": letter, "value": value, "said": said, "tip": row}
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup
+from evalcore.plain_text import DASH
 from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import Part
 from evalcore.settings import Settings
@@ -75,7 +76,7 @@ def _fields(form: Part, tr: Translate) -> None:
         pd.DataFrame(rows, columns=["field", "required", "kind", "example"]),
         hide_index=True,
         height=38 + 35 * len(rows),
-        placeholder="–",
+        placeholder=DASH,
         column_config={
             "field": kinds.TextColumn(tr("datasets.field"), width=150),
             "required": kinds.TextColumn(tr("datasets.required"), width=66),

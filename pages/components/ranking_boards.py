@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries.board_rules import Apart
 from evalcore.queries.boards import Board
 from evalcore.queries.lineup import Difference
@@ -56,7 +57,7 @@ def _why(view: View, base: Board, tr: Translate) -> None:
 
 def _columns(one: Apart, tr: Translate) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
-    ours = escape(shared.column_title(one.base), 200) if one.base else tr("common.none")
+    ours = escape(shared.column_title(one.base), 200) if one.base else DASH
     return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other), 200))
 
 
@@ -78,4 +79,4 @@ def _rule(name: str, tr: Translate) -> str:
 
 
 def _value(text: str, tr: Translate) -> str:
-    return escape(plain(text, 40), 40) if text else tr("common.none")
+    return escape(plain(text, 40), 40) if text else DASH

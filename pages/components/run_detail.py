@@ -101,7 +101,7 @@ def _progress_text(row: RunRow, tr: Translate) -> str:
 def _measures(row: RunRow, tr: Translate) -> None:
     several = len(row.scores) > 1
     scores = [
-        (benchmark_title(key) if several else tr("common.score"), numbers.score(score, tr))
+        (benchmark_title(key) if several else tr("common.score"), numbers.score(score))
         for key, score in row.scores.items()
     ]
     if row.moving:
