@@ -61,7 +61,7 @@ def verdict(view: CaseView, tr: Translate) -> None:
     if judged.note:
         st.text(note(judged.note))
     case_shield.draw(judged, tr)
-    case_badges.flag(judged.details, tr)
+    case_badges.flag(judged.details)
 
 
 def measures(view: CaseView, tr: Translate) -> None:

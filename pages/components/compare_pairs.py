@@ -43,7 +43,7 @@ def draw(found: Detail, base: Entrant, sides: Sequence[Entrant], tr: Translate) 
                 DASH if pair.result.difference is None else f"{pair.result.difference:+.1f}"
                 for pair in pairs
             ],
-            "interval": [_span(pair.result.interval, tr) for pair in pairs],
+            "interval": [_span(pair.result.interval) for pair in pairs],
             "p": [_chance(pair.result.p) for pair in pairs],
             "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
         }
@@ -105,7 +105,7 @@ def _verdict(pair: Compared, one: Entrant, base: Entrant, limit: float, tr: Tran
     return tr("compare.ahead", run=ahead.letter)
 
 
-def _span(interval: Interval | None, tr: Translate) -> str:
+def _span(interval: Interval | None) -> str:
     if interval is None:
         return DASH
     return f"{interval.low:+.1f} … {interval.high:+.1f}"

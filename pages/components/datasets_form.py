@@ -16,7 +16,7 @@ from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 
-def part_title(benchmark: str, part: str, tr: Translate) -> str:
+def part_title(benchmark: str, part: str) -> str:
     """What cases belong to, as people call it."""
     named = lookup(f"datasets.part.{part}", current())
     return named or words.metric_title(benchmark, part)

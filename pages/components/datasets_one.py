@@ -108,10 +108,10 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             disabled=bool(refused),
             help=note(refused) if refused else None,
         ):
-            _remove(one, settings, tr)
+            _remove(one, settings)
 
 
-def _remove(one: Entry, settings: Settings, tr: Translate) -> None:
+def _remove(one: Entry, settings: Settings) -> None:
     try:
         version = dataset_client.remove(one.benchmark, one.name, visitor.current(), settings)
     except EvalboardError as error:

@@ -65,8 +65,8 @@ def _differences(told: Sequence[Difference], tr: Translate) -> None:
     st.table(
         {
             tr("board.rule"): [_rule(one.rule, tr) for one in told[:_MOST]],
-            tr("board.default_board"): [_value(one.base, tr) for one in told[:_MOST]],
-            tr("board.this_board"): [_value(one.other, tr) for one in told[:_MOST]],
+            tr("board.default_board"): [_value(one.base) for one in told[:_MOST]],
+            tr("board.this_board"): [_value(one.other) for one in told[:_MOST]],
         },
         border="horizontal",
     )
@@ -78,5 +78,5 @@ def _rule(name: str, tr: Translate) -> str:
     return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape(own)}"
 
 
-def _value(text: str, tr: Translate) -> str:
+def _value(text: str) -> str:
     return escape(plain(text, 40), 40) if text else DASH

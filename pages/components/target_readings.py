@@ -97,7 +97,7 @@ def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     word_table.draw(
         {
             tr("target.pass_k_tries"): [f"k = {row['k']}" for row in rows],
-            tr("target.pass_k_value"): [_with_interval(row, tr) for row in rows],
+            tr("target.pass_k_value"): [_with_interval(row) for row in rows],
             tr("target.pass_k_idle"): [numbers.score(_known(row["idle"])) for row in rows],
             tr("target.pass_k_adjusted"): [numbers.score(_known(row["adjusted"])) for row in rows],
         },
@@ -108,7 +108,7 @@ def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     st.caption(escape(tr("target.pass_k_about"), 600))
 
 
-def _with_interval(row: Mapping[Hashable, Any], tr: Translate) -> str:
+def _with_interval(row: Mapping[Hashable, Any]) -> str:
     value, low, high = (_known(row[name]) for name in ("value", "low", "high"))
     told = numbers.score(value)
     return told if low is None or high is None else f"{told} [{low:.1f}, {high:.1f}]"
