@@ -143,7 +143,7 @@ def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) 
     }
 
 
-def standing_of(rank: RankRow | None) -> dict[str, int | str | None]:
+def standing_of(rank: RankRow | None) -> dict[str, Any]:
     """The columns that say where a row stands, all None where it is not ranked."""
     return {
         "rank": rank and rank.rank,
