@@ -9,6 +9,8 @@ from typing import Any
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
+#: What stands where nothing was measured or nothing is known.
+DASH = "–"
 #: A spreadsheet would run a cell that begins like this as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.records import TargetSpec
 from evalcore.runner import client
-from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
+from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from pages.components import (
     keys,
+    launch_actions,
     launch_application,
     launch_cases,
     launch_dataset,
     launch_judges,
     launch_local,
     launch_refused,
-    launch_report,
     launch_sandbox,
     launch_second,
+    launch_summary,
     launch_target,
-    names,
-    state,
     visitor,
 )
-from pages.components.language import Translate, note, translator
+from pages.components.language import Translate, translator
 from pages.components.launch_rules import Problem, problems, target_problems
 from pages.components.launch_target import ChosenTarget
-from pages.components.text import escape, plain
 
 
 def page() -> None:
@@ -82,19 +77,8 @@ def page() -> None:
         )
         wrong += _target_problems(target, second, cases.metrics, current)
         wrong += launch_sandbox.problems(cases.benchmarks, cases.options, current)
-        _tell(request, second, wrong, tr)
-        _actions(request, second, current, blocked=bool(wrong), tr=tr)
-
-
-def _tell(
-    request: RunRequest, second: ChosenTarget | None, wrong: Sequence[Problem], tr: Translate
-) -> None:
-    """What would happen, or what stands in its way."""
-    st.subheader(tr("launch.not_ready" if wrong else "launch.ready"), anchor=False)
-    _summary(request, second, tr)
-    for problem in wrong:
-        values = {name: escape(value, 400) for name, value in problem.values.items()}
-        st.warning(tr(problem.key, **values), icon=":material/edit:")
+        launch_summary.draw(request, second, wrong, tr)
+        launch_actions.draw(request, second, current, blocked=bool(wrong), tr=tr)
 
 
 def _ask_keys(
@@ -126,90 +110,6 @@ def _target_problems(
         if second == first:
             found.append(Problem(key="launch.problem.same"))
     return found
-
-
-def _summary(request: RunRequest, second: ChosenTarget | None, tr: Translate) -> None:
-    _name(request.target, request.target_options)
-    if second:
-        st.caption(tr("launch.versus"))
-        _name(second.key, second.options)
-        both_local = all(
-            key.startswith(launch_local.PREFIX) for key in (request.target, second.key)
-        )
-        st.caption(tr("launch.in_turn" if both_local else "launch.at_once"))
-    most = request.max_samples
-    st.caption(
-        tr("launch.summary_all" if most is None else "launch.summary_some", count=most)
-        + (tr("launch.summary_epochs", count=request.epochs) if request.epochs > 1 else "")
-    )
-    if most is not None or request.metrics:
-        st.caption(tr("launch.subset_note"))
-
-
-def _name(key: str, options: Mapping[str, Any]) -> None:
-    """A target with the options that tell it apart."""
-    called = names.of(key, key)
-    st.text(plain(key if called == key else f"{called} · {key}", 200))
-    if options:
-        st.caption(escape(", ".join(f"{name} = {value}" for name, value in options.items()), 300))
-
-
-def _actions(
-    request: RunRequest,
-    second: ChosenTarget | None,
-    current: Settings,
-    *,
-    blocked: bool,
-    tr: Translate,
-) -> None:
-    """Start, test and estimate; a result stays as long as it belongs to what the form says."""
-    first = TargetSpec(key=request.target, options=request.target_options)
-    other = TargetSpec(key=second.key, options=second.options) if second else None
-    if _button("start", blocked, tr, type="primary", icon=":material/play_arrow:"):
-        _start(request, other, current, tr)
-    tested = _button("connection", blocked, tr, icon=":material/network_check:")
-    for slot, who in (("connection", first), ("connection_second", other)):
-        if who is None:
-            continue
-        if tested:
-            launch_report.remember(slot, who, partial(_connect, who, current), tr)
-        launch_report.draw(slot, who, tr, heading=who.identity if other else "")
-    if _button("estimate", blocked, tr, icon=":material/calculate:"):
-        launch_report.remember("estimate", request, partial(_estimate, request, current), tr)
-    launch_report.draw("estimate", request, tr)
-
-
-def _button(name: str, blocked: bool, tr: Translate, **look: Any) -> bool:
-    return st.button(
-        tr(f"launch.{name}"), key=f"launch.do.{name}", disabled=blocked, width="stretch", **look
-    )
-
-
-def _connect(who: TargetSpec, current: Settings) -> ConnectionReport:
-    asks = visitor.current()
-    return client.test_connection(who.key, who.options, keys.typed(), current, visitor=asks)
-
-
-def _estimate(request: RunRequest, current: Settings) -> Estimate:
-    return client.estimate(request, current, visitor=visitor.current())
-
-
-def _start(
-    request: RunRequest, second: TargetSpec | None, current: Settings, tr: Translate
-) -> None:
-    """Start the run and go to watch it; an error of the request is shown where it was made."""
-    try:
-        with st.spinner(tr("launch.start_busy")):
-            if second is None:
-                run = client.launch(request, keys.typed(), current, visitor=visitor.current())
-            else:
-                run, _ = client.launch_pair(
-                    request, second, keys.typed(), current, visitor=visitor.current()
-                )
-    except EvalboardError as error:
-        st.error(escape(note(str(error)), 600), icon=":material/error:")
-        return
-    st.switch_page(state.RUNS, query_params={"run": run})
 
 
 page()

@@ -66,13 +66,13 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     else:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
     lines = metric_board.lines(headers, board, part.benchmark, part.metric)
-    told = _told(part, tr)
+    told = _told(part)
     metrics_charts.scores(shown, lines, told, tr)
     metrics_table.draw(shown, part, tr)
     metrics_charts.failures(view.failures, shown, told, tr)
 
 
-def _told(part: Part, tr: Translate) -> str:
+def _told(part: Part) -> str:
     """Metric and board in one line."""
     metric = shared.metric_title(part.benchmark, part.metric)
     return f"{metric} · {shared.board_title(part.board)}"

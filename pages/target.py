@@ -18,10 +18,10 @@ from pages.components import (
     reproduce,
     state,
     target_cases,
-    target_charts,
     target_failures,
     target_head,
     target_history,
+    target_outline,
     target_published,
     target_readings,
     target_ways,
@@ -32,7 +32,6 @@ from pages.components.language import Translate, translator
 from pages.components.text import escape, plain
 
 PAGE = "target"
-_CHART = 400  # pixels, of a chart that can be read
 VIEWS = ("cases", "failures", "history", "outcomes")
 
 
@@ -79,7 +78,7 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     target_head.figures(ranking, identity, row, tr)
     target_readings.shield(row, current, tr)
     model_facts.of_row(row, current, tr)
-    profiled = _charts(headers, board, row, titles[identity], current, tr)
+    profiled = target_outline.draw(headers, board, row, titles[identity], current, tr)
     target_published.draw(row, current, tr)
     _views(headers, board, row, current, tr, profiled=profiled)
 
@@ -118,37 +117,6 @@ def _leader_first(known: list[str], headers: Headers, current: Settings) -> list
     frame = shared.frame(current, boards.boards(headers, suites[0])[0])
     best = list(frame.loc[frame["status"] == "ranked", "identity"])[:1]
     return [*best, *(one for one in known if one not in best)]
-
-
-def _charts(
-    headers: Headers, board: Board, row: Row, name: str, current: Settings, tr: Translate
-) -> bool:
-    """The outline of the target and its metrics side by side, the charts of several benchmarks two
-    to a line; whether there is an outline."""
-    profile = targets.profile(headers, board, row.identity)
-    axes = targets.axes(board, row)
-    profiled = target_charts.has_profile(profile, axes)
-    if profiled and len(row.runs) > 1:
-        with st.grid(min_column_width=_CHART):
-            with st.container():
-                target_charts.profile(profile, axes, name, tr)
-            target_charts.metric_bars(headers, board, row.identity, tr)
-        target_charts.about(tr)
-        target_readings.tries(row, current, tr)
-        return True
-    left, right = st.columns([5, 7], gap="large")
-    with left:
-        if profiled:
-            target_charts.profile(profile, axes, name, tr)
-        else:
-            target_readings.draw(row, current, tr)
-            target_readings.tries(row, current, tr)
-    with right:
-        target_charts.metric_bars(headers, board, row.identity, tr)
-        target_charts.about(tr)
-        if profiled:
-            target_readings.tries(row, current, tr)
-    return profiled
 
 
 def _benchmark(runs: dict[str, str], tr: Translate) -> str:

@@ -11,7 +11,6 @@ many spellings a case, always the same (0: all of them).
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.mutants import normal_form
 from perf.equivalents import Spelling, spellings
-from perf.questions import DATASETS, Asked, asked, each_case, sampled
+from perf.questions import Asked, command, each_case, sampled
 
 LIMIT = 6
 
@@ -43,19 +42,7 @@ class Pair(Record, frozen=True):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--dataset", choices=DATASETS, default="dialect_conversion")
-    parser.add_argument("--engine", default="")
-    parser.add_argument("--case", default="")
-    parser.add_argument("--limit", type=int, default=LIMIT)
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    cases = asked(given.dataset, engine=given.engine, case=given.case)
-    found = list(pairs(cases, given.limit))
-    if given.json:
-        print(json.dumps([msgspec.to_builtins(one) for one in found], ensure_ascii=False))
-    else:
-        print("\n".join(report(found)))
+    command(__doc__, LIMIT, pairs, report)
 
 
 def pairs(cases: Iterable[Asked], limit: int, processes: int = 0) -> Iterator[Pair]:

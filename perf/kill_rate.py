@@ -13,8 +13,6 @@ sample of so many mutants a case, always the same (0: all of them).
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -26,7 +24,7 @@ import sqlglot
 from evalcore.records import Record
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.mutants import Mutant, mutants, normal_form
-from perf.questions import DATASETS, Asked, asked, each_case, sampled
+from perf.questions import Asked, command, each_case, sampled
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.jsonl")
 LIMIT = 12
@@ -58,19 +56,7 @@ class Held(Record, frozen=True):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--dataset", choices=DATASETS, default="dialect_conversion")
-    parser.add_argument("--engine", default="")
-    parser.add_argument("--case", default="")
-    parser.add_argument("--limit", type=int, default=LIMIT)
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    cases = asked(given.dataset, engine=given.engine, case=given.case)
-    tried = list(fates(cases, given.limit))
-    if given.json:
-        print(json.dumps([msgspec.to_builtins(one) for one in tried], ensure_ascii=False))
-    else:
-        print("\n".join(report(tried)))
+    command(__doc__, LIMIT, fates, report)
 
 
 def fates(cases: Iterable[Asked], limit: int, processes: int = 0) -> Iterator[Tried]:

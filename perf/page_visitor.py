@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from perf.page_server import Server
@@ -15,8 +14,6 @@ from perf.page_server import Server
 _PATIENCE = 300.0  # seconds
 CHROMIUM = "/usr/bin/chromium"
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
-Rerun = Callable[[], Awaitable[int]]
 
 
 class Drawn(NamedTuple):

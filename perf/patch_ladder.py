@@ -3,7 +3,7 @@
     python -m perf.patch_ladder [--damaged 2000] [--seed 1]
 
 Each variant of `tests.support.patch_variants` goes through the official chain as it is, through the
-official extraction and chain, and through the ladder and `git apply`. Reported: the share that
+official extraction and chain, and through the ladder and the chain. Reported: the share that
 reaches the gold tree, and how many end in another tree than the one before or the gold one. Then
 the fates of damaged patches (`tests.support.patch_mutations`) and the time that a repair takes.
 """
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from evalcore.benchmarks.swe_bench.patches.apply import Applied, apply_official, apply_strict
+from evalcore.benchmarks.swe_bench.patches.apply import Applied, apply_official
 from evalcore.benchmarks.swe_bench.patches.extraction import official
 from evalcore.benchmarks.swe_bench.patches.repair import repair
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
@@ -33,8 +33,14 @@ def _ways(folder: Path, text: str) -> tuple[Callable[[], Applied], ...]:
     return (
         lambda: apply_official(folder, text),
         lambda: apply_official(folder, official(text)),
-        lambda: apply_strict(folder, repair(text, FolderTree(folder)).patch),
+        lambda: _repaired(folder, text),
     )
+
+
+def _repaired(folder: Path, text: str) -> Applied:
+    """What the ladder refuses is not applied: to GNU patch an empty patch is a good one."""
+    patch = repair(text, FolderTree(folder)).patch
+    return apply_official(folder, patch) if patch else Applied()
 
 
 def fate_of(folder: Path, gold: Gold, apply: Callable[[], Applied]) -> str:

@@ -1,10 +1,13 @@
 """The questions of the bundled cases, for scripts that try many answers on them.
 
-`asked` reads them; `each_case` lets processes work on them side by side, each with its own engines.
+`asked` reads them, `command` those that a command line names; `each_case` lets processes work on
+them side by side, each with its own engines.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,6 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
+
+import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.dialect_conversion import benchmark as conversion
@@ -54,6 +59,27 @@ def asked(dataset: str, *, engine: str = "", case: str = "") -> tuple[Asked, ...
         for one in sorted(found.values(), key=lambda one: one.case)
         if engine in ("", one.engine) and case in ("", one.case)
     )
+
+
+def command(
+    about: str,
+    limit: int,
+    tried: Callable[[Iterable[Asked], int], Iterable[Found]],
+    report: Callable[[Sequence[Found]], Iterable[str]],
+) -> None:
+    """A script's command line: the questions it names are tried and reported, or given as JSON."""
+    parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
+    parser.add_argument("--dataset", choices=DATASETS, default="dialect_conversion")
+    parser.add_argument("--engine", default="")
+    parser.add_argument("--case", default="")
+    parser.add_argument("--limit", type=int, default=limit)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found = list(tried(asked(given.dataset, engine=given.engine, case=given.case), given.limit))
+    if given.json:
+        print(json.dumps([msgspec.to_builtins(one) for one in found], ensure_ascii=False))
+    else:
+        print("\n".join(report(found)))
 
 
 def _conversions() -> Iterator[Asked]:

@@ -13,7 +13,7 @@ import pandas as pd
 from evalcore.errors import UsageError
 from evalcore.exchange import markup
 from evalcore.exchange.report_tables import Table
-from evalcore.plain_text import line, safe_cell
+from evalcore.plain_text import DASH, line, safe_cell
 from evalcore.queries import boards, listing, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import board_data, plain, ranking_data
@@ -21,7 +21,6 @@ from evalcore.queries.ranking import SUITE, orders
 from evalcore.records import Record
 from evalcore.settings import Settings
 
-_DASH = "–"
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -160,12 +159,12 @@ def _table(told: Listing) -> Table:
 
 
 def _shown(value: float | None, form: str) -> str:
-    return _DASH if value is None else form.format(value)
+    return DASH if value is None else form.format(value)
 
 
 def _span(low: float | None, high: float | None, form: str) -> str:
     if low is None or high is None:
-        return _DASH
+        return DASH
     return f"{form.format(low)} to {form.format(high)}"
 
 

@@ -11,6 +11,7 @@ from evalcore.exchange.report_data import (
     RunReport,
     unexecuted,
 )
+from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Interval, Record
 
 #: Stands where a number would, for what was not executed.
@@ -77,7 +78,7 @@ def _scores(report: RunReport) -> Table:
                 str(b.not_executed),
                 str(b.unusable),
                 str(b.errors),
-                "–" if b.latency is None else f"{b.latency:.2f} s",
+                DASH if b.latency is None else f"{b.latency:.2f} s",
             )
             for b in report.benchmarks
         ),
@@ -144,15 +145,15 @@ def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
 def _score(case: CaseRow) -> str:
     if case.outcome == NOT_EXECUTED:
         return _NOT_EXECUTED
-    return f"{case.score:.2f}" if case.outcome in MEASURED else "–"
+    return f"{case.score:.2f}" if case.outcome in MEASURED else DASH
 
 
 def _interval(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{interval.low:.1f} to {interval.high:.1f}"
+    return DASH if interval is None else f"{interval.low:.1f} to {interval.high:.1f}"
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return DASH if value is None else f"{value:.1f}"
 
 
 def _count(tokens: int | None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import safe_cell
+from evalcore.plain_text import DASH, safe_cell
 from evalcore.queries import contest, lineup
 from evalcore.queries.comparison import Compared
 from evalcore.queries.contest import CaseLine, Detail, Group, Mark
@@ -178,7 +178,7 @@ def _scores(group: Group) -> _Table:
 
 def _score(mark: Mark | None) -> str:
     if mark is None:
-        return "–"
+        return DASH
     bound = "" if mark.complete or mark.claimed else "≥ "
     star = " ★" if mark.best else ""
     return f"{bound}{mark.score:.1f}{_span(mark.interval, '.1f')}{star}"
@@ -203,8 +203,8 @@ def _result(pair: Compared) -> list[str]:
         str(result.wins),
         str(result.losses),
         str(result.ties),
-        "–" if result.difference is None else f"{result.difference:+.1f}",
-        _span(result.interval, "+.1f").strip(" ()") or "–",
+        DASH if result.difference is None else f"{result.difference:+.1f}",
+        _span(result.interval, "+.1f").strip(" ()") or DASH,
         "< 0.001" if result.p < 0.001 else f"{result.p:.3f}",
         result.test,
     ]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.queries.metrics import metric_line
-from evalcore.queries.ranking import STATUSES, status_of
+from evalcore.queries.ranking import STATUSES, standing_of, status_of
 from evalcore.scoring.ranks import RankRow, rank_board
 from evalcore.store import samples_table
 from evalcore.store.headers import RunHeader
@@ -208,11 +208,7 @@ def _record(
         "target_key": row.target_key,
         "kind": row.kind,
         "status": status,
-        "rank": rank and rank.rank,
-        "rank_low": rank and rank.low,
-        "rank_high": rank and rank.high,
-        "group": rank and rank.group,
-        "leader": rank and rank.leader,
+        **standing_of(rank),
         "score": score,
         "low": low,
         "high": high,

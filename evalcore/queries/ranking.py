@@ -130,11 +130,7 @@ def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) 
         "kind": row.kind,
         "self_judged": any(run.benchmarks[key].self_judged for key, run in row.runs.items()),
         "status": status,
-        "rank": rank and rank.rank,
-        "rank_low": rank and rank.low,
-        "rank_high": rank and rank.high,
-        "group": rank and rank.group,
-        "leader": rank and rank.leader,
+        **standing_of(rank),
         "score": score,
         "low": low,
         "high": high,
@@ -144,6 +140,17 @@ def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) 
         **_costs(row, board),
         "date": newest.created_at,
         "run_id": newest.run_id,
+    }
+
+
+def standing_of(rank: RankRow | None) -> dict[str, Any]:
+    """The columns that say where a row stands, all None where it is not ranked."""
+    return {
+        "rank": rank and rank.rank,
+        "rank_low": rank and rank.low,
+        "rank_high": rank and rank.high,
+        "group": rank and rank.group,
+        "leader": rank and rank.leader,
     }
 
 

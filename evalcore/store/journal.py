@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from evalcore.closing import Closing
 from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
 
 R = TypeVar("R", bound=Record)
 
 
-class Journal:
+class Journal(Closing):
     """A writer of one file by one process; `append` returns once the line is with the system."""
 
     def __init__(self, path: Path) -> None:
@@ -42,17 +42,6 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def repair(path: Path) -> int:

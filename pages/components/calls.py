@@ -12,6 +12,7 @@ import orjson
 import pandas as pd
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries import calls
 from evalcore.queries.calls import Line, Pair
 from pages.components import tables
@@ -72,7 +73,7 @@ def _table(lines: tuple[Line, ...], pair: Pair, body: Mapping[str, Any], tr: Tra
     columns = {
         "mark": [_words(line, tr) for line in lines],
         "argument": [tables.cell(line.name) for line in lines],
-        "answered": [_value(line.value) if line.given else "—" for line in lines],
+        "answered": [_value(line.value) if line.given else DASH for line in lines],
         "accepted": [_alternatives(line, tr) for line in lines],
     }
     if body["answer"] is None or not pair.answered:
@@ -108,7 +109,7 @@ def _alternatives(line: Line, tr: Translate) -> str:
     told = [_value(value) for value in line.accepted if value != calls.OMITTED]
     if calls.OMITTED in line.accepted:
         told.append(tr("case.calls.may_be_left_out"))
-    return f"  {tr('case.calls.or')}  ".join(told) or "—"
+    return f"  {tr('case.calls.or')}  ".join(told) or DASH
 
 
 def _value(value: Any) -> str:

@@ -99,10 +99,10 @@ def reference(view: CaseView, tr: Translate) -> None:
     if left:
         folded = bool(shown & _TELLING)
         with st.expander(tr("case.reference"), icon=":material/key:", expanded=not folded):
-            _fields(left, tr)
+            _fields(left)
 
 
-def _fields(values: Mapping[str, Any], tr: Translate) -> None:
+def _fields(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         language = current()
         title = lookup(f"case.reference.{name}", language) or lookup(f"case.input.{name}", language)

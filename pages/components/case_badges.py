@@ -86,7 +86,7 @@ def _task_flags(details: Mapping[str, Any]) -> list[str]:
     return [text for text in told if text]
 
 
-def flag(details: Mapping[str, Any], tr: Translate) -> None:
+def flag(details: Mapping[str, Any]) -> None:
     """What is odd about a task, or why a right answer cannot pass this official entry."""
     if not details.get("flagged"):
         return

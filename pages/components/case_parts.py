@@ -9,6 +9,7 @@ import msgspec
 import streamlit as st
 
 from evalcore.i18n import lookup
+from evalcore.plain_text import DASH
 from evalcore.queries.cases import CaseView
 from evalcore.queries.dialect_titles import TITLES
 from evalcore.records import MEASURED, Episode
@@ -60,14 +61,14 @@ def verdict(view: CaseView, tr: Translate) -> None:
     if judged.note:
         st.text(note(judged.note))
     case_shield.draw(judged, tr)
-    case_badges.flag(judged.details, tr)
+    case_badges.flag(judged.details)
 
 
 def measures(view: CaseView, tr: Translate) -> None:
     """Score and difficulty, then time, tokens and cost once there is an answer."""
     score = view.verdict.score if view.verdict else None
     cells = [
-        ("common.score", tr("common.none") if score is None else f"{100 * score:.0f} / 100"),
+        ("common.score", DASH if score is None else f"{100 * score:.0f} / 100"),
         ("common.difficulty", str(view.sample.difficulty)),
     ]
     episode = view.episode

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries import lineup
 from evalcore.queries.comparison import Compared
 from evalcore.queries.contest import Detail
@@ -39,12 +40,10 @@ def draw(found: Detail, base: Entrant, sides: Sequence[Entrant], tr: Translate) 
             "losses": [pair.result.losses for pair in pairs],
             "ties": [pair.result.ties for pair in pairs],
             "difference": [
-                tr("common.none")
-                if pair.result.difference is None
-                else f"{pair.result.difference:+.1f}"
+                DASH if pair.result.difference is None else f"{pair.result.difference:+.1f}"
                 for pair in pairs
             ],
-            "interval": [_span(pair.result.interval, tr) for pair in pairs],
+            "interval": [_span(pair.result.interval) for pair in pairs],
             "p": [_chance(pair.result.p) for pair in pairs],
             "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
         }
@@ -106,9 +105,9 @@ def _verdict(pair: Compared, one: Entrant, base: Entrant, limit: float, tr: Tran
     return tr("compare.ahead", run=ahead.letter)
 
 
-def _span(interval: Interval | None, tr: Translate) -> str:
+def _span(interval: Interval | None) -> str:
     if interval is None:
-        return tr("common.none")
+        return DASH
     return f"{interval.low:+.1f} … {interval.high:+.1f}"
 
 
@@ -131,5 +130,5 @@ def _difference(each: Difference, one: Obstacle, base: Entrant, tr: Translate) -
     if group in _NESTED:
         known = metric_title(one.benchmark, part) if group == "weights" else plain(part, 40)
         title = f"{title} {known}"
-    values = [plain(value, 40) or tr("common.none") for value in (each.base, each.other)]
+    values = [plain(value, 40) or DASH for value in (each.base, each.other)]
     return f"{title}: {base.letter} {values[0]}, {one.letter} {values[1]}"

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.heatmap import heatmap
+from evalcore.plain_text import DASH
 from evalcore.queries.contest import Group, Mark
 from evalcore.queries.lineup import Entrant, Lineup
 from evalcore.radar import looks_of, radar
@@ -39,7 +40,7 @@ def table(who: Lineup, tr: Translate) -> None:
     titles = tables.unique([benchmark_title(group.benchmark) for group in found])
     for title, group in zip(titles, found, strict=True):
         own = {mark.letter: mark for mark in group.marks}
-        columns[group.column] = [score(own.get(one.letter), tr) for one in who.entrants]
+        columns[group.column] = [score(own.get(one.letter)) for one in who.entrants]
         config[group.column] = st.column_config.TextColumn(title, help=_about(group, tr))
     columns |= {
         "cost": [numbers.money(one.totals.cost, tr) for one in who.entrants],
@@ -64,10 +65,10 @@ def table(who: Lineup, tr: Translate) -> None:
         st.switch_page(state.TARGET, query_params={"key": key})
 
 
-def score(mark: Mark | None, tr: Translate) -> str:
+def score(mark: Mark | None) -> str:
     """A score with its interval: a star on the best, a lower bound as one, a dash for not run."""
     if mark is None:
-        return tr("common.none")
+        return DASH
     span = "" if mark.interval is None else f" [{mark.interval.low:.1f}, {mark.interval.high:.1f}]"
     bound = "" if mark.complete or mark.claimed else "≥ "
     return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
@@ -119,7 +120,7 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
     for row, line in zip(rows, group.metrics, strict=True):
         own = {mark.letter: mark for mark in line.marks}
         for letter in letters:
-            records.append(_cell(row, letter, own.get(letter), len(shown), tr))
+            records.append(_cell(row, letter, own.get(letter), len(shown)))
     st.markdown(f"**{tr('compare.metrics')}**")
     labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
     frame = pd.DataFrame(records)
@@ -135,9 +136,9 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
     )
 
 
-def _cell(row: str, letter: str, mark: Mark | None, runs: int, tr: Translate) -> dict[str, Any]:
+def _cell(row: str, letter: str, mark: Mark | None, runs: int) -> dict[str, Any]:
     digits = 1 if runs <= _FEW else 0
-    said = tr("common.none") if mark is None else f"{mark.score:.{digits}f}{'★' * mark.best}"
+    said = DASH if mark is None else f"{mark.score:.{digits}f}{'★' * mark.best}"
     value = None if mark is None else mark.score
     return {"row": row, "column": letter, "value": value, "said": said, "tip": row}
 

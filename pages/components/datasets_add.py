@@ -75,7 +75,7 @@ def _what(tr: Translate) -> tuple[str, str]:
         list(parts),
         page=f"{PAGE}.add",
         name="part",
-        title=lambda code: datasets_form.part_title(benchmark, code, tr),
+        title=lambda code: datasets_form.part_title(benchmark, code),
         help=tr("datasets.part_help"),
     )
     return benchmark, part
@@ -96,7 +96,7 @@ def _file(benchmark: str, part: str, tr: Translate) -> Upload | None:
     stem = handed.name.rpartition("/")[2].split(".")[0]
     if named == stem and named != part:
         st.caption(
-            tr("datasets.named_part", part=datasets_form.part_title(benchmark, named, tr)),
+            tr("datasets.named_part", part=datasets_form.part_title(benchmark, named)),
         )
         part = named
     return Upload(benchmark, handed.name, handed.getvalue(), part)
@@ -130,7 +130,7 @@ def _keep(upload: Upload, settings: Settings, tr: Translate) -> None:
         help=tr("datasets.name_help"),
         key=f"datasets.name.{upload.file}",
     ).strip()
-    taken = _taken(upload.benchmark, name, settings, tr)
+    taken = _taken(upload.benchmark, name, settings)
     if taken is None:
         return
     replace = taken and st.checkbox(tr("datasets.replace", name=escape(name)))
@@ -156,7 +156,7 @@ def _keep(upload: Upload, settings: Settings, tr: Translate) -> None:
     _save(upload, card, settings, tr, replace=replace)
 
 
-def _taken(benchmark: str, name: str, settings: Settings, tr: Translate) -> bool | None:
+def _taken(benchmark: str, name: str, settings: Settings) -> bool | None:
     """Whether a set of that name would be replaced; None for a name that cannot be."""
     try:
         return dataset_client.taken(benchmark, name, settings)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries import datasets
 from evalcore.queries.datasets import ORIGINS, Entry, Summary
 from evalcore.runner import dataset_client
@@ -138,6 +139,6 @@ def _numbers(one: Entry, numbers: Summary, tr: Translate) -> None:
         words.difficulties(numbers, tr),
         words.split(numbers.dialects, tr),
         tr("datasets.card_verified", kinds=words.evidence(one, tr)),
-        tr("datasets.card_hash", hash=numbers.hash, licence=escape(one.licence or "–", 60)),
+        tr("datasets.card_hash", hash=numbers.hash, licence=escape(one.licence or DASH, 60)),
     ]
     st.caption("  \n".join(filter(None, lines)))

@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.i18n import lookup
+from evalcore.plain_text import DASH
 from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry
 from evalcore.records import Sample, content_hash
@@ -124,7 +125,7 @@ def _table(
         shown,
         hide_index=True,
         height=38 + 35 * min(len(shown), _BESIDE if narrow else PER_PAGE),
-        placeholder="–",
+        placeholder=DASH,
         column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
         column_config=_columns(tr),
         key="datasets.cases.table",

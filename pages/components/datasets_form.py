@@ -7,6 +7,7 @@ import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup
+from evalcore.plain_text import DASH
 from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import Part
 from evalcore.settings import Settings
@@ -15,7 +16,7 @@ from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 
-def part_title(benchmark: str, part: str, tr: Translate) -> str:
+def part_title(benchmark: str, part: str) -> str:
     """What cases belong to, as people call it."""
     named = lookup(f"datasets.part.{part}", current())
     return named or words.metric_title(benchmark, part)
@@ -75,7 +76,7 @@ def _fields(form: Part, tr: Translate) -> None:
         pd.DataFrame(rows, columns=["field", "required", "kind", "example"]),
         hide_index=True,
         height=38 + 35 * len(rows),
-        placeholder="–",
+        placeholder=DASH,
         column_config={
             "field": kinds.TextColumn(tr("datasets.field"), width=150),
             "required": kinds.TextColumn(tr("datasets.required"), width=66),

@@ -7,6 +7,7 @@ import re
 import pandas as pd
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.runner.dataset_client import Validation
 from pages.components import datasets_words as words
 from pages.components.language import Translate, note
@@ -55,7 +56,7 @@ def _errors(found: Validation, tr: Translate) -> None:
         pd.DataFrame(rows, columns=["line", "field", "problem", "hint"]).astype({"line": "Int64"}),
         hide_index=True,
         height=38 + 35 * min(len(rows), 12),
-        placeholder="–",
+        placeholder=DASH,
         column_config={
             "line": kinds.NumberColumn(tr("datasets.line"), width=56),
             "field": kinds.TextColumn(tr("datasets.field"), width=130),
@@ -97,7 +98,7 @@ def _cases(benchmark: str, found: Validation, tr: Translate) -> None:
         pd.DataFrame(rows, columns=["id", "metric", "difficulty", "dialect", "text"]),
         hide_index=True,
         height=38 + 35 * min(len(rows), 8),
-        placeholder="–",
+        placeholder=DASH,
         column_config={
             "id": kinds.TextColumn(tr("common.case"), width=120),
             "metric": kinds.TextColumn(tr("common.metric"), width=150),

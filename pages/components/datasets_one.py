@@ -7,6 +7,7 @@ import streamlit as st
 
 from evalcore import access
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry, Summary
 from evalcore.runner import dataset_client
@@ -65,10 +66,10 @@ def _facts(one: Entry, numbers: Summary, tr: Translate) -> None:
                 st.metric(name, value, width="content")
     lines = [
         tr("datasets.card_verified", kinds=words.evidence(one, tr)),
-        tr("datasets.card_hash", hash=numbers.hash, licence=escape(one.licence or "–", 90)),
+        tr("datasets.card_hash", hash=numbers.hash, licence=escape(one.licence or DASH, 90)),
     ]
     if one.card is not None:
-        who = escape(one.card.who or "–", 80)
+        who = escape(one.card.who or DASH, 80)
         lines.append(tr("datasets.added_by", who=who, date=one.card.added[:10]))
     if one.source:
         lines.append(tr("datasets.source", source=escape(one.source, 200)))
@@ -106,10 +107,10 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             disabled=bool(refused),
             help=note(refused) if refused else None,
         ):
-            _remove(one, settings, tr)
+            _remove(one, settings)
 
 
-def _remove(one: Entry, settings: Settings, tr: Translate) -> None:
+def _remove(one: Entry, settings: Settings) -> None:
     try:
         version = dataset_client.remove(one.benchmark, one.name, visitor.current(), settings)
     except EvalboardError as error:

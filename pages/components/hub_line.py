@@ -33,7 +33,7 @@ def draw(settings: Settings, tr: Translate) -> None:
 
 
 def _fine(kept: Kept, repo: str, tr: Translate) -> None:
-    when = numbers.moment(kept.sent_at, tr)
+    when = numbers.moment(kept.sent_at)
     name = "sent" if kept.sent_at else "waiting"
     icon = ":material/cloud_done:" if kept.sent_at else ":material/cloud:"
     st.caption(f"{icon} {tr(f'hub.{name}', repo=repo, when=when)}", width="content")

@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from evalcore import access, settings
+from evalcore.plain_text import DASH
 from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry
 from evalcore.runner import allowed
@@ -123,7 +124,7 @@ def publish(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
         return
     asked = st.query_params.get("benchmark", "")
     if link is None and asked:
-        shown = ", ".join(map(datasets_words.benchmark_title, chosen)) or tr("common.none")
+        shown = ", ".join(map(datasets_words.benchmark_title, chosen)) or DASH
         url_state.tell_unknown(asked, tr("launch.benchmarks"), shown)
     state.change(dict.fromkeys(("benchmark", "dataset")))
     st.session_state.pop(_LINK, None)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries import judges, methodology_worked
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.judges import PanelReport
@@ -113,12 +114,12 @@ def _table(columns: dict[str, list[str]], alt: str) -> None:
 
 
 def _share(rate: float | None) -> str:
-    return "–" if rate is None else f"{100 * rate:.0f} %"
+    return DASH if rate is None else f"{100 * rate:.0f} %"
 
 
 def _signed(difference: float | None) -> str:
-    return "–" if difference is None else f"{100 * difference:+.0f} %"
+    return DASH if difference is None else f"{100 * difference:+.0f} %"
 
 
 def _kappa(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return DASH if value is None else f"{value:.2f}"

@@ -7,6 +7,7 @@ import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup
+from evalcore.plain_text import DASH
 from evalcore.queries import methodology, methodology_worked
 from evalcore.queries.boards import Board, Row
 from evalcore.settings import Settings
@@ -53,8 +54,8 @@ def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) ->
     st.caption(
         tr(
             "methodology.worked_equal",
-            sum=numbers.score(total.score, tr),
-            shown=numbers.score(shown, tr),
+            sum=numbers.score(total.score),
+            shown=numbers.score(shown),
         )
     )
 
@@ -99,7 +100,7 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
             }
         ),
         hide_index=True,
-        placeholder="–",
+        placeholder=DASH,
         height=38 + 35 * len(terms),
         alt=tr("methodology.terms_alt"),
         column_config={

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries.boards import Board
 from evalcore.queries.metric_board import level_columns
 from pages.components import csv_file, state, table_pages
@@ -98,7 +99,7 @@ def _table(
         pd.DataFrame(columns),
         hide_index=True,
         column_config=_config(frame, key, tr),
-        placeholder="–",
+        placeholder=DASH,
         height=38 + 35 * min(len(frame), _TALLEST),
         key=f"{key}.table",
         alt=tr(f"metrics.{name}_alt"),

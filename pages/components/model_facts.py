@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries.boards import Row
 from evalcore.queries.model_cards import ModelCard, model_card
 from evalcore.settings import Settings
@@ -53,8 +54,8 @@ def of_row(row: Row, settings: Settings, tr: Translate) -> None:
 def _cells(card: ModelCard, tr: Translate) -> list[tuple[str, str]]:
     return [
         ("target.model_parameters", numbers.compact(card.parameters)),
-        ("target.model_dtype", card.dtype or "–"),
-        ("target.model_device", card.device or "–"),
+        ("target.model_dtype", card.dtype or DASH),
+        ("target.model_device", card.device or DASH),
         ("target.model_memory", numbers.size(card.memory_bytes)),
         ("target.model_load", numbers.duration(card.load_seconds, tr)),
         ("target.model_context", f"{card.context:,}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalcore.plain_text import DASH
 from pages.components.language import Translate
 
 
@@ -45,14 +46,14 @@ def usage(
     return [*([] if program else tokens), ("common.cost", money(cost, tr))]
 
 
-def score(value: float | None, tr: Translate) -> str:
+def score(value: float | None) -> str:
     """A score of 0 to 100 with one digit; a dash where there is none."""
-    return tr("common.none") if value is None else f"{value:.1f}"
+    return DASH if value is None else f"{value:.1f}"
 
 
-def moment(stamp: str, tr: Translate) -> str:
+def moment(stamp: str) -> str:
     """An ISO 8601 time in UTC as `2026-01-31 17:05 UTC`."""
-    return f"{stamp[:10]} {stamp[11:16]} UTC" if len(stamp) >= 16 else tr("common.none")
+    return f"{stamp[:10]} {stamp[11:16]} UTC" if len(stamp) >= 16 else DASH
 
 
 def weight(value: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries.board_rules import Apart
 from evalcore.queries.boards import Board
 from evalcore.queries.lineup import Difference
@@ -56,7 +57,7 @@ def _why(view: View, base: Board, tr: Translate) -> None:
 
 def _columns(one: Apart, tr: Translate) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
-    ours = escape(shared.column_title(one.base), 200) if one.base else tr("common.none")
+    ours = escape(shared.column_title(one.base), 200) if one.base else DASH
     return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other), 200))
 
 
@@ -64,8 +65,8 @@ def _differences(told: Sequence[Difference], tr: Translate) -> None:
     st.table(
         {
             tr("board.rule"): [_rule(one.rule, tr) for one in told[:_MOST]],
-            tr("board.default_board"): [_value(one.base, tr) for one in told[:_MOST]],
-            tr("board.this_board"): [_value(one.other, tr) for one in told[:_MOST]],
+            tr("board.default_board"): [_value(one.base) for one in told[:_MOST]],
+            tr("board.this_board"): [_value(one.other) for one in told[:_MOST]],
         },
         border="horizontal",
     )
@@ -77,5 +78,5 @@ def _rule(name: str, tr: Translate) -> str:
     return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape(own)}"
 
 
-def _value(text: str, tr: Translate) -> str:
-    return escape(plain(text, 40), 40) if text else tr("common.none")
+def _value(text: str) -> str:
+    return escape(plain(text, 40), 40) if text else DASH

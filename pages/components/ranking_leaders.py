@@ -54,7 +54,7 @@ def _card(one: Leader, board: Board, tr: Translate) -> None:
             query_params={"key": one.identity},
         )
         near = tr("board.leader_near", count=one.near) if one.near else tr("board.leader_clear")
-        st.markdown(f"{_INDENT}**{numbers.score(one.score, tr)}** :small[:gray[· {near}]]")
+        st.markdown(f"{_INDENT}**{numbers.score(one.score)}** :small[:gray[· {near}]]")
 
 
 def _metric(part: str, board: Board) -> dict[str, str]:

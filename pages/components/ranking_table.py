@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from pages.components import ranking_view, state
 from pages.components.board import cost_format, kind_title, span
 from pages.components.language import Translate, current
@@ -98,7 +99,7 @@ def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Tran
         table,
         hide_index=True,
         column_config=_config(table, frame, key, tr),
-        placeholder="–",
+        placeholder=DASH,
         height=38 + 35 * min(len(table), _TALLEST),
         key=f"{key}.table",
         alt=alt,

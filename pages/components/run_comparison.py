@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries import comparison
 from evalcore.queries.comparison import Compared, Couple
 from evalcore.queries.runs import RunRow
@@ -130,11 +131,11 @@ def _benchmark(one: Compared, tr: Translate, *, named: bool) -> None:
         st.markdown(f"**{escape(benchmark_title(one.benchmark))}**")
     result = one.result
     interval = result.interval
-    span = "–" if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
+    span = DASH if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
     cells = [
-        ("runs.side.first", numbers.score(one.first, tr)),
-        ("runs.side.second", numbers.score(one.second, tr)),
-        ("runs.difference", "–" if result.difference is None else f"{result.difference:+.1f}"),
+        ("runs.side.first", numbers.score(one.first)),
+        ("runs.side.second", numbers.score(one.second)),
+        ("runs.difference", DASH if result.difference is None else f"{result.difference:+.1f}"),
         ("runs.interval", span),
         ("runs.p", "< 0.001" if result.p < 0.001 else f"{result.p:.3f}"),
     ]

@@ -53,7 +53,7 @@ def draw(
     st.caption(" · ".join(about))
     st.progress(row.fraction, text=_progress_text(row, tr))
     if row.message and not (card is not None and row.phase == "running"):  # told in figures below
-        _message(row, tr)
+        _message(row)
     _outcomes(row, tr)
     _measures(row, tr)
     if card is not None:
@@ -74,7 +74,7 @@ def _about(row: RunRow, couple: Couple | None, tr: Translate) -> str:
     return tr("runs.about.waiting" if waits else f"runs.about.{row.state}")
 
 
-def _message(row: RunRow, tr: Translate) -> None:
+def _message(row: RunRow) -> None:
     """What the worker said last: a sign of life while it runs, the reason where it stopped."""
     said = escape(note(row.message), 600)
     if row.state == "running":
@@ -101,7 +101,7 @@ def _progress_text(row: RunRow, tr: Translate) -> str:
 def _measures(row: RunRow, tr: Translate) -> None:
     several = len(row.scores) > 1
     scores = [
-        (benchmark_title(key) if several else tr("common.score"), numbers.score(score, tr))
+        (benchmark_title(key) if several else tr("common.score"), numbers.score(score))
         for key, score in row.scores.items()
     ]
     if row.moving:

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
+from evalcore.plain_text import DASH
 from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
 from pages.components import names, numbers, run_levels, url_state
@@ -40,7 +41,7 @@ def draw(every: Sequence[RunRow], chosen: str, tr: Translate) -> None:
         height=min(38 + 35 * len(rows), 320),
         on_select=_choose,
         selection_mode="single-row",
-        placeholder=tr("common.none"),
+        placeholder=DASH,
         column_config={
             "progress": st.column_config.ProgressColumn(
                 tr("runs.progress"), format="%d%%", min_value=0, max_value=100, width="small"
@@ -94,7 +95,7 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
             "benchmarks": [titles[row.benchmarks] for row in rows],
             "progress": (data["fraction"] * 100).astype(int),
             "score": pd.to_numeric(data["score"]),
-            "started": [numbers.moment(stamp, tr) for stamp in data["created_at"]],
+            "started": [numbers.moment(stamp) for stamp in data["created_at"]],
             "run": data["run_id"],
         }
     )

@@ -124,7 +124,7 @@ def _last(settings: Settings, tr: Translate) -> None:
 
 def _one(job: Job, tr: Translate) -> None:
     """A submission: its file, when, and how far it is or how it ended."""
-    st.caption(f"{escape(job.title or job.name)} · {numbers.moment(job.started, tr)}")
+    st.caption(f"{escape(job.title or job.name)} · {numbers.moment(job.started)}")
     if job.state == "running":
         share = min(job.done / job.total, 1.0) if job.total else 0.0
         counted = tr("submit.scoring", done=job.done, total=job.total)

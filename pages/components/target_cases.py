@@ -10,6 +10,7 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries import failures
 from evalcore.queries.cases import MISSING, CaseFilter, case_page
 from evalcore.queries.dialect_titles import TITLES
@@ -146,7 +147,7 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
     st.dataframe(
         pd.DataFrame(columns),
         hide_index=True,
-        placeholder="–",
+        placeholder=DASH,
         height=38 + 35 * len(cases),
         key=f"{_OPEN}.table",
         alt=tr("target.cases_alt"),

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries.boards import Row
 from evalcore.settings import Settings
 from evalcore.target_cards import NO_CARD, load_cards
@@ -40,7 +41,7 @@ def title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
         if newest.origin == "imported":
             target_published.marks(row, tr)
         else:
-            st.caption(f"{tr('target.date')}: {numbers.moment(newest.created_at, tr)}")
+            st.caption(f"{tr('target.date')}: {numbers.moment(newest.created_at)}")
 
 
 def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
@@ -52,12 +53,12 @@ def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None
     cards = [
         (
             "target.rank",
-            tr("target.rank_value", rank=own["rank"], total=total) if ranked else "–",
+            tr("target.rank_value", rank=own["rank"], total=total) if ranked else DASH,
             span(own["rank_low"], own["rank_high"], "{:.0f}") if ranked else tr("target.rank_none"),
         ),
         (
             "target.score",
-            numbers.score(_known(own["score"]), tr),
+            numbers.score(_known(own["score"])),
             _certainty(own, row, tr),
         ),
         *_passed(own, cases, tr),

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.i18n import lookup
+from evalcore.plain_text import DASH
 from evalcore.queries import targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
@@ -49,7 +50,7 @@ def _table(runs: pd.DataFrame, tr: Translate) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        placeholder="–",
+        placeholder=DASH,
         key=f"{_OPEN}.table",
         alt=tr("target.runs_alt"),
         column_config=_config(table, tr),
@@ -95,8 +96,8 @@ def outcomes(row: Row, board: Board, tr: Translate) -> None:
                 "target.coverage_note",
                 measured=measured,
                 total=total,
-                strict=numbers.score(score["score"], tr),
-                answered=numbers.score(answered, tr),
+                strict=numbers.score(score["score"]),
+                answered=numbers.score(answered),
             )
         )
         words = [outcome_title(outcome, tr) for outcome in own["outcome"]]

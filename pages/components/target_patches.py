@@ -30,7 +30,7 @@ def draw(
     word_table.draw(
         {
             tr("target.patch_measure"): [_title(name) for name in table["measure"]],
-            tr("target.patch_value"): [numbers.score(value, tr) for value in table["value"]],
+            tr("target.patch_value"): [numbers.score(value) for value in table["value"]],
         },
         tr("target.patch_alt"),
     )

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
 from evalcore.queries import published
 from evalcore.queries.boards import Row
 from evalcore.settings import Settings
@@ -103,7 +104,7 @@ def _table(table: pd.DataFrame, config: dict[str, object], name: str, alt: str) 
     st.dataframe(
         table,
         hide_index=True,
-        placeholder="–",
+        placeholder=DASH,
         column_config=config,
         alt=alt,
         key=f"target.published.{name}",

@@ -47,8 +47,8 @@ def shield(row: Row, settings: Settings, tr: Translate) -> None:
             told = tr(
                 "target.shield",
                 benchmark=escape(benchmark_title(score.benchmark)),
-                hardened=numbers.score(hardened, tr),
-                official=numbers.score(score.score, tr),
+                hardened=numbers.score(hardened),
+                official=numbers.score(score.score),
             )
             st.warning(told, icon=":material/gpp_maybe:")
 
@@ -74,7 +74,7 @@ def _groups(score: BenchmarkScore, tr: Translate) -> None:
     word_table.draw(
         {
             tr("target.group"): [_group_title(name) for name in table["group"]],
-            tr("common.score"): [numbers.score(_known(value), tr) for value in table["score"]],
+            tr("common.score"): [numbers.score(_known(value)) for value in table["score"]],
             tr("target.note"): notes,
         },
         tr("target.groups_alt"),
@@ -97,11 +97,9 @@ def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     word_table.draw(
         {
             tr("target.pass_k_tries"): [f"k = {row['k']}" for row in rows],
-            tr("target.pass_k_value"): [_with_interval(row, tr) for row in rows],
-            tr("target.pass_k_idle"): [numbers.score(_known(row["idle"]), tr) for row in rows],
-            tr("target.pass_k_adjusted"): [
-                numbers.score(_known(row["adjusted"]), tr) for row in rows
-            ],
+            tr("target.pass_k_value"): [_with_interval(row) for row in rows],
+            tr("target.pass_k_idle"): [numbers.score(_known(row["idle"])) for row in rows],
+            tr("target.pass_k_adjusted"): [numbers.score(_known(row["adjusted"])) for row in rows],
         },
         tr("target.pass_k_alt"),
     )
@@ -110,9 +108,9 @@ def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     st.caption(escape(tr("target.pass_k_about"), 600))
 
 
-def _with_interval(row: Mapping[Hashable, Any], tr: Translate) -> str:
+def _with_interval(row: Mapping[Hashable, Any]) -> str:
     value, low, high = (_known(row[name]) for name in ("value", "low", "high"))
-    told = numbers.score(value, tr)
+    told = numbers.score(value)
     return told if low is None or high is None else f"{told} [{low:.1f}, {high:.1f}]"
 
 
@@ -152,7 +150,7 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     word_table.draw(
         {
             tr("target.reading_name"): [_view_title(name) for name in table["view"]],
-            tr("common.score"): [numbers.score(value, tr) for value in table["score"]],
+            tr("common.score"): [numbers.score(value) for value in table["score"]],
             tr("target.difference"): [
                 "=" if abs(points) < _EQUAL else f"{points:+.1f}" for points in table["difference"]
             ],
@@ -164,7 +162,7 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     )
     lost = readings.lost_to_format(score.views)
     if lost is not None:
-        st.caption(tr("target.lost_to_format", points=numbers.score(lost, tr)))
+        st.caption(tr("target.lost_to_format", points=numbers.score(lost)))
 
 
 def _view_about(name: str, benchmark: str) -> str:

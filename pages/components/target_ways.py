@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
+from evalcore.plain_text import DASH
 from evalcore.queries import targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
@@ -49,7 +50,7 @@ def _step(name: str, to: str, titles: Mapping[str, str], tr: Translate) -> None:
     """A button and no link: a link to the page one is on leaves the address bar as it was."""
     icon = {"previous": ":material/arrow_upward:", "next": ":material/arrow_downward:"}[name]
     st.button(
-        escape(titles.get(to, to), _NAME) if to else tr("target.step_none"),
+        escape(titles.get(to, to), _NAME) if to else DASH,
         key=f"target.{name}",
         icon=icon,
         type="tertiary",

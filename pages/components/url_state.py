@@ -73,10 +73,7 @@ def many(
     **look: Any,
 ) -> list[str]:
     """A multiple choice over codes (without commas); none chosen means all."""
-
-    codes(options, page=page, name=name)
-    key = f"{page}.{name}"
-    _tell_strange(key, label, title)
+    key = _several_of(options, page, name, label, title)
     st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
     return _published(page, name)
 
@@ -91,9 +88,7 @@ def pills(
     **look: Any,
 ) -> list[str]:
     """A multiple choice over a few codes that are all seen; none chosen means all."""
-    codes(options, page=page, name=name)
-    key = f"{page}.{name}"
-    _tell_strange(key, label, title)
+    key = _several_of(options, page, name, label, title)
     st.pills(
         label,
         options,
@@ -233,19 +228,25 @@ def _one_of(
     return key
 
 
+def _several_of(
+    options: Sequence[str], page: str, name: str, label: str, title: Callable[[str], str]
+) -> str:
+    """The key of a widget that may hold several codes, its state some of the options; a link that
+    asks for others is told so."""
+    codes(options, page=page, name=name)
+    key = f"{page}.{name}"
+    strange = st.session_state.pop(f"{key}.strange", [])
+    if strange:
+        shown = ", ".join(map(title, st.session_state[key])) or translator()("common.all")
+        tell_unknown(", ".join(strange), label, shown)
+    return key
+
+
 def tell_unknown(asked: str, label: str, shown: str) -> None:
     """A link asked for what is not here, and something else is shown instead."""
     told = {"asked": escape(asked), "label": label, "shown": escape(shown)}
     said = translator()("common.unknown_choice", **told)
     st.toast(said, icon=":material/explore_off:", duration="long")
-
-
-def _tell_strange(key: str, label: str, title: Callable[[str], str]) -> None:
-    """Of what a link asks a multiple choice for, the codes that are not here are told."""
-    strange = st.session_state.pop(f"{key}.strange", [])
-    if strange:
-        shown = ", ".join(map(title, st.session_state[key])) or translator()("common.all")
-        tell_unknown(", ".join(strange), label, shown)
 
 
 def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
 pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install -e .[dev]")
 
-from tests.support.axe import violations
-from tests.support.full_board import ADDRESSES, LOCALES, open_tab, serve_board, visit
+from tests.support.axe import violations_at
+from tests.support.full_board import ADDRESSES, LOCALES, serve_board
 from tests.support.server import Served
 
 
@@ -29,10 +29,5 @@ def test_every_page_is_looked_at() -> None:
 @pytest.mark.parametrize("language", LOCALES)
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_nothing_serious_or_critical(chromium, board, name, language) -> None:
-    tab = open_tab(chromium, language, 1440)
-    try:
-        visit(tab, board.url + ADDRESSES[name])
-        grave = violations(tab)
-    finally:
-        tab.context.close()
+    grave = violations_at(chromium, board.url + ADDRESSES[name], language)
     assert not grave, "\n".join(grave)

@@ -12,7 +12,7 @@ pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install
 
 from evalcore.exchange.site.publish import Options, publish
 from tests.support.api import fill
-from tests.support.axe import violations
+from tests.support.axe import violations, violations_at
 from tests.support.boards import settings_in
 from tests.support.full_board import ADDRESSES, open_tab, visit
 from tests.support.server import Served, serve
@@ -34,38 +34,26 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_with_nothing_to_show(chromium, empty, name) -> None:
-    tab = open_tab(chromium, PAGES[name], 1440)
-    try:
-        visit(tab, f"{empty.url}/{name if name != 'ranking' else ''}")
-        grave = violations(tab)
-    finally:
-        tab.context.close()
+    address = f"{empty.url}/{name if name != 'ranking' else ''}"
+    grave = violations_at(chromium, address, PAGES[name])
     assert not grave, "\n".join(grave)
 
 
 def test_the_passcode_form(chromium, empty) -> None:
-    tab = open_tab(chromium, "en", 1440)
-    try:
+    with open_tab(chromium) as tab:
         visit(tab, f"{empty.url}/launch")
         tab.get_by_text("Passcode", exact=True).first.click()
         tab.get_by_label("Passcode of this board").fill("not the one")
         tab.get_by_role("button", name="Unlock").click()
         tab.get_by_text("That is not the passcode.").wait_for()
         grave = violations(tab)
-    finally:
-        tab.context.close()
     assert not grave, "\n".join(grave)
 
 
 def test_the_note_of_a_board_that_is_read_only(chromium, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
-    tab = open_tab(chromium, "zh", 1440)
     with serve(tmp_path) as served:
-        try:
-            visit(tab, f"{served.url}/launch")
-            grave = violations(tab)
-        finally:
-            tab.context.close()
+        grave = violations_at(chromium, f"{served.url}/launch", "zh")
     assert not grave, "\n".join(grave)
 
 
@@ -80,13 +68,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("language", ["", "zh/"])
 def test_the_static_site(chromium, site, language) -> None:
-    tab = open_tab(chromium, "en", 1440)
     grave = []
-    try:
+    with open_tab(chromium) as tab:
         for name in SITE:
             page = next((site / language).glob(name))
             tab.goto(page.as_uri())
             grave += [f"{name} {line}" for line in violations(tab)]
-    finally:
-        tab.context.close()
     assert not grave, "\n".join(grave)

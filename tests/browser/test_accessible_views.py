@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
 pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install -e .[dev]")
 
-from tests.support.axe import violations
+from tests.support.axe import violations, violations_at
 from tests.support.full_board import LOCALES, open_tab, serve_board, settle, visit
 from tests.support.server import Served
 
@@ -36,20 +36,14 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def tab(chromium):
-    opened = open_tab(chromium, "en", 1440)
-    yield opened
-    opened.context.close()
+    with open_tab(chromium) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("language", LOCALES)
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view(chromium, board, name, language) -> None:
-    tab = open_tab(chromium, language, 1440)
-    try:
-        visit(tab, board.url + VIEWS[name])
-        grave = violations(tab)
-    finally:
-        tab.context.close()
+    grave = violations_at(chromium, board.url + VIEWS[name], language)
     assert not grave, "\n".join(grave)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -64,10 +65,11 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def tabs(chromium):
     """One tab a language for all tests."""
-    opened = {language: open_tab(chromium, language, WIDTH, 844) for language in LOCALES}
-    yield opened
-    for tab in opened.values():
-        tab.context.close()
+    with ExitStack() as opened:
+        yield {
+            language: opened.enter_context(open_tab(chromium, language, WIDTH, 844))
+            for language in LOCALES
+        }
 
 
 @pytest.mark.parametrize("language", LOCALES)

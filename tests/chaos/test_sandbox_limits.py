@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
 
 import msgspec
 import pytest
 
 from evalcore.sandbox.program import Limits, Program
-from tests.support.sandbox import (
-    EVERY_WAY,
-    SMALL,
-    Driver,
-    Way,
-    drivers_for_tests,
-    gone,
-    shown,
-    way,
-)
+from tests.support.sandbox import SMALL, Way, gone, shown
 from tests.support.sandbox_driver import Request
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
-
-
-@pytest.fixture(scope="module")
-def drivers() -> Iterator[dict[str, Driver]]:
-    with drivers_for_tests() as started:
-        yield started
-
-
-@pytest.fixture(params=EVERY_WAY, ids="-".join)
-def sandbox(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Way:
-    return way(*request.param, drivers)
 
 
 def changed(**limits: object) -> Limits:

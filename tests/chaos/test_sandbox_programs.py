@@ -9,7 +9,6 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -17,36 +16,13 @@ import pytest
 
 from evalcore.sandbox.folder import Unreadable, read_inside, remove
 from evalcore.sandbox.program import Program
-from tests.support.sandbox import (
-    CANARY,
-    EVERY_WAY,
-    PROJECT,
-    SMALL,
-    Driver,
-    Way,
-    drivers_for_tests,
-    gone,
-    processes_with,
-    shown,
-    way,
-)
+from tests.support.sandbox import CANARY, PROJECT, SMALL, Driver, Way, gone, processes_with, shown
 from tests.support.sandbox_driver import Request
 
 #: Where the project lies below /tmp, the way to its interpreter is seen there, and nothing else.
 OURS_IN_TMP = [Path(sys.prefix).parts[2]] if sys.prefix.startswith("/tmp/") else []
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
-
-
-@pytest.fixture(scope="module")
-def drivers() -> Iterator[dict[str, Driver]]:
-    with drivers_for_tests() as started:
-        yield started
-
-
-@pytest.fixture(params=EVERY_WAY, ids="-".join)
-def sandbox(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Way:
-    return way(*request.param, drivers)
 
 
 def test_no_way_to_a_network(sandbox: Way) -> None:

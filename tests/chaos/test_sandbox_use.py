@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,30 +11,10 @@ import pytest
 from evalcore.errors import EnvironmentFailure
 from evalcore.sandbox.ability import ability
 from evalcore.sandbox.program import Bind, Limits, Program, run
-from tests.support.sandbox import (
-    EVERY_WAY,
-    NOBODY,
-    SMALL,
-    Driver,
-    Way,
-    drivers_for_tests,
-    shown,
-    way,
-)
+from tests.support.sandbox import NOBODY, SMALL, Way, shown
 from tests.support.sandbox_driver import Request
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
-
-
-@pytest.fixture(scope="module")
-def drivers() -> Iterator[dict[str, Driver]]:
-    with drivers_for_tests() as started:
-        yield started
-
-
-@pytest.fixture(params=EVERY_WAY, ids="-".join)
-def sandbox(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Way:
-    return way(*request.param, drivers)
 
 
 def test_pytest_runs_inside(sandbox: Way) -> None:

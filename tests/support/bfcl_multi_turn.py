@@ -70,7 +70,6 @@ class Clerk:
         return f"hello {name}"
 
 
-PLACES = {"Shelf": Shelf, "Clerk": Clerk}
 TOOLS = {
     "Shelf": {
         "put": ("box", "item"),

@@ -44,10 +44,17 @@ def serve_board(folder: Path) -> Iterator[Served]:
         yield served
 
 
-def open_tab(chromium: Any, language: str, width: int, height: int = 1400) -> Any:
-    """A new tab of that language and size; closing its context closes it."""
+@contextmanager
+def open_tab(
+    chromium: Any, language: str = "en", width: int = 1440, height: int = 1400
+) -> Iterator[Any]:
+    """A new tab of that language and size, closed with the block."""
     size = {"width": width, "height": height}
-    return chromium.new_context(locale=LOCALES[language], viewport=size).new_page()
+    context = chromium.new_context(locale=LOCALES[language], viewport=size)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
 
 
 def visit(tab: Any, address: str) -> None:

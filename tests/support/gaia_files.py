@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from evalcore.benchmarks.gaia.attachments import rehearsal
-
 
 def xlsx() -> bytes:
     """Two sheets, one hidden: colours of every sort, formulas, merged and hidden cells, a date."""
@@ -273,10 +271,6 @@ def deep_json(depth: int) -> bytes:
 
 def long_json(items: int) -> bytes:
     return json.dumps(list(range(items))).encode()
-
-
-def pdf_of_one_word() -> bytes:
-    return rehearsal.examples()["a.pdf"]
 
 
 def _zip(file: Any, parts: Mapping[str, bytes]) -> None:

@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support import quiet_server
 
 Page = tuple[int, dict[str, str], bytes]
 
@@ -48,7 +49,7 @@ class Web:
 def serve() -> Iterator[Web]:
     """A web of one block."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         def do_GET(self) -> None:
             self.answer()
 
@@ -56,19 +57,14 @@ def serve() -> Iterator[Web]:
             self.answer()
 
         def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = self.content()
             web.seen.append((self.path, dict(self.headers), body))
             path = self.path.partition("?")[0]
             if path == "/drip":
                 return self.drip()
             replies = web.pages.get(path, [(404, {}, b"")])
             status, headers, content = replies.pop(0) if len(replies) > 1 else replies[0]
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.send(status, headers, content)
             return None
 
         def drip(self) -> None:
@@ -81,18 +77,9 @@ def serve() -> Iterator[Web]:
             except OSError:
                 return
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    web = Web(server.server_address[1])
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield web
-    finally:
-        web.stop.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with quiet_server.listening(Handler) as port:
+        web = Web(port)
+        try:
+            yield web
+        finally:
+            web.stop.set()

@@ -9,14 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tests.support import quiet_server
 from tests.support.hub_server import listed
 
 TOKEN = "hf_" + "writerOfThisBoard" * 2
@@ -146,7 +145,7 @@ def _json(value: object) -> Answer:
 def serving(store: Store) -> Iterator[Store]:
     """The store behind an address of the loopback, for as long as the block lasts."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
@@ -155,17 +154,11 @@ def serving(store: Store) -> Iterator[Store]:
             body = self._body()
             token = self.headers.get("Authorization", "")
             status, headers, content = store.reply(self.command, path, body, token)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(content)
+            self.send(status, headers, content)
 
         def _body(self) -> bytes:
             if self.headers.get("Transfer-Encoding") != "chunked":
-                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                return self.content()
             pieces = b""
             while size := int(self.rfile.readline(), 16):
                 pieces += self.rfile.read(size)
@@ -175,14 +168,6 @@ def serving(store: Store) -> Iterator[Store]:
 
         do_GET = do_HEAD = do_POST = do_PUT = _answer
 
-        def log_message(self, *words: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    store.address = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with quiet_server.listening(Handler) as port:
+        store.address = f"http://127.0.0.1:{port}"
         yield store
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.support import quiet_server
 
 COMMIT = "c0ffee" * 6 + "c0ff"
 TOKEN = "hf_" + "loopbackToken123" * 2
@@ -75,7 +75,7 @@ def listed(name: str, content: bytes) -> dict[str, object]:
 def serving(hub: Hub) -> Iterator[Hub]:
     """The hub behind an address of the loopback, for as long as the block lasts."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -83,24 +83,10 @@ def serving(hub: Hub) -> Iterator[Hub]:
             authorization = self.headers.get("Authorization", "")
             hub.asked.append((self.command, path, authorization))
             status, headers, body = hub.reply(path, authorization)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
+            self.send(status, headers, body)
 
         do_HEAD = do_GET
 
-        def log_message(self, *words: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    hub.address = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with quiet_server.listening(Handler) as port:
+        hub.address = f"http://127.0.0.1:{port}"
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()

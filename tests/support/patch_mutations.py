@@ -14,7 +14,7 @@ from typing import Literal
 
 from evalcore.benchmarks.swe_bench.diff import FileDiff, Hunk, parse
 from evalcore.benchmarks.swe_bench.patches.repair import repair
-from evalcore.benchmarks.swe_bench.patches.tree import MappingTree
+from tests.support.patch_trees import MappingTree
 from tests.support.patch_variants import Files, Gold
 
 Fate = Literal["gold", "refused", "part", "written", "wrong"]

@@ -1,13 +1,27 @@
-"""Git work trees made at test time, and what is in them."""
+"""Trees made at test time, of git and in memory, and what is in them."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.patch_variants import Files
 
 _GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
+
+
+class MappingTree:
+    """A tree of path to text, in memory."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    def read(self, path: str) -> str | None:
+        return self._files.get(path)
+
+    def paths(self) -> Sequence[str]:
+        return list(self._files)
 
 
 def make_tree(folder: Path, files: Files) -> Path:

@@ -51,9 +51,6 @@ class _Number(float):
         return True
 """
 _LONG = '    return text[: checked(width) - 3] + "..."\n'
-_SIX_WRONG = RIGHT.replace(
-    "    if len(text)", "    if width == 6:\n        return '?'\n    if len(text)"
-)
 
 MACHINERY: dict[str, dict[str, str]] = {
     "conftest prints and leaves": {"conftest.py": _LEAVE_LATER},

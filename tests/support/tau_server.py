@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support import quiet_server
 
 #: What the model named `user` says, in turn.
 USER = ("Please cancel it.", "Yes.", "###STOP###")
@@ -57,32 +58,10 @@ class TauServer:
 def serve(script: Sequence[str | dict[str, Any]], delay: float = 0.0) -> Iterator[TauServer]:
     state = TauServer(script, delay)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length", 0))
-            body = json.loads(self.rfile.read(length))
-            sent = json.dumps(state.answer(body)).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
+            self.send_json(state.answer(json.loads(self.content())))
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Quiet."""
-
-    class Quiet(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that was killed is no error of the server."""
-
-    server = Quiet(("127.0.0.1", 0), Handler)
-    state.base_url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with quiet_server.listening(Handler) as port:
+        state.base_url = f"http://127.0.0.1:{port}/v1"
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -8,11 +8,9 @@ with an error, as servers without a parser for calls do.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from evalcore.benchmarks.bfcl.entry import Entry
 from evalcore.benchmarks.bfcl.multi_turn.play import reference_step
 from evalcore.benchmarks.bfcl.reference import prompt_text, reference_answer
 from evalcore.records import Completion, Message, ToolCall
+from tests.support import quiet_server
 
 BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
 _REFUSAL = {"error": {"message": "this model does not support tools", "type": "invalid_request"}}
@@ -92,30 +91,16 @@ def serve(skill: str = "native") -> Iterator[ToolServer]:
     """The server, listening; `base_url` is where."""
     state = ToolServer(skill)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, reply = state.answer(body)
-            content = json.dumps(reply).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            status, reply = state.answer(json.loads(self.content()))
+            self.send_json(reply, status)
 
-        def log_message(self, *_: Any) -> None:
-            """Silence."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with quiet_server.listening(Handler) as port:
+        state.base_url = f"http://127.0.0.1:{port}/v1"
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _opening(entry: Entry) -> str:

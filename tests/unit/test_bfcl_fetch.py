@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from msgspec import structs
@@ -19,6 +17,7 @@ from evalcore.exchange.bfcl.fetch import fetch_bfcl
 from evalcore.exchange.bfcl.hub import DATASET
 from evalcore.exchange.bfcl.wheel import OFFICIAL, Release
 from evalcore.settings import Settings
+from tests.support import quiet_server
 from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
 from tests.support.shared_data import shared_data
 
@@ -150,32 +149,18 @@ def test_the_real_wheel_holds_every_known_file(tmp_path):
 def hub(replies):
     """A server on the loopback that knows the paths below the data set, given as name: bytes."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         def do_GET(self):
             prefix = f"/datasets/{DATASET}/resolve/main/"
             name = self.path.removeprefix(prefix) if self.path.startswith(prefix) else ""
             if name and not name.startswith("moved/"):  # as the Hub sends to its storage
-                self.send_response(302)
-                self.send_header("Location", f"{prefix}moved/{name}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.send(302, {"Location": f"{prefix}moved/{name}"}, b"")
                 return
             body = replies.get(name.removeprefix("moved/"))
-            self.send_response(404 if body is None else 200)
-            self.send_header("Content-Length", str(len(body or b"")))
-            self.end_headers()
-            self.wfile.write(body or b"")
+            self.send(404 if body is None else 200, {}, body or b"")
 
-        def log_message(self, *words):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with quiet_server.listening(Handler) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture

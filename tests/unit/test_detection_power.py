@@ -9,7 +9,7 @@ import pytest
 
 from perf import false_different, kill_rate
 from perf.kill_rate import Tried
-from perf.questions import Asked, asked
+from perf.questions import DATASETS, Asked, asked
 
 #: Cases with joins, NULLs, groups, windows, limits, dates and texts, quick to decide.
 CASES = {
@@ -54,7 +54,7 @@ def test_a_rate_counts_what_was_told_among_what_could_be() -> None:
 
 
 def test_every_mutant_held_equivalent_has_a_reason_and_a_case() -> None:
-    cases = {one.case for name in kill_rate.DATASETS for one in asked(name)}
+    cases = {one.case for name in DATASETS for one in asked(name)}
     held = kill_rate.held_equivalent()
     assert len({(line.case, line.sql) for line in held}) == len(held)
     for line in held:

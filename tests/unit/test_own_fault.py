@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +13,7 @@ from evalcore.benchmarks.bfcl.entry import load_file
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure
 from evalcore.runner.own_fault import settle
+from tests.support import quiet_server
 from tests.support.cases import syntax_cases
 from tests.support.hf_runs import Done, evaluate
 
@@ -71,26 +69,14 @@ async def test_else_the_server_may_be_at_fault(failures, again, control) -> None
 def server(breaks: Callable[[str], bool]) -> Iterator[str]:
     """The base_url of a server that says "no" but breaks, without a word, on some bodies."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(quiet_server.Handler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"])).decode()
-            broken = breaks(body)
+            broken = breaks(self.content().decode())
             reply = b"Internal Server Error" if broken else json.dumps(_NO).encode()
-            self.send_response(500 if broken else 200)
-            self.send_header("content-length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
+            self.send(500 if broken else 200, {}, reply)
 
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=found.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{found.server_port}/v1"
-    finally:
-        found.shutdown()
-        found.server_close()
+    with quiet_server.listening(Handler) as port:
+        yield f"http://127.0.0.1:{port}/v1"
 
 
 _NO = {"choices": [{"message": {"content": '{"has_syntax_error": "no"}'}, "finish_reason": "stop"}]}

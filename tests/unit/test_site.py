@@ -16,7 +16,7 @@ from evalcore.access import OPERATOR
 from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange.site import facts
-from evalcore.exchange.site.names import board_page, stem_of, target_page
+from evalcore.exchange.site.paths import board_page, stem_of, target_page
 from evalcore.exchange.site.publish import Options, pages, publish
 from evalcore.queries import boards, stored_boards
 from evalcore.target_cards import TargetCard, save_card

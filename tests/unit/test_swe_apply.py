@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.swe_bench.patches import apply as module
-from evalcore.benchmarks.swe_bench.patches.apply import apply_official, apply_strict
+from evalcore.benchmarks.swe_bench.patches.apply import apply_official
 from evalcore.errors import EnvironmentFailure
 from tests.support.patch_trees import files_of, make_tree
 from tests.support.patch_variants import small, variants
@@ -84,15 +84,10 @@ def test_a_failed_patch_leaves_the_tree_as_it_was(tree: Path) -> None:
     assert not list(tree.rglob("*.rej"))
 
 
-def test_strict_is_git_apply_alone(tree: Path) -> None:
-    assert apply_strict(tree, variants(GOLD)["08"]).how == ""
-    assert apply_strict(tree, GOLD.patch) == apply_strict_log(changed=True)
-
-
-def apply_strict_log(*, changed: bool) -> module.Applied:
+def test_a_clean_patch_is_done_with_the_first_command(tree: Path) -> None:
     log = "$ git apply --verbose: ok\n"
     log += "Checking patch sensors/core.py...\nApplied patch sensors/core.py cleanly.\n"
-    return module.Applied(how="apply", log=log, changed=changed)
+    assert apply_official(tree, GOLD.patch) == module.Applied(how="apply", log=log, changed=True)
 
 
 NEW = "new file mode 100644\n--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+planted\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.patches.apply import apply_strict
+from evalcore.benchmarks.swe_bench.patches.apply import apply_official
 from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS, Kind
 from evalcore.benchmarks.swe_bench.patches.repair import STEPS, repair
-from evalcore.benchmarks.swe_bench.patches.tree import FolderTree, MappingTree
+from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from tests.support.patch_mutations import fates
-from tests.support.patch_trees import files_of, make_tree, restore
+from tests.support.patch_trees import MappingTree, files_of, make_tree, restore
 from tests.support.patch_variants import (
     HOPELESS,
     Gold,
@@ -50,7 +50,7 @@ def test_the_forty_variants(place: tuple[str, Path], number: str) -> None:
         assert repaired.problem in PROBLEMS.values()
         return
     assert repaired.problem == ""
-    assert apply_strict(folder, repaired.patch).how == "apply"
+    assert apply_official(folder, repaired.patch).how == "apply"
     assert files_of(folder) == dict(gold.after)
     restore(folder)
 
@@ -65,7 +65,7 @@ def test_the_variants_of_a_real_task(tmp_path: Path) -> None:
     ):
         subprocess.run(command, check=True)
     before = files_of(folder)
-    assert apply_strict(folder, task["patch"]).how == "apply"
+    assert apply_official(folder, task["patch"]).how == "apply"
     gold = Gold(before, files_of(folder))
     restore(folder)
     reached = [n for n, text in variants(gold).items() if _reaches(folder, gold, text)]
@@ -77,7 +77,7 @@ def _reaches(folder: Path, gold: Gold, text: str) -> bool:
     repaired = repair(text, FolderTree(folder))
     if not repaired.patch:
         return False
-    assert apply_strict(folder, repaired.patch).how == "apply"
+    assert apply_official(folder, repaired.patch).how == "apply"
     assert files_of(folder) == dict(gold.after)
     restore(folder)
     return True
@@ -133,7 +133,7 @@ def _result(text: str, path: str, tmp_path: Path) -> str:
     folder = make_tree(tmp_path / "tree", TREE)
     repaired = repair(text, FolderTree(folder))
     assert repaired.problem == ""
-    assert apply_strict(folder, repaired.patch).how == "apply"
+    assert apply_official(folder, repaired.patch).how == "apply"
     return (folder / path).read_bytes().decode() if (folder / path).exists() else "gone"
 
 

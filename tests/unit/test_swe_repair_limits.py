@@ -9,8 +9,8 @@ import pytest
 
 from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
 from evalcore.benchmarks.swe_bench.patches.repair import LARGEST, repair
-from evalcore.benchmarks.swe_bench.patches.tree import FolderTree, MappingTree
-from tests.support.patch_trees import make_tree
+from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from tests.support.patch_trees import MappingTree, make_tree
 from tests.support.patch_variants import diff_of, small
 
 TREE = {"pkg/b.py": "A = 1\nB = 2\nC = 3\n"}

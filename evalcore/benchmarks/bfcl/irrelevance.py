@@ -15,8 +15,6 @@ from evalcore.benchmarks.bfcl.reading import Reading
 
 Kind = Literal["call", "malformed", "empty", "abstained"]
 
-KINDS: tuple[Kind, ...] = ("call", "malformed", "empty", "abstained")
-
 #: How upstream stores a failed request, as if it were the model's answer; it must not be scored.
 INFRASTRUCTURE_PREFIX = "Error during inference:"
 

@@ -21,6 +21,7 @@ from evalcore.benchmarks.swe_bench.execution.checkout import checkout
 from evalcore.benchmarks.swe_bench.execution.git import git
 from evalcore.benchmarks.swe_bench.execution.interpreter import ACTIVATE, Interpreter
 from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.closing import Closing
 from evalcore.records import Completion, Message, ToolCall
 from evalcore.sandbox.folder import remove
 from evalcore.sandbox.program import Bind, Limits, Program, run
@@ -74,7 +75,7 @@ TOOLS = (
 )
 
 
-class Workbench:
+class Workbench(Closing):
     """The checkout of one episode; a context manager. Raises EnvironmentFailure where there is no
     repository or no sandbox."""
 
@@ -94,12 +95,6 @@ class Workbench:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Workbench:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove the checkout; safe to call twice."""

@@ -10,7 +10,7 @@ import pandas as pd
 from evalcore.charts import pareto
 from evalcore.exchange.site import drawings
 from evalcore.exchange.site.facts import Data, Facts, Listed
-from evalcore.exchange.site.names import board_page, data_file, target_page
+from evalcore.exchange.site.paths import board_page, data_file, target_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import line
 from evalcore.queries import board_words

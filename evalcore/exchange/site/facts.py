@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from evalcore import privacy
 from evalcore.errors import EvalboardError
-from evalcore.exchange.site.names import stem_of
+from evalcore.exchange.site.paths import stem_of
 from evalcore.privacy import Censor
 from evalcore.queries import boards, methodology, stored_boards, targets
 from evalcore.queries.boards import Board, Row

@@ -22,7 +22,7 @@ from evalcore.exchange.site import writer
 from evalcore.exchange.site.board_views import COST, board_view, boards_view, title
 from evalcore.exchange.site.facts import Data, Facts, Listed
 from evalcore.exchange.site.method_views import method_view
-from evalcore.exchange.site.names import board_page, data_file, stem_of, target_page
+from evalcore.exchange.site.paths import board_page, data_file, stem_of, target_page
 from evalcore.exchange.site.rendering import Place, page
 from evalcore.exchange.site.target_views import standing_row, target_view
 from evalcore.exchange.site.words import Words

@@ -9,7 +9,7 @@ from evalcore.catalog import benchmark_cards
 from evalcore.exchange.site import drawings
 from evalcore.exchange.site.board_views import tab_title
 from evalcore.exchange.site.facts import Data, Facts, Measure, told
-from evalcore.exchange.site.names import board_page
+from evalcore.exchange.site.paths import board_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import line
 from evalcore.queries.boards import Row

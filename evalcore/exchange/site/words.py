@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evalcore.i18n import t
-from evalcore.plain_text import line
+from evalcore.plain_text import DASH, line
 from evalcore.queries import board_words
 from evalcore.queries.boards import Board
 from evalcore.queries.names import display_name
 from evalcore.target_cards import NO_CARD, TargetCard
-
-DASH = "–"
 
 
 class Words(NamedTuple):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
-from typing import Self
 
+from evalcore.closing import Closing
 from evalcore.sqlkit.engines.base import Engine
 from evalcore.sqlkit.engines.registry import open_engine
 
 
-class EnginePool:
+class EnginePool(Closing):
     """`get(name)` opens an engine at its first use; usable from several threads."""
 
     def __init__(self) -> None:
@@ -33,14 +32,3 @@ class EnginePool:
             for engine in self._engines.values():
                 engine.close()
             self._engines.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
+from evalcore.closing import Closing
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
 from evalcore.sqlkit.engines.guard import inspect
@@ -20,7 +20,7 @@ _UNITS = {"sqlite": "vm_steps", "duckdb": "rows"}
 _NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
 
 
-class ProcessEngine:
+class ProcessEngine(Closing):
     """An `Engine` whose database lives in a worker process; see `base.Engine` for the methods.
 
     Refused SQL that the engine's own parser cannot read either is a syntax error, not forbidden.
@@ -75,17 +75,6 @@ class ProcessEngine:
 
     def close(self) -> None:
         self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _guarded(
         self, op: str, setup: Sequence[str], sql: str, more: Mapping[str, Any]

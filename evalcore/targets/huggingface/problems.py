@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from evalcore.errors import UsageError
 
@@ -24,7 +24,6 @@ Kind = Literal[
     "offline_missing",
     "attention_missing",
 ]
-KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class LoadError(UsageError):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Any, Literal, Self
+from types import MappingProxyType
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,6 +26,7 @@ from evalcore.benchmarks.bfcl.multi_turn.apis import (
 )
 from evalcore.benchmarks.bfcl.multi_turn.checkers import Outcome, clean
 from evalcore.benchmarks.bfcl.multi_turn.service import Execute, Replay, Setting
+from evalcore.closing import Closing
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import Record
 from evalcore.sandbox.frames import Reply
@@ -47,7 +48,7 @@ class Overrun(Exception):
         super().__init__(message)
 
 
-class Simulators:
+class Simulators(Closing):
     """The APIs of a dataset; close it when done. Usable from several threads.
 
     `missing` says of other classes why they cannot be had, `folder` is where modules are looked
@@ -102,17 +103,6 @@ class Simulators:
     def close(self) -> None:
         """End the process; safe to call twice."""
         self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _of(self, entry: Entry) -> list[Api]:
         names = involved(entry)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from evalcore.benchmarks.gaia.attachments import Asked, Unreadable, clean, content_of
 from evalcore.benchmarks.gaia.tools import calculator, python_tool, web
 from evalcore.benchmarks.gaia.tools import files as file_tools
 from evalcore.benchmarks.gaia.tools.python_tool import middle_cut
 from evalcore.benchmarks.gaia.tools.tool import Refusal, Tool, checked, text_tool
+from evalcore.closing import Closing
 from evalcore.errors import UsageError
 
 #: The longest result of a tool, in characters.
@@ -31,7 +31,7 @@ FINAL = text_tool(
 )
 
 
-class Desk:
+class Desk(Closing):
     """The tools of mode `local`, and of mode `web` where a `browser` is given.
 
     Raises UsageError for two files of one name. Usable from several threads.
@@ -81,17 +81,6 @@ class Desk:
 
     def close(self) -> None:
         """Nothing of the episode is left behind; the process of the readers serves the others."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _read(self, given: dict[str, str]) -> str:
         return file_tools.read_file(self._files, given["path"], self._asked(given))

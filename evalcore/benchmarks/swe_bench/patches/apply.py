@@ -73,15 +73,6 @@ def apply_official(checkout: Path, patch: str) -> Applied:
 
     Raises EnvironmentFailure where git or patch is missing or the folder is no work tree.
     """
-    return _applied(checkout, patch, strict=False)
-
-
-def apply_strict(checkout: Path, patch: str) -> Applied:
-    """As `apply_official`, but with `git apply` alone, as is due to a repaired patch."""
-    return _applied(checkout, patch, strict=True)
-
-
-def _applied(checkout: Path, patch: str, *, strict: bool) -> Applied:
     if not (checkout / ".git").exists():
         raise EnvironmentFailure(f"no work tree of git: {checkout}")
     if len(patch) > LARGEST:
@@ -90,8 +81,8 @@ def _applied(checkout: Path, patch: str, *, strict: bool) -> Applied:
     with tempfile.TemporaryDirectory(prefix="evalcore-patch-") as folder:
         file = Path(folder) / "patch.diff"
         file.write_bytes(patch.encode("utf-8", "replace"))
-        how, log = _chain(checkout, file, _GIT_COMMANDS[:1] if strict else _GIT_COMMANDS)
-        if not how and not strict:
+        how, log = _chain(checkout, file)
+        if not how:
             how, log = _last_attempts(checkout, file, patch, log)
     if not how:
         for command in _PRISTINE:
@@ -99,11 +90,9 @@ def _applied(checkout: Path, patch: str, *, strict: bool) -> Applied:
     return Applied(how=how, log="\n".join(log), changed=bool(how) and _status(checkout) != before)
 
 
-def _chain(
-    checkout: Path, file: Path, commands: tuple[tuple[How, tuple[str, ...]], ...]
-) -> tuple[How, list[str]]:
+def _chain(checkout: Path, file: Path) -> tuple[How, list[str]]:
     log: list[str] = []
-    for number, (how, command) in enumerate(commands):
+    for number, (how, command) in enumerate(_GIT_COMMANDS):
         if number:
             _reset(checkout)
         ended = _run((*command, str(file)), checkout)

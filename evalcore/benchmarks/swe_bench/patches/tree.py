@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -22,19 +22,6 @@ class Tree(Protocol):
 
     def paths(self) -> Sequence[str]:
         """All files, relative to the root, with forward slashes."""
-
-
-class MappingTree:
-    """A tree of path to text, in memory."""
-
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self._files = files
-
-    def read(self, path: str) -> str | None:
-        return self._files.get(path)
-
-    def paths(self) -> Sequence[str]:
-        return list(self._files)
 
 
 class FolderTree:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import msgspec
 
+from evalcore.closing import Closing
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
 from evalcore.sqlkit.engines.guard import inspect
 from evalcore.sqlkit.engines.script import split
@@ -33,7 +33,7 @@ class _Ended(Exception):
         self.execution = Execution(status=status, message=message, stage=stage)
 
 
-class ServedEngine:
+class ServedEngine(Closing):
     """See `base.Engine` for the methods. `connect` opens the server, at the first use."""
 
     def __init__(self, name: str, limits: Limits, connect: Callable[[], Server]) -> None:
@@ -98,17 +98,6 @@ class ServedEngine:
             server, self._server, self._slots = self._server, None, None
             if server is not None:
                 server.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _guarded(
         self,

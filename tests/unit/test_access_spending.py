@@ -1,0 +1,166 @@
+"""What visitors may use up: runs of a day, runs at once, money."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import msgspec
+import pytest
+
+from evalcore import access
+from evalcore.access import OPERATOR, AccessDenied
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import Completion, GenerationRequest, Message, Progress, TargetSpec, Usage
+from evalcore.runner import allowance, client
+from evalcore.runner.purse import Purse, counted
+from evalcore.runner.request import RunRequest
+from evalcore.settings import Price, Settings
+from evalcore.targets.base import TargetInfo
+from tests.support.loopback_server import serve
+from tests.support.visitors import INSIDE, NULL, guarded, planned, with_mode
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch) -> Settings:
+    return guarded(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def limited(settings) -> Settings:
+    return with_mode(
+        settings, "passcode", runs_per_day=3, runs_at_once=2, run_budget=1.0, day_budget=4.0
+    )
+
+
+def test_runs_of_a_day_are_counted_in_the_store(limited):
+    who = INSIDE["passcode"]
+    mark, now = access.mark(limited, who), time.time()
+    planned(limited, "passcode", mark, created=now - 90_000, cost=0.0)  # the day before
+    planned(limited, "passcode", "another", created=now - 50, cost=0.0)
+    planned(limited, "", "", created=now - 40, cost=9.0)  # the operator's
+    planned(limited, "passcode", mark, created=now - 30, cost=0.0)
+    gone = planned(limited, "passcode", mark, created=now - 20, cost=0.0)
+    allowance.check(limited, who)
+    with pytest.raises(AccessDenied, match="3 runs a day"):
+        allowance.check(limited, who, 2)
+    client.delete(gone.run_id, limited, visitor=who)
+    planned(limited, "passcode", mark, created=now - 10, cost=0.0)
+    with pytest.raises(AccessDenied, match="3 runs a day to each visitor; 3 were started"):
+        allowance.check(limited, who)
+    with pytest.raises(AccessDenied, match="3 runs a day"):
+        client.launch(NULL, {}, limited, visitor=who)
+    allowance.check(limited, OPERATOR)
+
+
+def test_runs_at_once_are_limited(limited):
+    who, now = INSIDE["passcode"], time.time()
+    planned(limited, "passcode", "a", created=now)
+    allowance.check(limited, who)
+    waiting = planned(limited, "passcode", "b", created=now)
+    with pytest.raises(AccessDenied, match="2 runs at once"):
+        allowance.check(limited, who)
+    allowance.check(limited, who, again=waiting.run_id)
+
+
+def test_the_money_of_a_day_is_counted_and_kept_for_runs_at_work(limited):
+    who, now = INSIDE["passcode"], time.time()
+    planned(limited, "passcode", "a", created=now - 60, cost=2.5)
+    allowance.check(limited, who)
+    ended = planned(limited, "passcode", "b", created=now - 50, cost=0.6)
+    with pytest.raises(AccessDenied, match=r"\$4 a day"):
+        allowance.check(limited, who)
+    (ended.path / "progress.json").write_bytes(
+        msgspec.json.encode(Progress(run_id=ended.run_id, state="incomplete", cost=0.1))
+    )
+    allowance.check(limited, who)
+    planned(limited, "passcode", "c", created=now)  # its whole budget may yet be spent
+    with pytest.raises(AccessDenied, match=r"\$4 a day"):
+        allowance.check(limited, who)
+    free = msgspec.structs.replace(limited, day_budget=0.0)
+    allowance.check(free, who)
+
+
+def test_an_unknown_cost_counts_as_the_whole_budget(limited):
+    folder = planned(limited, "passcode", "a", created=time.time() - 60, cost=0.0)
+    plain = json.loads((folder.path / "progress.json").read_bytes()) | {"cost": None}
+    (folder.path / "progress.json").write_text(json.dumps(plain))
+    assert allowance.used_by(limited, INSIDE["passcode"]).spent == 1.0
+
+
+def test_a_purse_is_emptied_and_then_nothing_is_asked():
+    purse = Purse(0.5)
+    purse.check()
+    purse.pay(0.3)
+    purse.pay(None)
+    purse.check()
+    purse.pay(0.2)
+    with pytest.raises(TargetFailure, match=r"\$0\.5, is used up") as caught:
+        purse.check()
+    assert caught.value.failure.kind == "permanent"
+    unlimited = Purse()
+    unlimited.pay(1e6)
+    unlimited.check()
+
+
+def test_a_model_of_unknown_price_is_not_asked_on_a_budget():
+    info = TargetInfo(
+        kind="endpoint",
+        title="x",
+        max_in_flight=1,
+        start_in_flight=1,
+        revision="",
+        card={"model": "never-heard-of", "endpoint": "https://api.example.org/v1"},
+    )
+    spec = TargetSpec("openai:never-heard-of")
+    with pytest.raises(UsageError, match="price is unknown"):
+        Purse(1.0).check_price(spec, info, Settings())
+    Purse().check_price(spec, info, Settings())
+    priced = Settings(prices={"never-heard-of": Price(input=1.0, output=2.0)})
+    Purse(1.0).check_price(spec, info, priced)
+
+
+def test_tokens_that_a_server_does_not_count_are_counted_by_length():
+    asked = GenerationRequest(messages=(Message(role="user", content="x" * 400),))
+    assert counted(asked, Completion(text="y" * 40)) == Usage(input_tokens=100, output_tokens=10)
+    told = Usage(input_tokens=7, output_tokens=3)
+    assert counted(asked, Completion(text="y" * 40, usage=told)) == told
+
+
+def test_a_run_ends_where_its_budget_does(settings):
+    """What was paid for stays; the other cases say why there is no answer."""
+    with serve() as server:
+        bound = with_mode(
+            settings,
+            "open",
+            prices={"test": Price(input=1000.0, output=1000.0)},
+        )
+        request = RunRequest(
+            target="openai:test",
+            benchmarks=("sql_understanding",),
+            target_options={"base_url": server.base_url},
+            max_samples=12,
+            concurrency=1,
+        )
+        from evalcore.runner import channels
+        from evalcore.runner.execute import execute
+        from evalcore.runner.plan import create_folder, plan
+        from evalcore.secrets import Secrets
+
+        folder = create_folder(plan(request, bound), bound)
+        original = channels.Channels.__init__
+
+        def limited(self, *given):
+            original(self, *given)
+            self.purse = Purse(0.4)
+
+        channels.Channels.__init__ = limited
+        try:
+            summary = execute(folder, bound, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
+        finally:
+            channels.Channels.__init__ = original
+        asked = server.stats()["requests"]
+    assert not summary.complete
+    assert 0 < asked < 12
+    notes = {one.verdict.note for one in folder.verdicts(summary.scoring)}
+    assert any("budget of this run" in text for text in notes)
