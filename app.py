@@ -77,6 +77,7 @@ def main() -> None:
     if path is not None:
         st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
     chosen.run()
+    language.remember()
     if chosen.url_path not in _NOT_SHARED:
         share.draw(chosen.url_path, tr)
 

@@ -51,6 +51,14 @@ def switch() -> None:
         key=KEY,
         label_visibility="collapsed",
     )
+
+
+def remember() -> None:
+    """Write the language into the URL, or take it out.
+
+    To be called once the page has been drawn: the browser learns later than its query which page is
+    shown, and would keep the one that was left, under this query, as a place that Back leads to.
+    """
     if current() != language_of(st.context.locale):
         if st.query_params.get(KEY) != current():
             st.query_params[KEY] = current()
