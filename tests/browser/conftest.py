@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.support.full_board import LOCALES, open_tab
 from tests.support.server import Served, serve
 
 CHROMIUM = "/usr/bin/chromium"
@@ -51,9 +53,29 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def tabs(chromium):
+    """A tab a language for a file's tests: a browser that was here before draws a page sooner."""
+    with ExitStack() as opened:
+        yield {language: opened.enter_context(open_tab(chromium, language)) for language in LOCALES}
+
+
 @pytest.fixture
 def page(chromium):
     """A page that fails its test on an error in the console or a request to another host."""
+    with watched(chromium) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def lasting_page(chromium):
+    """The same for all tests of a file: what there was to complain of is told with the last."""
+    with watched(chromium) as tab:
+        yield tab
+
+
+@contextmanager
+def watched(chromium):
     context = chromium.new_context(locale="en-US", viewport={"width": 1440, "height": 1400})
     tab = context.new_page()
     tab.set_default_timeout(PATIENCE)

@@ -28,6 +28,6 @@ def test_every_page_is_looked_at() -> None:
 
 @pytest.mark.parametrize("language", LOCALES)
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_nothing_serious_or_critical(chromium, board, name, language) -> None:
-    grave = violations_at(chromium, board.url + ADDRESSES[name], language)
+def test_nothing_serious_or_critical(tabs, board, name, language) -> None:
+    grave = violations_at(tabs[language], board.url + ADDRESSES[name])
     assert not grave, "\n".join(grave)

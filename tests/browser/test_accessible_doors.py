@@ -14,7 +14,7 @@ from evalcore.exchange.site.publish import Options, publish
 from tests.support.api import fill
 from tests.support.axe import violations, violations_at
 from tests.support.boards import settings_in
-from tests.support.full_board import ADDRESSES, open_tab, visit
+from tests.support.full_board import ADDRESSES, visit
 from tests.support.server import Served, serve
 
 #: The language each page of the empty board is looked at in: they take turns.
@@ -33,27 +33,27 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_with_nothing_to_show(chromium, empty, name) -> None:
+def test_a_page_with_nothing_to_show(tabs, empty, name) -> None:
     address = f"{empty.url}/{name if name != 'ranking' else ''}"
-    grave = violations_at(chromium, address, PAGES[name])
+    grave = violations_at(tabs[PAGES[name]], address)
     assert not grave, "\n".join(grave)
 
 
-def test_the_passcode_form(chromium, empty) -> None:
-    with open_tab(chromium) as tab:
-        visit(tab, f"{empty.url}/launch")
-        tab.get_by_text("Passcode", exact=True).first.click()
-        tab.get_by_label("Passcode of this board").fill("not the one")
-        tab.get_by_role("button", name="Unlock").click()
-        tab.get_by_text("That is not the passcode.").wait_for()
-        grave = violations(tab)
+def test_the_passcode_form(tabs, empty) -> None:
+    tab = tabs["en"]
+    visit(tab, f"{empty.url}/launch")
+    tab.get_by_text("Passcode", exact=True).first.click()
+    tab.get_by_label("Passcode of this board").fill("not the one")
+    tab.get_by_role("button", name="Unlock").click()
+    tab.get_by_text("That is not the passcode.").wait_for()
+    grave = violations(tab)
     assert not grave, "\n".join(grave)
 
 
-def test_the_note_of_a_board_that_is_read_only(chromium, tmp_path, monkeypatch) -> None:
+def test_the_note_of_a_board_that_is_read_only(tabs, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
     with serve(tmp_path) as served:
-        grave = violations_at(chromium, f"{served.url}/launch", "zh")
+        grave = violations_at(tabs["zh"], f"{served.url}/launch")
     assert not grave, "\n".join(grave)
 
 
@@ -67,11 +67,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("language", ["", "zh/"])
-def test_the_static_site(chromium, site, language) -> None:
-    grave = []
-    with open_tab(chromium) as tab:
-        for name in SITE:
-            page = next((site / language).glob(name))
-            tab.goto(page.as_uri())
-            grave += [f"{name} {line}" for line in violations(tab)]
+def test_the_static_site(tabs, site, language) -> None:
+    tab, grave = tabs["en"], []
+    for name in SITE:
+        page = next((site / language).glob(name))
+        tab.goto(page.as_uri())
+        grave += [f"{name} {line}" for line in violations(tab)]
     assert not grave, "\n".join(grave)

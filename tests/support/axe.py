@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.full_board import open_tab, settle, visit
+from tests.support.full_board import settle, visit
 
 _GRAVE = ("serious", "critical")
 #: Only colours depend on the theme, so that the second look asks for nothing else.
@@ -14,11 +14,10 @@ _THEMES: dict[str, dict[str, Any]] = {
 }
 
 
-def violations_at(chromium: Any, address: str, language: str) -> list[str]:
-    """The `violations` of a page, in a tab of its own."""
-    with open_tab(chromium, language) as tab:
-        visit(tab, address)
-        return violations(tab)
+def violations_at(tab: Any, address: str) -> list[str]:
+    """The `violations` of a page that the tab goes to."""
+    visit(tab, address)
+    return violations(tab)
 
 
 def violations(tab: Any) -> list[str]:
