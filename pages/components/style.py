@@ -82,6 +82,7 @@ button[data-selected="true"] [data-testid="stMarkdownContainer"] p {
 _FORMULAS = """
 .katex-display { padding: 0.5rem 0.25rem; margin-block: 0.5rem !important; }
 .katex-display :is(.katex, .katex-html) { white-space: normal !important; }
+.katex-display .base { margin-block: 0.3rem; }
 """
 #: The room beside and below a page is the tables'.
 _ROOM = """

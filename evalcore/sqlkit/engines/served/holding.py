@@ -88,11 +88,16 @@ def _start_keeper(place: Path, kind: str) -> subprocess.Popen[bytes]:
     """A keeper in a session of its own, which outlives whoever started it."""
     root = Path(evalcore.__file__).resolve().parent.parent
     with (place / _LOG).open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(root), str(place), kind],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd="/",
-            start_new_session=True,
-        )
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(root), str(place), kind],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EnvironmentFailure(
+                f"the {kind} server does not start: {error.strerror}"
+            ) from None
