@@ -119,7 +119,7 @@ def _ranked(
     if everyone.empty:
         ranking_empty.nobody(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.decision(everyone))
+    st.markdown(ranking_words.decision(rows.groups))
     if shown.empty:
         ranking_empty.no_match(everyone, wish, view.board, tr)
         return False

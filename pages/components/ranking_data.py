@@ -19,7 +19,7 @@ from evalcore.queries.trend import trend
 from evalcore.settings import Settings
 from evalcore.target_cards import cards_signature
 from evalcore.target_colours import colour_of
-from pages.components import ranking_filters
+from pages.components import ranking_filters, ranking_words
 from pages.components.text import plain
 
 _KEPT = 32
@@ -51,12 +51,14 @@ def version(settings: Settings) -> str:
 
 class Rows(NamedTuple):
     """The rows of a table that fit a wish, in an order: all of them, those with a rank (with the
-    `label` and the `colour` that they have in charts), the others; and everyone with a rank."""
+    `label` and the `colour` that they have in charts), the others; and everyone with a rank, whose
+    names come by group of ties."""
 
     found: pd.DataFrame
     ranked: pd.DataFrame
     others: pd.DataFrame
     everyone: pd.DataFrame
+    groups: list[list[str]]
 
 
 def choices(view: View) -> dict[str, list[str]]:
@@ -105,7 +107,8 @@ def _rows(key: str, asked: str, sort: str, _view: View, _wish: Wish) -> Rows:
         "colour": [colour_of(identity) for identity in ranked["identity"]],
     }
     everyone = frame[frame["status"] == "ranked"]
-    return Rows(found, ranked.assign(**looks), found[~first], everyone)
+    groups = ranking_words.tied(everyone)
+    return Rows(found, ranked.assign(**looks), found[~first], everyone, groups)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
