@@ -28,9 +28,11 @@ _FEW = 8  # of what is asked for in as many ways as there are visitors
 
 
 class View(NamedTuple):
-    """A board as it is asked for: ranked by what, with the runs of which months."""
+    """A board as it is asked for: ranked by what, with the runs of which months. `version` is
+    looked up once for all that is read for a page."""
 
     settings: Settings
+    version: str
     board: Board
     order: str
     since: str = ""
@@ -40,7 +42,7 @@ class View(NamedTuple):
     def key(self) -> str:
         """Changes whenever what is read of it may."""
         own = (self.board.suite, self.board.key, self.order, self.since, self.until)
-        return "&".join([version(self.settings), *own])
+        return "&".join([self.version, *own])
 
 
 def version(settings: Settings) -> str:
@@ -83,7 +85,7 @@ def history(view: View, identities: tuple[str, ...]) -> pd.DataFrame:
 
 def rules(view: View, base: Board) -> tuple[Apart, ...]:
     """What sets the board apart from another one."""
-    return _rules(version(view.settings), base.key, view.board.suite, view.board.key, base, view)
+    return _rules(view.version, base.key, view.board.suite, view.board.key, base, view)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
