@@ -87,7 +87,7 @@ def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) 
     else:
         share.draw("", tr)
     _unranked(table, rows.others, view, columns, tr, asked)
-    ranking_charts.draw(rows.ranked, table.floors, view, tr)
+    ranking_charts.draw(rows, table.floors, view, tr)
 
 
 def _order(board: Board, tr: Translate) -> str:

@@ -24,6 +24,9 @@ from pages.components.text import plain
 
 _KEPT = 32
 _LABEL = 40  # characters
+MOST_BARS = 40
+#: What a score can be set against.
+AGAINST = ("cost", "latency", "price")
 _FEW = 8  # of what is asked for in as many ways as there are visitors
 
 
@@ -51,13 +54,23 @@ def version(settings: Settings) -> str:
     return f"{places}&{stored_boards.signature(settings)}&{cards_signature(settings)}"
 
 
+class Drawn(NamedTuple):
+    """What the charts draw of the ranked: label (as `name`), colour and score with its interval.
+
+    `against` has those alone that cost something, by what it is: what all it is known of costs.
+    """
+
+    bars: pd.DataFrame
+    against: dict[str, pd.DataFrame]
+
+
 class Rows(NamedTuple):
-    """The rows of a table that fit a wish, in an order: all of them, those with a rank (with the
-    `label` and the `colour` that they have in charts), the others; and everyone with a rank, whose
-    names come by group of ties."""
+    """The rows of a table that fit a wish, in an order: all of them, those with a rank, what their
+    charts draw, the others; and everyone with a rank, whose names come by group of ties."""
 
     found: pd.DataFrame
     ranked: pd.DataFrame
+    drawn: Drawn
     others: pd.DataFrame
     everyone: pd.DataFrame
     groups: list[list[str]]
@@ -104,13 +117,20 @@ def _rows(key: str, asked: str, sort: str, _view: View, _wish: Wish) -> Rows:
     found = ordered(narrowed(frame, _view.board, _wish), sort)
     first = found["status"] == "ranked"
     ranked = found[first]
-    looks = {
-        "label": [plain(name, _LABEL) for name in ranked["name"]],
-        "colour": [colour_of(identity) for identity in ranked["identity"]],
-    }
     everyone = frame[frame["status"] == "ranked"]
     groups = ranking_words.tied(everyone)
-    return Rows(found, ranked.assign(**looks), found[~first], everyone, groups)
+    return Rows(found, ranked, _drawn(ranked), found[~first], everyone, groups)
+
+
+def _drawn(ranked: pd.DataFrame) -> Drawn:
+    looks = {
+        "name": [plain(name, _LABEL) for name in ranked["name"]],
+        "colour": [colour_of(identity) for identity in ranked["identity"]],
+    }
+    painted = ranked[["identity", "score", "low", "high"]].assign(**looks)
+    against = {what: painted.assign(cost=ranked[what].astype(float)) for what in AGAINST}
+    paid = {what: frame[frame["cost"] > 0] for what, frame in against.items()}
+    return Drawn(painted.head(MOST_BARS), {what: one for what, one in paid.items() if len(one)})
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

@@ -90,9 +90,7 @@ def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
-            "target": [
-                plain(named.get(name, name)) for name in (row.target.identity for row in rows)
-            ],
+            "target": [plain(named[row.target.identity]) for row in rows],
             "benchmarks": [titles[row.benchmarks] for row in rows],
             "progress": [int(row.fraction * 100) for row in rows],
             "score": pd.Series([row.measured_score for row in rows], dtype="float64"),
