@@ -12,7 +12,11 @@ def test_texts_and_lines_are_shared_and_nothing_is_changed():
         score=50.0,
         label="a label",
         dataset="a data set",
-        metrics={"a": (50.0, None, 62.5, 8), "b": (50.0, None, 62.5, 8), "c": (50.0, None, 62.5, 9)},
+        metrics={
+            "a": (50.0, None, 62.5, 8),
+            "b": (50.0, None, 62.5, 8),
+            "c": (50.0, None, 62.5, 9),
+        },
     )
     written = RunHeader(
         run_id="r1",
