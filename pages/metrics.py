@@ -6,9 +6,7 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.catalog import benchmark_cards
-from evalcore.queries import metric_board
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking_views import fitting
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
@@ -16,15 +14,15 @@ from pages.components import (
     loaded,
     metrics_about,
     metrics_charts,
+    metrics_data,
     metrics_table,
-    names,
     notes,
     ranking_words,
     state,
     url_state,
 )
 from pages.components.language import Translate, translator
-from pages.components.metrics_table import Part
+from pages.components.metrics_data import Part
 
 PAGE = "metrics"
 _LOADING = 480  # pixels, of the card and the chart that come
@@ -51,25 +49,23 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
             width=200,
         )
     with st.skeleton(height=_LOADING):
-        view = shared.metric_view(current, board, part.benchmark, part.metric)
-    standing = names.beside(view.standing)
-    metrics_about.draw(part, view, tr)
-    if standing.empty:
+        metric = metrics_data.metric(current, part)
+    metrics_about.draw(part, metric.view, tr)
+    if metric.standing.empty:
         notes.draw("metrics.no_cases", state.LAUNCH, tr)
         return
-    shown = fitting(standing, text)
-    if shown.empty:
+    found = metrics_data.found(current, part, text)
+    if found.rows.empty:
         st.caption(tr("ranking.no_match"))
         return
-    if (standing["status"] == "ranked").any():
-        st.markdown(ranking_words.decision(standing))
+    if metric.groups:
+        st.markdown(ranking_words.decision(metric.groups))
     else:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
-    lines = metric_board.lines(headers, board, part.benchmark, part.metric)
     told = _told(part)
-    metrics_charts.scores(shown, lines, told, tr)
-    metrics_table.draw(shown, part, tr)
-    metrics_charts.failures(view.failures, shown, told, tr)
+    metrics_charts.scores(found.ranked, metric.lines, told, tr)
+    metrics_table.draw(found, text, part, tr)
+    metrics_charts.failures(metric.view.failures, found.ranked, told, tr)
 
 
 def _told(part: Part) -> str:

@@ -53,7 +53,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         board = shared.choose(headers, PAGE, tr)
         if board is None:
             return
-        whole = View(current, board, _order(board, tr))
+        whole = View(current, ranking_data.version(current), board, _order(board, tr))
         ranking_boards.why(whole, boards.boards(headers, board.suite)[0], tr)
     with about:
         ranking_boards.about(board, tr)
@@ -80,14 +80,14 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
 def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) -> None:
     """All that follows from what is asked for."""
     table, rows = ranking_data.table(view), ranking_data.rows(view, wish, sort)
-    asked = (view.board.key, *view[2:], wish, sort)  # the same list, whatever runs were added to it
+    asked = (view.board.key, *view[3:], wish, sort)  # the same list, whatever runs were added to it
     if _ranked(table, rows, wish, view, columns, tr, asked):
         ranking_links.draw(rows.found, view.board, tr)
         ranking_leaders.draw(table.leaders, wish, view, tr)
     else:
         share.draw("", tr)
     _unranked(table, rows.others, view, columns, tr, asked)
-    ranking_charts.draw(rows.ranked, table.floors, view, tr)
+    ranking_charts.draw(rows, table.floors, view, tr)
 
 
 def _order(board: Board, tr: Translate) -> str:
@@ -119,13 +119,13 @@ def _ranked(
     if everyone.empty:
         ranking_empty.nobody(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.decision(everyone))
+    st.markdown(ranking_words.decision(rows.groups))
     if shown.empty:
         ranking_empty.no_match(everyone, wish, view.board, tr)
         return False
     display = ranking_table.display(view.key, table.frame, tr)
     cut = table_pages.cut(shown, PAGE, "p", *asked)
-    ranking_table.ranked(cut.rows, display.loc[cut.rows.index], columns, tr)
+    ranking_table.ranked(cut.rows, display, columns, tr)
     table_pages.draw(cut, PAGE, "p", tr)
     said = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
@@ -150,7 +150,7 @@ def _unranked(
     st.subheader(tr("ranking.unranked"), anchor=False)
     display = ranking_table.display(view.key, table.frame, tr)
     cut = table_pages.cut(others, PAGE, "pu", *asked)
-    ranking_table.unranked(cut.rows, display.loc[cut.rows.index], columns, tr)
+    ranking_table.unranked(cut.rows, display, columns, tr)
     table_pages.draw(cut, PAGE, "pu", tr)
     published = "ranking.unranked_published"
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))

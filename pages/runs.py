@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import streamlit as st
 
 from evalcore import settings
 from evalcore.queries import comparison, model_cards, runs
 from evalcore.queries.readers import row_for_readers
-from evalcore.queries.runs import RunRow
+from evalcore.queries.runs import RunRow, RunRows
 from evalcore.runner import client
 from evalcore.settings import Settings
 from pages.components import (
@@ -43,16 +44,16 @@ def page() -> None:
     hub_line.draw(current, tr)
     run_submit.draw(current, tr)
     rows = runs.all_rows(current.run_roots)
-    moving = any(row.moving for row in rows)
-    st.fragment(_live, run_every=PERIOD if moving else None)(current, iter([rows]), moving, tr)
+    period = PERIOD if rows.moving else None
+    st.fragment(_live, run_every=period)(current, iter([rows]), rows.moving, tr)
 
 
-def _live(current: Settings, read: Iterator[list[RunRow]], was_moving: bool, tr: Translate) -> None:
+def _live(current: Settings, read: Iterator[RunRows], was_moving: bool, tr: Translate) -> None:
     """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
     holds the rows that the page has just read, for the first time of drawing."""
     rows, inside = next(read, None) or runs.all_rows(current.run_roots), visitor.may("launch")
-    rows = rows if inside else [row_for_readers(row) for row in rows]
-    if was_moving and not any(row.moving for row in rows):
+    rows = rows if inside else rows.kept.get("readers", partial(_for_readers, rows))
+    if was_moving and not rows.moving:
         st.rerun()
     if not rows:
         _empty(tr)
@@ -87,7 +88,11 @@ def _live(current: Settings, read: Iterator[list[RunRow]], was_moving: bool, tr:
         run_comparison.draw(chosen, rows, couple, current, tr)
 
 
-def _chosen(rows: list[RunRow]) -> RunRow | None:
+def _for_readers(rows: RunRows) -> RunRows:
+    return RunRows(row_for_readers(row) for row in rows)
+
+
+def _chosen(rows: RunRows) -> RunRow | None:
     """The run of the URL, None if there is no such run; without one, the newest."""
     wanted = st.query_params.get("run")
     if not wanted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -109,19 +109,22 @@ def standing(row: Mapping[str, Any], total: int, language: str) -> str:
     return t("badge.ranked", language, score=score, rank=rank, total=total)
 
 
-def decision(groups: Iterable[Iterable[str]], language: str) -> str:
+def decision(
+    groups: Iterable[Iterable[str]], language: str, shown: Callable[[str], str] = str
+) -> str:
     """What a ranking decides, in one or two sentences, from its groups of ties (names, the best
-    group first, as they are to stand there); empty where nobody is ranked."""
+    group first); `shown` makes of a name what is to stand there. Empty where nobody is ranked."""
     found = [list(group) for group in groups]
     names = [name for group in found for name in group]
     if not names:
         return ""
     if len(names) == 1:
-        return t("ranking.words.single", language, first=names[0])
+        return t("ranking.words.single", language, first=shown(names[0]))
     if len(found[0]) > 1:
-        first = t("ranking.words.tie", language, names=_listed(found[0], language))
+        first = t("ranking.words.tie", language, names=_listed(found[0], language, shown))
     else:
-        first = t("ranking.words.leader", language, first=names[0], second=names[1])
+        pair = {"first": shown(names[0]), "second": shown(names[1])}
+        first = t("ranking.words.leader", language, **pair)
     second = ""
     if len(found) > 1:
         second = t("ranking.words.groups", language, targets=len(names), groups=len(found))
@@ -130,8 +133,8 @@ def decision(groups: Iterable[Iterable[str]], language: str) -> str:
     return t("ranking.words.two", language, first=first, second=second).strip()
 
 
-def _listed(names: list[str], language: str) -> str:
-    if len(names) > _NAMED:
-        shown = ", ".join(names[:_NAMED])
-        return t("ranking.words.and_more", language, names=shown, count=len(names) - _NAMED)
-    return t("ranking.words.and", language, names=", ".join(names[:-1]), last=names[-1])
+def _listed(names: list[str], language: str, shown: Callable[[str], str]) -> str:
+    told, more = [shown(name) for name in names[:_NAMED]], len(names) - _NAMED
+    if more > 0:
+        return t("ranking.words.and_more", language, names=", ".join(told), count=more)
+    return t("ranking.words.and", language, names=", ".join(told[:-1]), last=told[-1])

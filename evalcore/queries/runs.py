@@ -11,13 +11,14 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pandas as pd
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
+from evalcore.store.kept import Kept
 from evalcore.store.run_folder import RunFolder, stamps
 
 #: States in which nothing more happens without a person.
@@ -29,6 +30,7 @@ RESTING: frozenset[RunState] = frozenset(
 _SETTLED: frozenset[RunState] = frozenset({"done", "incomplete", "cancelled"})
 #: Two changes of a folder may share a time this close to now.
 _RECENT = 2_000_000_000  # ns
+_KEPT = 32  # answers
 _REST = 2.0  # s in which runs at rest are taken to be so still
 
 
@@ -86,7 +88,17 @@ class RunRow(Record, frozen=True):
         return next(iter(self.scores.values())) if len(self.scores) == 1 else None
 
 
-def all_rows(roots: Sequence[Path]) -> list[RunRow]:
+class RunRows(list[RunRow]):
+    """The rows of a moment, shared and read only; `moving` tells whether any of them is. What
+    `kept` holds was worked out from them, and lives as long as they do."""
+
+    def __init__(self, rows: Iterable[RunRow] = ()) -> None:
+        super().__init__(rows)
+        self.moving = any(row.moving for row in self)
+        self.kept: Kept[Any] = Kept(_KEPT)
+
+
+def all_rows(roots: Sequence[Path]) -> RunRows:
     """Every run, newest first, those of read-only roots last; `roots` begins with the writable one.
 
     A broken run has no time of creation, but its id begins with one.
@@ -94,11 +106,14 @@ def all_rows(roots: Sequence[Path]) -> list[RunRow]:
     before, begun = _resting.get(tuple(roots)), time.monotonic()
     added = tuple(map(_added, roots))
     if before is not None and before.added == added and begun - before.seen < _REST:
-        return list(before.rows)
+        return before.rows
     found: dict[str, _Seen] = {}
     for root in reversed(roots):
         found |= _seen_in(root, own=root == roots[0])
-    rows = [one.row for one in sorted(found.values(), key=lambda one: one.order, reverse=True)]
+    known = sorted(found.values(), key=lambda one: one.order, reverse=True)
+    rows = RunRows(one.row for one in known)
+    if before is not None and before.rows == rows:
+        rows = before.rows
     settled = sum(len(_settled[root, root == roots[0]]) for root in roots)
     if settled >= len(found) and max(added, default=0) < time.time_ns() - _RECENT:
         _resting[tuple(roots)] = _Resting(rows, added, begun)
@@ -113,7 +128,7 @@ class _Resting(NamedTuple):
     Whoever looks again at once need not look into thousands of folders for it.
     """
 
-    rows: list[RunRow]
+    rows: RunRows
     added: tuple[int, ...]
     seen: float
 

@@ -6,6 +6,7 @@ can be made again at any time.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from sys import intern
 from typing import Any
 
@@ -29,6 +30,7 @@ LIMIT = 4096
 _REPEATED = ("target_key", "identity", "created_at", "finished_at")
 _SAME = ("column", "label", "dataset")
 _TEXT = 200
+_LINES = 16_384  # lines of metrics that are looked for among those already held
 
 #: Score, lower and upper bound (0 to 100, two decimals), number of samples.
 MetricLine = tuple[float, float | None, float | None, int]
@@ -107,12 +109,20 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
 
 
 def with_shared_texts(header: RunHeader) -> RunHeader:
-    """The same header, just decoded, with its repeated texts held once for all headers: thousands
-    of runs name the same targets, columns and data sets. It is changed in place."""
+    """The same header, just decoded, with its repeated texts and lines held once for all headers:
+    thousands of runs name the same targets, columns and data sets, and many score the same. It is
+    changed in place."""
     for record, names in ((header, _REPEATED), *((s, _SAME) for s in header.benchmarks.values())):
         for name in names:
             msgspec.structs.force_setattr(record, name, intern(getattr(record, name)))
+    for score in header.benchmarks.values():
+        score.metrics.update({name: _shared(line) for name, line in score.metrics.items()})
     return header
+
+
+@lru_cache(maxsize=_LINES)
+def _shared(line: MetricLine) -> MetricLine:
+    return line
 
 
 def check_size(header: RunHeader) -> None:

@@ -23,8 +23,10 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
-    listed = [*headers[:_LISTED], *(one for one in headers[_LISTED:] if one.run_id in asked)]
-    if len(listed) > _LISTED:
+    newest = remembered(headers, "listed", lambda: {one.run_id for one in headers[:_LISTED]})
+    older = [one for one in headers[_LISTED:] if one.run_id in asked] if set(asked) - newest else []
+    listed = [*headers[:_LISTED], *older]
+    if older:
         titles = _titles(listed, tr)
     else:
         key = ("titles", names.version(), current())

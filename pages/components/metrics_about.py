@@ -9,7 +9,7 @@ from evalcore.queries.metric_board import MetricView
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, current
-from pages.components.metrics_table import Part
+from pages.components.metrics_data import Part
 from pages.components.text import escape
 
 

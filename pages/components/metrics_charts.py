@@ -21,10 +21,10 @@ _MOST_BARS = 40
 _FLOORS, _CEILING = ("null", "noop"), ("reference",)
 
 
-def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translate) -> None:
+def scores(ranked: pd.DataFrame, lines: dict[str, float], told: str, tr: Translate) -> None:
     """A bar per ranked target in its own colour, floors and ceiling as dashed lines; `told` names
     metric and board in the files of the chart."""
-    shown = _ranked(frame)
+    shown = ranked.head(_MOST_BARS)
     if shown.empty:
         return
     bars = [plain(name, _NAME_LENGTH) for name in shown["name"]]
@@ -48,17 +48,18 @@ def scores(frame: pd.DataFrame, lines: dict[str, float], told: str, tr: Translat
         data=shown[["identity", "score", "low", "high"]],
     )
     about = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
-    more = int((frame["status"] == "ranked").sum()) - len(shown)
+    more = len(ranked) - len(shown)
     about.append(tr("metrics.not_drawn", count=more) if more else "")
     st.caption(" ".join(about))
 
 
-def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate) -> None:
+def failures(causes: pd.DataFrame, ranked: pd.DataFrame, told: str, tr: Translate) -> None:
     """Why the answers of the ranked targets failed, as parts of all answers of the metric."""
-    if (frame["status"] != "ranked").all():
+    if ranked.empty:
         return
+    shown = ranked.head(_MOST_BARS)
     st.subheader(tr("metrics.failures"), anchor=False)
-    known = causes[causes["identity"].isin(list(_ranked(frame)["identity"]))]
+    known = causes[causes["identity"].isin(list(shown["identity"]))]
     if known.empty:
         st.caption(tr("metrics.failures_none"))
         return
@@ -66,7 +67,7 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate
     totals = known.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
     ordered = [*totals.sort_values(ascending=False, kind="stable").index]
     ordered += [OTHER] if OTHER in set(known["cause"]) else []
-    named = dict(zip(frame["identity"], frame["name"], strict=True))
+    named = dict(zip(shown["identity"], shown["name"], strict=True))
     rows = known.assign(
         name=[plain(named[identity], _NAME_LENGTH) for identity in known["identity"]],
         part=[titles[cause] for cause in known["cause"]],
@@ -94,10 +95,6 @@ def failures(causes: pd.DataFrame, frame: pd.DataFrame, told: str, tr: Translate
         ),
     )
     st.caption(tr("metrics.failures_about"))
-
-
-def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[frame["status"] == "ranked"].head(_MOST_BARS)
 
 
 def _labelled(lines: dict[str, float], wanted: Sequence[str], tr: Translate) -> dict[str, float]:

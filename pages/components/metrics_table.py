@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from evalcore.plain_text import DASH
-from evalcore.queries.boards import Board
 from evalcore.queries.metric_board import level_columns
 from pages.components import csv_file, state, table_pages
 from pages.components.board import cost_format, span
 from pages.components.language import Translate
+from pages.components.metrics_data import Found, Part
 from pages.components.text import plain
 
 _NAME_LENGTH = 60
@@ -20,18 +20,14 @@ _PAGE = "metrics"
 _TALLEST = 20  # rows before the table scrolls
 
 
-class Part(NamedTuple):
-    """The metric of a board that is shown."""
-
-    board: Board
-    benchmark: str
-    metric: str
-
-
-def draw(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
-    """The ranked with the way to targets and cases, the others below, and all of it as CSV."""
-    first = frame["status"] == "ranked"
-    known = _pages(frame[first], "p", part), _pages(frame[~first], "pu", part)
+def draw(found: Found, text: str, part: Part, tr: Translate) -> None:
+    """The ranked with the way to targets and cases, the others below, and all of it as CSV; `text`
+    is what found them."""
+    asked = (part.board.key, part.benchmark, part.metric, text)
+    known = [
+        table_pages.cut(rows, _PAGE, name, *asked)
+        for rows, name in ((found.ranked, "p"), (found.others, "pu"))
+    ]
     ranked, others = (cut.rows.reset_index(drop=True) for cut in known)
     if len(ranked):
         sure = {
@@ -41,7 +37,7 @@ def draw(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
         table = {"rank": ranked["rank"]} | _scores(ranked) | sure | _rest(ranked)
         _table(ranked, table, part, "ranked", tr)
         table_pages.draw(known[0], _PAGE, "p", tr)
-        _below(frame, part, tr)
+        _below(found.rows, part, tr)
     if len(others):
         st.subheader(tr("ranking.unranked"), anchor=False)
         reasons = [tr(f"ranking.status.{status}") for status in others["status"]]
@@ -65,11 +61,6 @@ def _below(frame: pd.DataFrame, part: Part, tr: Translate) -> None:
             on_click="ignore",
             type="tertiary",
         )
-
-
-def _pages(frame: pd.DataFrame, name: str, part: Part) -> table_pages.Cut:
-    asked = (part.board.key, part.benchmark, part.metric, list(frame["identity"]))
-    return table_pages.cut(frame, _PAGE, name, *asked)
 
 
 def _scores(frame: pd.DataFrame) -> dict[str, Any]:

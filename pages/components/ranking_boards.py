@@ -33,11 +33,16 @@ def about(board: Board, tr: Translate) -> None:
 
 def why(view: View, base: Board, tr: Translate) -> None:
     """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
-    popover = st.popover(
-        tr("board.why"), type="tertiary", icon=":material/help:", key="ranking.why"
+    menu = st.popover(
+        tr("board.why"),
+        type="tertiary",
+        icon=":material/help:",
+        key="ranking.why",
+        on_change="rerun",
     )
-    with popover, st.container(width=520):
-        _why(view, base, tr)
+    if menu.open:
+        with menu, st.container(width=520):
+            _why(view, base, tr)
 
 
 def _why(view: View, base: Board, tr: Translate) -> None:

@@ -10,39 +10,39 @@ from evalcore import charts
 from evalcore.target_colours import colour_of
 from pages.components import chart_frame, ranking_data, url_state
 from pages.components.language import Translate
-from pages.components.ranking_data import View
+from pages.components.ranking_data import Rows, View
 from pages.components.ranking_view import PAGE
 from pages.components.text import plain
 
 _NAME_LENGTH = 40
-_MOST_BARS, _MOST_LINES = 40, 8
-#: What a score can be set against -> its unit before the number.
-_AGAINST = {"cost": "$", "latency": "", "price": "$"}
+#: Only what the charts draw: every cell of a chart's frame is looked at to know it again.
+_PAINTED = ["score", "low", "high", "colour", "name"]
+_MOST_LINES = 8
+#: The unit before the number of what a score can be set against.
+_UNITS = {"cost": "$", "latency": "", "price": "$"}
 
 
-def draw(ranked: pd.DataFrame, floors: dict[str, float], view: View, tr: Translate) -> None:
-    """The charts of the ranked that are on the page."""
-    if ranked.empty:
+def draw(rows: Rows, floors: dict[str, float], view: View, tr: Translate) -> None:
+    """The charts of the ranked that are found."""
+    if rows.ranked.empty:
         return
     left, right = st.columns(2, gap="large")
     with left:
-        _bars(ranked, floors, tr)
+        _bars(rows.drawn.bars, len(rows.ranked), floors, tr)
     with right:
-        _against(ranked, tr)
-    _over_time(view, ranked, tr)
+        _against(rows.drawn.against, len(rows.ranked), tr)
+    _over_time(view, rows.ranked, tr)
 
 
-def _bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
-    """A bar per ranked target with the floors as dashed lines."""
-    shown = frame.head(_MOST_BARS)
+def _bars(shown: pd.DataFrame, count: int, floors: dict[str, float], tr: Translate) -> None:
+    """A bar per ranked target, `count` in all, with the floors as dashed lines."""
     st.subheader(tr("ranking.chart"), anchor=False)
     summary = ", ".join(
-        f"{plain(name, _NAME_LENGTH)} {score:.1f}"
-        for name, score in zip(shown["name"], shown["score"], strict=True)
+        f"{name} {score:.1f}" for name, score in zip(shown["name"], shown["score"], strict=True)
     )
     chart_frame.draw(
         charts.score_bars(
-            _painted(shown),
+            shown[_PAINTED],
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
@@ -60,38 +60,37 @@ def _bars(frame: pd.DataFrame, floors: dict[str, float], tr: Translate) -> None:
         alt_text=tr("ranking.chart_alt", summary=summary),
         data=shown[["identity", "score", "low", "high"]],
     )
-    rest = len(frame) - len(shown)
+    rest = count - len(shown)
     more = tr("board.bars_more", shown=len(shown), count=rest) if rest else ""
     st.caption(f"{tr('ranking.chart_about')} {more}")
 
 
-def _against(frame: pd.DataFrame, tr: Translate) -> None:
+def _against(paid: dict[str, pd.DataFrame], count: int, tr: Translate) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
     st.subheader(tr("board.against"), anchor=False)
-    known = [name for name in _AGAINST if (frame[name].astype(float) > 0).any()]
-    if not known:
+    if not paid:
         st.caption(tr("ranking.cost_none"))
         return
-    what = _what(known, tr)
-    shown = frame[frame[what].astype(float) > 0]
+    what = _what(list(paid), tr)
+    shown = paid[what]
     chart_frame.draw(
         charts.score_against_cost(
-            _painted(shown).assign(cost=shown[what].astype(float)),
+            shown[[*_PAINTED, "cost"]],
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
                 "cost": tr(f"board.axis.{what}"),
                 "pareto": tr("board.pareto"),
             },
-            unit=_AGAINST[what],
+            unit=_UNITS[what],
         ),
         tr,
         name=f"score-against-{what}",
         title=f"{tr('board.against')}: {tr(f'board.vs.{what}')}",
         alt_text=tr("board.against_alt", what=tr(f"board.vs.{what}"), count=len(shown)),
-        data=shown[["identity", "score", "low", "high", what]],
+        data=shown[["identity", "score", "low", "high", "cost"]].rename(columns={"cost": what}),
     )
-    left_out = len(frame) - len(shown)
+    left_out = count - len(shown)
     note = tr("board.left_out", count=left_out) if left_out else ""
     st.caption(f"{tr('board.against_about')} {note}")
 
@@ -139,8 +138,3 @@ def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
         data=history[["date", "identity", "score", "low", "high", "run_id"]],
     )
     st.caption(tr("board.trend_about", count=len(names)))
-
-
-def _painted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Only what the charts draw: every cell of a chart's frame is looked at to know it again."""
-    return frame[["score", "low", "high", "colour"]].assign(name=frame["label"])

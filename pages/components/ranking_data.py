@@ -19,18 +19,23 @@ from evalcore.queries.trend import trend
 from evalcore.settings import Settings
 from evalcore.target_cards import cards_signature
 from evalcore.target_colours import colour_of
-from pages.components import ranking_filters
+from pages.components import ranking_filters, ranking_words
 from pages.components.text import plain
 
 _KEPT = 32
 _LABEL = 40  # characters
+MOST_BARS = 40
+#: What a score can be set against.
+AGAINST = ("cost", "latency", "price")
 _FEW = 8  # of what is asked for in as many ways as there are visitors
 
 
 class View(NamedTuple):
-    """A board as it is asked for: ranked by what, with the runs of which months."""
+    """A board as it is asked for: ranked by what, with the runs of which months. `version` is
+    looked up once for all that is read for a page."""
 
     settings: Settings
+    version: str
     board: Board
     order: str
     since: str = ""
@@ -40,7 +45,7 @@ class View(NamedTuple):
     def key(self) -> str:
         """Changes whenever what is read of it may."""
         own = (self.board.suite, self.board.key, self.order, self.since, self.until)
-        return "&".join([version(self.settings), *own])
+        return "&".join([self.version, *own])
 
 
 def version(settings: Settings) -> str:
@@ -49,14 +54,26 @@ def version(settings: Settings) -> str:
     return f"{places}&{stored_boards.signature(settings)}&{cards_signature(settings)}"
 
 
+class Drawn(NamedTuple):
+    """What the charts draw of the ranked: label (as `name`), colour and score with its interval.
+
+    `against` has those alone that cost something, by what it is: what all it is known of costs.
+    """
+
+    bars: pd.DataFrame
+    against: dict[str, pd.DataFrame]
+
+
 class Rows(NamedTuple):
-    """The rows of a table that fit a wish, in an order: all of them, those with a rank (with the
-    `label` and the `colour` that they have in charts), the others; and everyone with a rank."""
+    """The rows of a table that fit a wish, in an order: all of them, those with a rank, what their
+    charts draw, the others; and everyone with a rank, whose names come by group of ties."""
 
     found: pd.DataFrame
     ranked: pd.DataFrame
+    drawn: Drawn
     others: pd.DataFrame
     everyone: pd.DataFrame
+    groups: list[list[str]]
 
 
 def choices(view: View) -> dict[str, list[str]]:
@@ -81,7 +98,7 @@ def history(view: View, identities: tuple[str, ...]) -> pd.DataFrame:
 
 def rules(view: View, base: Board) -> tuple[Apart, ...]:
     """What sets the board apart from another one."""
-    return _rules(version(view.settings), base.key, view.board.suite, view.board.key, base, view)
+    return _rules(view.version, base.key, view.board.suite, view.board.key, base, view)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
@@ -100,12 +117,20 @@ def _rows(key: str, asked: str, sort: str, _view: View, _wish: Wish) -> Rows:
     found = ordered(narrowed(frame, _view.board, _wish), sort)
     first = found["status"] == "ranked"
     ranked = found[first]
+    everyone = frame[frame["status"] == "ranked"]
+    groups = ranking_words.tied(everyone)
+    return Rows(found, ranked, _drawn(ranked), found[~first], everyone, groups)
+
+
+def _drawn(ranked: pd.DataFrame) -> Drawn:
     looks = {
-        "label": [plain(name, _LABEL) for name in ranked["name"]],
+        "name": [plain(name, _LABEL) for name in ranked["name"]],
         "colour": [colour_of(identity) for identity in ranked["identity"]],
     }
-    everyone = frame[frame["status"] == "ranked"]
-    return Rows(found, ranked.assign(**looks), found[~first], everyone)
+    painted = ranked[["identity", "score", "low", "high"]].assign(**looks)
+    against = {what: painted.assign(cost=ranked[what].astype(float)) for what in AGAINST}
+    paid = {what: frame[frame["cost"] > 0] for what, frame in against.items()}
+    return Drawn(painted.head(MOST_BARS), {what: one for what, one in paid.items() if len(one)})
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

@@ -4,6 +4,7 @@ own while it is on."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import pandas as pd
@@ -18,6 +19,7 @@ from pages.components.language import Translate
 from pages.components.text import escape, plain
 
 PAGE = "ranking"
+_MENU = "ranking.filters"
 _RANGE = ("since", "until")
 _SEVERAL = ("kind", "organization", "weights", "size", "price", "evidence")
 #: Field of a wish -> its name in the URL, where they differ.
@@ -73,14 +75,14 @@ def draw(choices: dict[str, list[str]], months: Sequence[str], asked: Wish, tr: 
     """The button and what it unfolds."""
     said = sum(field in FOLDED for field in asked.on) + any(period(months))
     label = tr("board.filters_on", count=said) if said else tr("board.filters")
-    popover = st.popover(label, icon=":material/filter_list:", key="ranking.filters")
-    with popover, st.container(width=420):
-        _months(months, tr)
-        for field, known in choices.items():
-            _choice(field, known, tr)
-        url_state.toggle(
-            tr("board.complete"), page=PAGE, name="complete", help=tr("board.complete_help")
-        )
+    if _MENU in st.session_state:  # with another label it is another button to Streamlit
+        st.session_state[_MENU] = st.session_state[_MENU]
+    menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
+    if not menu.open:
+        _choices(choices, months, tr, drawn=False)
+        return
+    with menu, st.container(width=420):
+        _choices(choices, months, tr, drawn=True)
         st.button(
             tr("board.reset"),
             icon=":material/filter_list_off:",
@@ -89,23 +91,40 @@ def draw(choices: dict[str, list[str]], months: Sequence[str], asked: Wish, tr: 
         )
 
 
-def _months(months: Sequence[str], tr: Translate) -> None:
-    if len(months) < 2:
-        return
-    with st.container(horizontal=True):
-        for name in _RANGE:
-            url_state.select(
-                tr(f"board.{name}"),
-                ["", *months],
-                page=PAGE,
-                name=name,
-                title=lambda month: month or tr("board.any_month"),
-                width=180,
-                help=tr("board.range_help"),
-            )
+def _choices(
+    choices: dict[str, list[str]], months: Sequence[str], tr: Translate, *, drawn: bool
+) -> None:
+    """All filters but the search."""
+    if len(months) > 1:
+        with st.container(horizontal=True) if drawn else nullcontext():
+            for name in _RANGE:
+                _month(name, months, tr, drawn)
+    for field, known in choices.items():
+        _choice(field, known, tr, drawn)
+    url_state.toggle(
+        tr("board.complete"),
+        page=PAGE,
+        name="complete",
+        drawn=drawn,
+        help=tr("board.complete_help"),
+    )
 
 
-def _choice(field: str, known: Sequence[str], tr: Translate) -> None:
+def _month(name: str, months: Sequence[str], tr: Translate, drawn: bool) -> None:
+    """The first or the last month."""
+    url_state.select(
+        tr(f"board.{name}"),
+        ["", *months],
+        page=PAGE,
+        name=name,
+        title=lambda month: month or tr("board.any_month"),
+        drawn=drawn,
+        width=180,
+        help=tr("board.range_help"),
+    )
+
+
+def _choice(field: str, known: Sequence[str], tr: Translate, drawn: bool) -> None:
     """One filter; nothing where there is nothing to choose."""
     if not known:
         return
@@ -116,6 +135,7 @@ def _choice(field: str, known: Sequence[str], tr: Translate) -> None:
         page=PAGE,
         name=url_name(field),
         title=lambda code: value_title(field, code, tr),
+        drawn=drawn,
         help=tr(f"board.{field}_help"),
         **({"placeholder": tr("board.any")} if many else {}),
     )

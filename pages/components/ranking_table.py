@@ -26,9 +26,9 @@ _NARROW = {"width": 76, "alignment": "center"}
 
 
 def ranked(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate) -> None:
-    """The ranked targets; a click on a name opens the target. `shown` is of `display`."""
-    names = _arranged(["rank", "target", "score"], shown, columns)
-    _draw(frame, shown[names], "ranking.open", tr("ranking.table_alt"), tr)
+    """The ranked targets; a click on a name opens the target. `shown` is what `display` made."""
+    table = _arranged(frame, shown, ["rank", "target", "score"], columns)
+    _draw(frame, table, "ranking.open", tr("ranking.table_alt"), tr)
 
 
 def unranked(
@@ -36,8 +36,8 @@ def unranked(
 ) -> None:
     """The targets without a rank, each with the reason."""
     kept = [name for name in columns if name not in ranking_view.RANKED_ONLY]
-    names = _arranged(["target", "status", "score"], shown, kept)
-    _draw(frame, shown[names], "ranking.open_other", tr("ranking.unranked_alt"), tr)
+    table = _arranged(frame, shown, ["target", "status", "score"], kept)
+    _draw(frame, table, "ranking.open_other", tr("ranking.unranked_alt"), tr)
 
 
 def display(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
@@ -84,13 +84,16 @@ def _is_part(name: str, frame: pd.DataFrame) -> bool:
     return "/" in name or any(other.startswith(f"{name}/") for other in frame.columns)
 
 
-def _arranged(first: Sequence[str], shown: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The order of the columns: on a phone those up to the score are seen. The logos, which stand
-    before the names, and the mark of the new come only where a row has one."""
-    new = ["new"] if shown["new"].notna().any() else []
-    logo = ["logo"] if (shown["logo"] != "").any() else []
+def _arranged(
+    frame: pd.DataFrame, shown: pd.DataFrame, first: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    """The rows of `frame` with the columns in order: on a phone those up to the score are seen. The
+    logos, which stand before the names, and the mark of the new come only where a row has one."""
+    new = ["new"] if frame["new"].any() else []
+    logo = ["logo"] if (frame["logo"] != "").any() else []
     named = [[*logo, name] if name == "target" else [name] for name in first]
-    return [*(name for group in named for name in group), *columns, *new]
+    names = [*(name for group in named for name in group), *columns, *new]
+    return shown[names].loc[frame.index]
 
 
 def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import pandas as pd
 import streamlit as st
@@ -45,8 +46,13 @@ def columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[st
     """The columns beside rank, target and score that are wanted, in the order of the table."""
     known = [*_BEFORE, *parts, *_AFTER, *_LAST]
     usual = {*_USUAL, *parts} | ({"organization"} if (frame["organization"] != "").any() else set())
-    popover = st.popover(tr("board.columns"), icon=":material/view_column:", key="ranking.columns")
-    with popover, st.container(width=420):
+    menu = st.popover(
+        tr("board.columns"),
+        icon=":material/view_column:",
+        key="ranking.columns",
+        on_change="rerun",
+    )
+    with menu.container(width=420) if menu.open else nullcontext():
         chosen = url_state.picked(
             tr("board.columns_label"),
             known,
@@ -54,6 +60,7 @@ def columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[st
             page=PAGE,
             name="cols",
             title=lambda name: title(name, tr),
+            drawn=menu.open,
             help=tr("board.columns_help"),
             placeholder=tr("board.columns_none"),
         )

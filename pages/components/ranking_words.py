@@ -10,9 +10,13 @@ from pages.components.board import bold
 from pages.components.language import current
 
 
-def decision(frame: pd.DataFrame) -> str:
-    """One or two sentences, as Markdown with the names (`name`) escaped; empty where nobody is
-    ranked."""
-    names = {who: bold(name) for who, name in zip(frame["identity"], frame["name"], strict=True)}
-    groups = [[names[who] for who in group] for group in tie_groups(frame)]
-    return board_words.decision(groups, current())
+def tied(frame: pd.DataFrame) -> list[list[str]]:
+    """The names of the ranked by group of ties, the best group first."""
+    names = dict(zip(frame["identity"].tolist(), frame["name"].tolist(), strict=True))
+    return [[names[who] for who in group] for group in tie_groups(frame)]
+
+
+def decision(groups: list[list[str]]) -> str:
+    """One or two sentences on what `tied` found, as Markdown with the names escaped; empty where
+    nobody is ranked."""
+    return board_words.decision(groups, current(), bold)

@@ -6,8 +6,9 @@ was asked the same, by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Set
+from itertools import islice
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -16,7 +17,7 @@ from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import comparison
 from evalcore.queries.comparison import Compared, Couple
-from evalcore.queries.runs import RunRow
+from evalcore.queries.runs import RunRow, RunRows
 from evalcore.settings import Settings
 from pages.components import names, numbers, state, url_state
 from pages.components.board import benchmark_title, metric_title
@@ -30,8 +31,15 @@ _OPEN = "runs.comparison.open"
 _CLEAR = 0.05  # of p
 
 
+class _Partner(NamedTuple):
+    """A run to be set against another, as it stands in the list."""
+
+    row: RunRow
+    label: str
+
+
 def draw(
-    row: RunRow, rows: Sequence[RunRow], couple: Couple | None, settings: Settings, tr: Translate
+    row: RunRow, rows: RunRows, couple: Couple | None, settings: Settings, tr: Translate
 ) -> None:
     """The comparison of `row`, where it has a partner or could be given one."""
     if couple is None:
@@ -50,22 +58,19 @@ def draw(
         _result(couple, settings, tr)
 
 
-def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | None:
+def _by_hand(row: RunRow, rows: RunRows, tr: Translate) -> Couple | None:
     """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
     if not row.scores or row.moving:
         return None
-    asked, shared = st.query_params.get("with", ""), set(row.benchmarks)
-    wanted = [one for one in rows if one.run_id == asked] if asked else []
-    partners = (
-        one
-        for one in chain(wanted, rows)
-        if one.run_id != row.run_id and one.scores and not shared.isdisjoint(one.benchmarks)
-    )
-    others = {one.run_id: one for one in islice(partners, _LISTED)}
+    asked, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
+    key = (shared, names.version())
+    listed = rows.kept.get(key, lambda: _labelled(rows, shared))
+    wanted = _labelled([one for one in rows if one.run_id == asked], shared) if asked else {}
+    both = ((run, one) for run, one in (wanted | listed).items() if run != row.run_id)
+    others = dict(islice(both, _LISTED))
     if not others:
         return None
-    named = names.among({one.target.identity: one.target.key for one in others.values()})
-    labels = {run: f"{plain(named[one.target.identity])} · {run}" for run, one in others.items()}
+    labels = {run: one.label for run, one in others.items()}
     options = ["", *others]
     if asked and asked not in options:
         url_state.tell_unknown(asked, tr("runs.compare_with"), tr("runs.compare_none"))
@@ -77,7 +82,18 @@ def _by_hand(row: RunRow, rows: Sequence[RunRow], tr: Translate) -> Couple | Non
         key=f"runs.with.{row.run_id}",
     )
     state.remember("with", chosen)
-    return Couple(others[chosen], row) if chosen else None
+    return Couple(others[chosen].row, row) if chosen else None
+
+
+def _labelled(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Partner]:
+    """The newest finished runs with a benchmark in common, by id."""
+    partners = (one for one in rows if one.scores and not shared.isdisjoint(one.benchmarks))
+    found = list(islice(partners, _LISTED + 1))  # one of them may be the run itself
+    named = names.among({one.target.identity: one.target.key for one in found})
+    return {
+        one.run_id: _Partner(one, f"{plain(named[one.target.identity])} · {one.run_id}")
+        for one in found
+    }
 
 
 def _sides(couple: Couple, tr: Translate) -> None:

@@ -84,19 +84,18 @@ def _page(every: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRo
 
 
 def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
-    data = runs.frame(rows)
     asked = {row.benchmarks: row for row in rows}  # a few, each of many runs
     titles = {benchmarks: benchmark_titles(row) for benchmarks, row in asked.items()}
     named = names.among({row.target.identity: row.target.key for row in rows})
     table = pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
-            "target": [plain(named.get(name, name)) for name in data["target"]],
+            "target": [plain(named[row.target.identity]) for row in rows],
             "benchmarks": [titles[row.benchmarks] for row in rows],
-            "progress": (data["fraction"] * 100).astype(int),
-            "score": pd.to_numeric(data["score"]),
-            "started": [numbers.moment(stamp) for stamp in data["created_at"]],
-            "run": data["run_id"],
+            "progress": [int(row.fraction * 100) for row in rows],
+            "score": pd.Series([row.measured_score for row in rows], dtype="float64"),
+            "started": [numbers.moment(row.created_at) for row in rows],
+            "run": [row.run_id for row in rows],
         }
     )
     if any(row.levels for row in rows):

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from evalcore import charts
-from evalcore.queries import metrics
+from evalcore.queries import metrics, targets
 from evalcore.queries.boards import Board
-from evalcore.queries.stored_boards import Headers
+from evalcore.queries.stored_boards import Headers, remembered
 from evalcore.radar import SERIES, radar
 from pages.components import chart_frame
 from pages.components.board import benchmark_title, metric_title
-from pages.components.language import Translate
+from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
 _FEWEST_AXES, _MOST_AXES = 3, 10
+
+
+class _Bars(NamedTuple):
+    """The metrics of a benchmark with their names, and those of them that have a score."""
+
+    frame: pd.DataFrame
+    known: pd.DataFrame
+
+
+def profile_of(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
+    """`targets.profile`, shared by all who look at the target."""
+    key = ("profile", board.identity, identity)
+    return remembered(headers, key, lambda: targets.profile(headers, board, identity))
 
 
 def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
@@ -56,13 +71,20 @@ def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) ->
     """A bar chart per benchmark of the board that the target has a score in, each in a container of
     its own."""
     for benchmark in board.columns:
-        frame = metrics.metric_scores(headers, board, benchmark, identity)
-        if not frame["score"].isna().all():
+        key = ("metric bars", board.identity, benchmark, identity, current())
+        bars = remembered(headers, key, partial(_bars_of, headers, board, benchmark, identity))
+        if len(bars.known):
             several = len(board.columns) > 1
             with st.container():
                 title = benchmark_title(benchmark) if several else tr("target.metrics")
                 st.subheader(escape(title), anchor=False)
-                _bars(frame, benchmark, identity, tr)
+                _bars(bars, benchmark, identity, tr)
+
+
+def _bars_of(headers: Headers, board: Board, benchmark: str, identity: str) -> _Bars:
+    scores = metrics.metric_scores(headers, board, benchmark, identity)
+    frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
+    return _Bars(frame, frame.dropna(subset=["score"]))
 
 
 def about(tr: Translate) -> None:
@@ -70,9 +92,8 @@ def about(tr: Translate) -> None:
     st.caption(tr("target.metrics_about"))
 
 
-def _bars(frame: pd.DataFrame, benchmark: str, identity: str, tr: Translate) -> None:
-    frame["name"] = [metric_title(benchmark, metric) for metric in frame["metric"]]
-    known = frame.dropna(subset=["score"])
+def _bars(bars: _Bars, benchmark: str, identity: str, tr: Translate) -> None:
+    known = bars.known
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(known["name"], known["score"], strict=True))
     labels = {
         "name": tr("common.metric"),
@@ -82,7 +103,7 @@ def _bars(frame: pd.DataFrame, benchmark: str, identity: str, tr: Translate) -> 
         "floor": tr("target.series.floor"),
     }
     chart_frame.draw(
-        charts.metric_bars(frame, labels),
+        charts.metric_bars(bars.frame, labels),
         tr,
         name=f"metrics-{benchmark}",
         title=benchmark_title(benchmark),

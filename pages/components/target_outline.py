@@ -19,7 +19,7 @@ def draw(
 ) -> bool:
     """The outline of the target and its metrics side by side, the charts of several benchmarks two
     to a line; whether there is an outline."""
-    profile = targets.profile(headers, board, row.identity)
+    profile = target_charts.profile_of(headers, board, row.identity)
     axes = targets.axes(board, row)
     profiled = target_charts.has_profile(profile, axes)
     if profiled and len(row.runs) > 1:

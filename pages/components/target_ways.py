@@ -29,7 +29,7 @@ def draw(
     tr: Translate,
 ) -> None:
     """One row of buttons and links; `frame` is the ranking of the board."""
-    order = list(frame["identity"])
+    order = frame["identity"].tolist()
     place = order.index(row.identity)
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

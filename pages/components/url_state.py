@@ -3,6 +3,9 @@
 The URL is the truth: a link that is opened sets the widget, a widget that is changed sets the URL,
 and coming back to a page by a bare link starts from the defaults. (`bind="query-params"` of
 Streamlit would write the translated label of an option.)
+
+A widget that is not `drawn`, as in a menu that is closed, is asked for all the same: what a link or
+a last click says is taken up and told, and the URL alone remembers it until the widget comes.
 """
 
 from __future__ import annotations
@@ -29,13 +32,15 @@ def select(
     name: str,
     title: Callable[[str], str],
     explicit: bool = False,
+    drawn: bool = True,
     **look: Any,
 ) -> str:
     """A select box over codes; the first is the default, and in the URL only if `explicit`."""
     key = _one_of(options, page, name, label, title)
-    st.selectbox(label, options, key=key, format_func=_titles(options, title), **look)
+    if drawn:
+        st.selectbox(label, options, key=key, format_func=_titles(options, title), **look)
     chosen = str(st.session_state[key])
-    _publish(page, name, chosen if explicit or chosen != options[0] else "")
+    _publish(page, name, chosen if explicit or chosen != options[0] else "", drawn)
     return chosen
 
 
@@ -70,12 +75,14 @@ def many(
     page: str,
     name: str,
     title: Callable[[str], str],
+    drawn: bool = True,
     **look: Any,
 ) -> list[str]:
     """A multiple choice over codes (without commas); none chosen means all."""
     key = _several_of(options, page, name, label, title)
-    st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
-    return _published(page, name)
+    if drawn:
+        st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
+    return _published(page, name, drawn)
 
 
 def pills(
@@ -85,19 +92,15 @@ def pills(
     page: str,
     name: str,
     title: Callable[[str], str],
+    drawn: bool = True,
     **look: Any,
 ) -> list[str]:
     """A multiple choice over a few codes that are all seen; none chosen means all."""
     key = _several_of(options, page, name, label, title)
-    st.pills(
-        label,
-        options,
-        selection_mode="multi",
-        key=key,
-        format_func=_titles(options, title),
-        **look,
-    )
-    return _published(page, name)
+    if drawn:
+        titles = _titles(options, title)
+        st.pills(label, options, selection_mode="multi", key=key, format_func=titles, **look)
+    return _published(page, name, drawn)
 
 
 def codes(options: Sequence[str], *, page: str, name: str) -> list[str]:
@@ -123,6 +126,7 @@ def picked(
     page: str,
     name: str,
     title: Callable[[str], str],
+    drawn: bool = True,
     **look: Any,
 ) -> list[str]:
     """A multiple choice that begins with the `usual` codes, which the URL then leaves out; none
@@ -137,19 +141,21 @@ def picked(
         st.session_state[key] = known("")  # what is usual has changed, with the board
     st.session_state[begun] = list(usual)
     st.session_state[key] = [code for code in st.session_state[key] if code in options]
-    st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
+    if drawn:
+        st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
     chosen = list(st.session_state[key])
     same = set(chosen) == set(known(""))
-    _publish(page, name, "" if same else _SEPARATOR.join(chosen) or _NONE)
+    _publish(page, name, "" if same else _SEPARATOR.join(chosen) or _NONE, drawn)
     return chosen
 
 
-def toggle(label: str, *, page: str, name: str, **look: Any) -> bool:
+def toggle(label: str, *, page: str, name: str, drawn: bool = True, **look: Any) -> bool:
     """A switch that is off by default."""
     key = _adopt(page, name, lambda text: text == _ON)
-    st.toggle(label, key=key, **look)
+    if drawn:
+        st.toggle(label, key=key, **look)
     chosen = bool(st.session_state[key])
-    _publish(page, name, _ON if chosen else "")
+    _publish(page, name, _ON if chosen else "", drawn)
     return chosen
 
 
@@ -257,10 +263,10 @@ def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:
     return key
 
 
-def _published(page: str, name: str) -> list[str]:
+def _published(page: str, name: str, drawn: bool) -> list[str]:
     """The codes that a widget holds now, once they are in the URL."""
     chosen = list(st.session_state[f"{page}.{name}"])
-    _publish(page, name, _SEPARATOR.join(chosen))
+    _publish(page, name, _SEPARATOR.join(chosen), drawn)
     return chosen
 
 
@@ -270,6 +276,10 @@ def _is_new(page: str, name: str) -> bool:
     return key not in st.session_state or asked != st.session_state.get(f"{key}.url")
 
 
-def _publish(page: str, name: str, text: str) -> None:
+def _publish(page: str, name: str, text: str, drawn: bool = True) -> None:
+    """Write what a widget holds into the URL; the state of one that is not there would grow old."""
+    key = f"{page}.{name}"
     remember(name, text)
-    st.session_state[f"{page}.{name}.url"] = text
+    st.session_state[f"{key}.url"] = text
+    if not drawn:
+        del st.session_state[key]

@@ -10,7 +10,7 @@ from evalcore.store.index import load_headers
 from evalcore.target_cards import TargetCard, logo_of, save_card
 from tests.support.boards import BENCHMARK, Plan, make_run
 from tests.support.page_stores import CANARY
-from tests.support.pages import chart_rows, open_page, store, table, words
+from tests.support.pages import chart_rows, folded, open_page, store, table, unfolded, words
 
 __all__ = ["store"]  # a fixture
 
@@ -130,8 +130,36 @@ def test_columns_are_chosen_by_the_link_and_by_hand(filled):
     app = open_page(cols="price,cost,zzz")
     assert [n for n in table(app, "rank").columns if n != "new"][3:] == ["cost", "price"]
     assert list(table(open_page(cols="-"), "rank").columns)[:3] == ["rank", "target", "score"]
-    app.multiselect(key="ranking.cols").set_value([]).run()
+    unfolded(app, "ranking.columns").multiselect(key="ranking.cols").set_value([]).run()
     assert app.query_params["cols"] == "-"
+    assert list(table(folded(app, "ranking.columns"), "rank").columns)[3:] == ["new"]
+
+
+def test_filters_hold_while_their_menu_is_closed(filled):
+    app = unfolded(open_page(weights="open"), "ranking.filters")
+    assert app.button_group(key="ranking.weights").value == ["open"]
+    app.toggle(key="ranking.complete").set_value(True)
+    folded(app, "ranking.filters")  # in the same moment
+    asked = {name: app.query_params[name] for name in ("weights", "complete")}
+    assert asked == {"weights": "open", "complete": "1"}
+    assert "ranking.complete" not in [one.key for one in app.toggle]
+    shown = names(app)
+    for _ in range(3):
+        app.run()
+        assert (app.query_params["complete"], names(app)) == ("1", shown)
+    app.button(key="ranking.tag.complete").click().run()
+    assert "complete" not in app.query_params
+    assert not unfolded(app, "ranking.filters").toggle(key="ranking.complete").value
+    assert app.button_group(key="ranking.weights").value == ["open"]
+
+
+def test_the_menu_of_filters_stays_open_while_its_label_counts(filled):
+    app = unfolded(open_page(), "ranking.filters")
+    app.toggle(key="ranking.complete").set_value(True).run()
+    assert app.toggle(key="ranking.complete").value
+    app.query_params["complete"] = ""  # as a step back in the browser
+    app.run()
+    assert not app.toggle(key="ranking.complete").value
 
 
 def test_evidence_shows_its_metrics_alone(filled):
@@ -164,7 +192,8 @@ def test_score_is_set_against_what_is_asked(filled):
 def test_a_board_tells_what_sets_it_apart(filled, language):
     folder = make_run(filled, Plan(target="openai:other", mode="scale"))
     app = open_page(language=language, board=folder.spec().benchmarks[0].column)
-    told = app.table[0].value
+    assert not app.table
+    told = unfolded(app, "ranking.why").table[0].value
     assert [list(told.iloc[:, n]) for n in (1, 2)] == [["verified"], ["scale"]]
     assert "mode" in told.iloc[0, 0]
 

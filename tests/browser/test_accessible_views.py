@@ -60,7 +60,7 @@ def test_the_popovers_of_the_ranking(tab, board) -> None:
     for name in POPOVERS:
         button = tab.get_by_test_id("stPopoverButton").filter(has_text=name)
         button.click()
-        tab.get_by_test_id("stPopoverBody").wait_for()
+        tab.get_by_test_id("stPopoverBody").locator("p").first.wait_for()  # drawn once it is open
         grave += violations(tab)
         tab.keyboard.press("Escape")
         tab.get_by_test_id("stPopoverBody").wait_for(state="detached")

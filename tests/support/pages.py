@@ -39,6 +39,22 @@ def open_page(name: str = "ranking", language: str = "en", **query: str) -> AppT
     return app
 
 
+def unfolded(app: AppTest, menu: str) -> AppTest:
+    """The page with one of its menus open, by key."""
+    app.session_state[menu] = True
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def folded(app: AppTest, menu: str) -> AppTest:
+    """The page once a menu that was open is closed."""
+    app.session_state[menu] = False
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
 def _ask(app: AppTest, language: str, query: dict[str, str]) -> None:
     for key, value in {"lang": language, **query}.items():
         app.query_params[key] = value
