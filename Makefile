@@ -17,7 +17,7 @@ app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --junitxml $(REPORT) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --junitxml $(REPORT) $(ARGS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
