@@ -113,7 +113,7 @@ def random_answer(one: Entry, mode: str, chance: random.Random) -> Any:
 def test_random_and_mutated_answers_raise_nothing():
     chance = random.Random(4)
     modes = sorted(MODES)
-    start = time.perf_counter()
+    start = time.process_time()
     for number in range(20_000):
         one, mode = chance.choice(ENTRIES), chance.choice(modes)
         answer = (
@@ -128,7 +128,7 @@ def test_random_and_mutated_answers_raise_nothing():
             assert scored.valid == (not scored.error_type), answer
             assert scored.group is None or scored.group in GROUPS, answer
             json.dumps(plain(scored.calls))
-    assert time.perf_counter() - start < 120
+    assert time.process_time() - start < 120
 
 
 def text_answer(one: Entry, mode: str, chance: random.Random) -> Any:
@@ -169,6 +169,6 @@ def test_nested_without_end_and_long_answers():
     long = ["f(a='" + "x" * 50_000 + "')", "[" + "f(a=1), " * 2_000 + "]", "f(a=1)\n" * 2_000]
     for text in (*deep, *long):
         for one in ENTRIES:
-            start = time.perf_counter()
+            start = time.process_time()
             views(read(one, text))
-            assert time.perf_counter() - start < 5
+            assert time.process_time() - start < 5

@@ -79,9 +79,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_answers_take_no_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert extract(text, FIELDS).kind == "none"
-    assert time.perf_counter() - began < 1.5
+    assert time.process_time() - began < 1.5
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,6 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(name):
-    began = time.perf_counter()
+    began = time.process_time()
     extract(HOSTILE[name])
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

@@ -194,6 +194,6 @@ def test_halves_of_characters_reach_no_note_and_break_nothing():
 @pytest.mark.parametrize("truth", ["17", "1, 2", "Paris", "x" * 1_000_000])
 @pytest.mark.parametrize("piece", ["1", "a", ",", " ", "$", "\x00", "-", "ﬁ", "1_"])
 def test_time_is_linear(truth, piece):
-    began = time.perf_counter()
+    began = time.process_time()
     question_scorer(piece * 1_000_000, truth)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

@@ -258,13 +258,13 @@ def test_what_is_no_arithmetic_is_refused(expression: str, told: str) -> None:
     ],
 )
 def test_the_calculator_ends_soon_whatever_it_is_given(expression: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         text = calculate(expression)
     except Refusal as refusal:
         text = str(refusal)
     assert len(text) <= 4001
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @needs_sandbox

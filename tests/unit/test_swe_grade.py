@@ -255,9 +255,9 @@ def test_a_spec_that_cannot_be_used(changed, message):
 @pytest.mark.parametrize("name", ["parse_log_pytest", "parse_log_pytest_v2", "parse_log_django"])
 def test_a_hostile_log_is_graded_in_linear_time(piece, name):
     log = written(piece * (600_000 // len(piece)))
-    start = time.perf_counter()
+    start = time.process_time()
     grade(SPEC | {"log_parser": name, "FAIL_TO_PASS": ["t.py::p[x", "t.py::q[y"]}, log)
-    assert time.perf_counter() - start < 8.0
+    assert time.process_time() - start < 8.0
 
 
 def test_importing_is_light():

@@ -43,9 +43,9 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
     text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert repair(text, MappingTree(TREE)).patch == ""
-    assert time.perf_counter() - begun < 15
+    assert time.process_time() - begun < 15
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
 )
 def test_a_file_of_equal_lines_takes_seconds(hunk: str) -> None:
     tree = MappingTree({"big.py": "x = 1\n" * 200_000})
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert repair("--- a/big.py\n+++ b/big.py\n" + hunk, tree).patch == ""
-    assert time.perf_counter() - begun < 15
+    assert time.process_time() - begun < 15
 
 
 def test_source_that_breaks_a_compiler() -> None:

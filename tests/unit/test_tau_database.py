@@ -134,7 +134,7 @@ def test_equal_changes_are_hashed_once():
     one = Database({"rows": rows})
     one.edit("rows", "5")["text"] = "y"
     one.hash()
-    start = time.perf_counter()
+    start = time.process_time()
     hashes = {fork.hash() for fork in (one.fork() for _ in range(1000))}
     assert len(hashes) == 1
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
