@@ -7,7 +7,6 @@ import atexit
 import os
 import shutil
 import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -29,19 +28,12 @@ _LONG = frozenset(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, and those with a browser spread over all others: several browsers at once
-    would wait for each other on a small machine."""
-    files = list(dict.fromkeys(item.path for item in items))
-    shown = [file for file in files if file.parent.name == "browser"]
-    others = sorted((file for file in files if file not in shown), key=_begins_late)
-    places = _spread(shown) | _spread(others)
-    items.sort(key=lambda item: places[item.path])
+    """Long files first, and those with a browser last: what they need of a small machine would
+    disturb tests that look at the clock."""
+    items.sort(key=_turn)
 
 
-def _begins_late(file: Path) -> bool:
-    return file.name not in _LONG
-
-
-def _spread(files: list[Path]) -> dict[Path, float]:
-    """The place of each file between 0 and 1."""
-    return {file: number / len(files) for number, file in enumerate(files)}
+def _turn(item: pytest.Item) -> int:
+    if item.path.parent.name == "browser":
+        return 2
+    return 0 if item.path.name in _LONG else 1

@@ -1,4 +1,7 @@
-"""What the Compare page reads, kept ready as long as the folders of the runs stay as they are."""
+"""What the Compare page reads, kept ready as long as the folders of the runs stay as they are.
+
+All sessions share what is kept: nobody may change it.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,12 @@ def file(settings: Settings, runs: Sequence[str], base: str, form: str) -> str:
     return comparison_report.FORMATS[form](comparison_report.report(settings.run_roots, who, base))
 
 
-@st.cache_data(max_entries=_KEPT, show_spinner=False)
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _lineup(_settings: Settings, runs: tuple[str, ...], signature: str) -> Lineup:
     return lineup.load(_settings.run_roots, runs)
 
 
-@st.cache_data(max_entries=_KEPT, show_spinner=False)
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _detail(
     _settings: Settings,
     runs: tuple[str, ...],
