@@ -12,6 +12,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from evalcore.i18n import LANGUAGES, language_of, retell, t
+from pages.components import state
 
 KEY = "lang"
 Translate = Callable[..., str]
@@ -59,8 +60,5 @@ def remember() -> None:
     To be called once the page has been drawn: the browser learns later than its query which page is
     shown, and would keep the one that was left, under this query, as a place that Back leads to.
     """
-    if current() != language_of(st.context.locale):
-        if st.query_params.get(KEY) != current():
-            st.query_params[KEY] = current()
-    elif KEY in st.query_params:
-        del st.query_params[KEY]
+    differs = current() != language_of(st.context.locale)
+    state.remember(KEY, current() if differs else None)
