@@ -16,16 +16,8 @@ _PICTURED = ("", "target")
 
 def draw(page: str, tr: Translate) -> None:
     """A small menu of addresses; `page` is the path of the page, "" the ranking."""
-    menu = st.popover(
-        tr("share.button"),
-        icon=":material/share:",
-        type="tertiary",
-        key="share.menu",
-        on_change="rerun",
-    )
-    if not menu.open:
-        return
-    with menu, st.container(width=420):
+    menu = st.popover(tr("share.button"), icon=":material/share:", type="tertiary")
+    with menu, st.container(width=420):  # filled at once: a menu that grows at the foot is cut off
         for name, address in addresses(st.context.url or "", page, _query()).items():
             st.caption(tr(f"share.{name}"))
             st.code(address, language=None, wrap_lines=True)
