@@ -17,7 +17,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
 from evalcore.queries.readers import without_places
 from evalcore.runner import job_process
-from evalcore.runner.job_process import Say
+from evalcore.runner.job_process import Say, Stopped
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 
@@ -26,8 +26,8 @@ _MOST_SECONDS = 3600
 _BETWEEN = 0.3  # seconds between two words on how far it is
 
 
-class _TookTooLong(BaseException):
-    """Passes every handler of errors on its way out of a scorer."""
+class _TookTooLong(Stopped):
+    """The time of a visitor's bundle is up."""
 
 
 def take_in(

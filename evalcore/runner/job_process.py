@@ -26,8 +26,13 @@ Work = Callable[[Mapping[str, Any], Settings, Mapping[str, str], Say], dict[str,
 _STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
 
 
-class _Cancelled(BaseException):
-    """Passes every handler of errors on its way out, so that temporary files are removed."""
+class Stopped(SystemExit):
+    """Passes every handler of errors on its way out, so that temporary files are removed. Of all
+    that is no `Exception` an event loop lets only a SystemExit and a KeyboardInterrupt pass."""
+
+
+class _Cancelled(Stopped):
+    """Whoever started the job does not want it any more."""
 
 
 def run(work: Work) -> int:

@@ -73,11 +73,11 @@ def find(settings: Settings, kind: Kind, name: str) -> Job | None:
     """The job as it stands, None where there never was one. One whose process is gone without a
     word is `interrupted`."""
     folder = folder_of(settings, kind, name)
-    try:
-        job = from_json(Job, (folder / STATUS).read_bytes())
-    except (OSError, msgspec.MsgspecError):
-        return None
-    if job.state == "running" and not alive(folder) and _age(job) > (_START_UP * (not job.pid)):
+    job = _read(folder)
+    if job is None or job.state != "running" or alive(folder):
+        return job
+    job = _read(folder)  # its last word may have come between the first look and the lock's
+    if job and job.state == "running" and _age(job) > (_START_UP * (not job.pid)):
         return msgspec.structs.replace(job, state="interrupted")
     return job
 
@@ -146,6 +146,13 @@ def write(folder: Path, job: Job) -> None:
     fresh = folder / f".{STATUS}.{os.getpid()}"
     fresh.write_bytes(to_json(job))
     fresh.replace(folder / STATUS)
+
+
+def _read(folder: Path) -> Job | None:
+    try:
+        return from_json(Job, (folder / STATUS).read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def _age(job: Job) -> float:

@@ -1,0 +1,78 @@
+"""A job that is told to stop does stop, wherever it is: also inside an event loop's callback."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import time
+
+import msgspec
+import pytest
+
+from evalcore.exchange import import_job
+from evalcore.runner import job_process, jobs
+from evalcore.settings import Settings
+
+SECONDS = 20.0
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "none"), access="read-only")
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def stopped_in_a_callback(number):
+    """A loop whose own callback is what the signal interrupts; it gives up after `SECONDS`."""
+
+    def interrupted():
+        os.kill(os.getpid(), number)
+        time.sleep(0.01)  # here the handler raises
+
+    async def work():
+        asyncio.get_running_loop().call_soon(interrupted)
+        await asyncio.sleep(SECONDS)
+
+    asyncio.run(work())
+
+
+def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
+    folder = jobs.folder_of(settings, "confirm", "x")
+    folder.mkdir(parents=True)
+    jobs.write(folder, jobs.Job("confirm", "x", started=jobs.now(), at=jobs.now()))
+    asked = {"folder": str(folder), "settings": msgspec.to_builtins(settings)}
+    given = json.dumps(asked | {"given": {}, "keys": {}})
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    start = time.monotonic()
+    assert job_process.run(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
+    assert time.monotonic() - start < SECONDS / 2
+    assert jobs.find(settings, "confirm", "x").state == "cancelled"
+
+
+def test_the_time_of_a_bundle_ends_inside_an_event_loop(settings):
+    start = time.monotonic()
+    with pytest.raises(import_job._TookTooLong), import_job._limited(settings):
+        stopped_in_a_callback(signal.SIGALRM)
+    assert time.monotonic() - start < SECONDS / 2
+
+
+def test_the_last_word_of_a_job_that_ends_while_it_is_looked_at_is_told(settings, monkeypatch):
+    folder = jobs.folder_of(settings, "confirm", "x")
+    folder.mkdir(parents=True)
+    job = jobs.Job("confirm", "x", started=jobs.now(), at=jobs.now(), pid=1)
+    jobs.write(folder, job)
+
+    def ends(folder):
+        jobs.write(folder, msgspec.structs.replace(job, state="done"))
+        return False
+
+    monkeypatch.setattr(jobs, "alive", ends)
+    assert jobs.find(settings, "confirm", "x").state == "done"
