@@ -14,11 +14,13 @@ import pytest
 
 from evalcore.records import to_json
 from evalcore.sqlkit.engines.base import Engine, Execution, Limits
-from evalcore.sqlkit.engines.guard import Finding, inspect
+from evalcore.sqlkit.engines.guard import Finding, inspect_answer
 from evalcore.sqlkit.engines.served import engine as served
 from tests.support.engines import server_engine
 
 SECONDS = 1.0
+#: What a machine that does something else beside may add until a statement has ended and is told.
+BUSY = 4.0
 CANARY = "canary7f3a91"
 SETUP = ["CREATE TABLE t (a INTEGER, b VARCHAR(90))", "INSERT INTO t VALUES (1, 'x'), (2, 'y')"]
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
@@ -222,9 +224,10 @@ CASES = [(engine, name) for engine, table in STATEMENTS.items() for name in tabl
 REFUSED = [
     (engine, name)
     for engine, name in CASES
-    if inspect(STATEMENTS[engine][name], engine).refusal
-    or (inspect(STATEMENTS[engine][name], engine).statements or 0) > 1
+    if inspect_answer(STATEMENTS[engine][name], engine, script=False).refusal
 ]
+#: What is read before it is refused; only the guard bounds the length, and so the time, of reading.
+READ = [pair for pair in REFUSED if pair[1] != "long in list"]
 
 
 @pytest.fixture(scope="module")
@@ -252,10 +255,11 @@ def attack(opened: dict[str, Engine], name: str, statement: str, folder: Path) -
         statement = statement.replace(key, str(folder / place))
     assert engine.execute(SETUP, "SELECT 1").status == "ok"
     before = sorted(folder.iterdir())
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     found = engine.execute(SETUP, statement)
-    took = time.perf_counter() - start
-    assert took < SECONDS + 1.5, f"took {took:.2f} s"
+    took, worked = time.perf_counter() - start, time.process_time() - worked
+    assert worked < SECONDS, f"kept this process busy for {worked:.2f} s"
+    assert took < SECONDS + BUSY, f"took {took:.2f} s"
     assert sorted(folder.iterdir()) == before
     text = to_json(found.table and found.table.rows).decode() + found.message
     for secret in (CANARY, CANARY.encode().hex(), "secret.txt", "/data/"):
@@ -273,7 +277,7 @@ def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: s
         assert found.status in ("forbidden", "syntax_error")
 
 
-@pytest.mark.parametrize(("engine", "name"), REFUSED)
+@pytest.mark.parametrize(("engine", "name"), READ)
 def test_without_the_guard(
     opened: dict[str, Engine],
     folder: Path,
@@ -281,7 +285,7 @@ def test_without_the_guard(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(served, "inspect", lambda script, dialect: Finding(statements=1))
+    monkeypatch.setattr(served, "inspect_answer", lambda *_, script: Finding(statements=1))
     attack(opened, engine, STATEMENTS[engine][name], folder)
 
 

@@ -16,10 +16,12 @@ import pytest
 from evalcore.records import to_json
 from evalcore.sqlkit.engines import process
 from evalcore.sqlkit.engines.base import Engine, Execution, Limits
-from evalcore.sqlkit.engines.guard import Finding, inspect
+from evalcore.sqlkit.engines.guard import Finding, inspect_answer
 from evalcore.sqlkit.engines.registry import open_engine
 
 SECONDS = 1.0
+#: What a machine that does something else beside may add until a statement has ended and is told.
+BUSY = 4.0
 CANARY = "canary7f3a91"
 SETUP = ["CREATE TABLE t (a INTEGER, b TEXT)", "INSERT INTO t VALUES (1, 'x'), (2, 'y')"]
 NUMBERS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
@@ -204,9 +206,10 @@ STATEMENTS = {"sqlite": SQLITE, "duckdb": DUCKDB}
 REFUSED = [
     (engine, name)
     for engine, name in CASES
-    if inspect(STATEMENTS[engine][name], engine).refusal
-    or (inspect(STATEMENTS[engine][name], engine).statements or 0) > 1
+    if inspect_answer(STATEMENTS[engine][name], engine, script=False).refusal
 ]
+#: What is read before it is refused; only the guard bounds the length, and so the time, of reading.
+READ = [pair for pair in REFUSED if pair[1] != "long in list"]
 
 
 @pytest.fixture(scope="module")
@@ -239,10 +242,11 @@ def attack(engine: Engine, statement: str, folder: Path) -> Execution:
         statement = statement.replace(key, str(folder / name))
     assert engine.version  # starting a process is not the statement's time
     before = listing(folder, Path.cwd())
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     found = engine.execute(SETUP, statement)
-    took = time.perf_counter() - start
-    assert took < SECONDS + 1, f"took {took:.2f} s"
+    took, worked = time.perf_counter() - start, time.process_time() - worked
+    assert worked < SECONDS, f"kept this process busy for {worked:.2f} s"
+    assert took < SECONDS + BUSY, f"took {took:.2f} s"
     assert listing(folder, Path.cwd()) == before
     text = to_json(found.table).decode() + found.message
     assert CANARY not in text
@@ -261,7 +265,7 @@ def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: s
         assert found.status in ("forbidden", "syntax_error")
 
 
-@pytest.mark.parametrize(("engine", "name"), REFUSED)
+@pytest.mark.parametrize(("engine", "name"), READ)
 def test_without_the_guard(
     opened: dict[str, Engine],
     folder: Path,
@@ -269,7 +273,7 @@ def test_without_the_guard(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "inspect", lambda script, dialect: Finding(statements=1))
+    monkeypatch.setattr(process, "inspect_answer", lambda *_, script: Finding(statements=1))
     attack(opened[engine], STATEMENTS[engine][name], folder)
 
 

@@ -87,6 +87,8 @@ _FILES = frozenset((("INTO", "OUTFILE"), ("INTO", "DUMPFILE"), ("DATA", "INFILE"
 
 
 _SERVERS = frozenset(("postgres", "mysql"))
+#: Of one statement: some 0.4 s of looking through, and far more than a model writes.
+MOST_CHARACTERS = 250_000
 
 
 class Finding(Record, frozen=True):
@@ -113,6 +115,17 @@ def inspect(script: str, dialect: str) -> Finding:
     return Finding(
         statements=_count(statements), refusal=next((reason for reason in refusals if reason), "")
     )
+
+
+def inspect_answer(sql: str, dialect: str, *, script: bool) -> Finding:
+    """`inspect` for what is to be judged: not too long to be looked through in the time of a
+    statement, and one statement unless it is a `script`."""
+    if len(sql) > MOST_CHARACTERS:
+        return Finding(None, f"{len(sql)} characters are not run, at most {MOST_CHARACTERS} are")
+    found = inspect(sql, dialect)
+    if not found.refusal and not script and (found.statements or 1) > 1:
+        return Finding(found.statements, f"{found.statements} statements where one is run")
+    return found
 
 
 def _cut(tokens: list[Token]) -> list[list[Token]]:

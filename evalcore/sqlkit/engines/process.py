@@ -11,7 +11,7 @@ import msgspec
 from evalcore.closing import Closing
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
-from evalcore.sqlkit.engines.guard import inspect
+from evalcore.sqlkit.engines.guard import MOST_CHARACTERS, inspect, inspect_answer
 
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
@@ -69,7 +69,7 @@ class ProcessEngine(Closing):
         return Work(execution=done, unit=_UNITS[self.name], amount=done.affected or 0, plan=plan)
 
     def check_syntax(self, sql: str) -> Execution:
-        if inspect(sql, self.name).statements == 0:
+        if inspect_answer(sql, self.name, script=True).statements == 0:
             return _NO_STATEMENT
         return self._ask({"op": "syntax", "sql": sql})
 
@@ -82,20 +82,20 @@ class ProcessEngine(Closing):
         for script in setup:
             if refusal := inspect(script, self.name).refusal:
                 return self._refused(script, refusal, "setup")
-        found = inspect(sql, self.name)
+        found = inspect_answer(sql, self.name, script=bool(more.get("script")))
         if found.statements == 0:
             return _NO_STATEMENT
-        refusal = found.refusal
-        if found.statements is not None and found.statements > 1 and not more.get("script"):
-            refusal = f"{found.statements} statements where one is run"
-        if refusal:
-            return self._refused(sql, refusal, "statement")
+        if found.refusal:
+            return self._refused(sql, found.refusal, "statement")
         return self._ask({"op": op, "setup": list(setup), "sql": sql, **more})
 
     def _refused(self, script: str, reason: str, stage: Stage) -> Execution:
+        forbidden = Execution(status="forbidden", message=reason, stage=stage)
+        if len(script) > MOST_CHARACTERS:
+            return forbidden
         syntax = self._ask({"op": "syntax", "sql": script})
         if syntax.status == "ok":
-            return Execution(status="forbidden", message=reason, stage=stage)
+            return forbidden
         return msgspec.structs.replace(syntax, stage=stage)
 
     def _ask(self, request: dict[str, Any], *, again: bool = True) -> Execution:

@@ -16,7 +16,7 @@ import msgspec
 
 from evalcore.closing import Closing
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
-from evalcore.sqlkit.engines.guard import inspect
+from evalcore.sqlkit.engines.guard import MOST_CHARACTERS, inspect, inspect_answer
 from evalcore.sqlkit.engines.script import split
 from evalcore.sqlkit.engines.served.slots import Found, Gone, Server, Setup, Slot, Slots
 from evalcore.sqlkit.engines.served.watch import Watch
@@ -58,7 +58,7 @@ class ServedEngine(Closing):
         probes: Sequence[str] = (),
         script: bool = False,
     ) -> Execution:
-        statements = split(sql, self.name) if script else None
+        statements = split(sql, self.name) if script and len(sql) <= MOST_CHARACTERS else None
         texts = [statement.text for statement in statements] if statements else [sql]
 
         def run(slot: Slot) -> Execution:
@@ -76,7 +76,7 @@ class ServedEngine(Closing):
         return self._guarded(setup, sql, run)
 
     def check_syntax(self, sql: str) -> Execution:
-        if inspect(sql, self.name).statements == 0:
+        if inspect_answer(sql, self.name, script=True).statements == 0:
             return _NO_STATEMENT
         return self._parsed([sql])
 
@@ -110,21 +110,21 @@ class ServedEngine(Closing):
         for text in setup:
             if refusal := inspect(text, self.name).refusal:
                 return self._refused(text, refusal, "setup")
-        found = inspect(sql, self.name)
+        found = inspect_answer(sql, self.name, script=script)
         if found.statements == 0:
             return _NO_STATEMENT
-        refusal = found.refusal
-        if not refusal and not script and (found.statements or 1) > 1:
-            refusal = f"{found.statements} statements where one is run"
-        if refusal:
-            return self._refused(sql, refusal, "statement")
+        if found.refusal:
+            return self._refused(sql, found.refusal, "statement")
         return self._call(tuple(setup), run)
 
     def _refused(self, text: str, reason: str, stage: Stage) -> Execution:
         """Forbidden, unless the engine's parser cannot read it either."""
+        forbidden = Execution(status="forbidden", message=reason, stage=stage)
+        if len(text) > MOST_CHARACTERS:
+            return forbidden
         parsed = self._parsed([text])
         if parsed.status == "ok":
-            return Execution(status="forbidden", message=reason, stage=stage)
+            return forbidden
         return msgspec.structs.replace(parsed, stage=stage)
 
     def _parsed(self, texts: Sequence[str]) -> Execution:
