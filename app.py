@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import streamlit as st
+
+if TYPE_CHECKING:
+    from evalcore.settings import Settings
 
 HERE = Path(__file__).parent
 ICON, WORDMARK = (HERE / "pages" / "static" / f"{name}.svg" for name in ("logo", "wordmark"))
@@ -135,6 +138,13 @@ def unknown_path(url: str | None) -> str | None:
     return None if name in known else name
 
 
+def prepare(settings: Settings) -> None:
+    """Have ready what the first visitor would wait for."""
+    from pages.components import first_page
+
+    first_page.prepare(settings)
+
+
 if __name__ == "__main__":
     main()
 else:
@@ -146,7 +156,7 @@ else:
     from evalcore import access, login
     from evalcore.web.failed_login import FailedLogin
     from evalcore.web.headers import SecurityHeaders
-    from evalcore.web.lifespan import lifespan
+    from evalcore.web.lifespan import lifespan_of
     from evalcore.web.routes import ROUTES
 
     # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
@@ -157,6 +167,6 @@ else:
         Path(__file__),
         routes=ROUTES,
         middleware=[Middleware(SecurityHeaders), Middleware(FailedLogin)],
-        lifespan=lifespan,
+        lifespan=lifespan_of(prepare),
         secrets=login.secrets(os.environ),
     )

@@ -1,5 +1,5 @@
-"""What happens once when the server starts: heavy imports, the boards that visitors see first,
-frozen garbage, kept results, orphaned runs.
+"""What happens once when the server starts: heavy imports, what visitors see first, frozen garbage,
+kept results, orphaned runs.
 
 Streamlit collects all garbage after every rerun, which costs time in proportion to the objects
 alive. What is loaded once and never goes away is therefore frozen out of the collector's sight.
@@ -11,14 +11,16 @@ import asyncio
 import ctypes
 import gc
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from typing import Any
 
-from evalcore import settings
 from evalcore.errors import EvalboardError
+from evalcore.settings import Settings, load
 
+#: Works out what the pages show first; raises what reading the store does.
+Prepare = Callable[[Settings], None]
 _log = logging.getLogger(__name__)
 
 #: Imported before the first visitor comes: what the first drawing of a page would load anyway.
@@ -27,6 +29,9 @@ WARM_UP: tuple[str, ...] = (
     "pyarrow.parquet",
     "altair",
     "duckdb",
+    "PIL.ImageFile",
+    "narwhals._pandas_like.namespace",
+    "streamlit.emojis",
     "evalcore.queries.runs",
     "evalcore.queries.cases",
     "evalcore.charts",
@@ -34,24 +39,28 @@ WARM_UP: tuple[str, ...] = (
 )
 
 
-@asynccontextmanager
-async def lifespan(app: Any) -> AsyncIterator[None]:
+def lifespan_of(prepare: Prepare) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Warm up, take back what the last container kept, find the runs whose worker died with it.
 
     The server answers meanwhile neither visitors nor probes: a moment later it answers them fast.
     """
-    await asyncio.to_thread(warm_up)
-    await asyncio.to_thread(fetch_kept)
-    await asyncio.to_thread(reconcile)
-    yield
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        await asyncio.to_thread(warm_up, prepare)
+        await asyncio.to_thread(fetch_kept)
+        await asyncio.to_thread(reconcile)
+        yield
+
+    return lifespan
 
 
-def warm_up() -> None:
-    """Import `WARM_UP`, rank the default boards, look at all runs, and freeze what is alive out of
+def warm_up(prepare: Prepare) -> None:
+    """Import `WARM_UP`, look at all runs, `prepare` the pages, and freeze what is alive out of
     later garbage collections."""
     for name in WARM_UP:
         import_module(name)
-    first_boards()
+    look_ahead(prepare)
     gc.collect()
     gc.freeze()
     release()
@@ -65,16 +74,14 @@ def release() -> None:
         trim(0)
 
 
-def first_boards() -> None:
-    """Rank the default board of each suite; a store that cannot be used is the pages' to report."""
-    from evalcore.queries import boards, runs, stored_boards
+def look_ahead(prepare: Prepare) -> None:
+    """What the first pages are made of; a store that cannot be used is the pages' to report."""
+    from evalcore.queries import runs
 
-    current = settings.load()
+    current = load()
     try:
-        headers = stored_boards.headers(current)
-        for suite in boards.suites(headers):
-            stored_boards.kept_ranking(current, boards.boards(headers, suite)[0])
         runs.all_rows(current.run_roots)
+        prepare(current)
     except (EvalboardError, OSError, ValueError) as error:
         _log.error("ranking the boards ahead failed: %s", error)
 
@@ -84,7 +91,7 @@ def fetch_kept() -> None:
     from evalcore.runner import keeping
 
     try:
-        current = settings.load()
+        current = load()
         keeping.fetch_kept(current)
         keeping.send_later(current)
     except (EvalboardError, OSError) as error:
@@ -99,7 +106,7 @@ def reconcile() -> list[str]:
     from evalcore.runner import client
 
     try:
-        return client.reconcile(settings.load())
+        return client.reconcile(load())
     except (EvalboardError, OSError) as error:
         _log.error("looking for interrupted runs failed: %s", error)
         return []

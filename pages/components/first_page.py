@@ -1,0 +1,31 @@
+"""What the first visitor would otherwise wait for: the code of all pages, the rows of the boards
+that are shown first."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from evalcore.queries import boards, stored_boards
+from evalcore.queries.narrowing import Wish
+from evalcore.queries.ordering import sorts
+from evalcore.queries.ranking import orders
+from evalcore.settings import Settings
+from pages.components import ranking_data
+from pages.components.ranking_data import View
+
+
+def prepare(settings: Settings) -> None:
+    """Load the components, then work out what the Ranking page shows where nothing is asked for.
+
+    Raises what reading the store does.
+    """
+    for module in iter_modules([str(Path(__file__).parent)]):
+        import_module(f"pages.components.{module.name}")
+    headers = stored_boards.headers(settings)
+    for suite in boards.suites(headers):
+        board = boards.boards(headers, suite)[0]
+        view = View(settings, ranking_data.version(settings), board, orders(board)[0])
+        ranking_data.rows(view, Wish(), sorts(board)[0])
+        ranking_data.choices(view)
