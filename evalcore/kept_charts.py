@@ -6,6 +6,7 @@ reruns of a page draw the same ones. A chart is shared by all sessions: nobody m
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
@@ -20,6 +21,8 @@ from evalcore.store.kept import Kept
 P = ParamSpec("P")
 _MOST = 64
 _charts: Kept[alt.LayerChart] = Kept(_MOST)
+#: What `unchanging` frames hold, by their place in memory.
+_known: dict[int, tuple[weakref.ref[pd.DataFrame], Hashable]] = {}
 
 
 class KeptChart(alt.LayerChart):
@@ -62,6 +65,14 @@ def kept_chart(make: Callable[P, alt.LayerChart]) -> Callable[P, alt.LayerChart]
     return drawn
 
 
+def unchanging(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same frame, of which is said that nobody ever changes it: its cells are looked at once,
+    not each time it is drawn."""
+    place = id(frame)
+    _known[place] = (weakref.ref(frame, lambda _: _known.pop(place, None)), _content(frame))
+    return frame
+
+
 def _keep(chart: alt.LayerChart) -> KeptChart:
     return KeptChart(**chart._kwds)
 
@@ -69,6 +80,9 @@ def _keep(chart: alt.LayerChart) -> KeptChart:
 def _content(value: Any) -> Hashable:
     """What tells a value from all others; raises TypeError for what is no plain data."""
     if isinstance(value, pd.DataFrame):
+        known, content = _known.get(id(value), (None, None))
+        if known is not None and known() is value:
+            return content
         return (_content([str(name) for name in value.columns]), _cells(value))
     if isinstance(value, Mapping):
         return tuple((key, _content(one)) for key, one in value.items())

@@ -27,14 +27,14 @@ def draw(
     name: str,
     title: str,
     alt_text: str,
-    data: pd.DataFrame | None = None,
+    data: Callable[[], pd.DataFrame] | None = None,
     source: str = "",
     **look: Any,
 ) -> Any:
     """The chart, and below it the menu; returns what `st.altair_chart` returns.
 
     `name` tells the charts of a page apart and names the files, `title` and `source` (what board,
-    what metric) are drawn into the pictures, `data` is what the CSV holds; `look` goes to
+    what metric) are drawn into the pictures, `data` makes what the CSV holds; `look` goes to
     `st.altair_chart` (width "stretch" by default).
     """
     event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **look})
@@ -44,7 +44,7 @@ def draw(
     if chart_files.available():
         makers |= {form: _picture(chart, form, title, told, theme) for form in ("png", "svg")}
     if data is not None:
-        makers["csv"] = lambda: _csv(data)
+        makers["csv"] = lambda: _csv(data())
     _menu(makers, name, tr)
     return event
 

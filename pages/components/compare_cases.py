@@ -56,7 +56,7 @@ def _picture(
         title=tr("common.case"),
         source=runs,
         alt_text=tr("compare.cases_alt", runs=runs),
-        data=frame[["row", "column", "value"]],
+        data=lambda: frame[["row", "column", "value"]],
     )
     if total > len(cases):
         st.caption(tr("compare.pictured", count=len(cases)))

@@ -109,7 +109,7 @@ def _radar(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tran
         title=f"{benchmark_title(group.benchmark)}: {tr('compare.profile')}",
         source=runs,
         alt_text=tr("compare.profile_alt", runs=runs),
-        data=frame,
+        data=lambda: frame,
         width="content",
     )
 
@@ -132,7 +132,7 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
         title=f"{benchmark_title(group.benchmark)}: {tr('compare.metrics')}",
         source=runs,
         alt_text=tr("compare.metrics_alt", runs=runs),
-        data=frame[["row", "column", "value"]],
+        data=lambda: frame[["row", "column", "value"]],
     )
 
 

@@ -45,7 +45,7 @@ def scores(ranked: pd.DataFrame, lines: dict[str, float], told: str, tr: Transla
         title=tr("ranking.chart"),
         source=told,
         alt_text=tr("ranking.chart_alt", summary=summary),
-        data=shown[["identity", "score", "low", "high"]],
+        data=lambda: shown[["identity", "score", "low", "high"]],
     )
     about = [tr("metrics.chart_about"), tr("metrics.lines_about") if lines else ""]
     more = len(ranked) - len(shown)
@@ -88,7 +88,7 @@ def failures(causes: pd.DataFrame, ranked: pd.DataFrame, told: str, tr: Translat
         name="metric-failures",
         title=tr("metrics.failures"),
         source=told,
-        data=known,
+        data=lambda: known,
         alt_text=tr(
             "metrics.failures_alt",
             summary=", ".join(f"{titles[cause]} {counts[cause]}" for cause in ordered),

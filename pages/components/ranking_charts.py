@@ -15,8 +15,7 @@ from pages.components.ranking_view import PAGE
 from pages.components.text import plain
 
 _NAME_LENGTH = 40
-#: Only what the charts draw: every cell of a chart's frame is looked at to know it again.
-_PAINTED = ["score", "low", "high", "colour", "name"]
+_SAVED = ["identity", "score", "low", "high"]
 _MOST_LINES = 8
 #: The unit before the number of what a score can be set against.
 _UNITS = {"cost": "$", "latency": "", "price": "$"}
@@ -28,21 +27,19 @@ def draw(rows: Rows, floors: dict[str, float], view: View, tr: Translate) -> Non
         return
     left, right = st.columns(2, gap="large")
     with left:
-        _bars(rows.drawn.bars, len(rows.ranked), floors, tr)
+        _bars(rows, floors, tr)
     with right:
-        _against(rows.drawn.against, len(rows.ranked), tr)
+        _against(rows, tr)
     _over_time(view, rows.ranked, tr)
 
 
-def _bars(shown: pd.DataFrame, count: int, floors: dict[str, float], tr: Translate) -> None:
-    """A bar per ranked target, `count` in all, with the floors as dashed lines."""
+def _bars(rows: Rows, floors: dict[str, float], tr: Translate) -> None:
+    """A bar for each of the first ranked targets, with the floors as dashed lines."""
     st.subheader(tr("ranking.chart"), anchor=False)
-    summary = ", ".join(
-        f"{name} {score:.1f}" for name, score in zip(shown["name"], shown["score"], strict=True)
-    )
+    shown = rows.drawn.bars
     chart_frame.draw(
         charts.score_bars(
-            shown[_PAINTED],
+            shown,
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
@@ -57,17 +54,18 @@ def _bars(shown: pd.DataFrame, count: int, floors: dict[str, float], tr: Transla
         tr,
         name="scores",
         title=tr("ranking.chart"),
-        alt_text=tr("ranking.chart_alt", summary=summary),
-        data=shown[["identity", "score", "low", "high"]],
+        alt_text=tr("ranking.chart_alt", summary=rows.drawn.said),
+        data=lambda: rows.ranked[_SAVED].head(len(shown)),
     )
-    rest = count - len(shown)
+    rest = len(rows.ranked) - len(shown)
     more = tr("board.bars_more", shown=len(shown), count=rest) if rest else ""
     st.caption(f"{tr('ranking.chart_about')} {more}")
 
 
-def _against(paid: dict[str, pd.DataFrame], count: int, tr: Translate) -> None:
+def _against(rows: Rows, tr: Translate) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
     st.subheader(tr("board.against"), anchor=False)
+    paid = rows.drawn.against
     if not paid:
         st.caption(tr("ranking.cost_none"))
         return
@@ -75,7 +73,7 @@ def _against(paid: dict[str, pd.DataFrame], count: int, tr: Translate) -> None:
     shown = paid[what]
     chart_frame.draw(
         charts.score_against_cost(
-            shown[[*_PAINTED, "cost"]],
+            shown,
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
@@ -88,9 +86,9 @@ def _against(paid: dict[str, pd.DataFrame], count: int, tr: Translate) -> None:
         name=f"score-against-{what}",
         title=f"{tr('board.against')}: {tr(f'board.vs.{what}')}",
         alt_text=tr("board.against_alt", what=tr(f"board.vs.{what}"), count=len(shown)),
-        data=shown[["identity", "score", "low", "high", "cost"]].rename(columns={"cost": what}),
+        data=lambda: rows.ranked.loc[shown.index, [*_SAVED, what]],
     )
-    left_out = count - len(shown)
+    left_out = len(rows.ranked) - len(shown)
     note = tr("board.left_out", count=left_out) if left_out else ""
     st.caption(f"{tr('board.against_about')} {note}")
 
@@ -115,14 +113,14 @@ def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
         identity: plain(name, _NAME_LENGTH)
         for identity, name in zip(first["identity"], first["name"], strict=True)
     }
-    history = ranking_data.history(view, tuple(names))
+    history = ranking_data.history(view, names)
     st.subheader(tr("board.trend"), anchor=False)
     if not history["identity"].duplicated().any():
         st.caption(tr("board.trend_none"))
         return
     chart_frame.draw(
         charts.trend(
-            history.assign(series=history["identity"].map(names)),
+            history,
             labels={
                 "date": tr("ranking.date"),
                 "score": tr("common.score"),
@@ -135,6 +133,6 @@ def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
         name="trend",
         title=tr("board.trend"),
         alt_text=tr("board.trend_alt", count=len(names)),
-        data=history[["date", "identity", "score", "low", "high", "run_id"]],
+        data=lambda: history[["date", "identity", "score", "low", "high", "run_id"]],
     )
     st.caption(tr("board.trend_about", count=len(names)))

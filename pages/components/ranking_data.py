@@ -3,11 +3,13 @@ changed by any of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
 
+from evalcore.kept_charts import unchanging
 from evalcore.queries import board_rules, stored_boards
 from evalcore.queries.board_rules import Apart
 from evalcore.queries.board_table import BoardTable, board_table
@@ -55,12 +57,14 @@ def version(settings: Settings) -> str:
 
 
 class Drawn(NamedTuple):
-    """What the charts draw of the ranked: label (as `name`), colour and score with its interval.
+    """What the charts draw of the ranked: label (as `name`), colour and score with its interval,
+    and the first of them in words.
 
     `against` has those alone that cost something, by what it is: what all it is known of costs.
     """
 
     bars: pd.DataFrame
+    said: str
     against: dict[str, pd.DataFrame]
 
 
@@ -91,9 +95,10 @@ def table(view: View) -> BoardTable:
     return _table(view.key, view)
 
 
-def history(view: View, identities: tuple[str, ...]) -> pd.DataFrame:
-    """The scores of some targets from run to run."""
-    return _history(view.key, identities, view)
+def history(view: View, names: Mapping[str, str]) -> pd.DataFrame:
+    """The scores of some targets, given as identity to name, from run to run; `series` is the
+    name."""
+    return _history(view.key, tuple(names), view, names)
 
 
 def rules(view: View, base: Board) -> tuple[Apart, ...]:
@@ -127,16 +132,21 @@ def _drawn(ranked: pd.DataFrame) -> Drawn:
         "name": [plain(name, _LABEL) for name in ranked["name"]],
         "colour": [colour_of(identity) for identity in ranked["identity"]],
     }
-    painted = ranked[["identity", "score", "low", "high"]].assign(**looks)
+    painted = ranked[["score", "low", "high"]].assign(**looks)
+    bars = unchanging(painted.head(MOST_BARS))
+    said = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars["name"], bars["score"], strict=True))
     against = {what: painted.assign(cost=ranked[what].astype(float)) for what in AGAINST}
     paid = {what: frame[frame["cost"] > 0] for what, frame in against.items()}
-    return Drawn(painted.head(MOST_BARS), {what: one for what, one in paid.items() if len(one)})
+    return Drawn(bars, said, {what: unchanging(one) for what, one in paid.items() if len(one)})
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
-def _history(key: str, identities: tuple[str, ...], _view: View) -> pd.DataFrame:
+def _history(
+    key: str, identities: tuple[str, ...], _view: View, _names: Mapping[str, str]
+) -> pd.DataFrame:
     headers = within(stored_boards.headers(_view.settings), _view.since, _view.until)
-    return trend(headers, _view.board, _view.order, identities)
+    found = trend(headers, _view.board, _view.order, identities)
+    return unchanging(found.assign(series=found["identity"].map(dict(_names))))
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import charts
+from evalcore.kept_charts import unchanging
 from evalcore.queries import metrics, targets
 from evalcore.queries.boards import Board
 from evalcore.queries.stored_boards import Headers, remembered
@@ -57,7 +58,7 @@ def profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) 
         title=tr("target.profile"),
         source=plain(name),
         alt_text=tr("target.profile_alt", name=plain(name), summary=summary),
-        data=frame,
+        data=lambda: frame,
         width="content",
     )
 
@@ -84,7 +85,7 @@ def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) ->
 def _bars_of(headers: Headers, board: Board, benchmark: str, identity: str) -> _Bars:
     scores = metrics.metric_scores(headers, board, benchmark, identity)
     frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
-    return _Bars(frame, frame.dropna(subset=["score"]))
+    return _Bars(unchanging(frame), frame.dropna(subset=["score"]))
 
 
 def about(tr: Translate) -> None:
@@ -109,7 +110,7 @@ def _bars(bars: _Bars, benchmark: str, identity: str, tr: Translate) -> None:
         title=benchmark_title(benchmark),
         source=plain(identity),
         alt_text=tr("target.metrics_alt", summary=summary),
-        data=known.drop(columns="name"),
+        data=lambda: known.drop(columns="name"),
     )
 
 
@@ -133,5 +134,5 @@ def trend(history: pd.DataFrame, tr: Translate) -> None:
         name="trend",
         title=tr("target.trend"),
         alt_text=tr("target.trend_alt", count=frame["run_id"].nunique()),
-        data=frame[["date", "benchmark", "score", "low", "high", "run_id"]],
+        data=lambda: frame[["date", "benchmark", "score", "low", "high", "run_id"]],
     )

@@ -66,7 +66,9 @@ def _chart(make: charts.Counted, frame: pd.DataFrame, alt: str, tr: Translate) -
         name=alt.partition(".")[2].removesuffix("_alt"),
         title=tr(alt.removesuffix("_alt")),
         alt_text=tr(alt, summary=summary),
-        data=frame[["name", "count", "share"]] if "share" in frame else frame[["name", "count"]],
+        data=lambda: (
+            frame[["name", "count", "share"]] if "share" in frame else frame[["name", "count"]]
+        ),
     )
 
 

@@ -1,5 +1,7 @@
 """A chart that is kept is the one that would be built, with its data, every time it is drawn."""
 
+import gc
+
 import altair as alt
 import pandas as pd
 
@@ -39,6 +41,32 @@ def test_equal_arguments_give_the_same_chart_and_others_another():
         charts.score_bars(frame().iloc[::-1], LABELS, floors={"floor": 3.0}),
     ):
         assert other is not first
+
+
+def test_an_unchanging_frame_is_looked_at_once_and_stays_the_same_frame(monkeypatch):
+    looked = []
+    real = pd.util.hash_pandas_object
+    monkeypatch.setattr(
+        pd.util,
+        "hash_pandas_object",
+        lambda *args, **named: looked.append(1) or real(*args, **named),
+    )
+    mine = frame(55.0)
+    assert kept_charts.unchanging(mine) is mine
+    first = charts.score_bars(mine, LABELS)
+    assert charts.score_bars(mine, LABELS) is first
+    assert len(looked) == 1
+    assert charts.score_bars(mine.copy(), LABELS) is first  # equal, and looked at
+    assert charts.score_bars(mine.assign(score=1.0), LABELS) is not first
+
+
+def test_what_is_known_of_a_frame_goes_with_it():
+    before = len(kept_charts._known)
+    mine = kept_charts.unchanging(frame(56.0))
+    assert len(kept_charts._known) == before + 1
+    del mine
+    gc.collect()
+    assert len(kept_charts._known) == before
 
 
 def test_a_chart_says_the_same_each_time_and_as_one_that_is_not_kept():
