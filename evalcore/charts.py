@@ -26,6 +26,7 @@ _AXIS, _LABEL = 36, 16  # pixels that the axis below and a floor's label above t
 _DOMAIN = [0, 100]
 #: A chart of counts by name, with its labels.
 Counted = Callable[[pd.DataFrame, Mapping[str, str]], alt.LayerChart]
+_CROWD = 200  # points; the whiskers of more are a blot
 _ACROSS = 2  # series side by side in a legend: what a phone has room for
 _NAME_ROOM = 0.07  # of the height of a scatter plot, for the name of a point
 
@@ -95,14 +96,19 @@ def score_bars(
     return layered(*_bars(rows, labels), *lines, height=height)
 
 
+def _spelled(rows: pd.DataFrame) -> list[str]:
+    """The intervals in words, "" where there is none."""
+    return [
+        "" if pd.isna(low) else f"{low:.1f} – {high:.1f}"
+        for low, high in zip(rows["low"], rows["high"], strict=True)
+    ]
+
+
 def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
     """Pale bar, whisker with its ends, and the score itself as a point."""
     rows = rows[["name", "score", "low", "high"]].assign(
         colour=rows.get("colour", SCORE),
-        interval=[
-            "" if pd.isna(low) else f"{low:.1f} – {high:.1f}"
-            for low, high in zip(rows["low"], rows["high"], strict=True)
-        ],
+        interval=_spelled(rows),
     )
     y = alt.Y(
         "name:N",
@@ -226,10 +232,13 @@ def score_against_cost(
 
     `frame`: name, score, low, high, cost (USD, or what else is to be small, with its `unit` before
     the number or none), and colour where points are to differ in it. Rows without a cost above zero
-    have no place on a logarithmic axis and are left out; the caller says how many. `labels`: name,
-    score, cost, pareto.
+    have no place on a logarithmic axis and are left out; the caller says how many. The intervals of
+    a crowd would cover each other, and are told at its points alone. `labels`: name, score,
+    interval, cost, pareto.
     """
-    rows = frame[["name", "score", "low", "high", "cost"]].assign(colour=frame.get("colour", SCORE))
+    rows = frame[["name", "score", "low", "high", "cost"]].assign(
+        colour=frame.get("colour", SCORE), interval=_spelled(frame)
+    )
     rows = _scored(rows, "score", "cost")
     rows = rows[rows["cost"] > 0].reset_index(drop=True)
     ticks, domain = _ticks(rows["cost"]), _around(rows)
@@ -246,15 +255,17 @@ def score_against_cost(
     line = alt.Chart(best).mark_line(color=BEST, interpolate="step-after", strokeDash=[4, 3])
     paint = alt.Color("colour:N", scale=None, legend=None)
     spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(opacity=0.45)
-    points = alt.Chart(rows).mark_point(filled=True, size=80, opacity=1)
+    many = len(rows) > _CROWD
+    points = alt.Chart(rows).mark_point(filled=True, size=40 if many else 80, opacity=1)
     tip = [
         alt.Tooltip("name:N", title=labels["name"]),
         alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
+        alt.Tooltip("interval:N", title=labels["interval"]),
         alt.Tooltip("cost:Q", title=labels["cost"], format=f"{unit}.4~f"),
     ]
     return layered(
         line.encode(x=x, y=y, tooltip=alt.value(labels["pareto"])),
-        spans.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=paint),
+        *([] if many else [spans.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=paint)]),
         points.encode(x=x, y=y, tooltip=tip, color=paint),
         _names(named[~dear], "left", 9).encode(x=x, y=y, text="name:N"),
         _names(named[dear], "right", -9).encode(x=x, y=y, text="name:N"),

@@ -77,6 +77,7 @@ def _against(rows: Rows, tr: Translate) -> None:
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
+                "interval": tr("ranking.interval"),
                 "cost": tr(f"board.axis.{what}"),
                 "pareto": tr("board.pareto"),
             },

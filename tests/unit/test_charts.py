@@ -126,6 +126,19 @@ def test_the_cost_axis_reaches_around_any_cost(cost):
     assert low < high
 
 
+def test_a_crowd_of_points_tells_its_intervals_at_the_points_alone():
+    few = frame(cost=[1.0, 2.0, 3.0])
+    many = pd.concat([few] * 120, ignore_index=True)
+    for rows, whiskers in ((few, 1), (many, 0)):
+        spec, _ = layers(charts.score_against_cost(rows, LABELS))
+        assert len(of_mark(spec, "rule")) == whiskers
+        (points,) = of_mark(spec, "point")
+        assert "interval" in [tip.get("field") for tip in points["encoding"]["tooltip"]]
+        told = [row["interval"] for row in rows_of(spec, points)]
+        assert len(told) == len(rows.dropna(subset=["score"]))
+        assert any("–" in one for one in told)
+
+
 def test_names_that_would_lie_on_each_other_are_left_to_the_tooltip():
     close = pd.DataFrame(
         {"name": list("abc"), "score": [90.0, 89.5, 40.0], "cost": [3.0, 2.0, 1.0]}
