@@ -220,7 +220,7 @@ def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
 def pareto(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows that no other row beats in both: lower `cost` and higher `score`; cheapest first."""
     rows = frame.sort_values(["cost", "score"], ascending=[True, False])
-    before = rows["score"].cummax().shift(fill_value=-math.inf)
+    before = rows["score"].astype(float).cummax().shift(fill_value=-math.inf)
     return rows[rows["score"] > before]
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
 LOCALES = {"en": "en-US", "zh": "zh-CN"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_are_searched_once() -> Iterator[None]:
+    """Streamlit looks for components in every installed package each time a page is run, a quarter
+    of what a test here takes; the packages stay as they are while the tests run."""
+    found = manifest_scanner.scan_component_manifests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: found)
+        yield
 
 
 @pytest.fixture
