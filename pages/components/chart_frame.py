@@ -17,6 +17,7 @@ from evalcore.chart_files import Theme
 from pages.components.csv_file import as_csv
 from pages.components.language import Translate
 
+_BUTTON, _GAP = 56, 16  # pixels: a button with the gap to the next one
 _MEDIA = {**chart_files.FORMATS, "csv": "text/csv"}
 
 
@@ -61,6 +62,7 @@ def _menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> N
             on_change="rerun",
         )
     if not menu.open:  # a page has many charts, and a visitor saves one of them at most
+        menu.space(_BUTTON * len(makers) - _GAP)  # it opens to where there is room for all of them
         return
     with menu:
         for form, make in makers.items():

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
 
+from playwright.sync_api import expect
+
 from tests.support.full_board import ADDRESSES, LOCALES, open_tab, serve_board, visit
 from tests.support.server import Served, serve
 
@@ -49,6 +51,12 @@ WRONG = """() => {
   return [...new Set(found)]
 }"""
 
+#: Puts a button where a menu with a line or two would still open below it.
+LITTLE_ROOM_BELOW = """button => {
+  button.scrollIntoView({block: 'end'})
+  document.querySelector('[data-testid="stMain"]').scrollBy(0, 110)
+}"""
+
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -86,3 +94,19 @@ def test_a_page_with_nothing_to_show_fits_a_phone(tabs, empty, name, language) -
     tab = tabs[language]
     visit(tab, f"{empty.url}/{name if name != 'ranking' else ''}")
     assert tab.evaluate(WRONG) == []
+
+
+def test_what_a_chart_is_saved_as_lies_on_the_screen_wherever_the_chart_ends(tabs, board) -> None:
+    tab = tabs["en"]
+    visit(tab, board.url + ADDRESSES["target"])
+    menus = tab.get_by_role("button", name="Save chart")
+    assert menus.count() >= 2
+    for number in range(menus.count()):
+        menus.nth(number).evaluate(LITTLE_ROOM_BELOW)
+        menus.nth(number).click()
+        offered = tab.locator('[data-testid="stPopoverBody"]:visible button')
+        expect(offered).to_have_count(3)
+        expect(offered.first).to_be_in_viewport(ratio=1)
+        expect(offered.last).to_be_in_viewport(ratio=1)
+        tab.keyboard.press("Escape")
+        expect(offered).to_have_count(0)
