@@ -25,8 +25,8 @@ def draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     """Previous and next, the outcome to step through, the place, and what else is filtered by."""
     place = view.place
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _step("previous", place.previous, link, tr)
-        _step("next", place.next, link, tr)
+        _step("previous", place.previous, tr)
+        _step("next", place.next, tr)
         chosen = _outcome(view, link, tr)
         known = place.number is not None
         text = tr("case.place", number=place.number, total=place.total) if known else ""
@@ -73,10 +73,9 @@ def _filter(view: CaseView, link: CaseLink, tr: Translate) -> None:
             )
 
 
-def _step(name: str, to: Neighbour | None, link: CaseLink, tr: Translate) -> None:
+def _step(name: str, to: Neighbour | None, tr: Translate) -> None:
     """A button and no link: a link to the page one is on leaves the address bar as it was."""
     icon, side, keys = _STEPS[name]
-    there = link if to is None else link._replace(metric=to.metric, id=to.id, epoch=to.epoch)
     st.button(
         tr(f"case.{name}"),
         key=f"case.{name}",
@@ -84,6 +83,6 @@ def _step(name: str, to: Neighbour | None, link: CaseLink, tr: Translate) -> Non
         icon_position=side,  # type: ignore[arg-type]
         disabled=to is None,
         shortcut=keys,
-        on_click=state.go_to_case,
-        args=(there,),
+        on_click=state.step_to_case,
+        args=(to.metric, to.id, to.epoch) if to else None,
     )

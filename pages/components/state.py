@@ -88,6 +88,12 @@ def go_to_case(link: CaseLink) -> None:
     change({name: link.params.get(name) for name in CaseLink._fields})
 
 
+def step_to_case(metric: str, case: str, epoch: int) -> None:
+    """Make the Case page show another case of the run, within the filter that the address has by
+    then."""
+    change({"metric": metric, "id": case, "epoch": str(epoch or "")})
+
+
 def cases_link(identity: str, link: CaseLink) -> dict[str, str]:
     """The query parameters of the list of a target's cases that a case was opened from."""
     named = {"key": identity, "benchmark": link.benchmark, "metric": link.metrics}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.apptest.conftest import words
 from tests.support.page_stores import CANARY, METRIC, RUN, SECTIONS, corrupt_run, evidence_run
@@ -122,3 +123,24 @@ def test_a_broken_run_is_said_to_be_broken(open_page, runs_root):
 
 def test_an_empty_store_has_no_case(open_page):
     assert "cannot be shown" in words(open_page("case", run=RUN, metric=METRIC, id="chat"))
+
+
+def test_a_step_keeps_the_filter_that_the_address_has_by_then():
+    """A filter may be chosen after the button was drawn that steps on."""
+
+    def script():
+        import streamlit as st
+
+        from pages.components import state
+
+        if st.button("next", on_click=state.step_to_case, args=("m", "b", 0)):
+            st.text(str(dict(st.query_params)))
+
+    app = AppTest.from_function(script)
+    app.run()
+    for name, value in {"run": "r", "metric": "m", "id": "a", "epoch": "2"}.items():
+        app.query_params[name] = value
+    app.query_params["outcome"] = "passed"
+    app.button[0].click().run()
+    asked = {"run": "r", "metric": "m", "id": "b", "outcome": "passed"}
+    assert app.text[0].value == str(asked)

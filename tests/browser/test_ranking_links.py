@@ -38,7 +38,9 @@ def test_filters_made_by_hand_are_in_the_address_and_stay_with_back(url, page):
     page.keyboard.press("Escape")
     shows(page, "1 of 3 targets", "Weights: Closed")
 
-    page.get_by_role("button", name="Share").click()
+    share = page.get_by_role("button", name="Share")
+    expect(share).to_have_count(1)  # that of the rows before is gone
+    share.click()
     expect(page.get_by_test_id("stCode").first).to_contain_text("/?q=o&weights=closed")
     page.keyboard.press("Escape")
 

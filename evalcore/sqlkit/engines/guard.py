@@ -87,8 +87,8 @@ _FILES = frozenset((("INTO", "OUTFILE"), ("INTO", "DUMPFILE"), ("DATA", "INFILE"
 
 
 _SERVERS = frozenset(("postgres", "mysql"))
-#: Of one statement: some 0.4 s of looking through, and far more than a model writes.
-MOST_CHARACTERS = 250_000
+#: Of one statement: a third of a second to look through, and far more than a model writes.
+MOST_CHARACTERS = 100_000
 
 
 class Finding(Record, frozen=True):
