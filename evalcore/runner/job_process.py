@@ -23,6 +23,8 @@ from evalcore.settings import Settings
 Say = Callable[[str], None]
 #: What a job does with what it was given, its settings and its keys; returns its result.
 Work = Callable[[Mapping[str, Any], Settings, Mapping[str, str], Say], dict[str, Any]]
+#: Seconds to wait for the lock: who looks whether a job lives holds it for a moment.
+_LOOKS = 5.0
 _STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
 
 
@@ -43,7 +45,7 @@ def run(work: Work) -> int:
     settings = msgspec.convert(asked["settings"], Settings)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with FileLock(folder / LOCK, timeout=0):
+        with FileLock(folder / LOCK, timeout=_LOOKS):
             return _run(work, asked["given"], settings, keys, folder)
     except Timeout:
         return 1

@@ -5,10 +5,12 @@ import io
 import json
 import os
 import signal
+import threading
 import time
 
 import msgspec
 import pytest
+from filelock import FileLock
 
 from evalcore.exchange import import_job
 from evalcore.runner import job_process, jobs
@@ -44,17 +46,34 @@ def stopped_in_a_callback(number):
     asyncio.run(work())
 
 
-def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
+def prepared(settings, monkeypatch):
+    """The folder of a job that is about to begin, as `jobs.start` leaves it."""
     folder = jobs.folder_of(settings, "confirm", "x")
     folder.mkdir(parents=True)
     jobs.write(folder, jobs.Job("confirm", "x", started=jobs.now(), at=jobs.now()))
     asked = {"folder": str(folder), "settings": msgspec.to_builtins(settings)}
     given = json.dumps(asked | {"given": {}, "keys": {}})
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    return folder
+
+
+def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
+    prepared(settings, monkeypatch)
     start = time.monotonic()
     assert job_process.run(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
     assert time.monotonic() - start < SECONDS / 2
     assert jobs.find(settings, "confirm", "x").state == "cancelled"
+
+
+def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
+    """Whoever looks whether a job lives holds its lock for a moment."""
+    folder = prepared(settings, monkeypatch)
+    look = FileLock(folder / jobs.LOCK, thread_local=False)  # let go by another thread
+    look.acquire()
+    threading.Timer(0.5, look.release).start()
+    assert job_process.run(lambda *_: {"found": 1}) == 0
+    job = jobs.find(settings, "confirm", "x")
+    assert (job.state, job.result) == ("done", {"found": 1})
 
 
 def test_the_time_of_a_bundle_ends_inside_an_event_loop(settings):
