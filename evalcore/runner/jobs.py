@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from evalcore.errors import UsageError
 from evalcore.records import Record, from_json, to_json
 from evalcore.runner import processes
 from evalcore.settings import Settings
+from evalcore.store.held import held
 
 Kind = Literal["fetch", "confirm", "import"]
 State = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -84,12 +84,7 @@ def find(settings: Settings, kind: Kind, name: str) -> Job | None:
 
 def alive(folder: Path) -> bool:
     """Whether a process holds the lock of a job."""
-    lock = FileLock(folder / LOCK, timeout=0)
-    try:
-        with lock:
-            return False
-    except Timeout:
-        return True
+    return held(folder / LOCK)
 
 
 def every(settings: Settings, kind: Kind) -> list[Job]:

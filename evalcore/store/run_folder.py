@@ -6,7 +6,6 @@ progress.json  card.json  summary.json  samples.parquet (a cache)  worker.lock  
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
@@ -33,6 +32,7 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.store import journal
+from evalcore.store.held import held
 
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
@@ -168,21 +168,8 @@ class RunFolder:
         return self.path / "verdicts" / scoring
 
     def alive(self) -> bool:
-        """Whether a worker holds the lock: the kernel frees it however the worker ends.
-
-        Asked with a shared lock, so that two who ask at once do not take each other for a worker.
-        """
-        try:
-            handle = os.open(self.lock_path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:  # no worker ever, or a root that only its owner may write
-            return False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(handle)
-        return False
+        """Whether a worker holds the lock."""
+        return held(self.lock_path)
 
     def state(self) -> RunState:
         """The state as of now: a run whose worker is gone without an ending is interrupted."""
