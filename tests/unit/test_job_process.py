@@ -95,22 +95,3 @@ def test_the_last_word_of_a_job_that_ends_while_it_is_looked_at_is_told(settings
 
     monkeypatch.setattr(jobs, "alive", ends)
     assert jobs.find(settings, "confirm", "x").state == "done"
-
-
-def test_two_who_look_do_not_take_each_other_for_the_job(settings):
-    """A job that is taken for alive can be cancelled, by the number of its process."""
-    folder = jobs.folder_of(settings, "confirm", "x")
-    folder.mkdir(parents=True)
-    (folder / jobs.LOCK).touch()
-    seen = []
-
-    def look():
-        seen.extend(jobs.alive(folder) for _ in range(2000))
-
-    both = [threading.Thread(target=look) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert len(seen) == 4000
-    assert not any(seen)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -79,22 +78,6 @@ def test_a_broken_file_is_named_and_left_alone(tmp_path):
     with pytest.raises(RunFolderError, match=r"summary\.json"):
         folder.summary()
     assert folder.summary_path.read_bytes() == b"{"
-
-
-def test_asking_at_once_is_never_taken_for_a_worker(tmp_path):
-    folder = stored_runs.plan(tmp_path, "run-1")
-    folder.lock_path.touch()
-    answers: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda: answers.extend(folder.alive() for _ in range(500)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(answers) == 2000
-    assert not any(answers)
 
 
 @pytest.mark.parametrize(

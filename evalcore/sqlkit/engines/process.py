@@ -69,7 +69,7 @@ class ProcessEngine(Closing):
         return Work(execution=done, unit=_UNITS[self.name], amount=done.affected or 0, plan=plan)
 
     def check_syntax(self, sql: str) -> Execution:
-        if inspect_answer(sql, self.name, script=True).statements == 0:
+        if inspect(sql, self.name).statements == 0:
             return _NO_STATEMENT
         return self._ask({"op": "syntax", "sql": sql})
 

@@ -76,7 +76,7 @@ class ServedEngine(Closing):
         return self._guarded(setup, sql, run)
 
     def check_syntax(self, sql: str) -> Execution:
-        if inspect_answer(sql, self.name, script=True).statements == 0:
+        if inspect(sql, self.name).statements == 0:
             return _NO_STATEMENT
         return self._parsed([sql])
 
