@@ -35,8 +35,10 @@ def make_wheel(
     """Write the wheel NAME below `folder`, without some data files and with more; its release."""
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(folder / NAME, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in set(files.names("v4")) - set(without):
-            archive.writestr(f"bfcl_eval/data/{name}", entry_line(name))
+        for name, member in files.wheel_members().items():
+            if name not in without:
+                content = "" if member.endswith(".py") else entry_line(name)
+                archive.writestr(member, content)
         for name, content in {**OTHERS, **(more or {})}.items():
             archive.writestr(name, content)
     digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import shlex
 import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -35,7 +38,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     said: list[str] = []
     folder = tmp_path / "deep" / "data"
     told = fetch_bfcl(folder, tmp_path / "w" / NAME, said.append, release)
-    assert everything(folder) == {*files.names("v4"), fetch.NOTE}
+    assert everything(folder) == {*files.wheel_members(), fetch.NOTE}
     assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
     assert (told.version, told.licence, told.already) == ("v4", "Apache-2.0", False)
@@ -46,6 +49,38 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     )
     assert "Apache-2.0" in said[-1]
     assert fetch.as_text(told).endswith(f"--benchmarks bfcl --dataset {folder}")
+
+
+def test_the_command_that_is_printed_scores_the_official_multi_turn_entries(tmp_path, monkeypatch):
+    monkeypatch.delenv("EVALBOARD_BFCL_EVAL", raising=False)
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "data"))
+    folder = fetch.default_folder(Settings(data=str(tmp_path / "data")))
+    try:
+        fetched = fetch_bfcl(folder, "wheel", silent)
+    except UsageError as error:
+        pytest.skip(f"the official wheel cannot be downloaded here: {error}")
+    command = fetch.as_text(fetched).splitlines()[-1].removeprefix("now: ")
+    assert command.startswith("evalcore run ")
+    words = shlex.split(command.replace("TARGET", "control:reference"))[1:]
+    words += ["--max-samples", "36", "--option", "bfcl.categories=multi_turn_base"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "evalcore", *words], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr.count("error")) == (0, 0), ran.stdout + ran.stderr
+    (summary,) = (tmp_path / "data" / "runs").glob("*/summary.json")
+    score = json.loads(summary.read_bytes())["benchmarks"]["bfcl"]
+    assert (score["score"], score["outcomes"]) == (100.0, {"passed": 36})
+
+
+def test_a_folder_elsewhere_is_named_to_the_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("EVALBOARD_BFCL_EVAL", raising=False)
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "data"))
+    release = make_wheel(tmp_path)
+    fetched = fetch_bfcl(tmp_path / "my data", tmp_path / NAME, silent, release)
+    command = fetch.as_text(fetched).splitlines()[-1]
+    assert command.startswith(f"now: EVALBOARD_BFCL_EVAL='{tmp_path}/my data' evalcore run ")
+    monkeypatch.setenv("EVALBOARD_BFCL_EVAL", fetched.folder)
+    assert fetch.as_text(fetched).splitlines()[-1].startswith("now: evalcore run ")
 
 
 def test_a_complete_folder_is_left_in_place(tmp_path):
@@ -114,8 +149,8 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     told = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
-    assert everything(tmp_path / "data") == {*files.names("v4"), fetch.NOTE}
-    assert len(told.files) == len(files.names("v4"))
+    assert everything(tmp_path / "data") == {*files.wheel_members(), fetch.NOTE}
+    assert len(told.files) == len(files.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
         fetch_bfcl(tmp_path / "other", "wheel", silent, Release("0.0.1", ""))
 
@@ -142,7 +177,7 @@ def test_the_real_wheel_holds_every_known_file(tmp_path):
         pytest.skip(f"the official wheel cannot be downloaded here: {error}")
     entries = load_folder(tmp_path / "data")
     assert len(entries) == 1390 + 2251 + 800
-    assert len(told.files) == len(files.names("v4"))
+    assert len(told.files) == len(files.wheel_members())
 
 
 @contextmanager

@@ -257,7 +257,7 @@ def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, setting
     assert [one.capability for one in done.scores] == ["simple_python"]
     (line,) = done.skipped
     assert line.startswith("m: answers that could not be scored, 1 of multi_turn_base: ")
-    assert "pip install --no-deps bfcl-eval" in line
+    assert "evalcore datasets fetch bfcl" in line
     assert done.flags == {"dropped_cases": 1}
     folder = find(done.created[0], settings.run_roots)
     summary = folder.summary()

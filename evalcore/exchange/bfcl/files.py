@@ -8,18 +8,7 @@ from evalcore.benchmarks.bfcl.categories import (
     SINGLE_TURN,
     V3_ALIASES,
 )
-
-#: The descriptions of the functions that multi-turn entries name by class; equal in v3 and v4.
-FUNCTION_DOCS = (
-    "gorilla_file_system",
-    "math_api",
-    "message_api",
-    "posting_api",
-    "ticket_api",
-    "trading_bot",
-    "travel_booking",
-    "vehicle_control",
-)
+from evalcore.benchmarks.bfcl.multi_turn.apis import DOCUMENTS, OFFICIAL, OFFICIAL_SOURCES
 
 _V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
 
@@ -32,5 +21,11 @@ def names(version: str) -> tuple[str, ...]:
         asked.append(f"BFCL_{version}_{name}.json")
         if category not in DECODE_ONLY:
             answered.append(f"possible_answer/BFCL_{version}_{name}.json")
-    docs = [f"multi_turn_func_doc/{name}.json" for name in FUNCTION_DOCS]
+    docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL.values()]
     return (*asked, *answered, *docs)
+
+
+def wheel_members() -> dict[str, str]:
+    """The files to take out of the wheel: their names in it by their paths in the folder."""
+    data = {name: f"bfcl_eval/data/{name}" for name in names("v4")}
+    return data | {name: name for name in OFFICIAL_SOURCES}

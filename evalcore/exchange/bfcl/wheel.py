@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.secrets import scrub
 
-_DATA = "bfcl_eval/data/"
 _WHEEL_LIMIT = 64 << 20  # bytes; the real one has 2 MB
 _FILE_LIMIT = 32 << 20  # bytes unpacked; the largest real one has 4 MB
 _PIP_SECONDS = 600
@@ -74,9 +73,11 @@ def _why(output: str) -> str:
 
 
 def wheel_files(
-    path: Path, names: Sequence[str], release: Release
+    path: Path, members: Mapping[str, str], release: Release
 ) -> tuple[Iterator[tuple[str, bytes]], str]:
-    """The named data files of a wheel with their contents, and what the wheel is.
+    """Some files of a wheel with their contents, and what the wheel is.
+
+    `members` maps the names that the files shall have to those they have in the wheel.
 
     Raises UsageError for a file that is not exactly this release's wheel; while iterating, for one
     that lacks a file or has one beyond the limits.
@@ -91,14 +92,14 @@ def wheel_files(
             f"{path} is not the wheel of {release.pinned} (its sha256 must be {release.sha256}); "
             "download it again"
         )
-    return _contents(path, content, names), f"{release.pinned} (sha256 {release.sha256[:12]})"
+    return _contents(path, content, members), f"{release.pinned} (sha256 {release.sha256[:12]})"
 
 
-def _contents(path: Path, wheel: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _contents(path: Path, wheel: bytes, members: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-            for name in names:
-                with archive.open(_DATA + name) as file:
+            for name, member in members.items():
+                with archive.open(member) as file:
                     content = file.read(_FILE_LIMIT + 1)
                 if len(content) > _FILE_LIMIT:
                     raise UsageError(f"{path}: {name} has more than {_FILE_LIMIT >> 20} MB")

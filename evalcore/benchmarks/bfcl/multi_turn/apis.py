@@ -1,9 +1,10 @@
-"""Where the simulated APIs come from: our own, or those of a `bfcl-eval` that a user installed.
+"""Where the simulated APIs come from: our own, or those of the official package `bfcl-eval`.
 
 The official ones are looked for in the folder that EVALBOARD_BFCL_EVAL names (it holds
-`bfcl_eval/`), else in this environment. Nothing of that package is imported here: a worker process
-does, and only the modules of the APIs. Documents of tools lie in `multi_turn_func_doc/` of a
-dataset's folder, one JSON object a line; those of the official APIs also come with the package.
+`bfcl_eval/`), then in this environment, then in what `evalcore datasets fetch bfcl` took out of the
+package. Nothing of it is imported here: a worker process does, and only the modules of the APIs.
+Documents of tools lie in `multi_turn_func_doc/` of a dataset's folder, one JSON object a line;
+those of the official APIs also come with the package.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any
 from evalcore import jsonl
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import Record
+from evalcore.settings import Settings, load
 
 VARIABLE = "EVALBOARD_BFCL_EVAL"
-INSTALL = "pip install --no-deps bfcl-eval mpmath"
+INSTALL = "evalcore datasets fetch bfcl (or pip install --no-deps bfcl-eval)"
 DOCUMENTS = "multi_turn_func_doc"
 
 _OFFICIAL_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
@@ -40,6 +42,14 @@ OFFICIAL = MappingProxyType(
         "TwitterAPI": "posting_api",
         "VehicleControlAPI": "vehicle_control",
     }
+)
+#: Files of the package that the official APIs are made of; `long_context` fills their scenarios.
+OFFICIAL_SOURCES = (
+    *("/".join([*_OFFICIAL_PACKAGE.split(".")[:depth], "__init__.py"]) for depth in range(1, 5)),
+    *(
+        f"{_OFFICIAL_PACKAGE.replace('.', '/')}/{module}.py"
+        for module in (*OFFICIAL.values(), "long_context")
+    ),
 )
 OWN = MappingProxyType({"Greenhouse": "greenhouse", "LibraryDesk": "library_desk"})
 _STEMS = {**OFFICIAL, **OWN}
@@ -66,17 +76,22 @@ class Installation(Record, frozen=True):
 
 
 def installation() -> Installation | None:
-    """The official package, if there is one.
+    """The official package or the part of it that was fetched, if there is one.
 
     Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without it.
     """
     named = os.environ.get(VARIABLE, "")
-    folder = Path(named).expanduser().resolve() if named else _installed()
+    folder = Path(named).expanduser().resolve() if named else _installed() or _fetched()
     if folder is None:
         return None
-    if not (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir():
+    if not _holds_apis(folder):
         raise EnvironmentFailure(f"{VARIABLE}={named} holds no bfcl_eval/; or {INSTALL}")
     return Installation(str(folder), _version(folder))
+
+
+def fetched_folder(settings: Settings) -> Path:
+    """Where `evalcore datasets fetch bfcl` puts official data and APIs by default."""
+    return settings.data_dir / "datasets" / "bfcl-v4"
 
 
 def documents_of(
@@ -90,7 +105,7 @@ def documents_of(
     if name not in _STEMS:
         raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
     if official is not None:
-        folders = [*folders, Path(official.folder) / _OFFICIAL_DATA]
+        folders = [*folders, Path(official.folder) / _OFFICIAL_DATA, Path(official.folder)]
     files = [folder / DOCUMENTS / f"{_STEMS[name]}.json" for folder in folders]
     path = next((path for path in files if path.is_file()), None)
     return read_documents(path) if path else ()
@@ -128,7 +143,16 @@ def _installed() -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(next(iter(spec.submodule_search_locations))).parent
-    return folder if (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir() else None
+    return folder if _holds_apis(folder) else None
+
+
+def _fetched() -> Path | None:
+    folder = fetched_folder(load()).resolve()
+    return folder if _holds_apis(folder) else None
+
+
+def _holds_apis(folder: Path) -> bool:
+    return (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir()
 
 
 def _version(folder: Path) -> str:
