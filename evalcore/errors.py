@@ -6,8 +6,10 @@ No message may hold a key: text that came from outside passes `evalcore.secrets.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evalcore.records import Failure
+if TYPE_CHECKING:  # the records themselves are read by what raises these errors
+    from evalcore.records import Failure
 
 
 class EvalboardError(Exception):

@@ -9,10 +9,14 @@ of them, token counts are integers and None means "not reported".
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 import msgspec
+
+from evalcore.intake.numbers import add_counts, read_count, read_number
 
 Outcome = Literal[
     "passed", "failed", "not_executed", "target_error", "judge_error", "environment_error"
@@ -37,6 +41,34 @@ MEASURED: frozenset[Outcome] = frozenset({"passed", "failed"})
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """Base of every value type."""
+
+
+class Measured(Record, frozen=True):
+    """A record with numbers that others reported. One that is out of range, decoded or constructed,
+    becomes the default of its field, which says "unknown": no sum of them fails to be written.
+    """
+
+    def __post_init__(self) -> None:
+        for name, read, default in _bounded_fields(type(self)):
+            value = getattr(self, name)
+            if value is not None and read(value) is None:
+                msgspec.structs.force_setattr(self, name, default)
+
+
+@cache
+def _bounded_fields(kind: type[Measured]) -> tuple[tuple[str, Callable[[object], Any], Any], ...]:
+    """The counts and the other numbers of a record, each with its reader and default."""
+    readers: dict[Any, Callable[[object], Any]] = {
+        int: read_count,
+        int | None: read_count,
+        float: read_number,
+        float | None: read_number,
+    }
+    return tuple(
+        (field.name, readers[field.type], field.default)
+        for field in msgspec.structs.fields(kind)
+        if field.type in readers and field.default is not msgspec.NODEFAULT
+    )
 
 
 R = TypeVar("R", bound=Record)
@@ -107,7 +139,7 @@ class GenerationRequest(Record, frozen=True):
     input: dict[str, Any] = {}
 
 
-class Usage(Record, frozen=True):
+class Usage(Measured, frozen=True):
     """Tokens as the provider reported them."""
 
     input_tokens: int | None = None
@@ -116,7 +148,17 @@ class Usage(Record, frozen=True):
     cached_tokens: int | None = None
 
 
-class Completion(Record, frozen=True):
+def add_usage(left: Usage, right: Usage) -> Usage:
+    """Token counts added field by field; what neither reports stays unknown."""
+    return Usage(
+        input_tokens=add_counts(left.input_tokens, right.input_tokens),
+        output_tokens=add_counts(left.output_tokens, right.output_tokens),
+        reasoning_tokens=add_counts(left.reasoning_tokens, right.reasoning_tokens),
+        cached_tokens=add_counts(left.cached_tokens, right.cached_tokens),
+    )
+
+
+class Completion(Measured, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
     `unparsable` (a server could not digest what the model wrote), `context_overflow`."""
@@ -133,7 +175,7 @@ class Completion(Record, frozen=True):
     sent: dict[str, Any] = {}
 
 
-class Failure(Record, frozen=True):
+class Failure(Measured, frozen=True):
     """Why no completion was had. `message` never holds a key; `status` is the HTTP status."""
 
     kind: FailureKind
@@ -177,7 +219,7 @@ class Sample(Record, frozen=True):
         return content_hash([self.metric, self.id, self.input, self.reference, self.difficulty])
 
 
-class Episode(Record, frozen=True):
+class Episode(Measured, frozen=True):
     """All that happened for one generation key in one epoch: `answer` is the final text, `failure`
     why there is none, `messages` the transcript and prompt, `termination` the limit that ended it.
     """
@@ -334,7 +376,7 @@ class BenchmarkScore(Record, frozen=True):
     self_judged: bool = False
 
 
-class Totals(Record, frozen=True):
+class Totals(Measured, frozen=True):
     """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown;
     `wall` is the seconds of the last worker. The panel's requests and cost are apart."""
 
@@ -370,7 +412,7 @@ class RunSummary(Record, frozen=True):
         return bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
 
 
-class Progress(Record, frozen=True):
+class Progress(Measured, frozen=True):
     """`progress.json`: where a run stands, rewritten twice a second while its worker lives."""
 
     run_id: str

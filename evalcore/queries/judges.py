@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import agreement
 from evalcore.judges.agreement import Calibration, JudgeProfile, PairAgreement, SplitRate
 from evalcore.judges.records import Vote, VoteWord
@@ -41,8 +42,7 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     if not judged:
         return None
     cases = [votes for _, votes in judged]
-    asked = [verdict.details for verdict, _ in judged if verdict.details.get("judge_requests")]
-    prices = [details.get("judge_cost") for details in asked]
+    asked = [v.details for v, _ in judged if read_count(v.details.get("judge_requests"))]
     executed = [
         (verdict.details["executed"] == "passed", votes)
         for verdict, votes in judged
@@ -50,8 +50,8 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     ]
     return PanelReport(
         answers=len(judged),
-        requests=sum(int(details["judge_requests"]) for details in asked),
-        cost=None if None in prices else float(sum(filter(None, prices))),
+        requests=add_counts(*(read_count(d["judge_requests"]) for d in asked)) or 0,
+        cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in asked)),
         profiles=agreement.profiles(cases),
         pairs=agreement.pairs(cases),
         splits=agreement.splits(cases),

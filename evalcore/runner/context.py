@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from evalcore.benchmarks.base import Asking, Benchmark
 from evalcore.errors import TargetFailure
+from evalcore.intake import add_numbers
 from evalcore.records import (
     Call,
     Completion,
@@ -18,6 +19,7 @@ from evalcore.records import (
     GenerationRequest,
     Sample,
     Usage,
+    add_usage,
     content_hash,
     now,
 )
@@ -117,20 +119,4 @@ class SampleContext:
         self.latency += completion.latency
         self.attempts += completion.attempts
         self.cached = self.cached and completion.cached
-        price = self.price(TARGET, completion.usage)
-        known = self.cost is not None and price is not None
-        self.cost = (self.cost or 0.0) + (price or 0.0) if known else None
-
-
-def add_usage(left: Usage, right: Usage) -> Usage:
-    """Token counts added field by field; what neither reports stays unknown."""
-    return Usage(
-        input_tokens=_add(left.input_tokens, right.input_tokens),
-        output_tokens=_add(left.output_tokens, right.output_tokens),
-        reasoning_tokens=_add(left.reasoning_tokens, right.reasoning_tokens),
-        cached_tokens=_add(left.cached_tokens, right.cached_tokens),
-    )
-
-
-def _add(left: int | None, right: int | None) -> int | None:
-    return right if left is None else left if right is None else left + right
+        self.cost = add_numbers(self.cost, self.price(TARGET, completion.usage))

@@ -7,7 +7,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalcore.records import Episode, Failure, Progress, Record, RunState, Usage, Verdict, now
+from evalcore.intake import add_numbers
+from evalcore.records import (
+    Episode,
+    Failure,
+    Progress,
+    Record,
+    RunState,
+    Usage,
+    Verdict,
+    add_usage,
+    now,
+)
 from evalcore.runner.limits import Flow
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder
@@ -35,7 +46,7 @@ class Tracker:
         self.requests = 0
         self.usage = Usage()
         self.cost: float | None = 0.0
-        self.tokens = [0, 0]
+        self.usage = Usage()
         self.started_at = now()
         self.started = time.monotonic()
         self.phase = "loading"
@@ -58,10 +69,8 @@ class Tracker:
         self.generated += 1
         if fresh:
             self.requests += episode.completions
-        self.tokens[0] += episode.usage.input_tokens or 0
-        self.tokens[1] += episode.usage.output_tokens or 0
-        known = self.cost is not None and episode.cost is not None
-        self.cost = (self.cost or 0.0) + (episode.cost or 0.0) if known else None
+        self.usage = add_usage(self.usage, episode.usage)
+        self.cost = add_numbers(self.cost, episode.cost)
 
     def verdict(self, verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
@@ -85,8 +94,8 @@ class Tracker:
             refused=self.flow.refused if self.flow else 0,
             rate=rate,
             eta=left / rate if rate and state == "running" else None,
-            input_tokens=self.tokens[0],
-            output_tokens=self.tokens[1],
+            input_tokens=self.usage.input_tokens or 0,
+            output_tokens=self.usage.output_tokens or 0,
             cost=self.cost,
             started_at=self.started_at,
             at=now(),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from evalcore import catalog
+from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges.identity import is_self
 from evalcore.records import (
     BenchmarkScore,
@@ -18,12 +20,13 @@ from evalcore.records import (
     RunSummary,
     Sample,
     Totals,
+    Usage,
     Verdict,
+    add_usage,
     content_hash,
     now,
 )
 from evalcore.runner.column import panel_parts
-from evalcore.runner.context import add_usage
 from evalcore.runner.panel import sits_on
 from evalcore.runner.plan import column_of, create_benchmark
 from evalcore.store.run_folder import RunFolder, StoredVerdict
@@ -123,25 +126,20 @@ def label(spec: BenchmarkSpec) -> str:
 
 def totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
     """What the episodes and the panel took; `wall` is the time of the worker in seconds."""
-    usage, cost = None, 0.0 if episodes else None
-    for episode in episodes:
-        usage = add_usage(usage, episode.usage) if usage else episode.usage
-        known = cost is not None and episode.cost is not None
-        cost = (cost or 0.0) + (episode.cost or 0.0) if known else None
-    judged = [v.details for v in verdicts if v.details.get("judge_requests")]
-    prices = [details.get("judge_cost") for details in judged]
+    usage = functools.reduce(add_usage, (episode.usage for episode in episodes), Usage())
+    judged = [v.details for v in verdicts if read_count(v.details.get("judge_requests"))]
     latencies = sorted(e.latency for e in episodes if e.latency and not e.cached)
     return Totals(
-        input_tokens=usage.input_tokens if usage else None,
-        output_tokens=usage.output_tokens if usage else None,
-        cost=cost,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=add_numbers(*(episode.cost for episode in episodes)) if episodes else None,
         latency_p50=_quantile(latencies, 0.5),
         latency_p95=_quantile(latencies, 0.95),
-        requests=sum(e.attempts for e in episodes),
+        requests=add_counts(*(e.attempts for e in episodes)) or 0,
         cached=sum(e.cached for e in episodes),
         wall=round(wall, 3),
-        judge_requests=sum(details["judge_requests"] for details in judged),
-        judge_cost=None if None in prices else sum(filter(None, prices)),
+        judge_requests=add_counts(*(read_count(d["judge_requests"]) for d in judged)) or 0,
+        judge_cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in judged)),
     )
 
 

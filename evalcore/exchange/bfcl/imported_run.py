@@ -11,6 +11,7 @@ from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
 from evalcore.exchange.bfcl.rescored import Count, Rescored, Results
 from evalcore.exchange.scale.shelf import Shelf
+from evalcore.intake import add_counts
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
@@ -144,8 +145,8 @@ def _totals(scored: Rescored) -> Totals:
     """Tokens alone: prices and times of somebody else's requests are not known or not ours."""
     counted = [episode.usage for episode in scored.episodes if episode.failure is None]
     return Totals(
-        input_tokens=sum(usage.input_tokens or 0 for usage in counted),
-        output_tokens=sum(usage.output_tokens or 0 for usage in counted),
+        input_tokens=add_counts(0, *(usage.input_tokens for usage in counted)),
+        output_tokens=add_counts(0, *(usage.output_tokens for usage in counted)),
         requests=len(scored.episodes),
     )
 
