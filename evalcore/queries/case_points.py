@@ -7,8 +7,10 @@ column, until a folder changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +28,7 @@ _log = logging.getLogger(__name__)
 FOLDER = "cache"
 _MOST_OTHERS = 3_000  # rows of runs that are not on the board now
 _AT_ONCE = 100  # run folders whose cases are in memory together
+S = TypeVar("S", bound=Hashable)
 #: Benchmark -> the points of its runs.
 Points = dict[str, PointTable]
 _NOTHING = PointTable([], {}, {}, np.empty((0, 0)))
@@ -59,14 +62,36 @@ def tables(folders: Iterable[RunFolder]) -> list[Path]:
     return paths
 
 
-def readable(points: Points) -> set[str]:
-    """The runs of which any case is known."""
+def readable(points: Points) -> set[tuple[str, str]]:
+    """(benchmark, run) of which any case is known."""
     return {
-        run
-        for table in points.values()
+        (benchmark, run)
+        for benchmark, table in points.items()
         for run, row in table.runs.items()
         if not np.isnan(table.points[row]).all()
     }
+
+
+def partial(points: Points) -> set[tuple[str, str]]:
+    """(benchmark, run) whose cases are not those of their column, see `odd_ones`."""
+    found = set()
+    for benchmark, table in points.items():
+        held = ~np.isnan(table.points)
+        sets = {run: held[row].tobytes() for run, row in table.runs.items() if held[row].any()}
+        found |= {(benchmark, run) for run in odd_ones(sets, lambda cases: cases.count(1))}
+    return found
+
+
+def odd_ones(sets: Mapping[str, S], size: Callable[[S], int]) -> set[str]:
+    """The runs whose set of cases is not the one that most hold, of equally frequent ones the
+    largest.
+
+    Runs of one column were asked the same cases. Only those that others published can lack some
+    whatever their summary says, and a score over fewer cases has no rank among the others.
+    """
+    counts = Counter(sets.values())
+    usual = max(counts, key=lambda cases: (counts[cases], size(cases)), default=None)
+    return {run for run, cases in sets.items() if cases != usual}
 
 
 def of_frame(cases: pd.DataFrame, benchmarks: Iterable[str]) -> Points:
@@ -179,7 +204,8 @@ def _table(cases: pd.DataFrame) -> PointTable:
     order = np.argsort(columns, kind="stable")  # equal weights then have the very same sum
     totals = np.bincount(rows[order], weights=weights[order], minlength=len(runs))
     points = np.full((len(runs), len(labels)), np.nan)
-    points[rows, columns] = 100 * weights * cases["score"].to_numpy(dtype=float) / totals[rows]
+    won, total = 100 * weights * cases["score"].to_numpy(dtype=float), totals[rows]
+    points[rows, columns] = np.divide(won, total, out=np.zeros_like(won), where=total > 0)
     return PointTable(
         [(str(metric), str(case)) for metric, case in labels],
         {str(run): row for row, run in enumerate(runs)},

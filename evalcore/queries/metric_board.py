@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from evalcore.queries.boards import Board, Row, is_control, rows
+from evalcore.queries.case_points import odd_ones
 from evalcore.queries.metrics import metric_line
 from evalcore.queries.ranking import STATUSES, standing_of, status_of
 from evalcore.scoring.ranks import RankRow, rank_board
@@ -110,8 +111,11 @@ def metric_board(
     (s, median), date (UTC), run_id, and "level/N" per difficulty N that occurs (0 to 100).
     """
     known = [row for row in rows(headers, board) if _line(row, benchmark, metric)[0] is not None]
-    totals, levels, readable = _totals(cases), _levels(cases), set(cases["run"])
-    statuses = {row.identity: status_of(row, board, benchmark, readable) for row in known}
+    totals, levels = _totals(cases), _levels(cases)
+    sets = {str(run): frozenset(ids) for run, ids in cases.groupby("run")["id"]}
+    readable = {(benchmark, run) for run in sets}
+    partial = {(benchmark, run) for run in odd_ones(sets, len)}
+    statuses = {row.identity: status_of(row, board, benchmark, readable, partial) for row in known}
     ranked = {
         row.identity: row.runs[benchmark].run_id
         for row in known

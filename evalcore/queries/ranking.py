@@ -7,7 +7,7 @@ yardstick; what was not run is None and never 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import sqrt
 from typing import Any
 
@@ -48,18 +48,20 @@ def ranking(
     self_judged (the target is one of its own judges).
     """
     points = case_points.of_frame(cases, board.columns)
-    return ranking_of(rows(headers, board), board, points, set(cases["run"]), order)
+    return ranking_of(rows(headers, board), board, points, order)
 
 
 def ranking_of(
-    board_rows: Sequence[Row], board: Board, points: Points, readable: set[str], order: str = ""
+    board_rows: Sequence[Row], board: Board, points: Points, order: str = ""
 ) -> pd.DataFrame:
-    """The frame of `ranking` from the rows of the board, what its cases add to the scores, and the
-    runs that could be read."""
+    """The frame of `ranking` from the rows of the board and what its cases add to the scores."""
     by = order or orders(board)[0]
-    ranks = standings(board_rows, board, by, points, readable)
+    readable, partial = case_points.readable(points), case_points.partial(points)
+    statuses = {row.identity: status_of(row, board, by, readable, partial) for row in board_rows}
+    ranked = [row for row in board_rows if statuses[row.identity] == "ranked"]
+    ranks = standings(ranked, board, by, points)
     records = [
-        _record(row, board, by, status_of(row, board, by, readable), ranks.get(row.identity))
+        _record(row, board, by, statuses[row.identity], ranks.get(row.identity))
         for row in board_rows
     ]
     frame = pd.DataFrame(records, columns=_columns(board))
@@ -75,12 +77,9 @@ def ranking_of(
     )
 
 
-def standings(
-    board_rows: Iterable[Row], board: Board, by: str, points: Points, readable: set[str]
-) -> dict[str, RankRow]:
-    """The ranks of the rows that may be ranked, from their scores case by case."""
+def standings(ranked: Sequence[Row], board: Board, by: str, points: Points) -> dict[str, RankRow]:
+    """The ranks of rows of the status "ranked", from their scores case by case."""
     benchmarks = list(board.columns) if by == SUITE else [by]
-    ranked = [row for row in board_rows if status_of(row, board, by, readable) == "ranked"]
     if not ranked:
         return {}
     parts, strata = [], []
@@ -105,20 +104,28 @@ def _contributions(table: PointTable, runs: Sequence[str]) -> tuple[np.ndarray, 
     return added[:, known], metrics
 
 
-def status_of(row: Row, board: Board, by: str, readable: set[str]) -> str:
-    """Whether a row is ranked by SUITE or a benchmark, or why it is not; `readable` are the runs
-    whose cases are known."""
+def status_of(
+    row: Row,
+    board: Board,
+    by: str,
+    readable: Container[tuple[str, str]],
+    partial: Container[tuple[str, str]] = (),
+) -> str:
+    """Whether a row is ranked by SUITE or a benchmark, or why it is not, by (benchmark, run):
+    `readable` are those whose cases are known, `partial` those that lack some of their column."""
     needed = list(board.columns) if by == SUITE else [by]
-    runs = [row.runs[key] for key in needed if key in row.runs]
     if is_control(row.target_key):
         return "control"
-    if len(runs) < len(needed):
+    if not row.runs.keys() >= set(needed):
         return "not_run"
     if any(row.runs[key].benchmarks[key].claimed for key in needed):
         return "claimed"
     if not all(row.runs[key].benchmarks[key].complete for key in needed):
         return "incomplete"
-    return "ranked" if all(run.run_id in readable for run in runs) else "unreadable"
+    runs = [(key, row.runs[key].run_id) for key in needed]
+    if any(run in partial for run in runs):
+        return "incomplete"
+    return "ranked" if all(run in readable for run in runs) else "unreadable"
 
 
 def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) -> dict[str, Any]:

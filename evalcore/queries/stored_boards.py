@@ -92,7 +92,7 @@ def ranked(settings: Settings, among: Headers, board: Board, order: str = "") ->
     """The same with only some of the runs, such as those of a month."""
     board_rows = rows(among, board)
     points = case_points.of_board(settings, board_rows, board)
-    return ranking_of(board_rows, board, points, case_points.readable(points), order)
+    return ranking_of(board_rows, board, points, order)
 
 
 def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:

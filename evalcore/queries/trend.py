@@ -49,7 +49,7 @@ def _record(
     run: RunHeader, own: dict[str, RunHeader], board: Board, order: str
 ) -> dict[str, Any] | None:
     row = Row(identity=run.identity, target_key=run.target_key, runs=own)
-    if status_of(row, board, order, {one.run_id for one in own.values()}) != "ranked":
+    if status_of(row, board, order, {(key, one.run_id) for key, one in own.items()}) != "ranked":
         return None
     score, low, high = score_of(row, board, order)
     values = (run.identity, run.created_at, score, low, high, run.run_id)

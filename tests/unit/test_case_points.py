@@ -29,13 +29,16 @@ def board(settings):
     return boards.boards(stored_boards.headers(settings), "sql")[0]
 
 
+def ranked_rows(rows, board, by, cases):
+    readable = set(zip(cases["benchmark"], cases["run"], strict=True))
+    return [row for row in rows if ranking.status_of(row, board, by, readable) == "ranked"]
+
+
 def slow_standings(rows, board, by, cases):
     """The rule at its plainest: per target a look at its own cases, one after the other."""
     benchmarks = list(board.columns) if by == ranking.SUITE else [by]
     added = {}
-    for row in rows:
-        if ranking.status_of(row, board, by, set(cases["run"])) != "ranked":
-            continue
+    for row in ranked_rows(rows, board, by, cases):
         parts = []
         for key in benchmarks:
             own = cases[(cases["run"] == row.runs[key].run_id) & (cases["benchmark"] == key)]
@@ -58,9 +61,10 @@ def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
     points = case_points.of_board(settings, rows, board)
     cases = case_points.case_scores(folders(settings.run_roots))
     readable = case_points.readable(points)
-    assert readable == {run.run_id for row in rows for run in row.runs.values()}
+    assert readable == {(key, run.run_id) for row in rows for key, run in row.runs.items()}
+    assert case_points.partial(points) == set()
     for by in ranking.orders(board):
-        found = ranking.standings(rows, board, by, points, readable)
+        found = ranking.standings(ranked_rows(rows, board, by, cases), board, by, points)
         assert found == slow_standings(rows, board, by, cases)
         assert len(found) > 50
 

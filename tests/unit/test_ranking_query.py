@@ -1,11 +1,13 @@
 """The ranking as a frame, from whole run folders: ranks, ties, what is missing, what is hostile."""
 
+import json
 import shutil
 
 import pandas as pd
 import pytest
 
 from evalcore.queries import board_table, boards, case_points, ranking, ranking_views, stored_boards
+from evalcore.store.run_folder import folders
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
@@ -47,7 +49,7 @@ def test_ranks_rest_on_the_scores_of_the_headers(settings):
     assert dict(zip(frame["identity"], frame["score"], strict=True)) == pytest.approx(by_header)
     rows = boards.rows(headers, board)
     points = case_points.of_board(settings, rows, board)
-    standings = ranking.standings(rows, board, BENCHMARK, points, case_points.readable(points))
+    standings = ranking.standings(rows, board, BENCHMARK, points)
     assert {name: row.score for name, row in standings.items()} == pytest.approx(by_header)
 
 
@@ -189,3 +191,34 @@ def test_filters_keep_the_ranks_and_take_text_literally(settings):
     assert list(ranking_views.fitting(frame, "", ["baseline"])["identity"]) == ["baseline:a.b"]
     assert ranking_views.fitting(frame, "a+b", []).empty
     assert ranking_views.fitting(frame, "(", []).empty
+
+
+def test_a_complete_run_that_lacks_cases_of_its_column_is_not_ranked(settings):
+    """Imports from before dropped cases were declared say that they are complete."""
+    for name in "abc":
+        make_run(settings, Plan(target=f"openai:{name}", skill=0.5))
+    short = make_run(settings, Plan(target="openai:short", skill=1.0))
+    lines = (short.path / "samples.jsonl").read_bytes().splitlines(keepends=True)
+    (short.path / "samples.jsonl").write_bytes(b"".join(lines[:-1]))
+    frame = ranked(settings).set_index("identity")
+    assert frame.loc["openai:short", "status"] == "incomplete"
+    assert list(frame["status"]) == ["ranked"] * 3 + ["incomplete"]
+    assert frame.loc[["openai:a", "openai:b", "openai:c"], "rank"].notna().all()
+    headers = stored_boards.headers(settings)
+    board = boards.boards(headers, "sql")[0]
+    view = stored_boards.board_metric(settings, board, BENCHMARK, lines_metric(lines[-1]))
+    assert list(view.standing["status"]) == ["ranked"] * 3 + ["incomplete"]
+
+
+def lines_metric(line):
+    return json.loads(line)["sample"]["metric"]
+
+
+def test_a_benchmark_whose_cases_all_weigh_nothing_breaks_no_ranking(settings):
+    for name in "ab":
+        make_run(settings, Plan(target=f"openai:{name}"))
+    headers = stored_boards.headers(settings)
+    board = boards.boards(headers, "sql")[0]
+    cases = case_points.case_scores(folders(settings.run_roots)).assign(weight=0.0)
+    frame = ranking.ranking(headers, board, cases)
+    assert list(frame["rank"]) == [1, 1]

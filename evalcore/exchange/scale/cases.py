@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from evalcore.exchange.scale.capabilities import evaluation_type, metric_of
@@ -27,30 +27,38 @@ class Graded(Record, frozen=True):
 def graded(
     capability: str,
     report: Iterable[Indicator],
-    metrics: Iterable[str],
+    cases: Mapping[str, Collection[str]],
     votes: Mapping[str, Mapping[str, list[Vote]]],
 ) -> Iterator[Graded]:
-    """Every row of the indicators among `metrics`, the first of each; `votes` by metric and case.
+    """Every row of a case among `cases` (by metric) in the first indicator of its metric; `votes`
+    by metric and case."""
+    for metric, row in rows_of(report, cases):
+        cast = votes.get(metric, {}).get(row.case_id, [])
+        sample = sample_of(metric, row)
+        yield Graded(sample, _episode(sample, row), _verdict(capability, sample, row, cast))
 
-    A case that stands there twice keeps its first row: its second would count twice.
+
+def rows_of(
+    report: Iterable[Indicator], cases: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, CaseRow]]:
+    """The rows of `cases` (by metric) with their metrics, from the first indicator of each.
+
+    A case that stands there twice has only its first row: its second would count twice.
     """
-    left = list(metrics)
+    left = {metric: set(ids) for metric, ids in cases.items()}
     for indicator in report:
         metric = metric_of(indicator.indicator_name)
-        if metric not in left:
-            continue
-        left.remove(metric)
-        seen: set[str] = set()
+        remaining = left.pop(metric, set())
         for row in indicator.case_datas:
-            if row.id not in seen:
-                seen.add(row.id)
-                cast = votes.get(metric, {}).get(row.case_id, [])
-                yield _graded(capability, metric, row, cast)
+            if row.id in remaining:
+                remaining.remove(row.id)
+                yield metric, row
 
 
-def _graded(capability: str, metric: str, row: CaseRow, cast: list[Vote]) -> Graded:
+def sample_of(metric: str, row: CaseRow) -> Sample:
+    """The case of a row, whatever became of it."""
     content = json_object(row.case_content) or {"question": row.case_content}
-    sample = Sample(
+    return Sample(
         metric=metric,
         id=row.id,
         input=_input(content),
@@ -58,7 +66,6 @@ def _graded(capability: str, metric: str, row: CaseRow, cast: list[Vote]) -> Gra
         difficulty=row.case_weight,
         meta={"source": "SCALE"},
     )
-    return Graded(sample, _episode(sample, row), _verdict(capability, sample, row, cast))
 
 
 def _input(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class Capability(Record, frozen=True):
 
 
 class Month(Record, frozen=True):
-    """A month of the tree; `weights` are those of its columns, by capability."""
+    """A month of the tree; `weights` are those of its columns, by capability, without the metrics
+    that half of its models or more were never asked: those are reported and not scored."""
 
     name: str
     tree: Tree
@@ -44,9 +45,9 @@ def capability(month: Month, model: Model, name: str, bindery: Bindery) -> Capab
     claimed, report = model.scores[name], month.tree.report(month.name, name, model.id)
     if report is None:
         return _bare_claim(month, name, claimed)
-    contents = bindery.contents(name, report, _logs(month, model, name), month.weights[name])
-    counted = {key for key, metric in contents.score.metrics.items() if metric.samples}
-    used = {key: weight for key, weight in month.weights[name].items() if key in counted}
+    declared, weights = _declared(month, name, report), month.weights[name]
+    contents = bindery.contents(name, report, _logs(month, model, name), weights, declared)
+    used = {key: weight for key, weight in weights.items() if declared.get(key)}
     spec = _spec(month.name, name, used, contents)
     score = msgspec.structs.replace(
         contents.score,
@@ -57,6 +58,16 @@ def capability(month: Month, model: Model, name: str, bindery: Bindery) -> Capab
     prompted = model.type != APPLICATION
     entry = Entry(month.name, name, model.id, prompted, claimed, month.found.reports[report])
     return Capability(spec, score, _told(entry, contents, month.found), contents)
+
+
+def _declared(month: Month, name: str, report: Path) -> dict[str, dict[str, Path]]:
+    """The cases of every metric that counts this month, and of others that the report has."""
+    own = {part.metric for part in month.found.reports[report].parts}
+    return {
+        metric: month.found.declared_cases(month.name, name, metric)
+        for metric in WEIGHTS[name]
+        if metric in month.weights[name] or metric in own
+    }
 
 
 def _logs(month: Month, model: Model, name: str) -> dict[str, Path]:
@@ -74,7 +85,7 @@ def _told(entry: Entry, contents: Contents, found: Survey) -> PublishedScore:
     return PublishedScore(
         level=1,
         claimed=numbers.claimed,
-        recomputed=round(contents.score.score, 1),
+        recomputed=None if contents.score.answered is None else round(contents.score.answered, 1),
         own=numbers.own,
         reading=numbers.reading,
         judges=contents.judges,
@@ -103,7 +114,7 @@ def _spec(
 
 def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> Capability:
     """A claim without a case report: nothing but its numbers."""
-    weights, told = month.weights[name], told_parts(claimed)
+    weights, told = WEIGHTS[name] | dict(month.weights[name]), told_parts(claimed)
     known = {metric: weights[metric] for metric in told if metric in weights}
     spec = _spec(month.name, name, known, None)
     metrics = {

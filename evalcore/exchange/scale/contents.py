@@ -9,17 +9,18 @@ import msgspec
 
 from evalcore.exchange.scale import logs
 from evalcore.exchange.scale.capabilities import card_of
-from evalcore.exchange.scale.cases import Graded, graded
-from evalcore.exchange.scale.recompute import first_of_each
+from evalcore.exchange.scale.cases import Graded, graded, rows_of, sample_of
 from evalcore.exchange.scale.shelf import Shelf
 from evalcore.exchange.scale.survey import Survey
 from evalcore.exchange.scale.tree import digest_of, read_report
-from evalcore.records import BenchmarkScore, Record, content_hash, to_json
+from evalcore.records import BenchmarkScore, Record, Sample, content_hash, to_json
 from evalcore.runner.column import dataset_hash
 from evalcore.scoring.benchmark import score_benchmark
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
 
 Weights = Mapping[str, float]
+#: By metric the cases that it consists of, each with a report that holds it.
+Declared = Mapping[str, Mapping[str, Path]]
 
 
 class Contents(Record, frozen=True):
@@ -45,38 +46,82 @@ class Bindery:
         self._made: dict[str, Contents] = {}
 
     def contents(
-        self, capability: str, report: Path, log_paths: Mapping[str, Path], weights: Weights
+        self,
+        capability: str,
+        report: Path,
+        log_paths: Mapping[str, Path],
+        weights: Weights,
+        declared: Declared,
     ) -> Contents:
         """The contents of a report that the survey has seen; `log_paths` by metric, `weights` of
-        the metrics to count. Raises DatasetError for a log that is none."""
+        the metrics to count. A declared case that the report lacks is a sample without a verdict:
+        it was dropped, and nobody knows what became of it. Raises DatasetError for a log that is
+        none."""
         digests = {metric: digest_of(path) for metric, path in log_paths.items()}
-        parts = [capability, self._found.reports[report].digest, digests, dict(weights)]
-        key = content_hash(parts)
+        missing = self._missing(report, declared)
+        sources = {metric: self._digests(cases) for metric, cases in missing.items()}
+        cases = {metric: sorted(ids) for metric, ids in declared.items()}
+        digest = self._found.reports[report].digest
+        key = content_hash([capability, digest, digests, dict(weights), cases, sources])
         if key not in self._made:
-            self._made[key] = self._make(capability, report, log_paths, weights)
+            self._made[key] = self._make(capability, report, log_paths, weights, declared, missing)
         return self._made[key]
 
+    def _missing(self, report: Path, declared: Declared) -> dict[str, dict[str, Path]]:
+        """The declared cases that a report lacks, by metric."""
+        held: dict[str, set[str]] = {}
+        for each in self._found.reports[report].indicators:
+            held.setdefault(each.metric, {row.id for row in each.rows})
+        return {
+            metric: {case: cases[case] for case in sorted(cases.keys() - held.get(metric, set()))}
+            for metric, cases in declared.items()
+        }
+
+    def _digests(self, cases: Mapping[str, Path]) -> dict[str, str]:
+        return {case: self._found.reports[path].digest for case, path in cases.items()}
+
     def _make(
-        self, capability: str, report: Path, log_paths: Mapping[str, Path], weights: Weights
+        self,
+        capability: str,
+        report: Path,
+        log_paths: Mapping[str, Path],
+        weights: Weights,
+        declared: Declared,
+        missing: Declared,
     ) -> Contents:
         read = {metric: logs.read(path) for metric, path in log_paths.items()}
         votes = {metric: dict(logs.by_case(log.votes)) for metric, log in read.items()}
-        metrics = [p.metric for p in first_of_each(self._found.reports[report].parts, weights)]
-        rows = list(graded(capability, read_report(report).indicators, metrics, votes))
+        rows = list(graded(capability, read_report(report).indicators, declared, votes))
+        samples = [*(row.sample for row in rows), *_samples_elsewhere(missing)]
         put = self._shelf.put
         return Contents(
-            samples=put(_lines([StoredSample(capability, row.sample) for row in rows])),
+            samples=put(_lines([StoredSample(capability, sample) for sample in samples])),
             episodes=put(_lines([StoredEpisode(capability, row.episode) for row in rows])),
             verdicts=put(_lines([StoredVerdict(capability, row.verdict) for row in rows])),
-            dataset_hash=dataset_hash(row.sample for row in rows),
-            score=_score(capability, rows, {metric: weights[metric] for metric in metrics}),
+            dataset_hash=dataset_hash(samples),
+            score=_score(capability, samples, rows, weights),
             judges=tuple(sorted({judge for log in read.values() for judge in log.judges})),
             graded_at=max((log.timestamp for log in read.values()), default=""),
         )
 
 
-def _score(capability: str, rows: list[Graded], weights: Weights) -> BenchmarkScore:
-    samples, verdicts = [row.sample for row in rows], [row.verdict for row in rows]
+def _samples_elsewhere(missing: Declared) -> list[Sample]:
+    """The missing cases as other reports of the month have them."""
+    by_report: dict[Path, dict[str, list[str]]] = {}
+    for metric, cases in missing.items():
+        for case, path in cases.items():
+            by_report.setdefault(path, {}).setdefault(metric, []).append(case)
+    return [
+        sample_of(metric, row)
+        for path, cases in by_report.items()
+        for metric, row in rows_of(read_report(path).indicators, cases)
+    ]
+
+
+def _score(
+    capability: str, samples: list[Sample], rows: list[Graded], weights: Weights
+) -> BenchmarkScore:
+    verdicts = [row.verdict for row in rows]
     score = score_benchmark(card_of(capability), samples, verdicts, weights)
     return msgspec.structs.replace(score, level=1)
 

@@ -35,8 +35,10 @@ Kind = Literal[
     "service_error",  # graded as an answer
     "error_passed",
     "empty_answer",
-    "fewer_cases",  # less than half of what others of the month were asked
+    "fewer_cases",  # less than half of what others of the month were asked, or none
     "dropped_cases",
+    "extra_case",  # that fewer than half of the month's reports hold
+    "uncommon_indicator",  # that half of the month's reports or more lack
 ]
 _SHOWN = 12  # cases named in a flag
 
@@ -60,6 +62,7 @@ def of(
         *_score_flags(entry, numbers, configured),
         *_carried_over(entry, found),
         *_structure(entry, configured),
+        *_not_asked(entry, found, configured),
         *(
             flag
             for indicator in entry.report.indicators
@@ -154,10 +157,14 @@ def _outdated_prompts(
 def _dropped(
     entry: Entry, indicator: IndicatorOutline, found: Survey, configured: Mapping[str, float]
 ) -> Iterator[Flag]:
-    """Cases that other reports of the month have: left out of both sides of the fraction there."""
+    """Cases that other reports of the month have: left out of both sides of the fraction there;
+    and cases that others lack."""
     part = indicator.sums
-    known = found.points.get((entry.month, entry.capability, part.metric), {})
-    missing = known.keys() - {row.id for row in indicator.rows}
+    known = _known_points(entry, found, part.metric)
+    asked = {row.id for row in indicator.rows}
+    missing = known.keys() - asked
+    if part.metric in configured and asked - known.keys():
+        yield _flag("extra_case", part.metric, _list(asked - known.keys()))
     if 2 * len(missing) > len(known):  # not dropped: asked when there were fewer
         yield _flag("fewer_cases", part.metric, f"{len(indicator.rows)} of {len(known)}")
     elif missing:
@@ -167,6 +174,24 @@ def _dropped(
         counted = score([whole if each.metric == part.metric else each for each in clean])
         detail = f"{_list(missing)}; {counted:g} if counted as failed"
         yield _flag("dropped_cases", part.metric, detail)
+
+
+def _known_points(entry: Entry, found: Survey, metric: str) -> dict[str, int]:
+    """The points of each declared case of a metric."""
+    points = found.points.get((entry.month, entry.capability, metric), {})
+    return {c: points[c] for c in found.declared_cases(entry.month, entry.capability, metric)}
+
+
+def _not_asked(entry: Entry, found: Survey, configured: Mapping[str, float]) -> Iterator[Flag]:
+    """Metrics that most others of the month have and this report lacks, or the other way round."""
+    own = {part.metric for part in entry.report.parts}
+    for metric in configured:
+        common = found.is_common(entry.month, entry.capability, metric)
+        cases = len(_known_points(entry, found, metric))
+        if common and metric not in own and cases:
+            yield _flag("fewer_cases", metric, f"0 of {cases}")
+        if metric in own and not common:
+            yield _flag("uncommon_indicator", metric)
 
 
 def _list(cases: Iterable[str]) -> str:

@@ -84,7 +84,12 @@ def _month(tree: Tree, name: str, found: Survey) -> Month:
             for model in models
             if each in model.scores and (report := tree.report(name, each, model.id))
         ]
-        weights[each] = weights_in_force(claims, WEIGHTS[each])
+        everything = weights_in_force(claims, WEIGHTS[each])
+        weights[each] = {
+            metric: weight
+            for metric, weight in everything.items()
+            if found.is_common(name, each, metric)
+        }
     return Month(name, tree, found, weights)
 
 

@@ -21,7 +21,7 @@ from evalcore.records import content_hash
 
 _PLACES = ("datasets", "dataset")  # where the case files lie beside the public folder
 _ABOVE = 4
-Key = tuple[str, str, str]  # capability, metric, case
+Key = tuple[str, str, str]  # capability, metric, case; or month, capability, metric
 
 
 @dataclass
@@ -31,15 +31,32 @@ class Survey:
     `reports` holds the outline of every case report; `since` the first month of a report's hash
     per capability and model, and of an indicator's with its metric; `prompts` the first month of
     each wording of a case, `usage` how many of a month's reports have it; `points` the cases of a
-    month per capability and metric; `cases` the hash of each case as it is today.
+    month per capability and metric, `holders` the reports that hold each; `reporting` how many of a
+    month's reports have a metric, and with the metric "" how many there are of a capability;
+    `cases` the hash of each case as it is today.
     """
 
     reports: dict[Path, Outline] = field(default_factory=dict)
     since: dict[tuple[str, ...], str] = field(default_factory=dict)
     prompts: dict[Key, dict[str, str]] = field(default_factory=dict)
     usage: dict[tuple[str, Key], Counter[str]] = field(default_factory=dict)
-    points: dict[tuple[str, str, str], dict[str, int]] = field(default_factory=dict)
+    points: dict[Key, dict[str, int]] = field(default_factory=dict)
+    holders: dict[Key, dict[str, list[Path]]] = field(default_factory=dict)
+    reporting: Counter[Key] = field(default_factory=Counter)
     cases: Mapping[Key, str] = field(default_factory=dict)
+
+    def is_common(self, month: str, capability: str, metric: str) -> bool:
+        """Whether more than half of a month's reports have the metric, so that it can be part of a
+        score by which all of them are ranked."""
+        return 2 * self.reporting[month, capability, metric] > self.reporting[month, capability, ""]
+
+    def declared_cases(self, month: str, capability: str, metric: str) -> dict[str, Path]:
+        """The cases that a metric consists of in a month, each with a report that holds it: those
+        that at least half of the reports of the metric hold. What one report has alone is no reason
+        to call all others incomplete."""
+        reports = self.reporting[month, capability, metric]
+        holders = self.holders.get((month, capability, metric), {})
+        return {case: paths[0] for case, paths in holders.items() if 2 * len(paths) >= reports}
 
     def current_prompt(self, month: str, key: Key) -> str:
         """The wording of a case that came into use last, up to `month`; of one age the commonest,
@@ -68,6 +85,7 @@ def survey(tree: Tree, until: str, cases: Path | None) -> Survey:
                 found.reports[path] = outlines[digest]
                 prompted = model.lower() not in services
                 _note(found, month, capability, model.lower(), outlines[digest], prompted=prompted)
+                _count_cases(found, month, capability, path)
     return found
 
 
@@ -80,11 +98,22 @@ def _note(
         found.since.setdefault((capability, model, indicator.metric, indicator.digest), month)
         points = found.points.setdefault((month, capability, indicator.metric), {})
         for row in indicator.rows:
-            points[row.id] = row.points
+            points.setdefault(row.id, row.points)
             if prompted:
                 key = (capability, indicator.metric, row.case)
                 found.prompts.setdefault(key, {}).setdefault(row.prompt, month)
                 found.usage.setdefault((month, key), Counter())[row.prompt] += 1
+
+
+def _count_cases(found: Survey, month: str, capability: str, path: Path) -> None:
+    """Enter a report as a holder of its cases, by the first indicator of each metric."""
+    found.reporting[month, capability, ""] += 1
+    first = {each.metric: each for each in reversed(found.reports[path].indicators)}
+    for metric, indicator in first.items():
+        found.reporting[month, capability, metric] += 1
+        holders = found.holders.setdefault((month, capability, metric), {})
+        for case in dict.fromkeys(row.id for row in indicator.rows):
+            holders.setdefault(case, []).append(path)
 
 
 def find_cases(root: Path) -> Path | None:
