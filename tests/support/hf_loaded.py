@@ -38,6 +38,46 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "mamba": {"vocab_size": VOCABULARY, "hidden_size": 64, "num_hidden_layers": 2},
 }
+#: Models whose rows change each other: behind a shared beginning, beyond a window, when padded.
+_LATENT = {
+    **_COMMON,
+    "q_lora_rank": 32,
+    "kv_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8,
+    "v_head_dim": 16,
+    "num_key_value_heads": 4,
+    "head_dim": 8,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32,
+    "index_topk": 16,
+    "index_n_heads": 2,
+    "index_head_dim": 16,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+}
+SINGLE: dict[str, dict[str, object]] = {
+    "mpt": {"vocab_size": VOCABULARY, "d_model": 64, "n_layers": 2, "n_heads": 4},
+    "gpt_neo": {
+        "vocab_size": VOCABULARY,
+        "hidden_size": 64,
+        "num_layers": 2,
+        "num_heads": 4,
+        "attention_types": [[["global", "local"], 1]],
+        "window_size": 32,
+    },
+    "deepseek_v32": _LATENT,
+    "glm_moe_dsa": _LATENT,
+}
+#: Models that keep what they have read in a way of their own.
+FOREIGN: dict[str, dict[str, object]] = {
+    "rwkv": {"vocab_size": VOCABULARY, "hidden_size": 64, "num_hidden_layers": 2},
+    "openai-gpt": {"vocab_size": VOCABULARY, "n_embd": 64, "n_layer": 2, "n_head": 4},
+    "xlnet": {"vocab_size": VOCABULARY, "d_model": 64, "n_layer": 2, "n_head": 4, "d_inner": 96},
+    "xlm": {"n_words": VOCABULARY, "emb_dim": 64, "n_layers": 2, "n_heads": 4},
+}
 
 
 class Letters:
@@ -56,7 +96,8 @@ def loaded(kind: str = "qwen3", ends: frozenset[int] = frozenset()):
     transformers.utils.logging.set_verbosity_error()
     torch.set_num_threads(1)
     settings = {"initializer_range": 0.2, "eos_token_id": None, "bos_token_id": None}
-    config = transformers.AutoConfig.for_model(kind, **settings | SETTINGS[kind])
+    own = (SETTINGS | SINGLE | FOREIGN)[kind]
+    config = transformers.AutoConfig.for_model(kind, **settings | own)
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config).float().eval()
     model.generation_config.eos_token_id = None

@@ -26,6 +26,7 @@ from evalcore.targets.huggingface.weights import dtype_used, load_model, read_co
 #: Taken as the context of a model that states none (state-space models have no limit).
 _UNSTATED_CONTEXT = 131_072
 _BROKEN_SENTINEL = 10_000_000
+_ONE_BY_ONE = "prompts side by side would change each other's answers here: asked one by one"
 
 
 class Report(Record, frozen=True):
@@ -50,17 +51,22 @@ class Report(Record, frozen=True):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model that is ready; `end_ids` are the tokens that end an answer."""
+    """A model that is ready; `end_ids` are the tokens that end an answer, `single_rows` tells that
+    no prompts may be computed side by side."""
 
     model: Any
     tokenizer: Any
     report: Report
     end_ids: frozenset[int]
+    single_rows: bool = False
 
 
 def load(place: Place, options: Options, say: Callable[[str], None]) -> Loaded:
-    """Load a model; `say` takes lines for people. Raises LoadError with the kind of the problem,
-    MissingDependency without the extra `local`, UsageError for a context beyond the model's."""
+    """Load a model and check how it can be asked; `say` takes lines for people.
+
+    Raises LoadError with the kind of the problem, MissingDependency without the extra `local`,
+    UsageError for a context beyond the model's.
+    """
     began = time.perf_counter()
     folder = fetch(place, options, say)
     about = outline(folder)
@@ -80,6 +86,10 @@ def load(place: Place, options: Options, say: Callable[[str], None]) -> Loaded:
         model = adapter.apply(model, extra, merge)
         notes += _other_base(extra, place)
     model.eval()
+    from evalcore.targets.huggingface.self_check import needs_single_rows  # needs torch
+
+    single_rows = needs_single_rows(model)
+    notes += [_ONE_BY_ONE] if single_rows else []
     report = Report(
         parameters=model.num_parameters(),
         memory_bytes=model.get_memory_footprint(),
@@ -97,7 +107,7 @@ def load(place: Place, options: Options, say: Callable[[str], None]) -> Loaded:
     )
     for note in report.notes:
         say(note)
-    return Loaded(model, tokenizer, report, end_ids(model, tokenizer))
+    return Loaded(model, tokenizer, report, end_ids(model, tokenizer), single_rows)
 
 
 def end_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -175,8 +175,9 @@ def memory_of(loaded: Loaded) -> int:
 def service_of(start: Start, loaded: Loaded, inbox: Inbox, send: Callable[[News], None]) -> Service:
     """The service of a loaded model, with the budget that a start message leaves it."""
     options = start.options
-    budget = default_budget(loaded.model, options.batch_size, options.batch_tokens)
+    rows = 1 if loaded.single_rows else options.batch_size
+    budget = default_budget(loaded.model, rows, options.batch_tokens)
     for _ in range(start.halved):
         budget = msgspec.structs.replace(budget.halved(budget.tokens), rows=budget.rows // 2 or 1)
-    engine = Engine(loaded, exact=options.batch_size == 1)
+    engine = Engine(loaded, exact=rows == 1)
     return Service(loaded, Scheduler(engine, budget), inbox, send)

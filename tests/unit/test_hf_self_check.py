@@ -1,0 +1,40 @@
+"""What a loaded model is checked for: whether its rows may be computed side by side, or at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalcore.targets.huggingface.problems import LoadError
+from tests.support import hf_loaded, hf_models
+
+hf_models.local_libraries()
+
+import torch  # noqa: E402 - only where it is installed
+
+from evalcore.targets.huggingface.generate import Engine, Job  # noqa: E402
+from evalcore.targets.huggingface.self_check import needs_single_rows  # noqa: E402
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("kind", hf_loaded.SETTINGS)
+def test_rows_that_bear_company_stay_side_by_side(kind, dtype):
+    assert not needs_single_rows(hf_loaded.loaded(kind).model.to(dtype))
+
+
+@pytest.mark.parametrize("kind", hf_loaded.SINGLE)
+def test_rows_that_change_each_other_are_asked_one_by_one(kind):
+    loaded = hf_loaded.loaded(kind)
+    assert needs_single_rows(loaded.model)
+    prompt = hf_loaded.tokens(90, 99)
+    engine = Engine(loaded, exact=True)
+    outputs = engine.admit([Job("0", prompt, 8)])
+    while engine.rows:
+        outputs += engine.step()
+    assert outputs[0].new_ids == hf_loaded.greedy(loaded, prompt, 8)
+
+
+@pytest.mark.parametrize("kind", hf_loaded.FOREIGN)
+def test_models_that_keep_their_past_elsewhere_are_refused(kind):
+    with pytest.raises(LoadError, match="as an endpoint") as error:
+        needs_single_rows(hf_loaded.loaded(kind).model)
+    assert error.value.kind == "unknown_architecture"
