@@ -20,6 +20,10 @@ class UsageError(EvalboardError):
     """A bad argument, option or configuration; the command line exits with status 2."""
 
 
+class IntakeError(EvalboardError, ValueError):
+    """A text from outside that is not what it should be; whoever reads it adds where it stands."""
+
+
 class DatasetError(UsageError):
     """A case file that cannot be used: names the file, the line (from 1) and the field."""
 

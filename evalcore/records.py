@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from evalcore.errors import IntakeError
+from evalcore.intake.json_text import parse_json, replace_surrogates
 from evalcore.intake.numbers import add_counts, read_count, read_number
 
 Outcome = Literal[
@@ -75,23 +77,37 @@ R = TypeVar("R", bound=Record)
 
 
 def to_json(value: Any) -> bytes:
-    """One line of UTF-8 JSON for a record or plain data."""
-    return _encoder.encode(value)
+    """One line of UTF-8 JSON for a record or plain data. Half of a surrogate pair, which a model
+    may write into JSON text of its own, becomes the replacement character."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(value, order="deterministic")
+        return msgspec.json.encode(replace_surrogates(plain))
 
 
 def from_json(kind: type[R], line: bytes | str) -> R:
-    """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field."""
+    """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field.
+
+    A number that is not finite (NaN, 1e400) or too long leaves its field at the default, and half
+    of a surrogate pair becomes the replacement character.
+    """
     decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     try:
         return decoder.decode(line)  # type: ignore[no-any-return]
-    except (UnicodeDecodeError, RecursionError) as error:  # what a decoder raises of other kinds
+    except (UnicodeError, RecursionError) as error:  # what a decoder raises of other kinds
         raise msgspec.DecodeError(f"not UTF-8 or nested too deep: {error}") from None
+    except msgspec.DecodeError:
+        try:
+            return msgspec.convert(parse_json(line, drop=True), kind)
+        except (IntakeError, msgspec.ValidationError, RecursionError):
+            pass
+        raise
 
 
 def content_hash(value: Any, length: int = 16) -> str:
     """Hex digits of the sha256 of canonical JSON (keys sorted): equal content, equal hash."""
-    canonical = msgspec.json.encode(value, order="deterministic")
-    return hashlib.sha256(canonical).hexdigest()[:length]
+    return hashlib.sha256(to_json(value)).hexdigest()[:length]
 
 
 def now() -> str:

@@ -8,7 +8,6 @@ it: an endpoint names the environment variable that holds its key.
 from __future__ import annotations
 
 import os
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.intake.documents import read_document
 from evalcore.records import Record
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,10 +148,7 @@ def _file(path: str) -> dict[str, Any]:
         if path:
             raise UsageError(f"EVALBOARD_CONFIG names {path}, which is not a file")
         return {}
-    try:
-        values = tomllib.loads(place.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{place}: {error}") from None
+    values = read_document(place, ".toml")
     known = _fields()
     for name in values:
         if name not in known:

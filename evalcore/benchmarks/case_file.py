@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evalcore import jsonl
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, UsageError
+from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.dialects import dialect_name
 
@@ -99,7 +99,7 @@ def load(
     """
     samples: dict[str, Sample] = {}
     for path in _paths(source, files):
-        for number, row in jsonl.rows(path):
+        for number, row in read_rows(path):
             line = Line(path, number, row)
             stem = str(row.get("metric", path.stem))
             if stem not in files:

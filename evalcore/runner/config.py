@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from evalcore import catalog, documents
+from evalcore import catalog
 from evalcore.errors import UsageError
+from evalcore.intake.documents import read_document
 from evalcore.records import Record
 from evalcore.runner.request import RunRequest
 
@@ -41,7 +42,7 @@ class Config(Record, frozen=True, forbid_unknown_fields=True):
 
 def read(path: Path) -> tuple[Config, frozenset[str]]:
     """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
-    values = documents.read(path)
+    values = read_document(path)
     known = [field.name for field in msgspec.structs.fields(Config)]
     for name in values:
         if name not in known:

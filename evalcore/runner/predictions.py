@@ -17,10 +17,11 @@ from typing import Any
 
 import msgspec
 
-from evalcore import catalog, jsonl
+from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import DatasetError, UsageError
+from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
 from evalcore.records import Episode, Record, Sample, Verdict
 from evalcore.runner.execute import verdict_on
@@ -97,7 +98,7 @@ def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
 
 
 def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
-    for number, row in jsonl.rows(path):
+    for number, row in read_rows(path):
         for field in ("id", "prediction"):
             if field not in row:
                 raise DatasetError(path, number, field, "is missing")

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalcore import catalog, jsonl
+from evalcore import catalog
+from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.runner.upload_forms import Form, form_of
 from evalcore.settings import Settings
@@ -53,7 +54,7 @@ def bundled_rows(benchmark: str, part: str, settings: Settings) -> list[dict[str
     path /= _PATTERNS.get(benchmark, form.file).format(part=part)
     if not path.is_file():
         return []
-    rows = [row for _, row in jsonl.rows(path)]
+    rows = [row for _, row in read_rows(path)]
     return [
         {name: value for name, value in row.items() if name not in form.left_out}
         for row in rows

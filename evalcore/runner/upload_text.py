@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalcore.records import Record
+from evalcore.errors import IntakeError
+from evalcore.intake.json_text import parse_json
 from evalcore.runner.upload_forms import LONGEST_LINE, MOST_BYTES, MOST_CASES
 from evalcore.runner.upload_records import LineError
 
@@ -23,7 +21,6 @@ from evalcore.runner.upload_records import LineError
 Columns = Mapping[str, bool]
 Row = tuple[int, dict[str, Any]]
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DELIMITERS = ",;\t"
 
 
@@ -81,61 +78,13 @@ def _jsonl(text: str, columns: Columns) -> Iterator[Row | LineError]:
 def _row(number: int, line: str) -> Row | LineError:
     if len(line) > LONGEST_LINE:
         return LineError(number, "", f"is longer than {LONGEST_LINE >> 10} KB")
-    row = _json(line)
-    if isinstance(row, _Bad):
-        return LineError(number, "", row.problem)
+    try:
+        row = parse_json(line, strict=True)
+    except IntakeError as error:
+        return LineError(number, "", str(error))
     if not isinstance(row, dict):
         return LineError(number, "", "is not a JSON object")
     return number, row
-
-
-class _Bad(Record, frozen=True):
-    problem: str
-
-
-def _json(text: str) -> Any:
-    """What a JSON text holds; `_Bad` for none, and for one that names a field twice."""
-    try:
-        if _SURROGATE.search(text):  # half of a pair could never be written again
-            whole = json.dumps(json.loads(text), ensure_ascii=False)
-            text = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return json.loads(
-            text,
-            object_pairs_hook=_once,
-            parse_constant=_no_constant,
-            parse_int=_whole,
-            parse_float=_finite,
-        )
-    except RecursionError:
-        return _Bad("is nested too deep")
-    except json.JSONDecodeError as error:
-        return _Bad(f"is not JSON: {error.msg} at character {error.pos + 1}")
-    except ValueError as error:
-        return _Bad(str(error))
-
-
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"holds the field {twice[:60]!r} twice")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"holds {name}, which is not JSON")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > 20 or not -(1 << 63) <= int(digits) < 1 << 63:
-        raise ValueError(f"holds the number {digits[:24]}, which has more than 64 bits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    if not math.isfinite(float(digits)):
-        raise ValueError(f"holds the number {digits[:24]}, which is too large")
-    return float(digits)
 
 
 def _csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
@@ -182,11 +131,10 @@ def _cells(
     for name, cell in zip(header, cells, strict=True):
         if not cell.strip():
             continue
-        value = _json(cell) if columns[name] else cell
-        if isinstance(value, _Bad):
-            errors.append(LineError(number, name, f"the cell {value.problem}"))
-        else:
-            row[name] = value
+        try:
+            row[name] = parse_json(cell, strict=True) if columns[name] else cell
+        except IntakeError as error:
+            errors.append(LineError(number, name, f"the cell {error}"))
     if errors:
         yield from errors
     else:

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from evalcore import documents
 from evalcore.catalog import ApplicationCard
 from evalcore.errors import UsageError
+from evalcore.intake.documents import read_document
 from evalcore.records import Record
 from evalcore.secrets import scrub
 from evalcore.settings import Settings
@@ -152,7 +152,7 @@ def load(key: str, settings: Settings) -> Description:
         raise UsageError(f"unknown service {key!r}; known: {keys}; or app:FILE.yaml of your own")
     path = known.get(name) or Path(name)
     try:
-        described = msgspec.convert(documents.read(path), Description)
+        described = msgspec.convert(read_document(path), Description)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from None
     for problem in _problems(described):

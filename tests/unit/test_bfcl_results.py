@@ -10,10 +10,11 @@ import pytest
 from evalcore.benchmarks.bfcl.aggregate import Tally
 from evalcore.benchmarks.bfcl.multi_turn import simulators
 from evalcore.errors import DatasetError, UsageError
-from evalcore.exchange.bfcl import exporter, results
+from evalcore.exchange.bfcl import exporter
 from evalcore.exchange.bfcl.fetch import NOTE, default_folder
 from evalcore.exchange.bfcl.importer import Source, import_results
 from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
+from evalcore.intake import json_text
 from evalcore.store import published as published_file
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import find
@@ -114,7 +115,7 @@ def test_a_folder_without_results_or_with_two_of_a_category_is_refused(tmp_path,
     with pytest.raises(DatasetError, match="holds no BFCL_v4"):
         list(read_results(tmp_path))
     path = result_file(tmp_path, "simple_python", RIGHT)
-    monkeypatch.setattr(results, "_FILE_LIMIT", 10)
+    monkeypatch.setattr(json_text, "FILE_LIMIT", 10)
     with pytest.raises(DatasetError, match="MB"):
         list(read_results(path))
     result_file(tmp_path, "simple", RIGHT, version="v3")

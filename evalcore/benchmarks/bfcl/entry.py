@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from evalcore import jsonl
 from evalcore.benchmarks.bfcl.categories import (
     DECODE_ONLY,
     MULTI_TURN,
@@ -20,6 +19,7 @@ from evalcore.benchmarks.bfcl.categories import (
     of_id,
 )
 from evalcore.errors import DatasetError
+from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 
 _PREFIX = re.compile(r"^(BFCL_v\d+_)?(?P<category>.+?)(\.jsonl?)$")
@@ -84,7 +84,7 @@ def load_file(path: Path) -> list[Entry]:
     category = category if category in _KNOWN else None
     answers = _answers(path.parent / "possible_answer" / path.name)
     entries: dict[str, Entry] = {}
-    for line, row in jsonl.rows(path):
+    for line, row in read_rows(path):
         entry = _entry(path, line, row, category, answers)
         if entry.id in entries:
             raise DatasetError(path, line, "id", f"{entry.id!r} is there twice")
@@ -96,7 +96,7 @@ def _answers(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     found = {}
-    for line, row in jsonl.rows(path):
+    for line, row in read_rows(path):
         if not isinstance(row.get("id"), str) or not isinstance(row.get("ground_truth"), list):
             raise DatasetError(path, line, "ground_truth", "needs an id and a list of answers")
         found[row["id"]] = row["ground_truth"]

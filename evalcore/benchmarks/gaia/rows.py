@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalcore import jsonl
 from evalcore.errors import DatasetError
+from evalcore.intake.json_text import read_rows
 
 SPLITS = ("validation", "test")
 YEAR = "2023"
@@ -29,7 +29,7 @@ def rows(place: Path, split: str) -> Iterator[Row]:
     Raises DatasetError where there is none or one cannot be read.
     """
     for path in _files(place, split):
-        read = _parquet if path.suffix == ".parquet" else jsonl.rows
+        read = _parquet if path.suffix == ".parquet" else read_rows
         for number, row in read(path):
             yield path, number, row
 

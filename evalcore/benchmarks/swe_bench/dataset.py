@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from evalcore import jsonl
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.case_file import Line
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import DatasetError, UsageError
+from evalcore.intake.json_text import read_rows
 from evalcore.records import Sample
 from evalcore.settings import ROOT
 
@@ -85,7 +85,7 @@ def _lines(place: Path) -> Iterator[Line]:
     if place.is_dir() and not found:
         raise DatasetError(place, None, "", "holds no .jsonl or .parquet file of tasks")
     for path in found or [place]:
-        rows = _parquet(path) if path.suffix == ".parquet" else jsonl.rows(path)
+        rows = _parquet(path) if path.suffix == ".parquet" else read_rows(path)
         for number, row in rows:
             yield Line(path, number, row)
 

@@ -13,23 +13,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from evalcore import jsonl
 from evalcore.benchmarks.bfcl.aggregate import Tally
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN, canonical
 from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX, is_infrastructure_error
 from evalcore.errors import DatasetError
+from evalcore.intake import read_count, read_seconds
+from evalcore.intake.json_text import is_deeper, read_rows
 from evalcore.records import Record
 from evalcore.secrets import scrub
 
 Mode = Literal["fc", "prompt"]
+N = TypeVar("N", bound=float)
 
 _NAME = re.compile(r"BFCL_(?P<version>v\d+)_(?P<category>\w+?)_(?P<kind>result|score)\.json")
 _KNOWN = frozenset((*SINGLE_TURN, *MULTI_TURN))
-_FILE_LIMIT = 512 << 20  # bytes; logs of the conversations make the largest official ones
 _DEPTH_LIMIT = 64  # what a model wrote of arguments is text, however deep it is
 _MESSAGE_LIMIT = 500
 
@@ -69,7 +70,7 @@ def read_results(path: Path, mode: Mode | None = None) -> Iterator[Prediction]:
     asked = mode or ("fc" if any(_has_native(file) for file in found.values()) else "prompt")
     for category, file in found.items():
         seen = set()
-        for line, row in _rows(file):
+        for line, row in read_rows(file):
             one = _prediction(file, line, row, category, asked)
             if one.id in seen:
                 raise DatasetError(file, line, "id", f"{one.id!r} is there twice")
@@ -81,7 +82,7 @@ def read_claims(path: Path) -> dict[str, Tally]:
     """The claimed counts by category of a model's score folder; raises DatasetError."""
     claims = {}
     for category, file in files_of(path, "score").items():
-        line, header = next(_rows(file), (1, {}))
+        line, header = next(read_rows(file), (1, {}))
         right = _count(file, line, header, "correct_count")
         total = _count(file, line, header, "total_count")
         if not total or right > total:
@@ -113,16 +114,6 @@ def version_of(path: Path) -> str:
     return match["version"] if match else ""
 
 
-def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        size = file.stat().st_size
-    except OSError as error:
-        raise DatasetError(file, None, "", str(error.strerror)) from None
-    if size > _FILE_LIMIT:
-        raise DatasetError(file, None, "", f"has more than {_FILE_LIMIT >> 20} MB")
-    return jsonl.rows(file)
-
-
 def _count(file: Path, line: int, header: Mapping[str, Any], field: str) -> int:
     value = header.get(field)
     if type(value) is not int or value < 0:
@@ -131,7 +122,7 @@ def _count(file: Path, line: int, header: Mapping[str, Any], field: str) -> int:
 
 
 def _has_native(file: Path) -> bool:
-    return any(_is_native(row.get("result")) for _, row in _rows(file))
+    return any(_is_native(row.get("result")) for _, row in read_rows(file))
 
 
 def _is_native(result: Any, depth: int = 0) -> bool:
@@ -152,7 +143,7 @@ def _prediction(
     result = row["result"]
     if result is not None and not isinstance(result, str | list):
         raise DatasetError(file, line, "result", "must be a text or a list")
-    if _deeper(result, _DEPTH_LIMIT):
+    if is_deeper(result, _DEPTH_LIMIT):
         raise DatasetError(file, line, "result", f"is nested more than {_DEPTH_LIMIT} deep")
     failed = is_infrastructure_error(result)
     return Prediction(
@@ -160,17 +151,12 @@ def _prediction(
         id=sample_id,
         mode=mode,
         answer="" if failed or result is None else result,
-        input_tokens=_tokens(row.get("input_token_count")),
-        output_tokens=_tokens(row.get("output_token_count")),
-        latency=_sum(row.get("latency")) or 0.0,
+        input_tokens=_sum(row.get("input_token_count"), read_count),
+        output_tokens=_sum(row.get("output_token_count"), read_count),
+        latency=_sum(row.get("latency"), read_seconds) or 0.0,
         error=scrub(_reason(str(result))) if failed else "",
         line=line,
     )
-
-
-def _deeper(value: Any, limit: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return limit < 0 or any(_deeper(item, limit - 1) for item in inner)
 
 
 def _reason(result: str) -> str:
@@ -178,15 +164,9 @@ def _reason(result: str) -> str:
     return told[:_MESSAGE_LIMIT] or "no reason was given"
 
 
-def _tokens(value: Any) -> int | None:
-    total = _sum(value)
-    return None if total is None else int(total)
-
-
-def _sum(value: Any, depth: int = 0) -> float | None:
+def _sum(value: Any, read: Callable[[object], N | None], depth: int = 0) -> N | None:
     """A number, or the sum over turns and steps; None where nothing sensible is given."""
     if isinstance(value, list) and depth < 3:
-        parts = [part for item in value if (part := _sum(item, depth + 1)) is not None]
-        return sum(parts) if parts else None
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if fits and 0 <= value < 1e12 else None
+        parts = [part for item in value if (part := _sum(item, read, depth + 1)) is not None]
+        return read(sum(parts)) if parts else None
+    return read(value)

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from evalcore.errors import UsageError
+from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import Contents, Manifest
+from evalcore.intake.archives import ArchiveLimits, unpack_zip
+from evalcore.intake.json_text import check_depth, parse_json
 from evalcore.records import Record, RunSpec, RunSummary, from_json
-from evalcore.sandbox.archive import ArchiveLimits, unpack_zip
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
 
 R = TypeVar("R", bound=Record)
@@ -84,8 +85,9 @@ def _record(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) 
 
 def _decoded(bundle: Path, place: str, data: bytes, kind: type[R]) -> R:
     try:
+        check_depth(data)
         return from_json(kind, data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, IntakeError) as error:
         raise UsageError(f"{bundle}: {place}: {error}") from None
 
 
@@ -105,6 +107,9 @@ def _card(bundle: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
     if data is None:
         return {}
     try:
-        return msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        card = parse_json(data, drop=True)
+    except IntakeError as error:
         raise UsageError(f"{bundle}: {contents.CARD}: {error}") from None
+    if not isinstance(card, dict):
+        raise UsageError(f"{bundle}: {contents.CARD}: is not a JSON object")
+    return card

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalcore import jsonl
 from evalcore.exchange.scale.capabilities import CAPABILITIES, SUFFIX, metric_of
 from evalcore.exchange.scale.forms import APPLICATION
 from evalcore.exchange.scale.outline import IndicatorOutline, Outline, outline
 from evalcore.exchange.scale.tree import Tree, digest_of, read_report
+from evalcore.intake.json_text import read_rows
 from evalcore.records import content_hash
 
 _PLACES = ("datasets", "dataset")  # where the case files lie beside the public folder
@@ -130,7 +130,7 @@ def read_cases(folder: Path) -> dict[Key, str]:
     found = {}
     for capability in CAPABILITIES:
         for path in sorted((folder / capability).glob(f"*{SUFFIX}")):
-            for _, row in jsonl.rows(path):
+            for _, row in read_rows(path):
                 key = (capability, metric_of(path.name), str(row.get("case_id", "")))
                 found[key] = content_hash(row)
     return found

@@ -19,10 +19,10 @@ import msgspec
 import sqlglot
 from sqlglot import exp
 
-from evalcore import jsonl
 from evalcore.benchmarks.sql_answer import read_sql
 from evalcore.benchmarks.sql_evidence import note
 from evalcore.exchange.scale.published import PublishedAnswer, answers
+from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
@@ -157,7 +157,7 @@ def _disagreement(answer: PublishedAnswer, decision: Equivalence) -> dict[str, A
 def read_twins(path: Path) -> dict[str, Twin]:
     """Twins by the hash of the source statement; raises DatasetError for a bad line."""
     found = {}
-    for _, row in jsonl.rows(path):
+    for _, row in read_rows(path):
         question = Question(
             engine=row["engine"],
             schema=tuple(row["schema"]),

@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from evalcore import jsonl
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.fetched import Fetched, beside, present, settle
 from evalcore.exchange.hub import Say, hub_files
+from evalcore.intake.json_text import read_rows
 from evalcore.settings import Settings
 
 VERIFIED = "SWE-bench/SWE-bench_Verified"
@@ -101,7 +101,7 @@ def _write(out: Path, paths: list[Path]) -> int:
     count = 0
     with out.open("w", encoding="utf-8") as lines:
         for path in paths:
-            read = _parquet if path.suffix == ".parquet" else jsonl.rows
+            read = _parquet if path.suffix == ".parquet" else read_rows
             for number, row in read(path):
                 if not isinstance(row.get("instance_id"), str):
                     raise DatasetError(path.name, number, "instance_id", "is missing or no text")

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from evalcore import jsonl
 from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.settings import Settings, load
 
@@ -130,7 +130,7 @@ def find_api(name: str, folders: Sequence[Path], official: Installation | None) 
 def read_documents(path: Path) -> tuple[dict[str, Any], ...]:
     """The documents of a file; raises DatasetError naming the line that has no usable name."""
     found = []
-    for line, row in jsonl.rows(path):
+    for line, row in read_rows(path):
         name = row.get("name")
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
             raise DatasetError(path, line, "name", "must be the public name of a tool")

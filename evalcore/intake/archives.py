@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import stat
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from evalcore.errors import UsageError
-from evalcore.records import Record
 
 #: The others need as much memory as the archive says (LZMA), or are unknown.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -23,7 +23,8 @@ _CHUNK = 1 << 16
 _SMALL = 1 << 20
 
 
-class ArchiveLimits(Record, frozen=True):
+@dataclass(frozen=True)
+class ArchiveLimits:
     """Bytes of all members together, their number, and unpacked bytes per packed byte of each."""
 
     total_bytes: int = 256 << 20
