@@ -8,11 +8,11 @@ from typing import Any
 
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard
+from evalcore.queries import runs
 from evalcore.settings import Settings
-from evalcore.store import run_folder
-from evalcore.store.index import load_headers
 
 Row = dict[str, Any]
+_REMEDY = "restore what is damaged from a backup, or delete the folder; nothing in it was changed"
 
 
 def rows(what: str, settings: Settings) -> list[Row]:
@@ -82,20 +82,18 @@ def _lines(path: Path) -> int:
 
 
 def _runs(settings: Settings) -> list[Row]:
-    headers = {header.run_id: header for header in load_headers(settings)}
-    table = []
-    for folder in run_folder.folders(settings.run_roots):
-        header = headers.get(folder.run_id)
-        scores = header.benchmarks if header else {}
-        table.append(
-            {
-                "run_id": folder.run_id,
-                "state": folder.state(),
-                "target": header.identity if header else "",
-                "scores": {key: round(score.score, 1) for key, score in scores.items()},
-            }
-        )
-    return table
+    return [
+        {
+            "run_id": row.run_id,
+            "state": row.state,
+            "target": row.target.identity,
+            "scores": {
+                key: None if score is None else round(score, 1) for key, score in row.scores.items()
+            },
+            "problem": f"{row.problem}; {_REMEDY}" if row.state == "broken" else "",
+        }
+        for row in runs.all_rows(settings.run_roots)
+    ]
 
 
 _LISTS: dict[str, Callable[[Settings], list[Row]]] = {

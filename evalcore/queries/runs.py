@@ -7,6 +7,7 @@ folder that cannot be read is a row too, with the state `broken` and the reason 
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple
 import msgspec
 import pandas as pd
 
-from evalcore.errors import RunFolderError
+from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
 from evalcore.store.kept import Kept
-from evalcore.store.run_folder import RunFolder, stamps
+from evalcore.store.run_folder import RunEntry, RunFolder, is_being_written, list_entries
+from evalcore.store.scan import check_folder
 
 #: States in which nothing more happens without a person.
 RESTING: frozenset[RunState] = frozenset(
@@ -109,7 +111,12 @@ def all_rows(roots: Sequence[Path]) -> RunRows:
         return before.rows
     found: dict[str, _Seen] = {}
     for root in reversed(roots):
-        found |= _seen_in(root, own=root == roots[0])
+        try:
+            found |= _seen_in(root, own=root == roots[0])
+        except RunFolderError as error:
+            row = _broken(root.name, str(error), own=False)
+            found |= {root.name: _Seen(row, order(row), 0)}
+            _settled[root, root == roots[0]] = {}
     known = sorted(found.values(), key=lambda one: one.order, reverse=True)
     rows = RunRows(one.row for one in known)
     if before is not None and before.rows == rows:
@@ -142,7 +149,7 @@ def _added(root: Path) -> int:
     """When a run was added to a root or removed from it last; 0 where there is no such folder."""
     try:
         return root.stat().st_mtime_ns
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
         return 0
 
 
@@ -158,17 +165,16 @@ def _seen_in(root: Path, *, own: bool) -> dict[str, _Seen]:
     """The rows of one root by run id, those of unchanged folders as they were."""
     before, settled = _settled.get((root, own), {}), {}
     found, now = {}, time.time_ns()
-    for run_id, stamp in stamps(root).items():
-        one = before.get(run_id)
-        if one is None or one.stamp != stamp:
-            folder = RunFolder(root / run_id)
-            if not (folder.path / "spec.json").is_file():  # still being written, or gone
+    for entry in list_entries(root):
+        one = before.get(entry.name)
+        if one is None or one.stamp != entry.stamp:
+            row = row_of_entry(root, entry, own=own)
+            if row is None:
                 continue
-            row = row_of(folder, own=own)
-            one = _Seen(row, order(row), stamp)
-        found[run_id] = one
-        if one.row.state in _SETTLED and now - stamp > _RECENT:
-            settled[run_id] = one
+            one = _Seen(row, order(row), entry.stamp)
+        found[entry.name] = one
+        if one.row.state in _SETTLED and now - entry.stamp > _RECENT:
+            settled[entry.name] = one
     _settled[root, own] = settled
     return found
 
@@ -199,18 +205,37 @@ def matching(rows: Sequence[RunRow], text: str) -> Sequence[RunRow]:
     ]
 
 
+def row_of_entry(root: Path, entry: RunEntry, *, own: bool) -> RunRow | None:
+    """An entry of a folder of runs as a row, None for a folder that is just being written."""
+    if entry.problem:
+        return _broken(entry.name, f"{root / entry.name}: {entry.problem}", own=own)
+    if is_being_written(entry) and not os.path.lexists(root / entry.name / "spec.json"):
+        return None
+    return row_of(RunFolder(root / entry.name), own=own)
+
+
+def _broken(name: str, problem: str, *, own: bool) -> RunRow:
+    """A row for what cannot be read; a file may have a name that is no text."""
+    shown = (os.fsencode(text).decode("utf-8", "backslashreplace") for text in (name, problem))
+    run_id, problem = shown
+    return RunRow(run_id=run_id, state="broken", problem=problem, own=own)
+
+
 def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:
     """One run folder as a row, whatever its condition."""
     try:
-        spec, progress, summary = folder.spec(), folder.progress(), folder.summary()
+        spec, summary = folder.spec(), folder.summary()
+        progress = folder.readable_progress()
+        if summary is not None:
+            check_folder(folder, spec, summary)
         row = _of_spec(spec, own)
         if summary is not None:
             row = _with_summary(row, summary)
         if progress is not None:
             row = _with_progress(row, progress, live=summary is None or folder.alive())
         return msgspec.structs.replace(row, state=folder.state())
-    except (RunFolderError, OSError) as error:
-        return RunRow(run_id=folder.run_id, state="broken", problem=str(error), own=own)
+    except (EvalboardError, OSError) as error:
+        return _broken(folder.run_id, str(error), own=own)
 
 
 def frame(rows: Iterable[RunRow]) -> pd.DataFrame:

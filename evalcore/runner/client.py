@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.store import run_folder
-from evalcore.store.index import open_index, record_run
+from evalcore.store.index import open_index
 from evalcore.store.pairs import new_pair, note_of
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import allowed as targets_allowed
@@ -195,23 +195,31 @@ def rescore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
 def delete(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Move a run to the trash of the data folder; `restore` brings it back."""
     access.require(settings, visitor, "steer")
-    folder = _idle(run_id, settings)
+    folder = RunFolder(settings.runs_dir / run_id)
+    if not run_folder.is_run_id(run_id) or not os.path.lexists(folder.path):
+        raise UsageError(f"{run_id!r} is no run here; remove or rename its folder by hand")
+    if folder.alive():
+        raise UsageError(f"run {run_id} is running; cancel it first")
     trash = settings.data_dir / "trash"
     trash.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(trash / run_id, ignore_errors=True)
+    if os.path.lexists(trash / run_id):  # a damaged run may have been a file or a link
+        (trash / run_id).unlink()
     folder.path.rename(trash / run_id)
-    open_index(settings).remove(run_id)
+    with suppress(EvalboardError):  # the index follows the folders
+        open_index(settings).remove(run_id)
     keeping.send_later(settings)
 
 
 def restore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Undo `delete`."""
     access.require(settings, visitor, "steer")
-    kept = run_folder.find(run_id, [settings.data_dir / "trash"])
-    folder = RunFolder(settings.runs_dir / run_id)
-    kept.path.rename(folder.path)
-    if folder.summary_path.exists():
-        record_run(settings, folder)
+    kept = settings.data_dir / "trash" / run_id
+    if not run_folder.is_run_id(run_id) or not os.path.lexists(kept):
+        raise UsageError(f"run {run_id!r} is not in the trash")
+    if os.path.lexists(settings.runs_dir / run_id):
+        raise UsageError(f"run {run_id} is there again; delete that one first")
+    kept.rename(settings.runs_dir / run_id)
     keeping.send_later(settings)
 
 

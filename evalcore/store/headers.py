@@ -11,8 +11,9 @@ from sys import intern
 from typing import Any
 
 import msgspec
+import orjson
 
-from evalcore.errors import IndexFileError
+from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import (
     BenchmarkScore,
     Interval,
@@ -23,6 +24,7 @@ from evalcore.records import (
     RunSummary,
     Totals,
     content_hash,
+    from_json,
     to_json,
 )
 
@@ -63,7 +65,8 @@ class HeaderScore(Record, frozen=True):
 
 
 class RunHeader(Record, frozen=True):
-    """One row of the index, at most `LIMIT` bytes of JSON. `shipped`: from the read-only root."""
+    """One row of the index, at most `LIMIT` bytes of JSON. `shipped`: from the read-only root;
+    `source` changes with the files it was made from, "" unknown."""
 
     run_id: str
     target_key: str
@@ -79,12 +82,14 @@ class RunHeader(Record, frozen=True):
     totals: Totals = Totals()
     errors: dict[str, int] = {}
     shipped: bool = False
+    source: str = ""
 
 
 def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
     """The header of a run; long texts are cut, long option values replaced by their hash.
 
-    Raises IndexFileError when it is still larger than `LIMIT`, naming what takes the room.
+    Raises IndexFileError when it is still larger than `LIMIT`, naming what takes the room, and
+    RunFolderError for a value that no index can hold.
     """
     datasets = {benchmark.key: benchmark.dataset for benchmark in spec.benchmarks}
     header = RunHeader(
@@ -105,6 +110,10 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
         errors=summary.errors,
     )
     check_size(header)
+    try:  # a number beyond 64 bits cannot be written, one that is not finite not be read again
+        from_json(RunHeader, orjson.dumps(msgspec.to_builtins(header)))
+    except (TypeError, msgspec.MsgspecError) as error:
+        raise RunFolderError(f"run {spec.run_id}: summary.json: {error}") from None
     return header
 
 
@@ -127,7 +136,7 @@ def _shared(line: MetricLine) -> MetricLine:
 
 def check_size(header: RunHeader) -> None:
     """Raises IndexFileError when the header is larger than `LIMIT`."""
-    size = len(to_json(header))
+    size = len(to_json(msgspec.structs.replace(header, source="")))
     if size <= LIMIT:
         return
     parts = {name: len(to_json(getattr(header, name))) for name in header.__struct_fields__}

@@ -1,19 +1,27 @@
 """The index of all runs: a TinyDB file of run headers, disposable by design.
 
-The run folders are the truth. A missing index is rebuilt from them, an unreadable one is moved
-aside and rebuilt, and any process may write at any time: each write holds a file lock from its read
-to its replacement of the file, and each read looks whether the file is still the one it knows.
+The run folders are the truth, and whoever reads the index compares it with them: what a worker that
+was killed did not enter is entered, what was deleted leaves. A missing index is made from them, an
+unreadable one is moved aside first, and where the file cannot be written (a read-only folder, a
+lock that is not given back) the headers are right all the same, in memory.
+
+Any process may write at any time: each write holds a file lock from its read to its replacement of
+the file, and each read looks whether the file is still the one it knows.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -25,18 +33,23 @@ from evalcore.store.atomic_storage import AtomicStorage, signature
 from evalcore.store.headers import RunHeader, check_size, with_shared_texts
 from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
-from evalcore.store.run_folder import RunFolder, folders
-from evalcore.store.scan import ShippedRuns, newest_first, read_header, scan
+from evalcore.store.run_folder import RunFolder, is_file
+from evalcore.store.scan import Changes, Comparison, ShippedRuns, newest_first, read_header, scan
 from evalcore.store.snapshot import Snapshot
 
 RUNS = "runs"
 _LOCK_SECONDS = 60.0
+_MENDING_LOCK_SECONDS = 1.0  # whoever only reads does not wait long: memory serves as well
+_LOOK_SECONDS = 2.0  # between two comparisons with the run folders
+_LOOK_SHARE = 0.02  # of the time, at most, is spent on them
+_MEND_AGAIN = 30.0  # seconds after which a file that could not be written is tried again
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """What one version of the file holds: the hash of each document, and what it says."""
+    """What one version of the file holds: the hash of each document, and what it says. `headers`
+    may be ahead of the file, whose `signature` then tells by how much."""
 
     signature: str
     hashes: dict[str, bytes]
@@ -56,15 +69,27 @@ class Index:
     def __init__(
         self, path: Path, roots: Sequence[Path] = (), report: Callable[[str], None] = _log.warning
     ) -> None:
-        self.path, self.roots, self._report = path, tuple(roots), report
+        reported: dict[str, None] = {}
+
+        def report_once(line: str) -> None:
+            if line not in reported:
+                reported[line] = None
+                report(line)
+
+        self.path, self.roots, self._report = path, tuple(roots), report_once
         self._storage = AtomicStorage(path)
         self._database = KeyedDatabase(storage=lambda: self._storage)
         self._lock = FileLock(f"{path}.lock", timeout=_LOCK_SECONDS, poll_interval=0.005)
-        self._snapshot = _EMPTY
+        self._snapshot = _EMPTY  # as it is in the file
+        self._shown = _EMPTY  # as it is in the run folders
+        self._comparisons = tuple(Comparison(root, report_once) for root in self.roots)
+        self._looking = threading.Lock()
+        self._seen: tuple[Any, ...] = ()
+        self._next_look = self._next_mending = 0.0
 
     def signature(self) -> str:
-        """Changes with every write by any process; empty while there is no file."""
-        return signature(self.path)
+        """Changes with every change of a header that any process makes; empty without any."""
+        return self._current().signature
 
     def headers(self) -> list[RunHeader]:
         """Every header, newest first."""
@@ -100,7 +125,7 @@ class Index:
 
     def _change(self, change: Callable[[], None]) -> None:
         with self._exclusive():
-            if not self.signature():
+            if not signature(self.path):
                 self.rebuild()
             try:
                 change()
@@ -109,33 +134,90 @@ class Index:
                 change()
 
     def _current(self) -> _Snapshot:
-        """The content of the file as it is now, repaired first if need be."""
-        found = self.signature()
-        if found and self._snapshot.signature == found:
-            return self._snapshot
-        if not found and not folders(self.roots):
-            return _EMPTY  # looking at an empty store leaves no file behind
-        try:
-            snapshot = self._load()
-        except IndexFileError:
-            with self._exclusive():
-                snapshot = self._repaired()
-        self._snapshot = snapshot
-        return snapshot
+        """The headers as the run folders have them, which the file is made to follow.
 
-    def _repaired(self) -> _Snapshot:
-        """Under the lock: another process may have repaired the file while this one waited."""
+        Costs a look at the file and the roots; every two seconds one at each folder too.
+        """
+        with self._looking:
+            seen = (signature(self.path), *map(_changed, self.roots))
+            began = time.monotonic()
+            if seen != self._seen or began >= self._next_look:
+                self._shown = self._compared()
+                self._seen = (self._snapshot.signature or seen[0], *seen[1:])
+                ended = time.monotonic()
+                self._next_look = ended + max(_LOOK_SECONDS, (ended - began) / _LOOK_SHARE)
+            return self._shown
+
+    def _compared(self) -> _Snapshot:
+        problem: IndexFileError | None = None
         try:
-            return self._load()
+            self._snapshot = self._load()
         except IndexFileError as error:
-            self._renew(error)
+            problem, self._snapshot = error, _EMPTY
+        changes = self._changes()
+        if not (problem or changes.newer or changes.gone):
+            return self._snapshot
+        if time.monotonic() >= self._next_mending:
+            try:
+                self._snapshot = self._mended(changes.newer)
+                return self._snapshot
+            except IndexFileError as error:
+                self._report(f"{error}; the runs are read from their folders until then")
+                self._next_mending = time.monotonic() + _MEND_AGAIN
+        return self._ahead(changes)
+
+    def _mended(self, read: Mapping[str, RunHeader]) -> _Snapshot:
+        """Under the lock: another process may have mended the file while this one waited. `read`
+        are headers that need not be read again."""
+        with self._exclusive(_MENDING_LOCK_SECONDS):
+            try:
+                self._snapshot = self._load()
+            except IndexFileError as error:
+                self._renew(error)
+                return self._load()
+            changes = self._changes(read)
+            if changes.newer or changes.gone:
+                tables = self._storage.read() or {}
+                rows = tables.setdefault(RUNS, {})
+                for run_id in changes.gone:
+                    rows.pop(run_id, None)
+                rows.update({name: msgspec.to_builtins(h) for name, h in changes.newer.items()})
+                self._storage.write(tables)
+                if self._snapshot is _EMPTY:
+                    self._report(
+                        f"{self.path} was missing; made anew with {len(rows)} finished runs"
+                    )
             return self._load()
+
+    def _changes(self, read: Mapping[str, RunHeader] = MappingProxyType({})) -> Changes:
+        """What the file lacks of the folders; of one that stands in two roots the first counts."""
+        newer: dict[str, RunHeader] = {}
+        gone = frozenset(self._snapshot.headers) if self._comparisons else frozenset()
+        for comparison in self._comparisons:
+            found = comparison.changes(self._snapshot.headers, read)
+            newer = found.newer | newer
+            gone &= found.gone
+        return Changes(newer, gone)
+
+    def _ahead(self, changes: Changes) -> _Snapshot:
+        """What the file would say if it could be written."""
+        headers = {
+            name: header
+            for name, header in self._snapshot.headers.items()
+            if name not in changes.gone
+        } | changes.newer
+        told = blake2b(digest_size=8)
+        for name, header in sorted(headers.items()):
+            told.update(f"{name}={header.source}\n".encode())
+        return _Snapshot(f"{self._snapshot.signature}+{told.hexdigest()}", {}, headers)
 
     def _load(self) -> _Snapshot:
-        found = self.signature()  # before the read: at worst the next call reads once more
+        found = signature(self.path)  # before the read: at worst the next call reads once more
+        if found == self._snapshot.signature:
+            return self._snapshot
         tables = self._storage.read()
         if tables is None:
-            raise IndexFileError(f"{self.path} is missing")
+            return _EMPTY
         documents: Mapping[str, LazyDocument] = tables.get(RUNS, {})
         rows = {key: document.raw for key, document in documents.items()}
         self._storage.forget()  # what is needed of the file is in the snapshot
@@ -163,7 +245,7 @@ class Index:
 
     def _set_aside(self) -> Path | None:
         """Move the file to the first free `.corrupt-<n>`, so that nothing is lost unseen."""
-        if not self.signature():
+        if not signature(self.path):
             return None
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.corrupt-{number}")).exists():
@@ -172,14 +254,14 @@ class Index:
         return aside
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _exclusive(self, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
         """The lock beside the file; taken again by the same thread it nests."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
+            self._lock.acquire(timeout=seconds)
         except Timeout:
             raise IndexFileError(
-                f"{self.path}: another process has held its lock for {_LOCK_SECONDS:.0f} s; "
+                f"{self.path}: another process has held its lock for {seconds:.0f} s; "
                 "end that process and try again"
             ) from None
         except OSError as error:
@@ -194,6 +276,14 @@ class Index:
             raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
         finally:
             self._lock.release()
+
+
+def _changed(root: Path) -> int:
+    """When a run was added to a root or removed from it last (ns); 0 where it cannot be seen."""
+    try:
+        return root.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _header(row: bytes) -> RunHeader:
@@ -225,7 +315,7 @@ def load_headers(settings: Settings) -> Snapshot:
 
 
 def _there(settings: Settings, run: str) -> bool:
-    return (settings.runs_dir / run / "spec.json").is_file()
+    return is_file(settings.runs_dir / run / "spec.json")
 
 
 def headers_signature(settings: Settings) -> str:

@@ -7,6 +7,7 @@ goes on, and readers stop before it.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -18,6 +19,9 @@ from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
 
 R = TypeVar("R", bound=Record)
+#: The journal of the cases that a run declared: written once, and no line of it can be made again.
+SAMPLES = "samples.jsonl"
+_LONGEST = 256 << 20  # bytes of a line
 
 
 class Journal(Closing):
@@ -74,25 +78,46 @@ def read(path: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
 
     Lines without the bytes `containing` are passed over undecoded.
     """
-    if not path.exists():
-        return
-    with _opened(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            if containing not in line:
-                continue
-            try:
-                yield from_json(kind, line)
-            except msgspec.MsgspecError as error:
-                raise RunFolderError(f"{path}, line {number}: {error}") from None
+    for number, line in lines(path):
+        if containing not in line:
+            continue
+        try:
+            record = from_json(kind, line)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise RunFolderError(f"{path}, line {number}: {error}; {_remedy(path)}") from None
+        yield record
 
 
-def _opened(path: Path) -> BinaryIO:
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of a journal with their numbers, from 1; nothing without a file.
+
+    Raises RunFolderError for a file that cannot be read, is none, or has a line without an end.
+    """
     try:
-        return path.open("rb")
+        if not os.path.lexists(path):
+            return
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise RunFolderError(f"{path}: is not a plain file")
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(_LONGEST):
+                number += 1
+                if not line.endswith(b"\n"):
+                    if len(line) == _LONGEST:
+                        raise RunFolderError(
+                            f"{path}, line {number}: longer than {_LONGEST:,} bytes; "
+                            f"{_remedy(path)}"
+                        )
+                    return
+                yield number, line
     except OSError as error:
-        raise RunFolderError(f"{path}: {error.strerror}") from None
+        raise RunFolderError(f"{path}: {error.strerror or error}") from None
+
+
+def _remedy(path: Path) -> str:
+    if path.name == SAMPLES:
+        return "it holds the cases of the run: restore the file, or delete the run"
+    return "`evalcore index rebuild --repair` sets the line aside, and the run can be resumed"
 
 
 def read_all(folder: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:

@@ -1,4 +1,6 @@
-"""A run folder: where each of its files lies, and how it is written and read.
+"""A run folder: where each of its files lies, how it is written and read, and which there are.
+
+A folder may be damaged in any way: what cannot be read raises RunFolderError, nothing else.
 
 spec.json  samples.jsonl  calls/  generations/  verdicts/<scoring>/  events.jsonl
 progress.json  card.json  summary.json  samples.parquet (a cache)  worker.lock  cancel  worker.log
@@ -9,13 +11,16 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import orjson
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import (
@@ -38,6 +43,9 @@ R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
 _CARD = "card.json"
 _SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+_LARGEST = 64 << 20  # bytes of a file that is read as a whole; a summary takes a few thousand
+_STARTING = 60.0  # seconds that a worker may take from its start to the lock
+_BEING_WRITTEN = 60.0  # seconds in which a folder may still be without its spec.json
 
 
 class StoredSample(Record, frozen=True):
@@ -61,17 +69,24 @@ class StoredEpisode(Record, frozen=True):
     episode: Episode
 
 
+def is_run_id(name: str) -> bool:
+    """Whether a folder of that name can be a run."""
+    return _RUN_ID.fullmatch(name) is not None
+
+
 def new_run_id() -> str:
     """A name that sorts by time of creation and that no two runs share."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
 
 
-def write_atomic(path: Path, content: bytes) -> None:
+def write_atomic(path: Path, content: bytes, *, make_folder: bool = True) -> None:
     """Replace a file as a whole: a reader sees the old or the new content, never a part.
 
-    A kill can leave the temporary file `.<name>.<random>` behind, which nothing reads.
+    A kill can leave the temporary file `.<name>.<random>` behind, which nothing reads. Without
+    `make_folder` a folder that is gone stays gone: FileNotFoundError is raised.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if make_folder:
+        path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         with temporary.open("xb") as file:  # the umask decides who may read it, unlike mkstemp
@@ -99,6 +114,10 @@ class RunFolder:
         return self.path / "summary.json"
 
     @property
+    def _progress_path(self) -> Path:
+        return self.path / "progress.json"
+
+    @property
     def lock_path(self) -> Path:
         return self.path / "worker.lock"
 
@@ -122,35 +141,55 @@ class RunFolder:
         """Write the frozen part; spec.json last, so that a folder with one is whole."""
         self.path.mkdir(parents=True)
         lines = (to_json(StoredSample(benchmark=b, sample=s)) + b"\n" for b, s in samples)
-        write_atomic(self.path / "samples.jsonl", b"".join(lines))
+        write_atomic(self.path / journal.SAMPLES, b"".join(lines))
         write_atomic(self.path / "spec.json", to_json(spec))
 
     def spec(self) -> RunSpec:
         return self._read("spec.json", RunSpec)
 
     def summary(self) -> RunSummary | None:
-        return self._read("summary.json", RunSummary) if self.summary_path.exists() else None
+        return self._read_if_any("summary.json", RunSummary)
 
     def progress(self) -> Progress | None:
-        exists = (self.path / "progress.json").exists()
-        return self._read("progress.json", Progress) if exists else None
+        return self._read_if_any(self._progress_path.name, Progress)
+
+    def readable_progress(self) -> Progress | None:
+        """`progress`, None too where it cannot be read: a run whose summary is whole needs none."""
+        try:
+            return self.progress()
+        except RunFolderError:
+            return None
 
     def card(self) -> dict[str, Any]:
         """What the target last said of itself: capabilities, memory, speed; empty before that."""
         path = self.path / _CARD
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) if path.exists() else {}
+        try:
+            return msgspec.json.decode(_content(path), type=dict[str, Any])
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+            raise RunFolderError(f"{path}: {reason(error)}") from None
 
     def write_card(self, card: Mapping[str, Any]) -> None:
-        write_atomic(self.path / _CARD, to_json(card))
+        write_atomic(self.path / _CARD, to_json(card), make_folder=False)
 
     def write_summary(self, summary: RunSummary) -> None:
-        write_atomic(self.summary_path, to_json(summary))
+        write_atomic(self.summary_path, to_json(summary), make_folder=False)
 
     def write_progress(self, progress: Progress) -> None:
-        write_atomic(self.path / "progress.json", to_json(progress))
+        write_atomic(self._progress_path, to_json(progress), make_folder=False)
+
+    def open_journal(self, *parts: str) -> journal.Journal:
+        """The journal at the path `parts`; raises FileNotFoundError where the run folder is gone,
+        which is not made again."""
+        folder = self.path
+        for part in parts[:-1]:
+            folder /= part
+            folder.mkdir(exist_ok=True)
+        return journal.Journal(folder / parts[-1])
 
     def samples(self) -> Iterator[StoredSample]:
-        return journal.read(self.path / "samples.jsonl", StoredSample)
+        return journal.read(self.path / journal.SAMPLES, StoredSample)
 
     def calls(self) -> Iterator[Call]:
         return journal.read_all(self.path / "calls", Call)
@@ -176,15 +215,18 @@ class RunFolder:
         alive = self.alive()  # first: what a worker wrote before it let go is then read below
         try:
             self.spec()
-            progress, summary = self.progress(), self.summary()
+            summary = self.summary()
         except RunFolderError:
             return "broken"
         if alive:
             return "running"
-        if summary is not None and (progress is None or progress.state != "running"):
+        progress = self.readable_progress()
+        if progress is not None and progress.state == "planned" and _is_recent(progress):
+            return "planned"  # a worker was started and has not taken the lock yet
+        if summary is not None and (progress is None or _ended(progress, summary)):
             return summary.state
         # A worker takes the lock before it writes progress, and its file stays.
-        started = progress is not None or self.lock_path.exists()
+        started = os.path.lexists(self._progress_path) or os.path.lexists(self.lock_path)
         return "interrupted" if started else "planned"
 
     def signature(self) -> str:
@@ -194,57 +236,137 @@ class RunFolder:
             for path in sorted(self.path.glob(pattern)):
                 try:
                     status = path.stat()
-                except FileNotFoundError:  # deleted meanwhile
+                except OSError:  # deleted meanwhile, or not to be read
                     continue
                 parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
         return "|".join(parts)
 
+    def _read_if_any(self, name: str, kind: type[R]) -> R | None:
+        return self._read(name, kind) if os.path.lexists(self.path / name) else None
+
     def _read(self, name: str, kind: type[R]) -> R:
         path = self.path / name
         try:
-            return from_json(kind, path.read_bytes())
-        except (OSError, msgspec.MsgspecError) as error:
-            raise RunFolderError(f"{path}: {error}") from None
+            record = from_json(kind, _content(path))
+            orjson.dumps(msgspec.to_builtins(record))  # no number that no index could hold
+        except (OSError, ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+            raise RunFolderError(f"{path}: {reason(error)}") from None
+        return record
+
+
+def _is_recent(progress: Progress) -> bool:
+    try:
+        written = datetime.fromisoformat(progress.at)
+        return abs((datetime.now(UTC) - written).total_seconds()) < _STARTING
+    except (ValueError, TypeError):  # no time, or one without a zone
+        return False
+
+
+def _ended(progress: Progress, summary: RunSummary) -> bool:
+    """Whether the worker that wrote the progress wrote the summary too, or did not leave a run in
+    the middle: one that is killed after its summary cannot say any more that it has ended."""
+    return progress.state != "running" or summary.finished_at >= progress.started_at > ""
+
+
+def _content(path: Path) -> bytes:
+    """A file as a whole; raises OSError for what is no plain file and ValueError for a huge one."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("is not a plain file")
+    if status.st_size > _LARGEST:
+        raise ValueError(f"takes {status.st_size:,} bytes, more than {_LARGEST:,}")
+    return path.read_bytes()
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a plain file that may be looked at."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def reason(error: Exception) -> str:
+    """What is wrong, without the path that the system's errors repeat."""
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+class RunEntry(NamedTuple):
+    """An entry of a folder of runs. `stamp` is when a file in it was added, replaced or removed
+    last (ns since 1970): whatever writes a file as a whole changes it, an append to a journal does
+    not. `problem` is why it cannot be a run, "" where it may be one."""
+
+    name: str
+    stamp: int
+    problem: str = ""
+
+
+def list_entries(root: Path) -> list[RunEntry]:
+    """Everything in a folder of runs that is a run or should be, at one look an entry.
+
+    Hidden entries are left out, and so is what has neither the name of a run nor a spec.json.
+    Raises RunFolderError where the folder itself cannot be read.
+    """
+    try:
+        with os.scandir(root) as entries:
+            listed = [_entry(entry) for entry in entries if not entry.name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise RunFolderError(f"{root}: {reason(error)}; check who may read it") from None
+    return [entry for entry in listed if entry is not None]
+
+
+def _entry(entry: os.DirEntry[str]) -> RunEntry | None:
+    named = is_run_id(entry.name)
+    try:
+        status = entry.stat()
+    except FileNotFoundError:
+        gone = not entry.is_symlink()  # deleted meanwhile
+        return None if gone or not named else RunEntry(entry.name, 0, "is a link to nothing")
+    except OSError as error:
+        return RunEntry(entry.name, 0, reason(error)) if named else None
+    if not stat.S_ISDIR(status.st_mode):
+        return RunEntry(entry.name, 0, "is a file, not a folder") if named else None
+    if named:
+        return RunEntry(entry.name, status.st_mtime_ns)
+    if not os.path.lexists(Path(entry.path, "spec.json")):
+        return None
+    problem = "its name is no run id (a to z, 0 to 9, '_', '.', '-'; at most 80)"
+    return RunEntry(entry.name, status.st_mtime_ns, problem)
+
+
+def is_being_written(entry: RunEntry) -> bool:
+    """Whether a folder without a spec.json is young enough for one that is being made."""
+    return time.time() - entry.stamp / 1e9 < _BEING_WRITTEN
 
 
 def find(run_id: str, roots: Iterable[Path]) -> RunFolder:
-    """The folder of a run, by its id; raises UsageError when no root holds it."""
-    if _RUN_ID.fullmatch(run_id):
-        for root in roots:
-            if (root / run_id / "spec.json").is_file():
-                return RunFolder(root / run_id)
+    """The folder of a run, by its id; raises UsageError when no root holds it, and RunFolderError
+    when one does that cannot be read."""
+    problem = ""
+    for root in roots if is_run_id(run_id) else ():
+        path = root / run_id
+        try:
+            if stat.S_ISREG((path / "spec.json").stat().st_mode):
+                return RunFolder(path)
+            problem = "spec.json is not a plain file"
+        except (FileNotFoundError, NotADirectoryError):
+            problem = "has no spec.json" if os.path.lexists(path) else problem
+        except OSError as error:
+            problem = reason(error)
+    if problem:
+        raise RunFolderError(f"run folder {run_id}: {problem}; restore it, or delete the run")
     raise UsageError(f"no run {run_id!r}; `evalcore list runs` shows the known ones")
 
 
-def stamps(root: Path) -> dict[str, int]:
-    """When a file of a run was last added, replaced or removed, by run id; one look a folder.
-
-    Whatever writes a file as a whole changes it, an append to a journal does not. Folders without
-    a spec.json are among them.
-    """
-    found = {}
-    try:
-        with os.scandir(root) as entries:
-            for entry in entries:
-                if _RUN_ID.fullmatch(entry.name) and entry.is_dir():
-                    found[entry.name] = _stamp(entry)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    return found
-
-
-def _stamp(entry: os.DirEntry[str]) -> int:
-    try:
-        return entry.stat().st_mtime_ns
-    except FileNotFoundError:  # deleted meanwhile
-        return 0
-
-
 def folders(roots: Iterable[Path]) -> list[RunFolder]:
-    """Every run folder that `find` finds, newest first; one without spec.json is being written."""
+    """Every run folder that `find` finds, newest first; one without spec.json is being written or
+    damaged."""
     seen: dict[str, RunFolder] = {}
     for root in roots:
-        for spec in root.glob("*/spec.json"):
-            if _RUN_ID.fullmatch(spec.parent.name):
-                seen.setdefault(spec.parent.name, RunFolder(spec.parent))
+        for entry in list_entries(root):
+            folder = RunFolder(root / entry.name)
+            if not entry.problem and is_file(folder.path / "spec.json"):
+                seen.setdefault(entry.name, folder)
     return [seen[name] for name in sorted(seen, reverse=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalcore.errors import RunFolderError
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.store.run_folder import RunFolder, StoredSample
 
@@ -58,8 +59,13 @@ def scoring_of(folder: RunFolder) -> str:
     summary = folder.summary()
     if summary is not None:
         return summary.scoring
-    begun = sorted((folder.path / "verdicts").glob("*/"), key=lambda path: path.stat().st_mtime_ns)
-    return begun[-1].name if begun else ""
+    try:
+        begun = [
+            (path.stat().st_mtime_ns, path.name) for path in (folder.path / "verdicts").glob("*/")
+        ]
+    except OSError as error:
+        raise RunFolderError(f"{folder.path}: {error.strerror}") from None
+    return max(begun)[1] if begun else ""
 
 
 def generation_key(verdict: Verdict | None, sample_key: str) -> str:

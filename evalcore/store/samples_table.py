@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.errors import UsageError
+from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Record
 from evalcore.store.kept import Kept
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -79,8 +79,9 @@ _KEPT_ROWS = 50  # of a page
 def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
     """The up-to-date Parquet file of a run under one scoring (default: `scoring_of`).
 
-    It lies in the run folder or, where that cannot be written, in a folder of this user's own under
-    the system's temporary one. Raises RunFolderError when a file of the run is broken.
+    It lies in the run folder or, where that cannot be written (read-only, full, something else of
+    that name), in a folder of this user's own under the system's temporary one. Raises
+    RunFolderError when a file of the run is broken.
     """
     wanted = scoring_of(folder) if scoring is None else scoring
     signature = _signature(folder, wanted)  # before reading: lines added meanwhile change it again
@@ -88,12 +89,18 @@ def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
     own = folder.path / name
     if _is_current(own, signature):
         return own
-    if not os.access(folder.path, os.W_OK):
-        own = _cache_path(folder, name)
-        if _is_current(own, signature):
+    spare = _cache_path(folder, name)
+    if _is_current(spare, signature):
+        return spare
+    content = _encode(rows(folder, wanted), signature)
+    if os.access(folder.path, os.W_OK):
+        try:
+            write_atomic(own, content, make_folder=False)
             return own
-    write_atomic(own, _encode(rows(folder, wanted), signature))
-    return own
+        except OSError:
+            pass
+    write_atomic(spare, content)
+    return spare
 
 
 def query(paths: Iterable[Path], sql: str, params: Sequence[Any] = ()) -> pd.DataFrame:
@@ -191,8 +198,17 @@ def _connection(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute("SET allowed_paths = ?", [files])
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        connection.read_parquet(files).create_view("samples")  # `ensure` makes their columns equal
-        yield connection
+        try:
+            # `ensure` makes their columns equal
+            connection.read_parquet(files).create_view("samples")
+            yield connection
+        except duckdb.Error as error:
+            damaged = [path for path in map(Path, files) if not _is_whole(path)]
+            if not damaged:
+                raise
+            for path in damaged:  # behind an intact end; whoever asks next makes it anew
+                path.unlink(missing_ok=True)
+            raise RunFolderError(f"a table of cases was damaged; try again ({error})") from None
 
 
 def _is_current(path: Path, signature: bytes) -> bool:
@@ -201,9 +217,20 @@ def _is_current(path: Path, signature: bytes) -> bool:
 
     try:
         metadata = parquet.read_schema(path).metadata
-    except (FileNotFoundError, pa.ArrowInvalid):  # absent or damaged: made anew
+    except (OSError, ValueError, pa.ArrowException):  # absent or damaged: made anew
         return False
     return (metadata or {}).get(_SIGNATURE) == signature
+
+
+def _is_whole(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        parquet.read_table(path, use_threads=False)
+    except (OSError, ValueError, pa.ArrowException):
+        return False
+    return True
 
 
 def _encode(table_rows: Iterable[Row], signature: bytes) -> bytes:
@@ -233,7 +260,10 @@ def _signature(folder: RunFolder, scoring: str) -> bytes:
     sources += _journals(folder.verdicts_dir(scoring)) if scoring else []
     parts = [_VERSION, scoring]
     for path in sources:
-        status = path.stat()
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise RunFolderError(f"{path}: {error.strerror}") from None
         parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
     return hashlib.sha256("|".join(parts).encode()).hexdigest().encode()
 
@@ -243,8 +273,10 @@ def _journals(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries if entry.name.endswith(".jsonl"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise RunFolderError(f"{folder}: {error.strerror}") from None
     return [folder / name for name in names]
 
 

@@ -4,70 +4,165 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from evalcore.errors import EvalboardError, RunFolderError
-from evalcore.store.atomic_storage import signature
+from evalcore.records import RunSpec, RunSummary
 from evalcore.store.headers import RunHeader, header_of
-from evalcore.store.run_folder import RunFolder, folders
+from evalcore.store.journal import SAMPLES
+from evalcore.store.run_folder import RunFolder, is_file, is_run_id, reason
 
 _log = logging.getLogger(__name__)
+#: The files whose change makes a header be read again; without the first there is none.
+_SOURCES = ("summary.json", "spec.json", SAMPLES)
 
 
 def newest_first(headers: Iterable[RunHeader]) -> list[RunHeader]:
     return sorted(headers, key=lambda header: (header.created_at, header.run_id), reverse=True)
 
 
+def source_of(folder: str) -> str:
+    """Changes with every file that a header is made from or rests on; "" without a summary.
+
+    Raises OSError where the folder cannot be looked into.
+    """
+    parts = []
+    for name in _SOURCES:
+        try:
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - asked of thousands of runs
+        except FileNotFoundError:
+            if name == _SOURCES[0]:
+                return ""
+            parts.append("")
+        else:
+            parts.append(f"{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
+    return blake2b("|".join(parts).encode(), digest_size=8).hexdigest()
+
+
 def read_header(folder: RunFolder) -> RunHeader | None:
     """The header of a run folder, None before it has a summary.
 
-    Raises RunFolderError when a file is broken or speaks of another run than its folder.
+    Raises RunFolderError when a file is broken, and as `check_folder`.
     """
+    try:
+        source = source_of(str(folder.path))  # before the read: at worst it is read once more
+    except OSError as error:
+        raise RunFolderError(f"{folder.path}: {reason(error)}") from None
     summary, spec = folder.summary(), folder.spec()
+    if summary is None:
+        return None
+    check_folder(folder, spec, summary)
+    return replace(header_of(spec, summary), source=source)
+
+
+def check_folder(folder: RunFolder, spec: RunSpec, summary: RunSummary) -> None:
+    """Raise RunFolderError where the files do not make a run that can stand on a board: they speak
+    of another one, or the cases that were asked are gone, so that nothing could be shown of it."""
     if spec.run_id != folder.run_id:
         raise RunFolderError(f"{folder.path}: spec.json is of run {spec.run_id!r}")
-    return None if summary is None else header_of(spec, summary)
+    asked = spec.origin == "executed" and any(benchmark.samples for benchmark in spec.benchmarks)
+    if asked and not is_file(folder.path / SAMPLES):
+        raise RunFolderError(f"{folder.path}: {SAMPLES} is missing")
 
 
 def scan(roots: Iterable[Path], report: Callable[[str], None]) -> dict[str, RunHeader]:
     """The headers of all finished runs by run id; `report` takes a line per broken folder."""
     headers: dict[str, RunHeader] = {}
-    for folder in folders(roots):
-        try:
-            header = read_header(folder)
-        except EvalboardError as error:
-            report(f"run folder skipped: {error}")
-            continue
-        if header is not None:
-            headers[header.run_id] = header
+    for root in roots:
+        headers = Comparison(root, report).changes({}).newer | headers
     return headers
 
 
-class ShippedRuns:
-    """The runs of a read-only root, read again only when one of its summaries changes."""
+class Changes(NamedTuple):
+    """What an index lacks: headers to enter by run id, and runs to leave out."""
+
+    newer: dict[str, RunHeader]
+    gone: frozenset[str]
+
+
+class Comparison:
+    """Run folders below `root` against the headers that an index has of them, again and again.
+
+    A folder that cannot be read is left as it is, reported once, and read again when its files
+    change.
+    """
 
     def __init__(self, root: Path, report: Callable[[str], None] = _log.warning) -> None:
         self.root, self._report = root, report
-        self._known: tuple[str, dict[str, RunHeader]] | None = None
+        self._broken: dict[str, str] = {}
 
-    def signature(self) -> str:
-        """Changes when a run is added, removed or summed up anew; one look per folder."""
-        if not self.root.is_dir():
-            return ""
-        with os.scandir(self.root) as entries:
-            names = sorted(entry.name for entry in entries)
-        return "|".join(f"{name}={signature(self.root / name / 'summary.json')}" for name in names)
+    def changes(
+        self,
+        headers: Mapping[str, RunHeader],
+        read: Mapping[str, RunHeader] = MappingProxyType({}),
+    ) -> Changes:
+        """A look at three files a run, and a read of what is new and not among the headers `read`.
+
+        A root that cannot be read (not mounted, not made yet, not ours) changes nothing.
+        """
+        try:
+            with os.scandir(self.root) as entries:
+                names = [entry.name for entry in entries if is_run_id(entry.name)]
+        except OSError as error:
+            problem = f"{self.root}: {reason(error)}; check who may read it"
+            if not isinstance(error, FileNotFoundError) and problem not in self._broken:
+                self._broken[problem] = ""  # said once
+                self._report(problem)
+            return Changes({}, frozenset())
+        newer: dict[str, RunHeader] = {}
+        whole: set[str] = set()
+        broken: dict[str, str] = {}
+        for name in names:
+            path = f"{self.root}/{name}"
+            known = headers.get(name)
+            try:
+                source = source_of(path)
+                if source and (known is None or known.source != source):
+                    if self._broken.get(name) == source:
+                        broken[name] = source
+                        continue
+                    header = read.get(name)
+                    if header is None or header.source != source:
+                        header = read_header(RunFolder(self.root / name))
+                    if header is not None:
+                        newer[name] = header
+            except (EvalboardError, OSError) as error:
+                ours = isinstance(error, EvalboardError)
+                broken[name] = source if ours else reason(error)
+                if self._broken.get(name) != broken[name]:
+                    problem = str(error) if ours else f"{path}: {reason(error)}"
+                    self._report(f"run folder skipped: {problem}")
+                continue
+            if source:
+                whole.add(name)
+        self._broken = broken
+        return Changes(newer, frozenset(headers).difference(whole))
+
+
+class ShippedRuns:
+    """The runs of a read-only root, each read again only when one of its files changes."""
+
+    def __init__(self, root: Path, report: Callable[[str], None] = _log.warning) -> None:
+        self._comparison = Comparison(root, report)
+        self._headers: dict[str, RunHeader] = {}
 
     def headers(self) -> dict[str, RunHeader]:
-        """Headers by run id, each marked `shipped`."""
-        found = self.signature()
-        if self._known is None or self._known[0] != found:
-            headers = {
-                run_id: msgspec.structs.replace(header, shipped=True)
-                for run_id, header in scan((self.root,), self._report).items()
-            }
-            self._known = (found, headers)
-        return self._known[1]
+        """Headers by run id, each marked `shipped`; the very same object while nothing changes."""
+        if not self._comparison.root.exists():
+            return {}
+        newer, gone = self._comparison.changes(self._headers)
+        if newer or gone:
+            fresh = {name: replace(header, shipped=True) for name, header in newer.items()}
+            older = {name: one for name, one in self._headers.items() if name not in gone}
+            self._headers = older | fresh
+        return self._headers
+
+    def signature(self) -> str:
+        """Changes when a run is added, removed or summed up anew."""
+        return "|".join(f"{name}={one.source}" for name, one in sorted(self.headers().items()))

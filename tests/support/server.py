@@ -29,7 +29,7 @@ def serve(folder: Path, port: int = 0) -> Iterator[Served]:
     """A server that has had no visitor yet, with an empty store and no shipped runs; on a port of
     its own choice, unless it is told one of `free_port`."""
     data = folder / "data"
-    (data / "runs").mkdir(parents=True)
+    (data / "runs").mkdir(parents=True, exist_ok=True)
     port = port or free_port()
     environment = os.environ | {
         "EVALBOARD_DATA": str(data),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import orjson
 import pytest
+from filelock import FileLock
 
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.settings import Settings
+from evalcore.store import scan as scan_module
 from evalcore.store.headers import header_of
 from evalcore.store.index import (
     Index,
@@ -143,7 +147,8 @@ def test_a_deleted_index_comes_back_equal(index, tmp_path, reports):
 
 
 def test_a_write_into_a_deleted_index_keeps_the_other_runs(index, tmp_path):
-    stored_runs.finish(tmp_path / "runs", "run-1")
+    for run_id in ("run-1", "run-2"):
+        stored_runs.finish(tmp_path / "runs", run_id)
     index.put(header("run-2"))
     assert {row.run_id for row in index.headers()} == {"run-1", "run-2"}
 
@@ -173,7 +178,8 @@ def test_a_corrupt_index_is_moved_aside_and_rebuilt(index, tmp_path, reports, co
 
 
 def test_a_write_into_a_corrupt_index_rebuilds_it_first(index, tmp_path, reports):
-    stored_runs.finish(tmp_path / "runs", "run-1")
+    for run_id in ("run-1", "run-2"):
+        stored_runs.finish(tmp_path / "runs", run_id)
     index.path.write_bytes(b'{"runs": {"a"')
     index.put(header("run-2"))
     assert {row.run_id for row in index.headers()} == {"run-1", "run-2"}
@@ -206,6 +212,122 @@ def test_a_data_folder_that_cannot_be_written_names_the_setting(tmp_path):
     index = Index(tmp_path / "file" / "evalboard.json")
     with pytest.raises(IndexFileError, match="EVALBOARD_DATA"):
         index.put(header("a"))
+
+
+def ids(index):
+    return [row.run_id for row in index.headers()]
+
+
+def test_a_run_that_nobody_entered_is_in_the_index_of_whoever_looks(index, tmp_path):
+    """A worker that is killed between its summary and the index leaves such a run."""
+    index.put(header_of_run(stored_runs.finish(tmp_path / "runs", "run-1")))
+    stored_runs.finish(tmp_path / "runs", "run-2")
+    assert ids(Index(index.path, index.roots)) == ["run-2", "run-1"]
+    assert orjson.loads(index.path.read_bytes())["runs"].keys() == {"run-1", "run-2"}
+
+
+def header_of_run(folder):
+    return header_of(folder.spec(), folder.summary())
+
+
+def test_a_run_that_ends_while_the_index_is_open_enters_it_within_seconds(index, tmp_path):
+    folder = stored_runs.plan(tmp_path / "runs", "run-1")
+    assert ids(index) == []
+    folder.write_summary(stored_runs.summary_of(folder.spec()))
+    until = time.monotonic() + 30
+    while ids(index) != ["run-1"]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_summary_that_was_written_anew_replaces_the_header(index, tmp_path):
+    folder = stored_runs.finish(tmp_path / "runs", "run-1")
+    assert ids(index) == ["run-1"]
+    folder.write_summary(replace(folder.summary(), state="cancelled"))
+    assert Index(index.path, index.roots).get("run-1").state == "cancelled"
+
+
+def test_a_deleted_folder_leaves_the_index_and_a_folder_of_runs_that_is_away_does_not(
+    index, tmp_path
+):
+    for run_id in ("run-1", "run-2"):
+        stored_runs.finish(tmp_path / "runs", run_id)
+    assert len(ids(index)) == 2
+    shutil.rmtree(tmp_path / "runs" / "run-1")
+    assert ids(index) == ["run-2"]
+    (tmp_path / "runs").rename(tmp_path / "away")
+    assert ids(index) == ["run-2"], "a volume that is not mounted has lost no run"
+
+
+def test_a_damaged_run_leaves_the_index_and_comes_back_when_it_is_mended(index, tmp_path, reports):
+    folder = stored_runs.finish(tmp_path / "runs", "run-1")
+    whole = folder.summary_path.read_bytes()
+    assert ids(index) == ["run-1"]
+    for content in (b"{", b"\xff\xfe", whole.replace(b'"requests":3', b'"requests":%d' % 10**30)):
+        folder.summary_path.write_bytes(content)
+        assert ids(Index(index.path, index.roots, reports.append)) == []
+        assert "run-1" in reports[-1]
+    folder.summary_path.write_bytes(whole)
+    assert ids(Index(index.path, index.roots)) == ["run-1"]
+
+
+def test_nothing_is_read_or_written_while_nothing_changes(index, tmp_path, monkeypatch):
+    for number in range(5):
+        stored_runs.finish(tmp_path / "runs", f"run-{number}")
+    assert len(ids(index)) == 5
+    before = index.signature()
+    monkeypatch.setattr(scan_module, "read_header", pytest.fail)
+    other = Index(index.path, index.roots)
+    assert len(ids(other)) == 5
+    assert other.signature() == before == index.signature()
+
+
+def test_two_who_mend_at_once_agree_and_lose_nothing(tmp_path):
+    for number in range(40):
+        stored_runs.finish(tmp_path / "runs", f"run-{number}")
+    indexes = [Index(tmp_path / "evalboard.json", [tmp_path / "runs"]) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(ids, indexes))
+    assert found == [found[0]] * 4
+    assert len(found[0]) == 40
+    assert not list(tmp_path.glob("*.corrupt-*"))
+
+
+def test_an_index_that_another_process_locks_is_mended_in_memory(index, tmp_path, reports):
+    stored_runs.finish(tmp_path / "runs", "run-1")
+    with FileLock(f"{index.path}.lock"):
+        assert ids(index) == ["run-1"]
+        first = index.signature()
+        stored_runs.finish(tmp_path / "runs", "run-2")
+        assert ids(index) == ["run-2", "run-1"]
+        assert index.signature() != first != ""
+    assert "lock" in reports[0]
+    assert not index.path.exists()
+    assert ids(Index(index.path, index.roots)) == ["run-2", "run-1"]
+    assert index.path.exists()
+
+
+def test_an_index_of_an_older_version_is_understood(index, tmp_path):
+    """Its headers do not say what they were made from."""
+    folder = stored_runs.finish(tmp_path / "runs", "run-1")
+    older = msgspec.to_builtins(header_of_run(folder))
+    index.path.write_bytes(orjson.dumps({"runs": {"run-1": older}, "targets": {}}))
+    assert ids(index) == ["run-1"]
+    assert not list(tmp_path.glob("*.corrupt-*"))
+
+
+@pytest.mark.parametrize("damage", ["file", "dangling", "loop", "empty"])
+def test_no_entry_of_the_shipped_root_hides_the_others(settings, damage):
+    root = settings.run_roots[1]
+    stored_runs.finish(root, "good")
+    entry = root / "bad"
+    if damage == "file":
+        entry.write_text("")
+    elif damage == "empty":
+        entry.mkdir()
+    else:
+        entry.symlink_to(entry if damage == "loop" else root / "nothing")
+    assert [row.run_id for row in load_headers(settings)] == ["good"]
 
 
 def test_load_headers_joins_the_writable_and_the_shipped_runs(settings):

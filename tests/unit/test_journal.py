@@ -140,5 +140,5 @@ def test_unknown_fields_of_a_newer_writer_are_passed_over():
 
 def test_a_journal_that_is_no_file_is_named(tmp_path):
     (tmp_path / "w.jsonl").mkdir()
-    with pytest.raises(RunFolderError, match=r"w\.jsonl: Is a directory"):
+    with pytest.raises(RunFolderError, match=r"w\.jsonl: is not a plain file"):
         list(read_all(tmp_path, Line))

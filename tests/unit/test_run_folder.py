@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from evalcore.errors import RunFolderError, UsageError
@@ -64,12 +65,31 @@ def test_a_shipped_run_without_progress_has_the_state_of_its_summary(tmp_path):
     assert stored_runs.finish(tmp_path, "run-1").state() == "done"
 
 
-@pytest.mark.parametrize("name", ["spec.json", "summary.json", "progress.json"])
+@pytest.mark.parametrize("name", ["spec.json", "summary.json"])
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"run_id": "\xff"}'])
 def test_a_file_that_cannot_be_read_makes_the_run_broken(tmp_path, name, content):
     folder = stored_runs.finish(tmp_path, "run-1")
     (folder.path / name).write_bytes(content)
     assert folder.state() == "broken"
+
+
+def test_a_progress_that_cannot_be_read_breaks_nothing(tmp_path):
+    """It is written anew twice a second, and the summary says more."""
+    done, planned = stored_runs.finish(tmp_path, "run-1"), stored_runs.plan(tmp_path, "run-2")
+    for folder in (done, planned):
+        (folder.path / "progress.json").write_bytes(b"\xff{")
+    assert (done.state(), planned.state()) == ("done", "interrupted")
+
+
+def test_a_worker_that_was_killed_after_its_summary_has_ended_the_run(tmp_path):
+    folder = stored_runs.finish(tmp_path, "run-1")
+    begun = Progress(run_id="run-1", state="running", started_at="2026-11-01T10:00:01.000+00:00")
+    folder.write_progress(begun)
+    assert folder.summary().finished_at > begun.started_at
+    assert folder.state() == "done"
+    again = msgspec.structs.replace(begun, started_at="2026-11-02T10:00:01.000+00:00")
+    folder.write_progress(again)  # a second attempt, which has written no summary
+    assert folder.state() == "interrupted"
 
 
 def test_a_broken_file_is_named_and_left_alone(tmp_path):

@@ -86,7 +86,7 @@ def test_a_new_run_is_planned(roots):
     assert (row.state, row.moving, row.total, row.fraction) == ("planned", True, 3, 0.0)
 
 
-@pytest.mark.parametrize("name", ["spec.json", "summary.json", "progress.json"])
+@pytest.mark.parametrize("name", ["spec.json", "summary.json"])
 def test_a_torn_file_makes_a_broken_row_that_names_it(roots, name):
     folder = finish(roots[0], "20260101-100000-aaaaaa")
     (folder.path / name).write_text("{torn", encoding="utf-8")
@@ -188,7 +188,7 @@ def test_runs_at_rest_are_not_looked_at_twice_in_a_moment(tmp_path, monkeypatch)
     roots[0].mkdir()
     os.utime(roots[0], ns=(0, 10**9))
     looked = []
-    monkeypatch.setattr(runs, "stamps", lambda root: looked.append(root) or {})
+    monkeypatch.setattr(runs, "list_entries", lambda root: looked.append(root) or [])
     runs.all_rows(roots)
     runs.all_rows(roots)
     assert len(looked) == 1
