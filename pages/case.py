@@ -6,7 +6,6 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards, local
 from evalcore.errors import EvalboardError
-from evalcore.queries.boards import is_rescored
 from evalcore.queries.cases import CaseView, case_view
 from evalcore.queries.readers import case_for_readers
 from pages.components import (
@@ -52,7 +51,8 @@ def page() -> None:
 def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     _header(view, link, tr)
     if view.spec.origin == "imported":
-        st.info(tr(_published(view)), icon=":material/publish:")
+        published = "case.published" if view.taken_over else "case.published_again"
+        st.info(tr(published), icon=":material/publish:")
     case_steps.draw(view, link, tr)
     with st.container(border=True):
         case_parts.verdict(view, tr)
@@ -69,12 +69,6 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
         benchmark=view.benchmark,
         metric=view.sample.metric,
     )
-
-
-def _published(view: CaseView) -> str:
-    """The text about an imported case: whether its answer was scored again here."""
-    used = [one.dataset for one in view.spec.benchmarks if one.key == view.benchmark]
-    return "case.published_again" if any(map(is_rescored, used)) else "case.published"
 
 
 def _texts(view: CaseView, tr: Translate) -> None:

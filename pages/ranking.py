@@ -56,7 +56,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         whole = View(current, ranking_data.version(current), board, _order(board, tr))
         ranking_boards.why(whole, boards.boards(headers, board.suite)[0], tr)
     with about:
-        ranking_boards.about(board, tr)
+        ranking_boards.about(board, whole.order)
     everything = ranking_data.table(whole)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = url_state.search(

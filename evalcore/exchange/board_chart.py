@@ -45,7 +45,7 @@ def render(settings: Settings, chosen: Chosen, form: str, theme: Theme = "light"
         score_chart(names, floors).to_dict(),
         form,
         title=f"{t(f'common.suite.{board.suite}', 'en')}: {board_words.order_title(by, 'en')}",
-        source=f"Evalboard · {board_words.board_title(board, 'en')}",
+        source=f"Evalboard · {board_words.ranked_title(board, by, 'en')}",
         theme=theme,
     )
 

@@ -88,7 +88,8 @@ def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
 
 
 def _listing(headers: stored_boards.Headers, board: Board, by: str, frame: pd.DataFrame) -> Listing:
-    labels = " + ".join(column.label or key for key, column in board.columns.items())
+    shown = board.columns if by == SUITE else {by: board.columns[by]}
+    labels = " + ".join(column.label or key for key, column in shown.items())
     data, rows = board_data(headers, board), ranking_data(frame, board)
     return Listing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
 

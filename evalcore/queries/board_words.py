@@ -19,6 +19,12 @@ _UNUSABLE = re.compile(r"(\d+) unusable")
 _LONGEST = 40  # characters of a data set's name
 _NAME = 80  # characters of a name that no card knows
 _NAMED = 3  # of a tie; the others are counted
+#: Text about a board -> what must hold of it, the first that does.
+_ABOUT = {
+    "ranking.about_bundles": "handed_in",
+    "ranking.about_rescored": "rescored",
+    "ranking.about_published": "published",
+}
 _PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
 
 
@@ -29,6 +35,32 @@ def board_title(board: Board, language: str) -> str:
         said = line(label.split(" · ")[0], _LONGEST)
         return f"{said} · {t('ranking.imported', language)}"
     return " + ".join(column_title(column, language) for column in board.columns.values())
+
+
+def ranked_title(board: Board, by: str, language: str) -> str:
+    """What a ranking by SUITE or a benchmark rests on: the columns that it counts and no other."""
+    if by not in board.columns or len(board.columns) == 1:
+        return board_title(board, language)
+    if board.published:
+        return f"{board_title(board, language)} · {benchmark_title(by, language)}"
+    return column_title(board.columns[by], language)
+
+
+def board_about(board: Board, by: str, language: str, shown: Callable[[str], str] = str) -> str:
+    """A ranking in a sentence or two: what it rests on, and who decided; `shown` makes of the title
+    what is to stand there."""
+    key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
+    return t(key, language, board=shown(ranked_title(board, by, language)))
+
+
+def metric_about(board: Board, benchmark: str, metric: str, language: str) -> str:
+    """What a metric asks and how it is decided; of verdicts that were taken over, that they were.
+    Empty for a metric without a description."""
+    card = benchmark_cards().get(benchmark)
+    known = {one.key: one.about for one in card.metrics} if card else {}
+    if board.taken_over:
+        return t("common.evidence.published.about", language)
+    return local(known.get(metric, {}), language)
 
 
 def column_title(column: Column, language: str) -> str:

@@ -79,6 +79,11 @@ class Board(Record, frozen=True):
         return self.published and is_rescored(self.key)
 
     @property
+    def taken_over(self) -> bool:
+        """Whether the verdicts are those of a publisher, and nothing was decided here."""
+        return self.published and not self.rescored
+
+    @property
     def whole(self) -> bool:
         """Whether every benchmark of the suite has a column, so that a mean over them is fair."""
         return set(self.columns) >= {

@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.queries import gated
+from evalcore.queries.boards import is_rescored
 from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
 from evalcore.store import samples_table
 from evalcore.store.cases import case_of
@@ -61,6 +62,12 @@ class CaseView(Record, frozen=True):
     @property
     def outcome(self) -> str:
         return self.verdict.outcome if self.verdict else MISSING
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether the verdict is that of a publisher, and nothing was decided here."""
+        used = [one.dataset for one in self.spec.benchmarks if one.key == self.benchmark]
+        return self.spec.origin == "imported" and not any(map(is_rescored, used))
 
     @property
     def engine(self) -> str:

@@ -97,7 +97,9 @@ def every_part(board: Board) -> list[str]:
 
 
 def evidence_kinds(board: Board) -> list[str]:
-    """What the metrics of a board rest on, each kind once."""
+    """What the metrics of a board rest on, each kind once; nothing where a publisher decided."""
+    if board.taken_over:
+        return []
     cards = benchmark_cards()
     found = (metric.evidence for key in board.columns for metric in cards[key].metrics)
     return list(dict.fromkeys(found))

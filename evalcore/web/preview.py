@@ -80,7 +80,7 @@ def card_of(found: Shared | None) -> SocialCard:
     """The picture's words and bars, in English."""
     if found is None:
         return SocialCard(SITE, t("ranking.title", "en"), t("ranking.empty_title", "en"))
-    about = board_words.board_title(found.board, "en")
+    about = board_words.ranked_title(found.board, found.by, "en")
     if found.row is not None:
         return of_target(SITE, found.row, about, found.rows, found.names, found.floor)
     title = t(f"common.suite.{found.board.suite}", "en")

@@ -108,7 +108,7 @@ def _words(found: Shared | None, identity: str, language: str) -> tuple[str, str
     """Title and description: of the target where it is on the board, else of the board."""
     if found is None:
         return t("ranking.title", language), t("ranking.empty_title", language)
-    board = board_words.board_title(found.board, language)
+    board = board_words.ranked_title(found.board, found.by, language)
     if found.row is not None:
         said = board_words.standing(found.row, found.ranked, language)
         return found.names[found.row["identity"]], f"{said} · {board}"

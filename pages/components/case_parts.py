@@ -45,11 +45,12 @@ def verdict(view: CaseView, tr: Translate) -> None:
         if judged is None:
             return
         if judged.outcome in MEASURED:  # else nothing was found out by any means
+            kind = "published" if view.taken_over else judged.evidence_kind
             st.badge(
-                tr(f"common.evidence.{judged.evidence_kind}"),
+                tr(f"common.evidence.{kind}"),
                 color="violet",
                 icon=":material/verified:",
-                help=tr(f"common.evidence.{judged.evidence_kind}.about"),
+                help=tr(f"common.evidence.{kind}.about"),
             )
         if view.engine:
             st.badge(escape(view.engine), color="gray", icon=":material/database:")

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
-from evalcore.queries import methodology
+from evalcore.queries import board_words, methodology
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import MEASURED, Message
@@ -43,8 +43,9 @@ def evidence(board: Board, tr: Translate) -> None:
     """The metrics of the board: weight, what their verdicts rest on, what they ask."""
     st.subheader(tr("methodology.evidence"), anchor=False)
     st.markdown(tr("methodology.evidence_words"))
+    taken_over = "published" if board.taken_over else ""
     for benchmark in board.columns:
-        card, language = benchmark_cards()[benchmark], current()
+        card = benchmark_cards()[benchmark]
         st.markdown(f"###### {benchmark_title(benchmark)}")
         word_table.draw(
             {
@@ -54,10 +55,11 @@ def evidence(board: Board, tr: Translate) -> None:
                     for one in card.metrics
                 ],
                 tr("methodology.evidence_kind"): [
-                    tr(f"common.evidence.{one.evidence}") for one in card.metrics
+                    tr(f"common.evidence.{taken_over or one.evidence}") for one in card.metrics
                 ],
                 tr("methodology.evidence_asks"): [
-                    local(one.about, language) for one in card.metrics
+                    board_words.metric_about(board, benchmark, one.key, current())
+                    for one in card.metrics
                 ],
             },
             tr("methodology.evidence_alt"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards
+from evalcore.queries import board_words
 from evalcore.queries.metric_board import MetricView
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
@@ -19,7 +20,8 @@ def draw(part: Part, view: MetricView, tr: Translate) -> None:
     with st.container(border=True, gap="small"):
         name = escape(metric_title(part.benchmark, part.metric))
         st.markdown(f"**{name}** · {escape(benchmark_title(part.benchmark))}")
-        if about := local(card.about, current()):
+        about = board_words.metric_about(part.board, part.benchmark, part.metric, current())
+        if about:
             st.markdown(escape(about, 1000))
         with st.container(horizontal=True, gap="small"):
             weight = view.weight if view.cases else card.weight
@@ -29,7 +31,8 @@ def draw(part: Part, view: MetricView, tr: Translate) -> None:
                 color="gray",
                 icon=":material/checklist:",
             )
-            for kind, share in (view.evidence or {card.evidence: 1.0}).items():
+            kinds = view.evidence or {card.evidence: 1.0}
+            for kind, share in ({"published": 1.0} if part.board.taken_over else kinds).items():
                 word = tr(f"common.evidence.{kind}")
                 st.badge(
                     word if share == 1 else f"{word} {share:.0%}",

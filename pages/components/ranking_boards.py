@@ -7,28 +7,22 @@ from collections.abc import Sequence
 import streamlit as st
 
 from evalcore.plain_text import DASH
+from evalcore.queries import board_words
 from evalcore.queries.board_rules import Apart
 from evalcore.queries.boards import Board
 from evalcore.queries.lineup import Difference
 from pages.components import board as shared
 from pages.components import ranking_data
-from pages.components.language import Translate
+from pages.components.language import Translate, current
 from pages.components.ranking_data import View
 from pages.components.text import escape, plain
 
 _MOST = 12  # differences that are listed of a benchmark
-#: Text about a board -> what must hold of it, the first that does.
-_ABOUT = {
-    "ranking.about_bundles": "handed_in",
-    "ranking.about_rescored": "rescored",
-    "ranking.about_published": "published",
-}
 
 
-def about(board: Board, tr: Translate) -> None:
-    """The board in a sentence or two."""
-    key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
-    st.caption(tr(key, board=escape(shared.board_title(board), 200)))
+def about(board: Board, by: str) -> None:
+    """The ranking in a sentence or two."""
+    st.caption(board_words.board_about(board, by, current(), lambda title: escape(title, 200)))
 
 
 def why(view: View, base: Board, tr: Translate) -> None:

@@ -14,6 +14,7 @@ from evalcore.exchange.site.paths import board_page, data_file, target_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import line
 from evalcore.queries import board_words
+from evalcore.queries.ranking import SUITE
 from evalcore.queries.ranking_views import parts, tie_groups
 
 _FLOORS = ("null", "noop")
@@ -33,7 +34,8 @@ def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> D
     groups = [[names[one] for one in group] for group in tie_groups(listed.frame)]
     return {
         "title": title(listed, w),
-        "columns": w.board(listed.board),
+        "columns": w.ranked(listed.board, listed.by),
+        "about": w.about(listed.board, listed.by),
         "newest": newest(listed),
         "published": listed.board.published,
         "boards": _tabs(facts, listed, w, home),
@@ -60,9 +62,9 @@ COST = "cost.vl.json"
 
 
 def title(listed: Listed, w: Words) -> str:
-    """The suite and, unless the board has one order only, what it is ranked by."""
+    """The suite and, unless the whole of it is ranked, by what."""
     suite = w.suite(listed.board.suite)
-    return suite if listed.first else f"{suite} · {w.order(listed.by)}"
+    return suite if listed.by == SUITE else f"{suite} · {w.order(listed.by)}"
 
 
 def newest(listed: Listed) -> str:

@@ -149,13 +149,15 @@ def _pictures(facts: Facts, site: str) -> Iterator[File]:
     """The previews of every ranking, and of every target on the first of its boards."""
     w = Words("en", facts.cards)
     for listed in facts.listed:
-        told = (w.board(listed.board), listed.rows, _names(listed, w), _floor(listed))
+        about = w.ranked(listed.board, listed.by)
+        told = (about, listed.rows, _names(listed, w), _floor(listed))
         yield _picture_path(listed.stem), png(of_board(site, title(listed, w), *told))
     for identity in facts.runs:
         measure = next((one for one in facts.measures if identity in one.rows), None)
         if measure is not None:
             listed, (row, _) = measure.listed, standing_row(measure, identity)
-            told = (w.board(listed.board), listed.rows, _names(listed, w), _floor(listed))
+            about = w.ranked(listed.board, listed.by)
+            told = (about, listed.rows, _names(listed, w), _floor(listed))
             yield _picture_path(f"target-{stem_of(identity)}"), png(of_target(site, row, *told))
 
 

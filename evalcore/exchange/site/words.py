@@ -33,6 +33,15 @@ class Words(NamedTuple):
     def board(self, board: Board) -> str:
         return board_words.board_title(board, self.language)
 
+    def ranked(self, board: Board, by: str) -> str:
+        return board_words.ranked_title(board, by, self.language)
+
+    def about(self, board: Board, by: str) -> str:
+        """What a ranking is, in a sentence or two; the title of one of ours stands beside it."""
+        if board.published:
+            return board_words.board_about(board, by, self.language)
+        return self.t("site.about")
+
     def column(self, board: Board, benchmark: str) -> str:
         return board_words.column_title(board.columns[benchmark], self.language)
 

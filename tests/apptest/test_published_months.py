@@ -1,0 +1,58 @@
+"""All 13 months that SCALE published, with their real gaps, on every page that shows a board."""
+
+import pytest
+
+from evalcore.queries import boards, stored_boards
+from evalcore.queries.ranking import orders
+from evalcore.store.run_folder import find
+from tests.support.pages import open_page, words
+from tests.support.scale_months import MONTHS, months, months_store
+
+__all__ = ["months", "months_store"]  # fixtures
+
+
+@pytest.fixture(params=MONTHS)
+def board(request, months):
+    known = boards.boards(stored_boards.headers(months), "sql")
+    return boards.find(known, f"scale-{request.param}")
+
+
+def gap_of(settings, board):
+    """A run that stands on a board with the first case that its publisher dropped, of any run."""
+    for row in boards.rows(stored_boards.headers(settings), board):
+        for benchmark, run in row.runs.items():
+            if run.benchmarks[benchmark].outcomes.get("missing"):
+                folder = find(run.run_id, settings.run_roots)
+                graded = {
+                    (line.benchmark, line.verdict.metric, line.verdict.id)
+                    for line in folder.verdicts("published")
+                }
+                for line in folder.samples():
+                    key = (line.benchmark, line.sample.metric, line.sample.id)
+                    if key not in graded:
+                        return row.identity, run.run_id, *key
+    row = boards.rows(stored_boards.headers(settings), board)[0]
+    run = next(iter(row.runs.values()))
+    line = next(find(run.run_id, settings.run_roots).samples())
+    return run.identity, run.run_id, line.benchmark, line.sample.metric, line.sample.id
+
+
+def test_every_page_opens_on_every_month(months, board):
+    place = {"suite": "sql", "board": board.key}
+    identity, run, benchmark, metric, case = gap_of(months, board)
+    ranked = stored_boards.kept_ranking(months, board, "sql_optimization")
+    runs = dict.fromkeys([run, *ranked["run_id"].head(2)])
+    for by in (orders(board)[0], benchmark):
+        assert "scale" in words(open_page("ranking", **place, by=by)).lower()
+    open_page("metrics", **place, benchmark=benchmark, metric=metric)
+    open_page("target", **place, key=identity)
+    open_page("compare", runs=",".join(runs))
+    app = open_page("case", run=run, benchmark=benchmark, metric=metric, id=case)
+    assert case in words(app)
+    open_page("methodology", **place)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_runs_of_all_months_are_listed(months, language):
+    app = open_page("runs", language, run="scale-2026-06-qwen3.5-397b-a17b")
+    assert not app.error

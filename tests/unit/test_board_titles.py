@@ -1,0 +1,69 @@
+"""What a ranking is called: it names the benchmarks that it counts, and who decided."""
+
+import msgspec
+import pytest
+
+from evalcore.catalog import benchmark_cards
+from evalcore.i18n import LANGUAGES
+from evalcore.queries import board_words, boards, narrowing
+from evalcore.queries.ranking import SUITE
+from evalcore.web.preview import Shared
+from evalcore.web.share import _words
+from tests.support.headers import header, score
+
+SQL = [card.key for card in benchmark_cards().values() if card.suite == "sql"]
+
+
+def board_of(origin="executed", **datasets):
+    scores = {
+        key: score(f"c.{key}", dataset=datasets.get(key, key), label=f"{key} · verified · 10 s")
+        for key in SQL
+    }
+    run = header("openai:a", 1, **scores)
+    run = msgspec.structs.replace(run, origin=origin)
+    return boards.boards([run], "sql")[0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_ranking_by_one_benchmark_names_no_other(language):
+    board = board_of()
+    titles = {key: board_words.benchmark_title(key, language) for key in SQL}
+    whole = board_words.ranked_title(board, SUITE, language)
+    assert all(title in whole for title in titles.values())
+    for by in SQL:
+        about = board_words.board_about(board, by, language)
+        assert [key for key in SQL if titles[key] in about] == [by]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_published_ranking_names_its_benchmark_and_claims_no_engine(language):
+    month = dict.fromkeys(SQL, "scale-2026-05")
+    board = board_of("imported", **month)
+    assert board.taken_over
+    assert narrowing.evidence_kinds(board) == []
+    for by in SQL:
+        title = board_words.benchmark_title(by, language)
+        assert title in board_words.board_about(board, by, language)
+        for metric in benchmark_cards()[by].metrics:
+            about = board_words.metric_about(board, by, metric.key, language)
+            assert about != metric.about[language]
+    ours = board_of()
+    assert not ours.taken_over
+    assert narrowing.evidence_kinds(ours)
+
+
+def test_answers_that_were_scored_again_here_are_not_taken_over():
+    board = board_of("imported", **dict.fromkeys(SQL, "bundle-ours"))
+    assert board.published
+    assert not board.taken_over
+    assert "engine" in board_words.metric_about(board, SQL[0], "execution_accuracy", "en")
+
+
+def test_a_shared_link_names_what_it_is_ranked_by():
+    board = board_of()
+    row = {"status": "ranked", "identity": "a", "score": 50.0}
+    found = Shared(board, SQL[1], [row], {"a": "A"}, None, None)
+    title, about = _words(found, "", "en")
+    assert board_words.benchmark_title(SQL[1], "en") in about
+    assert board_words.benchmark_title(SQL[2], "en") not in about
+    assert title
