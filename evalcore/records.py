@@ -76,13 +76,16 @@ def _bounded_fields(kind: type[Measured]) -> tuple[tuple[str, Callable[[object],
 R = TypeVar("R", bound=Record)
 
 
-def to_json(value: Any) -> bytes:
-    """One line of UTF-8 JSON for a record or plain data. Half of a surrogate pair, which a model
-    may write into JSON text of its own, becomes the replacement character."""
+def to_json(value: Any, *, ordered: bool = True) -> bytes:
+    """One line of UTF-8 JSON for a record or plain data; mappings by their names if `ordered`.
+
+    Nothing that came through the gate fails here: an integer may have any length, and half of a
+    surrogate pair, which a model may write into JSON of its own, becomes the replacement character.
+    """
     try:
-        return _encoder.encode(value)
+        return _encoder.encode(value) if ordered else msgspec.json.encode(value)
     except UnicodeEncodeError:
-        plain = msgspec.to_builtins(value, order="deterministic")
+        plain = msgspec.to_builtins(value, order="deterministic" if ordered else None)
         return msgspec.json.encode(replace_surrogates(plain))
 
 

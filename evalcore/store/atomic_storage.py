@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import orjson
 from tinydb.storages import Storage
 
 from evalcore.errors import IndexFileError
@@ -68,7 +67,7 @@ class AtomicStorage(Storage):
     def write(self, data: Tables) -> None:
         """Replace the file; once this returns, the new content survives a power cut as well."""
         try:
-            content = orjson.dumps(data, default=_encodable)
+            content = msgspec.json.encode(data, enc_hook=_encodable)
             write_atomic(self.path, content)
             _sync_folder(self.path.parent)
             self._cached = (signature(self.path), content)

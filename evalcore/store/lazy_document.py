@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-import orjson
+import msgspec
 
 from evalcore.errors import IndexFileError
 
@@ -28,17 +28,17 @@ class LazyDocument(MutableMapping[str, Any]):
         """The parsed document; raises IndexFileError when it is not an object."""
         if self._fields is None:
             try:
-                self._fields = dict(orjson.loads(self.raw))
-            except (orjson.JSONDecodeError, TypeError, ValueError) as error:
+                self._fields = dict(msgspec.json.decode(self.raw))
+            except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
                 raise IndexFileError(
                     f"a document of the index is broken ({error}); `evalcore index rebuild` "
                     "makes it anew from the run folders"
                 ) from None
         return self._fields
 
-    def encodable(self) -> orjson.Fragment | dict[str, Any]:
-        """What orjson writes for it: the same bytes if nobody looked, else the dict as it is."""
-        return orjson.Fragment(self.raw) if self._fields is None else self._fields
+    def encodable(self) -> msgspec.Raw | dict[str, Any]:
+        """What msgspec writes for it: the same bytes if nobody looked, else the dict as it is."""
+        return msgspec.Raw(self.raw) if self._fields is None else self._fields
 
     def __getitem__(self, name: str) -> Any:
         return self.fields[name]

@@ -13,11 +13,10 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
 from starlette.responses import Response
 
 from evalcore.errors import EvalboardError
-from evalcore.records import Record
+from evalcore.records import Record, to_json
 from evalcore.settings import Settings
 from evalcore.web.parameters import Given, Pairs, Parameter, Refusal, read
 
@@ -80,7 +79,7 @@ def _good(resource: Resource, given: Given, wanted: str, settings: Settings) -> 
 
 
 def _bytes(content: Any) -> bytes:
-    return content if isinstance(content, bytes) else orjson.dumps(content)
+    return content if isinstance(content, bytes) else to_json(content, ordered=False)
 
 
 def _tag(resource: Resource, given: Given, state: str) -> str:
@@ -100,7 +99,7 @@ def refused(error: Refusal) -> Response:
     if error.parameter:
         told["parameter"] = error.parameter
     return Response(
-        orjson.dumps({"error": told}),
+        to_json({"error": told}, ordered=False),
         status_code=error.status,
         media_type=JSON,
         headers={"Cache-Control": "no-store"},

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 import pandas as pd
 import streamlit as st
 
 from evalcore.plain_text import DASH
 from evalcore.queries import calls
 from evalcore.queries.calls import Line, Pair
+from evalcore.records import to_json
 from pages.components import tables
 from pages.components.language import Translate
 from pages.components.text import escape
@@ -114,5 +114,5 @@ def _alternatives(line: Line, tr: Translate) -> str:
 
 def _value(value: Any) -> str:
     """A value as JSON: quotes tell the text "3" from the number 3."""
-    text = orjson.dumps(value, default=str).decode()
+    text = to_json(value, ordered=False).decode()
     return text if len(text) <= _CELL else text[: _CELL - 1] + "…"

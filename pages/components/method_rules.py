@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 import streamlit as st
 
 from evalcore.catalog import benchmark_cards
@@ -13,7 +12,7 @@ from evalcore.errors import EvalboardError
 from evalcore.queries import board_words, methodology
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.targets import OUTCOMES
-from evalcore.records import MEASURED, Message
+from evalcore.records import MEASURED, Message, to_json
 from evalcore.settings import Settings
 from pages.components import case_badges, names, numbers, url_state, word_table
 from pages.components.board import benchmark_title, metric_title
@@ -164,7 +163,7 @@ def versions(row: Row, settings: Settings, tr: Translate) -> None:
             "dataset_hash": spec.dataset_hash,
             "prompt": spec.prompt_version,
             "scorer": spec.scorer_version,
-            "options": orjson.dumps(spec.options).decode(),
+            "options": to_json(spec.options, ordered=False).decode(),
             "column": score.column,
         }
         word_table.draw(

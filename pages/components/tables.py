@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 import pandas as pd
+
+from evalcore.records import to_json
 
 NULL = "∅"
 #: Translucent, so that the same colours read on the light and on the dark theme.
@@ -19,7 +20,7 @@ def cell(value: Any) -> str:
     """A cell as text: None as ∅, text as it is, anything else as JSON."""
     if value is None:
         return NULL
-    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+    return value if isinstance(value, str) else to_json(value, ordered=False).decode()
 
 
 def frame(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:

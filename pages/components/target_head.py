@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import orjson
 import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries.boards import Row
+from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.target_cards import NO_CARD, load_cards
 from pages.components import numbers, target_card, target_published
@@ -36,7 +36,7 @@ def title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
         if any(run.benchmarks[key].self_judged for key, run in row.runs.items()):
             st.badge(tr("ranking.self_judged"), color="orange", icon=":material/gavel:")
         for name, value in newest.target_options.items():
-            text = value if isinstance(value, str) else orjson.dumps(value).decode()
+            text = value if isinstance(value, str) else to_json(value, ordered=False).decode()
             st.badge(f"{escape(name, 30)} = {escape(text, 50)}", color="blue")
         if newest.origin == "imported":
             target_published.marks(row, tr)

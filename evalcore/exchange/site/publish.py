@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 import orjson
 
 from evalcore import charts
@@ -28,7 +29,7 @@ from evalcore.exchange.site.target_views import standing_row, target_view
 from evalcore.exchange.site.words import Words
 from evalcore.i18n import LANGUAGES
 from evalcore.plain_text import line
-from evalcore.records import Record
+from evalcore.records import Record, to_json
 from evalcore.settings import Settings
 from evalcore.social_card import of_board, of_target, png
 
@@ -126,7 +127,10 @@ def _data(facts: Facts, listed: Listed) -> Iterator[File]:
     """A ranking as CSV, as the JSON of the API, and its charts as Vega-Lite."""
     rows = {"board": listed.data, "by": listed.by, "items": listed.rows, "total": len(listed.rows)}
     yield data_file(listed.stem, "csv"), as_csv(listed.frame).encode()
-    yield data_file(listed.stem, "json"), orjson.dumps(rows, option=orjson.OPT_INDENT_2)
+    yield (
+        data_file(listed.stem, "json"),
+        msgspec.json.format(to_json(rows, ordered=False), indent=2),
+    )
     names = named(listed.frame, facts.cards)
     chart = score_chart(names, listed.data["floors"][listed.by])
     yield data_file(listed.stem, "vl.json"), _spec(chart)
