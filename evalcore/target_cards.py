@@ -148,6 +148,12 @@ def _web_address(text: str) -> bool:
     return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
 
 
+def read_cards(path: Path) -> dict[str, TargetCard]:
+    """The cards of a file by target key; raises IndexFileError for one that cannot be understood
+    or has a card that cannot be."""
+    return _cards(path, signature(path))
+
+
 @lru_cache(maxsize=8)
 def _all_cards(places: tuple[Path, ...], versions: tuple[str, ...]) -> dict[str, TargetCard]:
     """The cards of all files, those of a later one before those of an earlier."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.errors import IntakeError, UsageError
+from evalcore.intake.files import read_bytes
 from evalcore.intake.json_text import is_deeper, parse_json, replace_surrogates
 
 BYTES_LIMIT = 1_000_000  # what people write by hand is far smaller
@@ -35,13 +36,7 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
     Raises UsageError naming the file and what is wrong with it: too large, nested too deep, a field
     that occurs twice, a number that is not finite.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(BYTES_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    if len(content) > BYTES_LIMIT:
-        raise UsageError(f"{path}: is larger than {BYTES_LIMIT} bytes")
+    content = read_bytes(path, BYTES_LIMIT)
     kind, parse = _PARSERS.get(suffix or path.suffix.lower(), _PARSERS[".yaml"])
     try:
         values = parse(content.decode("utf-8"))

@@ -7,6 +7,8 @@ anything asks `access` first. Every function raises UsageError with a message fo
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -128,7 +130,17 @@ def _given(upload: Upload) -> dict[str, Any]:
 
 
 def _service(verb: str, given: Mapping[str, Any], settings: Settings) -> Any:
-    """Ask a process of its own; one that is killed by its limits is no fault of the server."""
+    """Ask a process of its own; one that is killed by its limits is no fault of the server, and
+    what it was making in its `room` goes with it."""
+    room = settings.data_dir / "datasets" / "own" / f".upload.{secrets.token_hex(6)}"
+    given = {**given, "room": str(room)}
+    try:
+        return _answer(verb, given, settings)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _answer(verb: str, given: Mapping[str, Any], settings: Settings) -> Any:
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.runner.dataset_service", verb],

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import json
 import resource
-import secrets
-import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +53,7 @@ def _indexed(one: Place) -> tuple[list[Any], Summary]:
 
 def validate(given: Mapping[str, Any], settings: Settings) -> Validation:
     """Look at an upload; nothing of it stays."""
-    with _room(settings) as ready:
-        return upload_check.validate(_upload(given), settings, ready)
+    return upload_check.validate(_upload(given), settings, _room(given))
 
 
 def save(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
@@ -66,15 +62,15 @@ def save(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     card = msgspec.convert(given["card"], OwnCard)
     own_datasets.check_card(settings, card)
     visitor = msgspec.convert(given["visitor"], Visitor)
-    with _room(settings) as ready:
-        found = upload_check.validate(upload, settings, ready)
-        if not found.ok:
-            return {"validation": found}
-        told = msgspec.structs.replace(
-            card, hash=found.summary.hash, samples=found.summary.samples, file=upload.file[:120]
-        )
-        kept = own_datasets.settle(settings, visitor, ready, told, replace=bool(given["replace"]))
-        return {"validation": found, "card": kept}
+    ready = _room(given)
+    found = upload_check.validate(upload, settings, ready)
+    if not found.ok:
+        return {"validation": found}
+    told = msgspec.structs.replace(
+        card, hash=found.summary.hash, samples=found.summary.samples, file=upload.file[:120]
+    )
+    kept = own_datasets.settle(settings, visitor, ready, told, replace=bool(given["replace"]))
+    return {"validation": found, "card": kept}
 
 
 def template(given: Mapping[str, Any], settings: Settings) -> upload_template.Part | None:
@@ -87,15 +83,12 @@ def _upload(given: Mapping[str, Any]) -> Upload:
     return msgspec.convert(given["upload"], Upload)  # its content comes as base64
 
 
-@contextmanager
-def _room(settings: Settings) -> Iterator[Path]:
-    """A folder on the disk of the data sets, so that it can be moved to them; gone afterwards."""
-    path = settings.data_dir / "datasets" / "own" / f".upload.{secrets.token_hex(6)}"
+def _room(given: Mapping[str, Any]) -> Path:
+    """A folder on the disk of the data sets, so that it can be moved to them; who asked, and
+    outlives this process, removes it."""
+    path = Path(given["room"])
     path.mkdir(parents=True)
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+    return path
 
 
 VERBS: dict[str, Verb] = {

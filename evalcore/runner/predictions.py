@@ -9,7 +9,6 @@ itself needs one.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +22,11 @@ from evalcore.catalog import BenchmarkCard
 from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
-from evalcore.records import Episode, Record, Sample, Verdict
+from evalcore.records import Episode, Record, Sample, Verdict, to_json
 from evalcore.runner.execute import verdict_on
 from evalcore.runner.plan import create_benchmark, find_dataset
 from evalcore.settings import Settings
+from evalcore.store.run_folder import write_atomic
 
 
 class Request(Record, frozen=True):
@@ -70,9 +70,12 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
         verdicts = asyncio.run(_verdicts(benchmark, episodes))
     finally:
         benchmark.close()
-    lines = (json.dumps(_line(v, request.evidence), ensure_ascii=False) + "\n" for v in verdicts)
+    content = b"".join(to_json(_line(v, request.evidence), ordered=False) + b"\n" for v in verdicts)
     try:
-        out.write_text("".join(lines), encoding="utf-8")
+        if out.exists() and not out.is_file():
+            out.write_bytes(content)  # a pipe, or a device
+        else:
+            write_atomic(out, content)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from None
     return dict(Counter(verdict.outcome for verdict in verdicts))

@@ -111,11 +111,12 @@ def settle(
     told = msgspec.structs.replace(card, added=datetime.now(UTC).isoformat(timespec="seconds"))
     (ready / CARD).write_bytes(to_json(told))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    if folder.exists():
-        _retire(settings, folder)
+    former = _retire(settings, folder) if folder.exists() else ""
     try:
         os.rename(ready, folder)  # noqa: PTH104  (refuses a folder that was made meanwhile)
     except OSError:
+        if former and not folder.exists():
+            (_trash(settings, card.benchmark, card.name) / former).rename(folder)
         raise UsageError(f"a data set {card.name!r} was made meanwhile; look at it first") from None
     return told
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -140,9 +141,13 @@ class RunFolder:
     def create(self, spec: RunSpec, samples: Iterable[tuple[str, Sample]]) -> None:
         """Write the frozen part; spec.json last, so that a folder with one is whole."""
         self.path.mkdir(parents=True)
-        lines = (to_json(StoredSample(benchmark=b, sample=s)) + b"\n" for b, s in samples)
-        write_atomic(self.path / journal.SAMPLES, b"".join(lines))
-        write_atomic(self.path / "spec.json", to_json(spec))
+        try:
+            lines = (to_json(StoredSample(benchmark=b, sample=s)) + b"\n" for b, s in samples)
+            write_atomic(self.path / journal.SAMPLES, b"".join(lines))
+            write_atomic(self.path / "spec.json", to_json(spec))
+        except BaseException:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
 
     def spec(self) -> RunSpec:
         return self._read("spec.json", RunSpec)

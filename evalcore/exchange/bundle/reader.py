@@ -12,7 +12,7 @@ import msgspec
 from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import Contents, Manifest
-from evalcore.intake.archives import ArchiveLimits, unpack_zip
+from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.intake.json_text import check_depth, parse_json
 from evalcore.records import Record, RunSpec, RunSummary, from_json
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict

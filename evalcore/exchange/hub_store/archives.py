@@ -11,7 +11,7 @@ from pathlib import Path
 from evalcore.errors import UsageError
 from evalcore.exchange.fetched import NOTE
 from evalcore.exchange.hub_store import versions
-from evalcore.intake.archives import ArchiveLimits, unpack_zip
+from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 from evalcore.target_cards import FILE as CARDS

@@ -29,6 +29,7 @@ from evalcore.store.run_folder import RunFolder
 
 Say = Callable[[str], None]
 _SCRATCH = ".hub-scratch-"
+_FORMER = ".old"  # ends the name of a run that is being renewed
 _PLACE = re.compile(rf"\S*/{re.escape(_SCRATCH)}[0-9a-f]+/")
 
 
@@ -58,8 +59,7 @@ def pull(
     """
     repository = Repository(settings, repo)
     with exchange(settings, repository.name) as place:
-        for left in settings.data_dir.glob(f"{_SCRATCH}*/"):  # of a pull that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        _clear(settings)
         head = repository.head()
         listed = repository.versions(head) if head and head.commit else []
         shelves = versions.shelves(listed, repository.key)
@@ -72,6 +72,16 @@ def pull(
         problem = "; ".join(f"{name}: {why}" for name, why in list(told.refused.items())[:3])
         place.note(problem, fetched_at=now())
     return told
+
+
+def _clear(settings: Settings) -> None:
+    """Remove what a pull left that was killed; a run that it was renewing goes back."""
+    for left in settings.data_dir.glob(f"{_SCRATCH}*/"):
+        for former in left.glob(f"*{_FORMER}"):
+            target = settings.runs_dir / former.name.removesuffix(_FORMER)
+            if not target.exists():
+                former.rename(target)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 class _Pulling:
@@ -121,14 +131,20 @@ class _Pulling:
         """Put a run in its place and into the index; raises RunFolderError for one that is none."""
         if scan.read_header(made) is None:  # which raises for the folder of another run
             raise RunFolderError("the archive holds a run that has not ended")
-        old = made.path.with_name(f"{made.path.name}.old")
+        old = made.path.with_name(f"{made.path.name}{_FORMER}")
         renewed = here.path.exists()
         here.path.parent.mkdir(parents=True, exist_ok=True)
         if renewed:
             here.path.rename(old)
-        made.path.rename(here.path)
-        shutil.rmtree(old, ignore_errors=True)
-        record_run(self._settings, here)
+        try:
+            made.path.rename(here.path)
+            record_run(self._settings, here)
+        except BaseException:  # the index cannot be written: as if the run had never come
+            if here.path.exists():
+                here.path.rename(made.path)
+            if renewed:
+                old.rename(here.path)
+            raise
         return "renewed" if renewed else "taken"
 
     def take_foreign(self, version: Version) -> None:

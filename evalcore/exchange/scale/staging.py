@@ -1,20 +1,20 @@
 """Where an import prepares its runs: all of them come into the store, or none does.
 
-A kill while the finished folders are moved can leave some of them out; each that is there is whole,
-and the next import adds the rest.
+A failure while the finished folders are moved moves them back. A kill can leave some of them out;
+each that is there is whole, and the next import adds the rest.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from evalcore.errors import UsageError
+from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange.scale.shelf import Shelf
 from evalcore.records import to_json
 from evalcore.settings import Settings
@@ -22,7 +22,9 @@ from evalcore.store import published as published_file
 from evalcore.store.index import open_index, record_run
 from evalcore.store.published import Published
 from evalcore.store.run_folder import RunFolder, folders
+from evalcore.store.scan import read_header
 
+_FORMER = "old-"  # a run that is being replaced
 Became = Literal["created", "replaced", "unchanged"]
 
 
@@ -53,16 +55,42 @@ class Stage:
         return self._became[run_id]
 
     def commit(self) -> None:
-        """Move every prepared run to its place and into the index."""
-        indexed = open_index(self._settings).headers()
-        for run_id, became in self._became.items():
-            folder = RunFolder(self._settings.runs_dir / run_id)
-            if became == "replaced":
-                folder.path.rename(self._place / f"old-{run_id}")
-            if became != "unchanged":
-                (self._place / "runs" / run_id).rename(folder.path)
-            if became != "unchanged" or run_id not in {header.run_id for header in indexed}:
-                record_run(self._settings, folder)
+        """Move every prepared run to its place and into the index; where that fails, none stays."""
+        indexed = {header.run_id for header in open_index(self._settings).headers()}
+        moving = [run_id for run_id, became in self._became.items() if became != "unchanged"]
+        for run_id in moving:
+            read_header(RunFolder(self._place / "runs" / run_id))  # raises before anything moves
+        moved: list[str] = []
+        try:
+            for run_id in moving:
+                moved.append(run_id)
+                self._move(run_id)
+            for run_id in self._became:
+                if run_id in moved or run_id not in indexed:
+                    record_run(self._settings, RunFolder(self._settings.runs_dir / run_id))
+        except BaseException:
+            for run_id in moved:
+                self._move_back(run_id)
+            raise
+
+    def _move(self, run_id: str) -> None:
+        """Put a prepared run in its place, the former one aside."""
+        target = self._settings.runs_dir / run_id
+        if target.exists():
+            target.rename(self._place / f"{_FORMER}{run_id}")
+        (self._place / "runs" / run_id).rename(target)
+
+    def _move_back(self, run_id: str) -> None:
+        """Undo `_move` as far as it went, in the index as well."""
+        target, former = self._settings.runs_dir / run_id, self._place / f"{_FORMER}{run_id}"
+        with suppress(OSError, EvalboardError):
+            if not (self._place / "runs" / run_id).exists():
+                target.rename(self._place / "runs" / run_id)
+            if former.exists():
+                former.rename(target)
+                record_run(self._settings, RunFolder(target))
+            elif not target.exists():
+                open_index(self._settings).remove(run_id)
 
 
 @contextmanager
@@ -76,11 +104,20 @@ def stage(settings: Settings) -> Iterator[Stage]:
     except Timeout:
         raise UsageError("another import is going on; try again when it has ended") from None
     try:
-        shutil.rmtree(place, ignore_errors=True)  # of an import that was killed
+        _clear(place, settings.runs_dir)
         yield Stage(place, settings)
     finally:
         shutil.rmtree(place, ignore_errors=True)
         lock.release()
+
+
+def _clear(place: Path, runs: Path) -> None:
+    """Remove what an import left that was killed; a run that it was replacing goes back."""
+    for former in place.glob(f"{_FORMER}*"):
+        target = runs / former.name.removeprefix(_FORMER)
+        if not target.exists():
+            former.rename(target)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _known(settings: Settings) -> Mapping[str, Path]:

@@ -17,6 +17,8 @@ import msgspec
 
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.scale.forms import Indicator, Model, MonthBoard
+from evalcore.intake.files import read_bytes
+from evalcore.intake.json_text import FILE_LIMIT
 from evalcore.records import Record
 
 BOARDS, CASES, LOGS = (
@@ -109,9 +111,9 @@ def _folded(folder: Path, name: str) -> Path | None:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DatasetError(path, None, "", str(error.strerror)) from None
+        return read_bytes(path, FILE_LIMIT)
+    except UsageError as error:
+        raise DatasetError(path, None, "", str(error).removeprefix(f"{path}: ")) from None
 
 
 def _decode(path: Path, content: bytes, kind: type[T]) -> T:

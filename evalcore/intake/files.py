@@ -1,7 +1,8 @@
-"""Unpacking a zip archive that nobody vouches for: no way out of the folder, no bomb, no link.
+"""Files from outside: bytes up to a limit, and zip archives that nobody vouches for.
 
-All names and kinds are checked before anything is written, and sizes while writing, because what an
-archive says of its sizes need not be true.
+No way out of the folder, no bomb, no link: all names and kinds of an archive are checked before
+anything is written, and sizes while writing, because what an archive says of its sizes need not be
+true.
 """
 
 from __future__ import annotations
@@ -33,6 +34,19 @@ class ArchiveLimits:
 
 
 _DEFAULT = ArchiveLimits()
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Return the content of a file; raises UsageError for one that cannot be read or has more than
+    `limit` bytes, of which no more are read."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    if len(content) > limit:
+        raise UsageError(f"{path}: is larger than {limit} bytes")
+    return content
 
 
 def unpack_zip(

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.intake.archives import ArchiveLimits, unpack_zip
+from evalcore.intake.files import ArchiveLimits, unpack_zip
 
 
 def archive_of(tmp_path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
