@@ -56,7 +56,7 @@ def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
     from evalcore import access
     from evalcore.errors import UsageError
-    from pages.components import language, share, style, visitor
+    from pages.components import language, share, style, uploader, visitor
     from pages.components.text import escape
 
     st.set_page_config(
@@ -74,6 +74,7 @@ def main() -> None:
         return
     chosen = navigation(tr)
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
+    uploader.enter(chosen.url_path)
     asked = None if chosen.url_path else st.query_params.get(PARAMETER) or None
     follow(asked)
     path = unknown_path(st.context.url) or unknown_page(asked)
@@ -151,13 +152,29 @@ else:
     import os
 
     from starlette.middleware import Middleware
+    from streamlit.runtime import get_instance
     from streamlit.runtime.pages_manager import PagesManager
 
     from evalcore import access, login
     from evalcore.web.failed_login import FailedLogin
     from evalcore.web.headers import SecurityHeaders
-    from evalcore.web.lifespan import lifespan_of
+    from evalcore.web.lifespan import lifespan_of, release
+    from evalcore.web.limits import RequestLimits
     from evalcore.web.routes import ROUTES
+
+    class RuntimeSessions:
+        """The sessions of Streamlit's runtime, for the limits of uploads."""
+
+        def is_active(self, session: str) -> bool:
+            return get_instance().is_active_session(session)
+
+        def remove_file(self, session: str, file: str) -> None:
+            get_instance().uploaded_file_mgr.remove_file(session, file)
+
+        def close(self, session: str) -> None:
+            get_instance().close_session(session)
+            get_instance().uploaded_file_mgr.remove_session_files(session)
+            release()
 
     # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
     # kind of app: the first visitor with a deep link would get a bare page without our frame.
@@ -166,7 +183,11 @@ else:
     app = st.App(
         Path(__file__),
         routes=ROUTES,
-        middleware=[Middleware(SecurityHeaders), Middleware(FailedLogin)],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(RequestLimits, sessions=RuntimeSessions()),
+            Middleware(FailedLogin),
+        ],
         lifespan=lifespan_of(prepare),
         secrets=login.secrets(os.environ),
     )

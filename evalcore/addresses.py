@@ -72,3 +72,23 @@ def checked(
     if not found or not all(map(allowed, found)):
         raise NotPublic(f"the host {host[:100]} is not a public one, and only those can be visited")
     return [str(address) for address in found]
+
+
+def visitor_network(host: str, forwarded: str = "") -> str:
+    """Name the network that a visitor's requests are counted for, "" where that cannot be told.
+
+    An IPv4 address stands for itself, an IPv6 address for its /64, which is what one customer of a
+    provider has. `forwarded` is the X-Forwarded-For header: the server itself has already taken the
+    visitor's address from it if it came from a proxy named in FORWARDED_ALLOW_IPS. Any other proxy
+    in the own network hides its visitors; a header from the open network is the sender's invention.
+    """
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    hidden = forwarded and not is_public(address) and host not in forwarded
+    if hidden:
+        return ""
+    return str(IPv6Network((address, 64), strict=False) if address.version == 6 else address)

@@ -1,8 +1,9 @@
 """The passcode of a board: compared in constant time, and not to be tried out.
 
 It stands in the environment of the server alone (EVALBOARD_PASSCODE), never in a file of settings.
-Wrong tries are counted twice: in the session that made them, and over all sessions of this server,
-because whoever tries many codes opens many sessions.
+Wrong tries are counted in the session that made them and for the address they came from, because
+whoever tries many codes opens many sessions. Over all addresses they only slow down further tries:
+nobody can lock others out. A session that has passed never comes here again.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ import hmac
 import os
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 
 VARIABLE = "EVALBOARD_PASSCODE"
 #: A shorter one can be guessed in spite of the limits below; it lets nobody in.
 SHORTEST = 8
 _LONGEST = 1024
-_OF_A_SESSION, _OF_ALL = 5, 50  # wrong tries within WINDOW
+_OF_A_SESSION, _OF_AN_ADDRESS = 5, 20  # wrong tries within WINDOW
 WINDOW = 600.0  # seconds
+#: Addresses whose wrong tries are remembered; the one that was last wrong longest ago is forgotten.
+_ADDRESSES = 10_000
+#: So many wrong tries of all visitors within WINDOW make each try a second slower.
+_PER_SECOND = 50
+_SLOWEST = 5.0  # seconds
 
 
 def usable() -> bool:
@@ -29,36 +35,58 @@ def usable() -> bool:
 
 
 class Gate:
-    """Counts wrong tries; `clock` gives seconds that never go back."""
+    """Counts wrong tries; `clock` gives seconds that never go back, `sleep` slows a try down."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
-        self._wrong: deque[float] = deque(maxlen=_OF_ALL)
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._clock, self._sleep, self._lock = clock, sleep, threading.Lock()
+        self._by_address: OrderedDict[str, list[float]] = OrderedDict()
+        self._all: deque[float] = deque(maxlen=int(_PER_SECOND * _SLOWEST))
 
-    def passes(self, typed: str, earlier: list[float]) -> bool:
+    def passes(self, typed: str, earlier: list[float], address: str = "") -> bool:
         """Whether the passcode was typed; a wrong one is noted, also in the session's `earlier`.
 
-        While `wait` says so, not even the right one passes.
+        While `wait` says so, not even the right one passes. `address` is that of
+        `addresses.visitor_network`, "" where it cannot be told and nothing is counted by it.
         """
+        if self.wait(earlier, address):
+            return False
+        if delay := self.delay():
+            self._sleep(delay)
         with self._lock:
-            if self._wait(earlier):
+            if self._wait(earlier, address):  # others of this address were wrong meanwhile
                 return False
             if usable() and same(typed, os.environ[VARIABLE].strip()):
                 earlier.clear()
                 return True
             moment = self._clock()
-            self._wrong.append(moment)
+            self._all.append(moment)
             earlier[:] = [*earlier, moment][-_OF_A_SESSION:]
+            if address:
+                before = self._by_address.pop(address, [])
+                self._by_address[address] = [*before, moment][-_OF_AN_ADDRESS:]
+            while len(self._by_address) > _ADDRESSES:
+                self._by_address.popitem(last=False)
             return False
 
-    def wait(self, earlier: list[float]) -> float:
+    def wait(self, earlier: list[float], address: str = "") -> float:
         """Seconds until another try counts, 0 where it counts now."""
         with self._lock:
-            return self._wait(earlier)
+            return self._wait(earlier, address)
 
-    def _wait(self, earlier: list[float]) -> float:
+    def delay(self) -> float:
+        """Seconds that each try takes longer now, by the wrong ones of all visitors."""
+        with self._lock:
+            since = self._clock() - WINDOW
+            return float(sum(moment > since for moment in self._all) // _PER_SECOND)
+
+    def _wait(self, earlier: list[float], address: str) -> float:
         ends = [0.0]
-        for most, moments in ((_OF_A_SESSION, earlier), (_OF_ALL, self._wrong)):
+        of_address = self._by_address.get(address, [])
+        for most, moments in ((_OF_A_SESSION, earlier), (_OF_AN_ADDRESS, of_address)):
             if len(moments) >= most:
                 ends.append(moments[-most] + WINDOW - self._clock())
         return max(ends)

@@ -84,6 +84,7 @@ class Settings(Record, frozen=True):
     run_budget: float = 1.0
     day_budget: float = 5.0
     hub_repo: str = ""
+    frame_ancestors: tuple[str, ...] = ()
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
 

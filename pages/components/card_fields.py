@@ -8,6 +8,7 @@ from typing import get_args
 import streamlit as st
 
 from evalcore.target_cards import LONGEST, TargetCard, Type
+from pages.components import uploader
 from pages.components.language import Translate
 
 _LOGO_MEGABYTES = 2
@@ -39,12 +40,12 @@ def draw(wrong: Callable[[str], None], tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if kept:
             st.image(kept, width=48, alt=tr("card.logo"))
-        st.file_uploader(
+        uploader.draw(
             tr("card.logo"),
-            type=_PICTURES,
-            max_upload_size=_LOGO_MEGABYTES,
+            types=_PICTURES,
+            megabytes=_LOGO_MEGABYTES,
             key=_key(f"logo.{_turn()}"),
-            help=tr("card.logo_help"),
+            explanation=tr("card.logo_help"),
         )
     if kept:
         st.checkbox(tr("card.logo_drop"), key=_key("logo.drop"))

@@ -14,7 +14,7 @@ from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import OwnCard, Upload, Validation
 from evalcore.runner.upload_forms import MOST_BYTES, MOST_CASES, form_of, part_for
 from evalcore.settings import Settings
-from pages.components import datasets_form, datasets_found, state, url_state, visitor
+from pages.components import datasets_form, datasets_found, state, uploader, url_state, visitor
 from pages.components import datasets_words as words
 from pages.components.language import Translate, current, note
 from pages.components.text import escape
@@ -82,11 +82,11 @@ def _what(tr: Translate) -> tuple[str, str]:
 
 
 def _file(benchmark: str, part: str, tr: Translate) -> Upload | None:
-    handed = st.file_uploader(
+    handed = uploader.draw(
         tr("datasets.file"),
-        type=["jsonl", "csv"],
-        max_upload_size=MOST_BYTES >> 20,
-        help=tr("datasets.file_help"),
+        types=["jsonl", "csv"],
+        megabytes=MOST_BYTES >> 20,
+        explanation=tr("datasets.file_help"),
         key="datasets.file",
     )
     st.caption(tr("datasets.limits", megabytes=MOST_BYTES >> 20, cases=MOST_CASES))

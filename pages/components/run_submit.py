@@ -11,7 +11,7 @@ from evalcore.runner import submit_client
 from evalcore.runner.jobs import Job
 from evalcore.runner.submit_client import MOST_BYTES
 from evalcore.settings import Settings
-from pages.components import numbers, run_levels, state, visitor
+from pages.components import numbers, run_levels, state, uploader, visitor
 from pages.components.language import Translate, note
 from pages.components.text import escape
 
@@ -79,12 +79,12 @@ def _cancel(job: Job, settings: Settings) -> None:
 
 def _form(number: int, settings: Settings, tr: Translate) -> None:
     st.markdown(tr("submit.about"))
-    handed = st.file_uploader(
+    handed = uploader.draw(
         tr("submit.file"),
-        type=["zip"],
-        max_upload_size=MOST_BYTES >> 20,
+        types=["zip"],
+        megabytes=MOST_BYTES >> 20,
         key=f"submit.file.{number}",
-        help=tr("submit.file_help"),
+        explanation=tr("submit.file_help"),
     )
     if st.button(
         tr("submit.send"),

@@ -67,6 +67,12 @@ def _remote() -> bool:
     return not near or bool(address and not addresses.is_this_machine(address))
 
 
+def address() -> str:
+    """The network that this visitor's wrong passcodes are counted for, "" where it is hidden."""
+    host = st.context.ip_address or "127.0.0.1"  # Streamlit names no loopback address
+    return addresses.visitor_network(host, st.context.headers.get("X-Forwarded-For") or "")
+
+
 def sign_in(tr: Translate) -> None:
     """The passcode form or the button of the login, in the sidebar; the entry script calls it."""
     mode = access.mode(settings.load(), current())
@@ -94,10 +100,10 @@ def _passcode(tr: Translate) -> None:
                 tr("access.passcode"), type="password", max_chars=1024, autocomplete="off"
             )
             asked = st.form_submit_button(tr("access.submit"), width="stretch")
-        if asked and typed and GATE.passes(typed, tries):
+        if asked and typed and GATE.passes(typed, tries, address()):
             st.session_state[_PROVED] = True
             st.rerun()
-        minutes = math.ceil(GATE.wait(tries) / 60)
+        minutes = math.ceil(GATE.wait(tries, address()) / 60)
         if minutes:
             st.error(tr("access.wait", minutes=minutes), icon=":material/hourglass_top:")
         elif asked:

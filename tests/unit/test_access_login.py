@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from evalcore import login, passcode
+from evalcore.addresses import visitor_network
 from evalcore.passcode import WINDOW, Gate, same
 from evalcore.settings import Settings
 
@@ -55,13 +58,71 @@ def test_a_session_waits_after_five_wrong_tries_even_with_the_right_one(clock):
     assert gate.passes(CODE, tries)
 
 
-def test_many_sessions_are_counted_together(clock):
-    gate = Gate(clock)
-    tried = sum(1 for _ in range(500) if gate.wait([]) == 0 and not gate.passes("x", []))
-    assert tried == 50
-    assert not gate.passes(CODE, [])
+HERE, ELSEWHERE = "203.0.113.7", "203.0.113.8"
+
+
+def test_the_sessions_of_an_address_are_counted_together_and_no_others(clock):
+    gate = Gate(clock, sleep=lambda seconds: None)
+    tried = sum(
+        1 for _ in range(500) if gate.wait([], HERE) == 0 and not gate.passes("x", [], HERE)
+    )
+    assert tried == 20
+    assert not gate.passes(CODE, [], HERE)
+    assert gate.passes(CODE, [], ELSEWHERE), "others are not locked out"
+    assert gate.passes(CODE, []), "nor is who comes by an unknown way"
     clock.now += WINDOW + 1
-    assert gate.passes(CODE, [])
+    assert gate.passes(CODE, [], HERE)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_wrong_tries_of_all_slow_down_and_lock_nobody_out(clock, hidden):
+    slept: list[float] = []
+    gate = Gate(clock, slept.append)
+    for number in range(1000):
+        assert not gate.passes("x", [], "" if hidden else f"198.51.100.{number}")
+    assert max(slept) == 5.0
+    assert gate.passes(CODE, [], HERE)
+    clock.now += WINDOW + 1
+    slept.clear()
+    assert gate.passes(CODE, [], HERE)
+    assert slept == []
+
+
+def test_tries_that_come_at_the_same_time_are_all_counted(clock):
+    gate = Gate(clock)
+    with ThreadPoolExecutor(16) as threads:
+        passed = list(threads.map(lambda n: gate.passes("x", [], HERE), range(64)))
+    assert not any(passed)
+    assert gate.wait([], HERE) > 0
+    assert gate.delay() == 0.0, "tries that are not looked at are not counted"
+
+
+def test_a_million_addresses_take_little_memory(clock):
+    gate = Gate(clock, sleep=lambda seconds: None)
+    for number in range(30_000):
+        gate.passes("x", [], f"2001:db8:{number:x}::/64")
+    assert len(gate._by_address) == 10_000
+    assert not any(gate.wait([], f"2001:db8:{number:x}::/64") for number in range(30_000))
+
+
+@pytest.mark.parametrize(
+    ("host", "forwarded", "network"),
+    [
+        ("203.0.113.7", "", "203.0.113.7"),
+        ("::ffff:203.0.113.7", "", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::1", "", "2001:db8:1:2::/64"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("8.8.8.8", "1.1.1.1", "8.8.8.8"),  # invented by the sender
+        ("8.8.8.8", "8.8.8.8", "8.8.8.8"),  # read from the header by the server, which trusts it
+        ("10.0.0.5", "8.8.8.8", ""),  # of a proxy that is not trusted
+        ("fe80::1%eth0", "8.8.8.8", ""),
+        ("unix", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_an_address_is_counted_as_its_network(host, forwarded, network):
+    assert visitor_network(host, forwarded) == network
 
 
 def test_a_refused_try_prolongs_no_wait(clock):

@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore import cli
+from evalcore import cli, login, passcode
 from evalcore.settings import ROOT, Settings
+from evalcore.web import headers
 from tests.support.dockerfile import environment
 
 TEXT = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -50,6 +51,45 @@ def test_every_variable_that_the_program_reads_is_told():
         )
     assert used
     assert {name for name in used if f"`{name}`" not in TEXT} == set()
+
+
+def tables() -> list[list[list[str]]]:
+    """Every table of the guide as rows of cells, the head first, the rule below it left out."""
+    found = re.findall(r"(?:^\|.*\|$\n?)+", TEXT, re.MULTILINE)
+    rows = [[line.strip("|").split(" | ") for line in one.splitlines()] for one in found]
+    return [[[cell.strip() for cell in row] for row in one if "---" not in row[0]] for one in rows]
+
+
+def test_every_row_of_a_table_has_the_cells_of_its_head():
+    assert len(tables()) >= 4
+    for head, *rows in tables():
+        for row in rows:
+            assert len(row) == len(head), row
+
+
+def test_every_secret_is_called_one_wherever_it_is_listed():
+    """Whatever holds a key is a secret of a Space, and is said to be secret among the variables."""
+    space = next(one for one in tables() if one[0] == ["kind", "name", "value"])[1:]
+    variables = next(one for one in tables() if one[0] == ["variable", "meaning"])[1:]
+    name = re.compile(r"`[A-Z_]*(?:KEY|TOKEN|SECRET|PASSCODE)[A-Z_]*`")
+    for kind, named, _ in space:
+        assert kind == ("secret" if name.search(named) else "variable"), named
+    for named, meaning in variables:
+        assert meaning.startswith("secret: ") == bool(name.search(named)), named
+
+
+def test_variables_that_are_no_settings_are_in_their_table():
+    listed = {
+        name
+        for row in next(one for one in tables() if one[0] == ["variable", "meaning"])[1:]
+        for name in re.findall(r"`([A-Z_]+)`", row[0])
+    }
+    own = {passcode.VARIABLE, headers.SPACE}
+    own |= {login.PROVIDER, login.CLIENT, login.SECRET, login.HOST, login.COOKIE}
+    used = set()
+    for path in (ROOT / "evalcore").rglob("*.py"):
+        used |= set(re.findall(r"[\"'](EVALBOARD_[A-Z_]+[A-Z])[\"']", path.read_text("utf-8")))
+    assert own | used - set(so()) <= listed
 
 
 def test_every_variable_that_is_told_is_read():

@@ -13,9 +13,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from evalcore.errors import UsageError
 from evalcore.settings import Settings
 from evalcore.web import lifespan
-from evalcore.web.headers import HEADERS, SecurityHeaders
+from evalcore.web.headers import HEADERS, POLICY, SecurityHeaders, frame_ancestors, policy
 from evalcore.web.routes import ROUTES, health_state
 from tests.support.page_stores import corrupt_run, evidence_run
 from tests.support.server import serve
@@ -79,14 +80,54 @@ def test_every_answer_carries_the_headers_once(store, client, path):
     headers = client.get(path).headers
     for name, value in HEADERS.items():
         assert headers.get_list(name) == [value]
+    assert len(headers.get_list(POLICY)) == 1
 
 
-def test_the_policy_lets_nothing_foreign_in_and_only_hosts_of_spaces_frame_it():
-    rules = dict(rule.split(" ", 1) for rule in HEADERS["Content-Security-Policy"].split("; "))
+def rules_of(text: str) -> dict[str, str]:
+    return dict(rule.split(" ", 1) for rule in text.split("; "))
+
+
+def test_the_policy_lets_nothing_foreign_in(store, client):
+    rules = rules_of(client.get("/plain", headers={"Host": "board.example:8501"}).headers[POLICY])
     assert rules["default-src"] == "'self'"
     assert rules["object-src"] == "'none'"
     assert "http" not in rules["img-src"] + rules["script-src"] + rules["font-src"]
-    assert rules["frame-ancestors"] == "'self' https://huggingface.co https://*.hf.space"
+    assert rules["connect-src"] == "'self' ws://board.example:8501 wss://board.example:8501"
+    assert rules["frame-ancestors"] == "'self'"
+    for name, sources in rules.items():
+        assert not {"*", "ws:", "wss:", "http:", "https:"} & set(sources.split()), name
+
+
+@pytest.mark.parametrize(
+    "host", ["", "*", "a.example b.example", "a;script-src *", "a'b", "http://a", "a:1:2", "ä.de"]
+)
+def test_a_host_that_is_none_stays_out_of_the_policy(host):
+    assert rules_of(policy(host, "'self'"))["connect-src"] == "'self'"
+
+
+def test_who_may_frame_the_board(store, client, monkeypatch):
+    hub = "'self' https://huggingface.co https://*.hf.space"
+    assert frame_ancestors((), {}) == "'self'"
+    assert frame_ancestors((), {"SPACE_ID": "me/board"}) == hub
+    assert frame_ancestors(("https://lab.example:8443",), {}) == "'self' https://lab.example:8443"
+    monkeypatch.setenv("SPACE_ID", "me/board")
+    monkeypatch.setenv("EVALBOARD_FRAME_ANCESTORS", "https://*.lab.example, https://huggingface.co")
+    client.app.middleware_stack = None  # built anew, as at the next start
+    rules = rules_of(client.get("/plain").headers[POLICY])
+    assert rules["frame-ancestors"] == f"{hub} https://*.lab.example"
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "https:", "https://*", "lab.example", "https://a.example/x", "'none'", "a;b"]
+)
+def test_an_ancestor_that_is_no_origin_is_refused_and_lets_nobody_frame(
+    store, client, monkeypatch, origin
+):
+    with pytest.raises(UsageError, match="EVALBOARD_FRAME_ANCESTORS"):
+        frame_ancestors((origin,), {})
+    monkeypatch.setenv("EVALBOARD_FRAME_ANCESTORS", origin)
+    client.app.middleware_stack = None
+    assert rules_of(client.get("/plain").headers[POLICY])["frame-ancestors"] == "'self'"
 
 
 def test_a_store_that_cannot_be_searched_does_not_keep_the_server_down(monkeypatch, caplog):
@@ -103,6 +144,7 @@ def test_the_real_server_sends_the_headers_on_shell_api_and_files(tmp_path):
         for path in ("/", "/case", "/api/v1/health", "/_stcore/health"):
             with urllib.request.urlopen(served.url + path, timeout=10) as answer:
                 assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+                assert f"ws://{served.url[7:]} " in answer.headers[POLICY]
         with urllib.request.urlopen(served.url + "/api/v1/health", timeout=10) as answer:
             assert json.load(answer)["status"] == "ok"
         with pytest.raises(urllib.error.HTTPError, match="403"):

@@ -1,0 +1,203 @@
+"""What one request may bring: bytes of its head and body, uploads, and connections at a time.
+
+The wall stands before the app and Streamlit alike, in both ways of starting them (`streamlit run
+app.py` serves the ASGI app of that file, as `uvicorn app:app` does). Whatever it refuses is refused
+before the body is read, so that a visitor who sends it costs no memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import Counter
+from typing import Protocol
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evalcore.addresses import visitor_network
+from evalcore.uploads import GRACE, PER_FILE, UPLOADS, UploadRefused, UploadRegistry
+
+QUERY = 16_384  # bytes
+HEAD = 49_152  # bytes of all headers; a login is a cookie in several parts
+BODY = 65_536  # bytes, of everything but uploads
+IDLE = 30.0  # seconds without a byte of an upload
+SLOWEST = 600.0  # seconds for an upload
+CONNECTIONS = 512
+#: Of one visitor's address, where it is known.
+CONNECTIONS_PER_ADDRESS = 64
+
+_UPLOAD = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/(?P<file>[^/]+)$")
+_SOCKET = "/_stcore/stream"
+_log = logging.getLogger(__name__)
+
+
+class Sessions(Protocol):
+    """The sessions of the app's runtime; called in the event loop only."""
+
+    def is_active(self, session: str) -> bool:
+        """Tell whether a browser is connected to a session."""
+
+    def remove_file(self, session: str, file: str) -> None:
+        """Remove a file of a session from memory."""
+
+    def close(self, session: str) -> None:
+        """End a session and free all it holds."""
+
+
+class RequestLimits:
+    """ASGI middleware that refuses what is too large, too many, or uploaded without a permit."""
+
+    def __init__(
+        self, app: ASGIApp, sessions: Sessions, registry: UploadRegistry = UPLOADS
+    ) -> None:
+        self.app, self._sessions, self._registry = app, sessions, registry
+        self._connections: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
+        elif scope["type"] != "http":
+            await self.app(scope, receive, send)
+        elif (status := _head_refusal(scope)) is not None:
+            await _refuse(status, "the address or its headers are too long", scope, receive, send)
+        elif scope["method"] == "PUT" and (match := _UPLOAD.search(scope["path"])):
+            await self._upload(match["session"], match["file"], scope, receive, send)
+        else:
+            await self._other(scope, receive, send)
+
+    async def _upload(
+        self, session: str, file: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Pass a file on within its reservation: the length that is declared, else the largest."""
+        self._sweep()
+        size = _content_length(scope, PER_FILE)
+        try:
+            for old in self._registry.begin(session, size):
+                self._sessions.remove_file(session, old)
+        except UploadRefused as refused:
+            await _refuse(refused.status, refused.reason, scope, receive, send)
+            return
+        body, status = _BoundedBody(receive, size, IDLE, SLOWEST), 0
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            status = message["status"] if message["type"] == "http.response.start" else status
+            await send(message)
+
+        try:
+            await self.app(scope, body.receive, watch)
+        except _BodyRefused as refused:
+            if not status:
+                await _refuse(refused.status, refused.reason, scope, receive, send)
+        finally:
+            stored = body.received if status == 204 else None
+            self._registry.end(session, size, file, stored)
+        if stored is not None and not self._sessions.is_active(session):
+            self._sweep_later()  # the visitor went while the file came
+
+    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _content_length(scope, 0) > BODY:
+            await _refuse(413, "the request is too large", scope, receive, send)
+            return
+        started = False
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self.app(scope, _BoundedBody(receive, BODY).receive, watch)
+        except _BodyRefused as refused:
+            if not started:
+                await _refuse(refused.status, refused.reason, scope, receive, send)
+        if scope["method"] == "DELETE" and (match := _UPLOAD.search(scope["path"])):
+            self._registry.remove(match["session"], match["file"])
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a websocket on while there are not too many, and note the end of its session."""
+        headers, client = Headers(scope=scope), scope.get("client")
+        forwarded = headers.get("x-forwarded-for", "")
+        address = visitor_network(client[0] if client else "", forwarded)
+        full = self._connections.total() >= CONNECTIONS or (
+            address and self._connections[address] >= CONNECTIONS_PER_ADDRESS
+        )
+        if full or _head_refusal(scope) is not None:
+            await receive()
+            await send({"type": "websocket.close", "code": 1013})
+            return
+        self._connections[address] += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._connections[address] -= 1
+            self._connections += Counter()  # drops addresses without a connection
+            if scope["path"].endswith(_SOCKET):
+                self._sweep_later()
+
+    def _sweep_later(self) -> None:
+        """Note which sessions are without a connection, and look again when they may end."""
+        self._sweep()
+        if self._registry.sessions():
+            asyncio.get_running_loop().call_later(GRACE + 1, self._sweep)
+
+    def _sweep(self) -> None:
+        for session in self._registry.expired(self._sessions.is_active):
+            self._sessions.close(session)
+
+
+class _BodyRefused(Exception):
+    """A body that goes on for too long; raised where the app reads it."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+        super().__init__(reason)
+
+
+class _BoundedBody:
+    """The body of a request of at most so many bytes, arriving within so many seconds."""
+
+    def __init__(
+        self, receive: Receive, most: int, idle: float | None = None, total: float | None = None
+    ) -> None:
+        self._receive, self._most, self._idle = receive, most, idle
+        self._deadline = None if total is None else asyncio.get_running_loop().time() + total
+        self.received = 0
+
+    async def receive(self) -> Message:
+        if self._idle is None or self._deadline is None:
+            message = await self._receive()
+        else:
+            latest = min(asyncio.get_running_loop().time() + self._idle, self._deadline)
+            try:
+                async with asyncio.timeout_at(latest):
+                    message = await self._receive()
+            except TimeoutError:
+                raise _BodyRefused(408, "the upload is too slow") from None
+        self.received += len(message.get("body", b""))
+        if self.received > self._most:
+            raise _BodyRefused(413, "the request is too large")
+        return message
+
+
+def _head_refusal(scope: Scope) -> int | None:
+    """The status for an address or headers that are too long, else None."""
+    if len(scope["query_string"]) > QUERY or len(scope["path"]) > QUERY:
+        return 414
+    total = sum(len(name) + len(value) for name, value in scope["headers"])
+    return 431 if total > HEAD else None
+
+
+def _content_length(scope: Scope, default: int) -> int:
+    """The declared length of a body, `default` where none is declared or it is no number."""
+    declared = Headers(scope=scope).get("content-length", "")
+    return int(declared) if declared.isascii() and declared.isdigit() else default
+
+
+async def _refuse(status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer without reading the body, and close the connection, so that the rest is not sent."""
+    headers = {"Connection": "close", "Cache-Control": "no-store"}
+    await PlainTextResponse(reason, status, headers)(scope, receive, send)

@@ -1,0 +1,111 @@
+"""Uploads against a real server: what a visitor who may hand in nothing can make it hold."""
+
+from __future__ import annotations
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from tests.support.app_session import AppSession, form
+from tests.support.server import serve
+
+SIZE = 49 << 20
+UPLOADS = 100
+
+
+def status_of(url: str, head: bytes, body: bytes) -> int:
+    """The status that an upload gets, 0 where the server closes the connection instead."""
+    target = urlsplit(url)
+    with socket.create_connection((target.hostname, target.port), timeout=60) as link:
+        try:
+            link.sendall(head)
+            for start in range(0, len(body), 1 << 20):
+                link.sendall(body[start : start + (1 << 20)])
+        except OSError:
+            pass  # it answered before it had everything
+        try:
+            answer = link.recv(64)
+        except OSError:
+            return 0
+    return int(answer.split()[1]) if answer else 0
+
+
+def memory_of(process: psutil.Process) -> int:
+    """Resident bytes of the server and its children."""
+    return sum(one.memory_info().rss for one in (process, *process.children(recursive=True)))
+
+
+def peak_of(process: psutil.Process) -> int:
+    """The most resident bytes that the server had since it started."""
+    lines = Path(f"/proc/{process.pid}/status").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+
+
+@pytest.fixture
+def server_process(monkeypatch):
+    """The server that the test starts, found as the listener of its port."""
+
+    def process_of(url: str) -> psutil.Process:
+        port = urlsplit(url).port
+        for child in psutil.Process().children(recursive=True):
+            if any(link.laddr.port == port for link in child.net_connections("tcp")):
+                return child
+        raise AssertionError("no process listens there")
+
+    return process_of
+
+
+def test_uploads_cost_a_read_only_board_no_memory(tmp_path, monkeypatch, server_process):
+    monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
+    body = form(b"x" * SIZE)
+    with serve(tmp_path) as served, AppSession(served.url) as visitor:
+        for page in ("", "datasets", "runs"):
+            visitor.open(page, "view=add")
+        process = server_process(served.url)
+        idle = max(memory_of(process), peak_of(process))
+
+        def upload(number: int) -> int:
+            length = len(body) if number % 2 else None
+            head = visitor.head(f"file-{number}", length)
+            in_chunks = b"%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+            return status_of(served.url, head, body if length else in_chunks)
+
+        with ThreadPoolExecutor(4) as threads:
+            statuses = set(threads.map(upload, range(UPLOADS)))
+        assert statuses <= {0, 403}
+        assert max(memory_of(process), peak_of(process)) <= 1.3 * idle
+        assert visitor.open("datasets")
+
+
+def test_a_session_on_a_page_with_an_uploader_uploads_and_loses_it_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVALBOARD_ACCESS", "open")
+    body = form(b'{"id": 1}\n')
+    with serve(tmp_path) as served, AppSession(served.url) as visitor:
+
+        def upload(**more) -> int:
+            return status_of(served.url, visitor.head("f", len(body), **more), body)
+
+        visitor.open()
+        assert upload() == 403, "the ranking has no uploader"
+        visitor.open("datasets", "view=add")
+        assert upload() == 204
+        assert upload(session="somebody-else") == 403
+        visitor.open("methodology")
+        assert upload() == 403
+
+
+def test_what_a_session_holds_is_bounded(tmp_path, monkeypatch, server_process):
+    monkeypatch.setenv("EVALBOARD_ACCESS", "open")
+    body = form(b"x" * SIZE)
+    with serve(tmp_path) as served, AppSession(served.url) as visitor:
+        visitor.open("datasets", "view=add")
+        process = server_process(served.url)
+        before = memory_of(process)
+        for number in range(12):
+            head = visitor.head(f"file-{number}", len(body))
+            assert status_of(served.url, head, body) == 204
+        assert memory_of(process) - before < 5 * SIZE
