@@ -2,21 +2,33 @@
 
 A benchmark is found by its card. Built-in cards stand in `_BUILTIN`; another package adds its own
 with an entry point of the group `evalcore.benchmarks` whose object is a `BenchmarkCard`. The card
-names the implementing class as "module:Class", which only the process that runs it imports.
+names the implementing class as "module:Class", which only the process that runs it imports. A suite
+is what the cards say; a `SuiteCard` (group `evalcore.suites`) gives it a title and its members.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
+from evalcore import plugins
 from evalcore.errors import UsageError
+from evalcore.plain_text import line
+from evalcore.plugins import LeftOut, Unusable
 from evalcore.records import EvidenceKind, Record
 from evalcore.settings import Endpoint, Settings
 
-SUITES: tuple[str, ...] = ("sql", "agentic")
+_TITLE = 80  # characters of a plug-in's title
+#: What a benchmark cannot be called: a board is ranked by it, or its ranking has such a column.
+RESERVED = frozenset(
+    """suite identity target_key kind status rank rank_low rank_high group leader score low high
+    coverage passed measured errors cost input_tokens output_tokens latency date run_id self_judged
+    name organization logo type weights parameters price released new place""".split()  # noqa: SIM905
+)
 
 
 class MetricCard(Record, frozen=True):
@@ -70,6 +82,20 @@ class BenchmarkCard(Record, frozen=True):
         raise UsageError(f"benchmark {self.key} has no metric {key!r}; it has: {known}")
 
 
+class SuiteCard(Record, frozen=True):
+    """Benchmarks that share a board.
+
+    `memberships` declares over which of them the mean of the suite is taken, one entry per version,
+    the first being version 1. A declared version never changes: who adds a benchmark declares a
+    further one. Other benchmarks of the suite are columns of the board that the mean leaves out.
+    """
+
+    key: str
+    title: dict[str, str] = {}
+    about: dict[str, str] = {}
+    memberships: tuple[tuple[str, ...], ...] = ()
+
+
 class TargetKindCard(Record, frozen=True):
     """A kind of target: its key prefix, what follows it, and the options it takes."""
 
@@ -112,6 +138,18 @@ _BUILTIN = (
     "evalcore.benchmarks.gaia.card:CARD",
     "evalcore.benchmarks.swe_bench.card:CARD",
 )
+_SUITES = (
+    SuiteCard(
+        key="sql",
+        title={"en": "SQL", "zh": "SQL"},
+        memberships=(("sql_understanding", "dialect_conversion", "sql_optimization"),),
+    ),
+    SuiteCard(
+        key="agentic",
+        title={"en": "Agentic", "zh": "智能体"},
+        memberships=(("bfcl", "tau_bench", "gaia", "swe_bench"),),
+    ),
+)
 
 
 def _load(reference: str) -> Any:
@@ -120,27 +158,149 @@ def _load(reference: str) -> Any:
 
 
 @cache
-def benchmark_cards() -> dict[str, BenchmarkCard]:
-    """Every known benchmark by key, in suite order."""
-    cards = [_load(reference) for reference in _BUILTIN]
-    cards += [point.load() for point in entry_points(group="evalcore.benchmarks")]
-    return {card.key: card for card in sorted(cards, key=lambda c: SUITES.index(c.suite))}
-
-
-def benchmark_card(key: str) -> BenchmarkCard:
-    """The card of one benchmark; raises UsageError naming the known ones."""
-    cards = benchmark_cards()
-    if key not in cards:
-        raise UsageError(f"unknown benchmark {key!r}; known: {', '.join(cards)}")
-    return cards[key]
+def _benchmarks() -> tuple[dict[str, BenchmarkCard], tuple[LeftOut, ...]]:
+    """The cards by key in the order of the suites, and the plug-ins that are left out."""
+    cards: list[BenchmarkCard] = [_load(reference) for reference in _BUILTIN]
+    added, left_out = plugins.load(
+        plugins.BENCHMARKS, BenchmarkCard, [card.key for card in cards], _check_benchmark
+    )
+    cards += map(_titled, added)
+    order = list(dict.fromkeys([*_suites()[0], *sorted({card.suite for card in cards})]))
+    in_order = sorted(cards, key=lambda card: order.index(card.suite))
+    return {card.key: card for card in in_order}, tuple(left_out)
 
 
 @cache
+def _suites() -> tuple[dict[str, SuiteCard], tuple[LeftOut, ...]]:
+    added, left_out = plugins.load(
+        plugins.SUITES, SuiteCard, [card.key for card in _SUITES], _check_suite
+    )
+    added = [replace(card, title=_title(card.title, card.key)) for card in added]
+    return {card.key: card for card in (*_SUITES, *added)}, tuple(left_out)
+
+
+@cache
+def _target_kinds() -> tuple[dict[str, TargetKindCard], tuple[LeftOut, ...]]:
+    cards: tuple[TargetKindCard, ...] = _load("evalcore.targets.cards:CARDS")
+    added, left_out = plugins.load(
+        plugins.TARGETS, TargetKindCard, [card.prefix for card in cards], _check_target_kind
+    )
+    added = [replace(card, title=_title(card.title, card.prefix)) for card in added]
+    return {card.prefix: card for card in (*cards, *added)}, tuple(left_out)
+
+
+def benchmark_cards() -> dict[str, BenchmarkCard]:
+    """Every usable benchmark by key, in suite order."""
+    return _benchmarks()[0]
+
+
+def benchmark_card(key: str) -> BenchmarkCard:
+    """The card of one benchmark; raises UsageError naming the known ones, and why a plug-in of
+    that name is left out."""
+    cards = benchmark_cards()
+    if key not in cards:
+        reasons = [f". {one}" for one in left_out_plugins() if one.name == key]
+        raise UsageError(f"unknown benchmark {key!r}; known: {', '.join(cards)}{''.join(reasons)}")
+    return cards[key]
+
+
+def suite_cards() -> dict[str, SuiteCard]:
+    """Every suite by key: the declared ones, then those that only benchmarks name."""
+    named = {card.suite: SuiteCard(key=card.suite) for card in benchmark_cards().values()}
+    return {**_suites()[0], **{key: card for key, card in named.items() if key not in _suites()[0]}}
+
+
 def target_kinds() -> dict[str, TargetKindCard]:
-    """Every known kind of target by prefix."""
-    cards: list[TargetKindCard] = list(_load("evalcore.targets.cards:CARDS"))
-    cards += [point.load() for point in entry_points(group="evalcore.targets")]
-    return {card.prefix: card for card in cards}
+    """Every usable kind of target by prefix."""
+    return _target_kinds()[0]
+
+
+def left_out_plugins() -> tuple[LeftOut, ...]:
+    """Every plug-in that is installed and cannot be used, with the reason."""
+    return (*_benchmarks()[1], *_suites()[1], *_target_kinds()[1])
+
+
+def membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
+    """What is wrong with the setting `suites`, in sentences for the operator."""
+    problems = []
+    for suite, members in own.items():
+        of_suite = [key for key, card in benchmark_cards().items() if card.suite == suite]
+        for member in members:
+            if member not in of_suite:
+                known = ", ".join(of_suite) or "none"
+                problems.append(
+                    f"setting suites.{suite} names {member!r}, which is no installed benchmark of "
+                    f"that suite; its benchmarks: {known}"
+                )
+    return problems
+
+
+def is_builtin(benchmark: str) -> bool:
+    """Whether a benchmark comes with this package, whatever plug-ins are installed."""
+    return benchmark in _builtin_keys()
+
+
+@cache
+def _builtin_keys() -> frozenset[str]:
+    return frozenset(_load(reference).key for reference in _BUILTIN)
+
+
+def usable_key(key: str) -> bool:
+    """Whether a benchmark or suite can have this key; of a run whose plug-in is absent."""
+    return plugins.is_key(key) and key not in RESERVED
+
+
+def forget_plugins() -> None:
+    """Read the plug-ins anew at the next question; for tests and for long-lived processes."""
+    for loader in (_benchmarks, _suites, _target_kinds):
+        loader.cache_clear()
+
+
+def _check_benchmark(card: BenchmarkCard) -> str:
+    plugins.check_key("the benchmark", card.key)
+    plugins.check_key("the suite", card.suite)
+    if card.key in RESERVED:
+        raise Unusable(f"the key {card.key!r} is a word of the board's own", "rename it")
+    module, colon, name = card.implementation.partition(":")
+    if not (module and colon and name):
+        raise Unusable(
+            f"its implementation is {card.implementation!r}", 'name it as "module:Class"'
+        )
+    if not card.metrics:
+        raise Unusable("it has no metric", "declare at least one MetricCard")
+    plugins.check_unique("the metric", (metric.key for metric in card.metrics))
+    plugins.check_unique("the option", (option.name for option in card.options))
+    for metric in card.metrics:
+        plugins.check_weight(f"the metric {metric.key!r}", metric.weight)
+    if not any(card.weights.values()):
+        raise Unusable("none of its metrics has a weight", "give at least one a weight above 0")
+    return card.key
+
+
+def _titled(card: BenchmarkCard) -> BenchmarkCard:
+    """The card with an English title for itself and its metrics, the key where it has none."""
+    metrics = tuple(replace(one, title=_title(one.title, one.key)) for one in card.metrics)
+    return replace(card, title=_title(card.title, card.key), metrics=metrics)
+
+
+def _title(title: dict[str, str], key: str) -> dict[str, str]:
+    lines = {language: line(text, _TITLE) for language, text in title.items()}
+    return lines | {"en": lines.get("en") or key}
+
+
+def _check_suite(card: SuiteCard) -> str:
+    plugins.check_key("the suite", card.key)
+    for members in card.memberships:
+        if not members:
+            raise Unusable("a version of the suite has no member", "name its benchmarks")
+        plugins.check_unique("the member", members)
+    return card.key
+
+
+def _check_target_kind(card: TargetKindCard) -> str:
+    plugins.check_key("the kind of target", card.prefix)
+    plugins.check_unique("the option", (option.name for option in card.options))
+    return card.prefix
 
 
 def endpoints(settings: Settings) -> dict[str, Endpoint]:

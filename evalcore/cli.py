@@ -155,8 +155,11 @@ def _settings(given: argparse.Namespace) -> Settings:
 def _list(given: argparse.Namespace) -> int:
     from evalcore.queries import listing
 
-    rows = listing.rows(given.what, _settings(given))
+    settings = _settings(given)
+    rows = listing.rows(given.what, settings)
     print(json.dumps(rows, ensure_ascii=False) if given.json else listing.as_text(rows))
+    for problem in listing.problems(given.what, settings):
+        print(problem, file=sys.stderr if given.json else sys.stdout)
     return DONE
 
 

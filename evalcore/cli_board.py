@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.catalog import SUITES
 from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +23,12 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
     about = "print the ranking of a board, as the app shows it"
     sub = verbs.add_parser("board", help=about, description=about)
     sub.add_argument("--format", choices=FORMATS, help="default: text; --json is the same as json")
-    sub.add_argument("--suite", choices=SUITES, default="", help="default: the first with scores")
+    sub.add_argument(
+        "--suite",
+        default="",
+        metavar="S",
+        help="default: the first with scores",
+    )
     sub.add_argument(
         "--board", default="", metavar="KEY", help="of a further board (default: the suite's own)"
     )

@@ -428,7 +428,8 @@ class RunSummary(Record, frozen=True):
 
     @property
     def complete(self) -> bool:
-        return bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
+        ended = self.state not in ("incomplete", "cancelled")
+        return ended and bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
 
 
 class Progress(Measured, frozen=True):

@@ -1,8 +1,8 @@
 """Every setting in one place, typed: defaults, then `evalboard.toml`, then `EVALBOARD_*`.
 
 The file is looked for at EVALBOARD_CONFIG, else `evalboard.toml` in the working folder. It may hold
-the fields of `Settings`, `[endpoints.NAME]` and `[prices."MODEL"]` tables. A key never belongs in
-it: an endpoint names the environment variable that holds its key.
+the fields of `Settings`, `[endpoints.NAME]`, `[prices."MODEL"]` and `[suites]` tables. A key never
+belongs in it: an endpoint names the environment variable that holds its key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Values of the setting `access`; "" leaves it to the address that the server listens on.
 ACCESS_MODES = ("", "open", "read-only", "passcode", "oidc")
 #: Settings that only the file can hold.
-_TABLES = ("endpoints", "prices")
+_TABLES = ("endpoints", "prices", "suites")
 
 
 class Endpoint(Record, frozen=True):
@@ -54,7 +54,8 @@ class Settings(Record, frozen=True):
     """See the README for the meaning of each; durations in seconds.
 
     `access` and all from `allow_emails` on are of `docs/access.md`: who may launch, and what those
-    may name and spend who do not run this installation. Budgets are USD, 0 is no limit.
+    may name and spend who do not run this installation. Budgets are USD, 0 is no limit. `suites`
+    names per suite the benchmarks of a further board's mean.
     """
 
     data: str = str(ROOT / "data")
@@ -87,6 +88,7 @@ class Settings(Record, frozen=True):
     frame_ancestors: tuple[str, ...] = ()
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
+    suites: dict[str, tuple[str, ...]] = {}
 
     @property
     def data_dir(self) -> Path:

@@ -24,6 +24,7 @@ from pages.components import (
     launch_second,
     launch_summary,
     launch_target,
+    left_out,
     visitor,
 )
 from pages.components.language import Translate, translator
@@ -39,6 +40,7 @@ def page() -> None:
         launch_refused.draw(refused, tr)
         return
     st.caption(tr("launch.about"))
+    left_out.draw(tr)
     form, side = st.columns([2, 1], gap="medium")
     with form:
         with st.container(border=True):

@@ -11,6 +11,7 @@ from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import (
+    left_out,
     loaded,
     method_benchmarks,
     method_judges,
@@ -33,6 +34,7 @@ def page() -> None:
     tr, current = translator(), visitor.seen()
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
+    left_out.draw(tr)
     _draw(loaded.headers(current, "methodology.empty", tr), current, tr)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
@@ -89,7 +88,7 @@ def _part(board: Board, tr: Translate) -> Part:
         )
     metric = url_state.select(
         tr("common.metric"),
-        [card.key for card in benchmark_cards()[benchmark].metrics],
+        [card.key for card in board.columns[benchmark].card.metrics],
         page=PAGE,
         name="metric",
         title=lambda code: shared.metric_title(benchmark, code),

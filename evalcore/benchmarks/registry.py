@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, check_options
-from evalcore.catalog import benchmark_card
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import EvalboardError, UsageError
 
 
 def create(key: str, options: Mapping[str, Any] | None = None) -> Benchmark:
-    """The benchmark with its options checked; raises UsageError for an unknown key or option."""
-    card = benchmark_card(key)
+    """The benchmark with its options checked; raises UsageError for an unknown key or option, and
+    for a plug-in whose implementation cannot be used."""
+    card = catalog.benchmark_card(key)
+    checked = check_options(card, options or {})
+    with plugin_faults(key):
+        return _implementation(card)(checked)
+
+
+@contextmanager
+def plugin_faults(key: str) -> Iterator[None]:
+    """Raise UsageError, naming the benchmark, for whatever the code of a plug-in raises; faults of
+    built-in benchmarks stay as they are."""
+    try:
+        yield
+    except EvalboardError:
+        raise
+    except (Exception, SystemExit) as error:
+        if catalog.is_builtin(key):
+            raise
+        raise UsageError(
+            f"the plug-in of benchmark {key} failed: {type(error).__name__}: {error}; "
+            "mend, upgrade or uninstall it"
+        ) from error
+
+
+def data_folder(card: BenchmarkCard) -> Path:
+    """Where a plug-in's own cases are: the folder that its card names, beside the module."""
+    if not card.dataset:
+        raise UsageError(f"benchmark {card.key} brings no data set; name one with --dataset PATH")
+    with plugin_faults(card.key):
+        module = import_module(card.implementation.partition(":")[0])
+        return Path(str(module.__file__)).parent / card.dataset
+
+
+def _implementation(card: BenchmarkCard) -> type[Benchmark]:
     module, _, name = card.implementation.partition(":")
-    implementation: type[Benchmark] = getattr(import_module(module), name)
-    return implementation(check_options(card, options or {}))
+    implementation = getattr(import_module(module), name)
+    if not isinstance(implementation, type) or not issubclass(implementation, Benchmark):
+        raise TypeError(f"{card.implementation} is not a subclass of Benchmark")
+    if getattr(getattr(implementation, "card", None), "key", None) != card.key:
+        raise TypeError(f"the `card` of {card.implementation} is not that of {card.key}")
+    return implementation

@@ -12,7 +12,6 @@ from evalcore import chart_files, charts
 from evalcore.chart_files import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange.board_export import Chosen, found
-from evalcore.i18n import t
 from evalcore.plain_text import line
 from evalcore.queries import board_words, boards, stored_boards
 from evalcore.queries.names import display_name
@@ -44,7 +43,7 @@ def render(settings: Settings, chosen: Chosen, form: str, theme: Theme = "light"
     return chart_files.render(
         score_chart(names, floors).to_dict(),
         form,
-        title=f"{t(f'common.suite.{board.suite}', 'en')}: {board_words.order_title(by, 'en')}",
+        title=f"{board_words.suite_title(board.suite, 'en')}: {board_words.order_title(by, 'en')}",
         source=f"Evalboard · {board_words.ranked_title(board, by, 'en')}",
         theme=theme,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalcore.catalog import suite_cards
 from evalcore.errors import UsageError
 from evalcore.exchange import markup
 from evalcore.exchange.report_tables import Table
@@ -76,6 +77,9 @@ def found(headers: stored_boards.Headers, chosen: Chosen) -> tuple[Board, str]:
 
 def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
     suites = boards.suites(headers)
+    if chosen.suite not in ("", *suites, *suite_cards()):
+        names = ", ".join(dict.fromkeys([*suite_cards(), *suites]))
+        raise UsageError(f"--suite {chosen.suite!r}: no such suite; known: {names}")
     known = boards.boards(headers, chosen.suite or suites[0]) if suites else []
     if not known:
         where = f" of suite {chosen.suite}" if chosen.suite else ""

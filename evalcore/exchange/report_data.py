@@ -128,7 +128,8 @@ class RunReport(Record, frozen=True):
         """The benchmarks of the suite that `rate` says nothing about, since they did not run."""
         suites = {benchmark.suite for benchmark in self.spec.benchmarks}
         ran = {b.spec.key for b in self.benchmarks if b.rate is not None}
-        suite = [card.key for card in catalog.benchmark_cards().values() if card.suite in suites]
+        cards = [card for key, card in catalog.suite_cards().items() if key in suites]
+        suite = [key for card in cards for members in card.memberships[-1:] for key in members]
         known = dict.fromkeys([*suite, *(benchmark.key for benchmark in self.spec.benchmarks)])
         return tuple(key for key in known if key not in ran)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from evalcore.catalog import benchmark_cards, local, target_kinds
+from evalcore.catalog import benchmark_cards, local, suite_cards, target_kinds
 from evalcore.i18n import t
 from evalcore.plain_text import line
 from evalcore.queries.boards import Board, Column, is_bundled
@@ -16,6 +16,7 @@ from evalcore.queries.ranking import SUITE
 
 _OPTION = re.compile(r", (?=\w+=)")
 _UNUSABLE = re.compile(r"(\d+) unusable")
+_VERSION = re.compile(r"v(\d+)")  # the key of a board by a declared version of the members
 _LONGEST = 40  # characters of a data set's name
 _NAME = 80  # characters of a name that no card knows
 _NAMED = 3  # of a tie; the others are counted
@@ -34,11 +35,24 @@ def board_title(board: Board, language: str) -> str:
         label = next(iter(board.columns.values())).label
         said = line(label.split(" · ")[0], _LONGEST)
         return f"{said} · {t('ranking.imported', language)}"
-    return " + ".join(column_title(column, language) for column in board.columns.values())
+    return _with_members(board, list(board.columns), language)
+
+
+def _with_members(board: Board, keys: Sequence[str], language: str) -> str:
+    """Some columns in words, behind the membership where it is not that of the suite's board."""
+    columns = " + ".join(column_title(board.columns[key], language) for key in keys)
+    if board.key.startswith("own-"):
+        names = ", ".join(benchmark_title(key, language) for key in board.members)
+        return f"{t('ranking.own_members', language, names=names)} · {columns}"
+    if number := _VERSION.fullmatch(board.key):
+        return f"{t('ranking.members_version', language, version=number[1])} · {columns}"
+    return columns
 
 
 def ranked_title(board: Board, by: str, language: str) -> str:
     """What a ranking by SUITE or a benchmark rests on: the columns that it counts and no other."""
+    if by not in board.columns and not board.published:
+        return _with_members(board, board.counted, language)
     if by not in board.columns or len(board.columns) == 1:
         return board_title(board, language)
     if board.published:
@@ -93,6 +107,12 @@ def _chosen(part: str, benchmark: str) -> str:
     usual |= {str(one.default) for one in options if one.name == "mode"}
     chosen = (told for told in _OPTION.split(part) if told not in usual)
     return ", ".join(told.replace("_", " ").replace("=", ": ", 1) for told in chosen)
+
+
+def suite_title(suite: str, language: str) -> str:
+    """The title that the suite's card gives it, else its key."""
+    card = suite_cards().get(suite)
+    return (local(card.title, language) if card else "") or line(suite, _NAME)
 
 
 def benchmark_title(benchmark: str, language: str) -> str:

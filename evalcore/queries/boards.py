@@ -4,6 +4,9 @@ A board is a suite plus one column key per benchmark. Runs are comparable exactl
 keys are equal, so two datasets, scoring modes or prompt versions make two boards. A row joins a
 target's newest complete runs; its older and its best runs are history. What others published stands
 on boards of its own, one per publication: its columns belong together and to nothing else.
+
+The mean of a suite is over a declared, versioned membership (`SuiteCard.memberships`). What else is
+installed or run in the suite is a further column, so that it takes no rank from anybody.
 """
 
 from __future__ import annotations
@@ -11,8 +14,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from evalcore.catalog import SUITES, benchmark_cards
-from evalcore.records import Record
+from evalcore import settings
+from evalcore.catalog import (
+    BenchmarkCard,
+    MetricCard,
+    benchmark_cards,
+    suite_cards,
+    usable_key,
+)
+from evalcore.records import Record, content_hash
 from evalcore.store.headers import HeaderScore, RunHeader
 from evalcore.store.snapshot import kept
 
@@ -22,7 +32,9 @@ _RESCORED = ("bfcl-", "bundle-")
 
 
 class Column(Record, frozen=True):
-    """What one benchmark's scores on a board rest on. `newest` is a time, `targets` a count.
+    """What one benchmark's scores on a board rest on. `newest` is a time; `targets` counts those
+    with a score, `complete` those of them with a complete one; `metrics` are those of the newest
+    run.
 
     `label` says it in words, parted by " · ": data set, mode, options, size.
     """
@@ -36,6 +48,8 @@ class Column(Record, frozen=True):
     executed: bool
     targets: int
     newest: str
+    complete: int = 0
+    metrics: tuple[str, ...] = ()
 
     @property
     def bundled(self) -> bool:
@@ -45,23 +59,35 @@ class Column(Record, frozen=True):
     @property
     def usual(self) -> bool:
         """Whether the benchmark's default mode, where it has modes, stands in the label."""
-        options = benchmark_cards()[self.benchmark].options
-        modes = [str(option.default) for option in options if option.name == "mode"]
+        modes = [str(one.default) for one in self.card.options if one.name == "mode"]
         return set(modes) <= set(self.label.split(" · "))
+
+    @property
+    def card(self) -> BenchmarkCard:
+        """The benchmark's card; of one whose plug-in is absent, what its runs tell."""
+        known = benchmark_cards().get(self.benchmark)
+        if known is not None:
+            return known
+        metrics = tuple(MetricCard(key=metric, weight=None) for metric in self.metrics)
+        return BenchmarkCard(key=self.benchmark, suite="", implementation="", metrics=metrics)
 
 
 class Board(Record, frozen=True):
-    """A suite with a column per benchmark. `key` is DEFAULT, the column that differs from it, or
-    the dataset of what was published together."""
+    """A suite with a column per benchmark. `key` is DEFAULT, the column that differs from it, the
+    version of the membership (`v1`) or the operator's own (`own-...`), or the dataset of what was
+    published together. `members` are the benchmarks of the suite's mean, none where nobody declares
+    them."""
 
     key: str
     suite: str
     columns: dict[str, Column]
+    members: tuple[str, ...] = ()
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What tells it from all other boards: its suite and the keys of its columns."""
-        return (self.suite, *(f"{key}={column.key}" for key, column in self.columns.items()))
+        """What tells it from all other boards: its suite, the keys of its columns, its members."""
+        columns = (f"{key}={column.key}" for key, column in self.columns.items())
+        return (self.suite, *columns, *self.members)
 
     @property
     def published(self) -> bool:
@@ -85,10 +111,22 @@ class Board(Record, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Whether every benchmark of the suite has a column, so that a mean over them is fair."""
-        return set(self.columns) >= {
-            card.key for card in benchmark_cards().values() if card.suite == self.suite
-        }
+        """Whether every member of the suite has a column, so that a mean over them is fair."""
+        return bool(self.members) and set(self.members) <= set(self.columns)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The benchmarks over which sums and means of a row are taken."""
+        return self.members if self.whole else tuple(self.columns)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every "benchmark/metric" in the order of the columns."""
+        return [
+            f"{key}/{metric.key}"
+            for key, column in self.columns.items()
+            for metric in column.card.metrics
+        ]
 
 
 class Row(Record, frozen=True):
@@ -106,46 +144,80 @@ class Row(Record, frozen=True):
     def complete(self) -> bool:
         return all(run.benchmarks[key].complete for key, run in self.runs.items())
 
+    @property
+    def finished(self) -> Row:
+        """The row without the benchmarks that were not run to their end."""
+        runs = {key: run for key, run in self.runs.items() if run.benchmarks[key].complete}
+        return Row(identity=self.identity, target_key=self.target_key, runs=runs)
+
     def score(self, benchmark: str) -> HeaderScore | None:
         run = self.runs.get(benchmark)
         return None if run is None else run.benchmarks[benchmark]
 
 
 def suites(headers: Iterable[RunHeader]) -> list[str]:
-    """The suites that have any score, in the order of the catalogue."""
+    """The suites that have any score, in the order of the catalogue, then those of absent plug-ins
+    by name."""
     return list(kept(headers, "suites", lambda: _suites(headers)))
 
 
 def _suites(headers: Iterable[RunHeader]) -> list[str]:
-    known = benchmark_cards()
-    ran = {key for header in headers for key in header.benchmarks}
-    present = {known[key].suite for key in ran if key in known}
-    return [suite for suite in SUITES if suite in present]
+    scores = {(key, score.suite) for header in headers for key, score in header.benchmarks.items()}
+    present = {_suite_of(key, suite) for key, suite in scores} - {""}
+    known = list(suite_cards())
+    return [*(key for key in known if key in present), *sorted(present - set(known))]
+
+
+def benchmark_suites(headers: Iterable[RunHeader]) -> dict[str, str]:
+    """The suite of every benchmark that is installed or was run."""
+    found = {key: card.suite for key, card in benchmark_cards().items()}
+    for header in headers:
+        for key, score in header.benchmarks.items():
+            if key not in found and (suite := _suite_of(key, score.suite)):
+                found[key] = suite
+    return found
+
+
+def _suite_of(benchmark: str, recorded: str) -> str:
+    """The suite of a benchmark; of one whose plug-in is absent, what was recorded, else empty."""
+    card = benchmark_cards().get(benchmark)
+    if card is not None:
+        return card.suite
+    return recorded if usable_key(benchmark) and usable_key(recorded) else ""
 
 
 def columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Column]]:
     """Every column of a suite by benchmark, the one for the default board first.
 
     Preferred are, in this order: runs made here over imported ones, full sets over subsets, the
-    bundled cases over others, the default mode, more targets (controls do not count), the newest.
+    bundled cases over others, the default mode, more targets with a complete score (controls do not
+    count), more targets, the newest.
     """
     found: dict[tuple[str, str], list[RunHeader]] = defaultdict(list)
-    cards = benchmark_cards()
     for header in headers:
         for benchmark, score in header.benchmarks.items():
-            if benchmark in cards and cards[benchmark].suite == suite:
+            if _suite_of(benchmark, score.suite) == suite:
                 found[benchmark, score.column].append(header)
-    by_benchmark: dict[str, list[Column]] = {key: [] for key in cards}
-    for (benchmark, _), runs in found.items():
-        by_benchmark[benchmark].append(_column(benchmark, runs))
+    by_benchmark: dict[str, list[Column]] = {key: [] for key in benchmark_cards()}
+    for (benchmark, _), runs in sorted(found.items()):
+        by_benchmark.setdefault(benchmark, []).append(_column(benchmark, runs))
     for group in by_benchmark.values():
         group.sort(key=_preference, reverse=True)
     return {key: group for key, group in by_benchmark.items() if group}
 
 
 def _column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
-    newest = max(runs, key=lambda run: (run.created_at, run.benchmarks[benchmark].samples))
-    score = newest.benchmarks[benchmark]
+    """One column of equal runs. The same cases may go by another name, a path, say, or as all
+    metrics chosen one by one: that takes a column no preference that an earlier run gave it."""
+
+    def plainness(run: RunHeader) -> tuple[bool, bool, bool, str, int]:
+        score = run.benchmarks[benchmark]
+        bundled = is_bundled(benchmark, score.dataset)
+        return run.origin == "executed", score.full, bundled, run.created_at, score.samples
+
+    plainest = max(runs, key=plainness)
+    score = plainest.benchmarks[benchmark]
+    models = [run for run in runs if not is_control(run.target_key)]
     return Column(
         benchmark=benchmark,
         key=score.column,
@@ -153,20 +225,23 @@ def _column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
         dataset=score.dataset,
         samples=score.samples,
         full=score.full,
-        executed=newest.origin == "executed",
-        targets=len({run.identity for run in runs if not is_control(run.target_key)}),
-        newest=newest.created_at,
+        executed=plainest.origin == "executed",
+        targets=len({run.identity for run in models}),
+        newest=max(run.created_at for run in runs),
+        complete=len({run.identity for run in models if run.benchmarks[benchmark].complete}),
+        metrics=tuple(score.metrics),
     )
 
 
-def _preference(column: Column) -> tuple[bool, bool, bool, bool, int, str]:
+def _preference(column: Column) -> tuple[bool, bool, bool, bool, int, int, str]:
     made_here, full, bundled = column.executed, column.full, column.bundled
-    return made_here, full, bundled, column.usual, column.targets, column.newest
+    counts = column.complete, column.targets
+    return made_here, full, bundled, column.usual, *counts, column.newest
 
 
 def boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
-    """The default board of a suite, one per further column, then those that others published, the
-    newest first; none without a score."""
+    """The default board of a suite, one per other membership, one per further column, then those
+    that others published, the newest first; none without a score."""
     return list(kept(headers, ("boards", suite), lambda: _boards(headers, suite)))
 
 
@@ -178,23 +253,81 @@ def _boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     }
     default = {benchmark: group[0] for benchmark, group in own.items() if group}
     others = [column for group in own.values() for column in group[1:]]
+    members = _members(headers, suite, default)
     made = [
-        Board(key=column.key, suite=suite, columns={**default, column.benchmark: column})
+        Board(
+            key=column.key,
+            suite=suite,
+            columns={**default, column.benchmark: column},
+            members=members,
+        )
         for column in sorted(others, key=_preference, reverse=True)
     ]
-    first = [Board(key=DEFAULT, suite=suite, columns=default)] if default else []
-    return [*first, *made, *_published(by_benchmark, suite)]
+    first = [Board(key=DEFAULT, suite=suite, columns=default, members=members)] if default else []
+    choices = {**_own_membership(suite), **_versions(suite)}
+    further = [
+        Board(key=key, suite=suite, columns=default, members=other)
+        for key, other in choices.items()
+        if set(other) != set(members) and set(other) <= set(default)
+    ]
+    return [*first, *further, *made, *_published(by_benchmark, suite)]
+
+
+def _versions(suite: str) -> dict[str, tuple[str, ...]]:
+    """The declared memberships of a suite by key of board, the newest first."""
+    card = suite_cards().get(suite)
+    versions = enumerate(card.memberships if card else (), 1)
+    return {f"v{number}": members for number, members in reversed(list(versions))}
+
+
+def _own_membership(suite: str) -> dict[str, tuple[str, ...]]:
+    """What the operator's settings name as members, a board of its own."""
+    members = tuple(dict.fromkeys(settings.load().suites.get(suite, ())))
+    return {f"own-{content_hash(sorted(members), 8)}": members} if members else {}
+
+
+def _members(
+    headers: Iterable[RunHeader], suite: str, columns: Mapping[str, Column]
+) -> tuple[str, ...]:
+    """The members on the default board: the newest version under which nobody loses a rank that
+    an older one gives."""
+    versions = list(_versions(suite).values())
+    if len(versions) < 2:
+        return versions[0] if versions else ()
+    everyone = _rows(headers, Board(key=DEFAULT, suite=suite, columns=dict(columns)))
+    finished = {
+        members: {
+            row.identity
+            for row in everyone
+            if all(score is not None and score.complete for score in map(row.score, members))
+        }
+        for members in versions
+    }
+    for number, members in enumerate(versions):
+        if all(finished[older] <= finished[members] for older in versions[number + 1 :]):
+            return members
+    return versions[-1]
 
 
 def _published(by_benchmark: Mapping[str, Sequence[Column]], suite: str) -> list[Board]:
-    """A board per dataset of imported runs."""
+    """A board per dataset of imported runs, by the newest membership that it fills."""
     found: dict[str, dict[str, Column]] = defaultdict(dict)
     for benchmark, group in by_benchmark.items():
         for column in group:
             if not column.executed:
                 found[column.dataset].setdefault(benchmark, column)
     newest = sorted(found, key=lambda key: max(c.newest for c in found[key].values()), reverse=True)
-    return [Board(key=key, suite=suite, columns=found[key]) for key in newest]
+    versions = list(_versions(suite).values())
+    newest_version = versions[0] if versions else ()
+    return [
+        Board(
+            key=key,
+            suite=suite,
+            columns=found[key],
+            members=next((one for one in versions if set(one) <= set(found[key])), newest_version),
+        )
+        for key in newest
+    ]
 
 
 def find(boards_of_suite: Sequence[Board], key: str) -> Board:
@@ -262,9 +395,9 @@ def floors(headers: Iterable[RunHeader], board: Board, benchmark: str = "") -> d
 
 
 def suite_score(row: Row, board: Board) -> float | None:
-    """The mean over a suite's benchmarks, 0 to 100, None unless all of them ran to their end or
+    """The mean over the members of a suite, 0 to 100, None unless all of them ran to their end or
     are claimed."""
-    scores = [_complete_score(row, benchmark) for benchmark in board.columns]
+    scores = [_complete_score(row, benchmark) for benchmark in board.members]
     known = [score for score in scores if score is not None]
     if not board.whole or len(known) < len(scores):
         return None

@@ -19,6 +19,14 @@ def rows(what: str, settings: Settings) -> list[Row]:
     return _LISTS[what](settings)
 
 
+def problems(what: str, settings: Settings) -> list[str]:
+    """What of the list is not there and why: plug-ins that are left out, wrong members."""
+    if what not in ("benchmarks", "targets"):
+        return []
+    own = catalog.membership_problems(settings.suites) if what == "benchmarks" else []
+    return [*map(str, catalog.left_out_plugins()), *own]
+
+
 def as_text(table: Sequence[Row]) -> str:
     """Columns, padded; nested values are left to the JSON form."""
     if not table:

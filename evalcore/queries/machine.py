@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board, Column, floors
 from evalcore.queries.ranking import SUITE, orders
 from evalcore.queries.runs import RunRow
@@ -34,7 +33,7 @@ _COUNTS = frozenset({"epoch", "difficulty", "input_tokens", "output_tokens", "at
 
 
 def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
-    """A board: key, suite, published, whole, orders, a list of columns, and floors.
+    """A board: key, suite, published, whole, members, orders, a list of columns, and floors.
 
     `floors` holds per order the scores (0 to 100) of the control targets.
     """
@@ -44,6 +43,7 @@ def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
         "suite": board.suite,
         "published": board.published,
         "whole": board.whole,
+        "members": list(board.members),
         "orders": choices,
         "columns": [_column(column) for column in board.columns.values()],
         "floors": {by: floors(headers, board, "" if by == SUITE else by) for by in choices},
@@ -51,20 +51,19 @@ def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
 
 
 def _column(column: Column) -> Data:
-    names = column.__struct_fields__
-    return {name: getattr(column, name) for name in names}
+    values = {name: getattr(column, name) for name in column.__struct_fields__}
+    return values | {"metrics": list(column.metrics)}
 
 
 def ranking_data(frame: pd.DataFrame, board: Board) -> list[Data]:
     """The rows of a ranking in its order; `scores` by benchmark and `metrics` by
     "benchmark/metric" are 0 to 100, other fields as `queries.ranking.ranking` names them."""
-    cards = benchmark_cards()
-    metrics = [f"{key}/{metric.key}" for key in board.columns for metric in cards[key].metrics]
     rows = []
     for record in frame.to_dict("records"):
         row = {str(name): plain(value) for name, value in record.items()}
         scores = {name: row.pop(name) for name in board.columns}
-        rows.append(row | {"scores": scores, "metrics": {name: row.pop(name) for name in metrics}})
+        metrics = {name: row.pop(name) for name in board.metrics}
+        rows.append(row | {"scores": scores, "metrics": metrics})
     return rows
 
 

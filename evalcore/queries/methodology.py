@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evalcore.catalog import BenchmarkCard, benchmark_card
+from evalcore.catalog import BenchmarkCard, benchmark_cards
 from evalcore.queries.gated import is_gated
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Message, Record
 from evalcore.store.cases import case_of
@@ -43,7 +43,8 @@ def terms(score: BenchmarkScore) -> pd.DataFrame:
     `points` is the sum of difficulty x case score, `maximum` that of the difficulties; the weighted
     ones are these times the metric's weight, None for a metric that is reported and not scored.
     """
-    known = [metric.key for metric in benchmark_card(score.benchmark).metrics]
+    card = benchmark_cards().get(score.benchmark)
+    known = [metric.key for metric in card.metrics] if card else []
 
     def place(metric: str) -> int:
         return known.index(metric) if metric in known else len(known)

@@ -85,7 +85,7 @@ def pair(
     if found is None:
         return None
     known = {row.identity: row for row in rows}
-    keys = list(board.columns) if by == SUITE else [by]
+    keys = list(board.members) if by == SUITE else [by]
     try:
         sides = [_side(roots, known[identity], keys) for identity in found]
     except EvalboardError:
@@ -125,7 +125,7 @@ def suite_parts(row: Row, board: Board) -> tuple[list[float], float] | None:
     """The scores of a target by benchmark and their mean, None where the board has no such mean
     for it."""
     mean = suite_score(row, board)
-    scores = [row.score(benchmark) for benchmark in board.columns]
+    scores = [row.score(benchmark) for benchmark in board.members]
     if mean is None or len(scores) < 2:
         return None
     return [score.score for score in scores if score is not None], mean

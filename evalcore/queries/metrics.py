@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.store.headers import HeaderScore, RunHeader
 from evalcore.store.snapshot import kept
@@ -26,7 +25,7 @@ def metric_scores(
     best, floor = extremes(headers, board)
     own = next((row.score(benchmark) for row in everyone if row.identity == identity), None)
     records = []
-    for card in benchmark_cards()[benchmark].metrics:
+    for card in board.columns[benchmark].card.metrics:
         score, low, high, samples = metric_line(own, card.key)
         key = f"{benchmark}/{card.key}"
         records.append(
@@ -93,10 +92,10 @@ def peaks(group: Iterable[Row], values: Callable[[Row], dict[str, float]]) -> di
 
 
 def ranked(everyone: Iterable[Row]) -> list[Row]:
-    """The rows a target may be measured against: complete and no control."""
-    return [row for row in everyone if row.complete and not is_control(row.target_key)]
+    """What a target may be measured against: the complete runs of those who are no control."""
+    return [row.finished for row in everyone if not is_control(row.target_key)]
 
 
 def idle(everyone: Iterable[Row]) -> list[Row]:
-    """The complete controls that do nothing: what they score is the floor."""
-    return [row for row in everyone if row.complete and row.target_key in FLOORS]
+    """The complete runs of the controls that do nothing: what they score is the floor."""
+    return [row.finished for row in everyone if row.target_key in FLOORS]

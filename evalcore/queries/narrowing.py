@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking_views import parts, said_of
 from evalcore.records import Record
@@ -83,25 +82,23 @@ def shown_parts(board: Board, evidence: Collection[str]) -> list[str]:
         return parts(board)
     return [
         f"{key}/{metric.key}"
-        for key in board.columns
-        for metric in benchmark_cards()[key].metrics
+        for key, column in board.columns.items()
+        for metric in column.card.metrics
         if metric.evidence in evidence
     ]
 
 
 def every_part(board: Board) -> list[str]:
     """The benchmarks of a board and all their metrics, as parts."""
-    cards = benchmark_cards()
-    metrics = [f"{key}/{metric.key}" for key in board.columns for metric in cards[key].metrics]
-    return [*board.columns, *metrics]
+    return [*board.columns, *board.metrics]
 
 
 def evidence_kinds(board: Board) -> list[str]:
     """What the metrics of a board rest on, each kind once; nothing where a publisher decided."""
     if board.taken_over:
         return []
-    cards = benchmark_cards()
-    found = (metric.evidence for key in board.columns for metric in cards[key].metrics)
+    columns = board.columns.values()
+    found = (metric.evidence for column in columns for metric in column.card.metrics)
     return list(dict.fromkeys(found))
 
 

@@ -7,14 +7,13 @@ yardstick; what was not run is None and never 0.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries import case_points
 from evalcore.queries.boards import Board, Row, is_control, rows, suite_score
 from evalcore.queries.case_points import Points
@@ -29,9 +28,15 @@ SUITE = "suite"
 
 def orders(board: Board) -> list[str]:
     """What a board can be ranked by, the first by default: SUITE where its mean is fair and means
-    more than one benchmark, and every benchmark."""
-    whole = board.whole and len(board.columns) > 1
-    return [SUITE, *board.columns] if whole else list(board.columns)
+    more than one benchmark, and every benchmark: the members of the suite before others, or, where
+    nobody declares members, those with the most complete targets first."""
+    columns = board.columns
+    if not board.members:
+        return sorted(columns, key=lambda key: -columns[key].complete)
+    members = [key for key in columns if key in board.members]
+    others = [key for key in columns if key not in board.members]
+    suite = [SUITE] if board.whole and len(board.members) > 1 else []
+    return [*suite, *members, *others]
 
 
 def ranking(
@@ -79,7 +84,7 @@ def ranking_of(
 
 def standings(ranked: Sequence[Row], board: Board, by: str, points: Points) -> dict[str, RankRow]:
     """The ranks of rows of the status "ranked", from their scores case by case."""
-    benchmarks = list(board.columns) if by == SUITE else [by]
+    benchmarks = list(board.counted) if by == SUITE else [by]
     if not ranked:
         return {}
     parts, strata = [], []
@@ -113,7 +118,7 @@ def status_of(
 ) -> str:
     """Whether a row is ranked by SUITE or a benchmark, or why it is not, by (benchmark, run):
     `readable` are those whose cases are known, `partial` those that lack some of their column."""
-    needed = list(board.columns) if by == SUITE else [by]
+    needed = list(board.counted) if by == SUITE else [by]
     if is_control(row.target_key):
         return "control"
     if not row.runs.keys() >= set(needed):
@@ -129,25 +134,34 @@ def status_of(
 
 
 def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) -> dict[str, Any]:
-    newest = max(row.runs.values(), key=lambda run: run.created_at)
+    runs = _counted(row, board, by)
+    newest = max(runs.values(), key=lambda run: run.created_at)
     score, low, high = score_of(row, board, by)
     return {
         "identity": row.identity,
         "target_key": row.target_key,
         "kind": row.kind,
-        "self_judged": any(run.benchmarks[key].self_judged for key, run in row.runs.items()),
+        "self_judged": any(run.benchmarks[key].self_judged for key, run in runs.items()),
         "status": status,
         **standing_of(rank),
         "score": score,
         "low": low,
         "high": high,
-        "coverage": min(run.benchmarks[key].coverage for key, run in row.runs.items()),
+        "coverage": min(run.benchmarks[key].coverage for key, run in runs.items()),
         **_parts(row, board),
-        **_outcomes(row),
-        **_costs(row, board),
+        **_outcomes(runs),
+        **_costs(runs),
         "date": newest.created_at,
         "run_id": newest.run_id,
     }
+
+
+def _counted(row: Row, board: Board, by: str) -> dict[str, RunHeader]:
+    """The runs behind the sums of a row: of the suite's members, so that what else was run changes
+    nothing; of the benchmark ranked by where it is no member; whatever ran where none of these
+    did."""
+    keys = board.counted if by == SUITE or by in board.counted else (by,)
+    return {key: run for key, run in row.runs.items() if key in keys} or row.runs
 
 
 def standing_of(rank: RankRow | None) -> dict[str, Any]:
@@ -171,7 +185,7 @@ def score_of(row: Row, board: Board, by: str) -> tuple[float | None, float | Non
         score = row.score(by)
         return (None, None, None) if score is None else (score.score, score.low, score.high)
     mean = suite_score(row, board)
-    scores = [run.benchmarks[key] for key, run in row.runs.items()]
+    scores = [row.runs[key].benchmarks[key] for key in board.members if key in row.runs]
     below = [s.score - s.low for s in scores if s.low is not None]
     above = [s.high - s.score for s in scores if s.high is not None]
     if mean is None or len(below) < len(scores) or len(above) < len(scores):
@@ -183,27 +197,27 @@ def score_of(row: Row, board: Board, by: str) -> tuple[float | None, float | Non
 def _parts(row: Row, board: Board) -> dict[str, float | None]:
     """The scores of the benchmarks and of their metrics."""
     parts: dict[str, float | None] = {}
-    for benchmark in board.columns:
+    for benchmark, column in board.columns.items():
         score = row.score(benchmark)
         parts[benchmark] = None if score is None else score.score
-        for metric in benchmark_cards()[benchmark].metrics:
+        for metric in column.card.metrics:
             key = f"{benchmark}/{metric.key}"
             parts[key] = metric_line(score, metric.key)[0]
     return parts
 
 
-def _outcomes(row: Row) -> dict[str, int]:
-    counts = [run.benchmarks[key].outcomes for key, run in row.runs.items()]
+def _outcomes(counted: Mapping[str, RunHeader]) -> dict[str, int]:
+    counts = [run.benchmarks[key].outcomes for key, run in counted.items()]
     passed = sum(count.get("passed", 0) for count in counts)
     measured = passed + sum(count.get("failed", 0) for count in counts)
     everything = sum(sum(count.values()) for count in counts)
     return {"passed": passed, "measured": measured, "errors": everything - measured}
 
 
-def _costs(row: Row, board: Board) -> dict[str, float | None]:
-    """Cost, tokens and latency, unknown where a run also did what is not on this board."""
-    runs = {run.run_id: run for run in row.runs.values()}.values()
-    alone = all(set(run.benchmarks) <= set(board.columns) for run in runs)
+def _costs(counted: Mapping[str, RunHeader]) -> dict[str, float | None]:
+    """Cost, tokens and latency, unknown where a run also did what is not counted here."""
+    runs = {run.run_id: run for run in counted.values()}.values()
+    alone = all(set(run.benchmarks) <= set(counted) for run in runs)
     totals = [run.totals for run in runs] if alone else []
     return {
         "cost": _sum([total.cost for total in totals]),
@@ -222,11 +236,8 @@ def _sum(values: Sequence[float | None]) -> float | None:
 def _columns(board: Board) -> list[str]:
     parts = [
         name
-        for benchmark in board.columns
-        for name in (
-            benchmark,
-            *(f"{benchmark}/{metric.key}" for metric in benchmark_cards()[benchmark].metrics),
-        )
+        for benchmark, column in board.columns.items()
+        for name in (benchmark, *(f"{benchmark}/{one.key}" for one in column.card.metrics))
     ]
     head = ["identity", "target_key", "kind", "status", "rank", "rank_low", "rank_high", "group"]
     head += ["leader", "score", "low", "high", "coverage"]

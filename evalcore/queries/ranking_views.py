@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board
 
 
@@ -24,8 +23,7 @@ def parts(board: Board) -> list[str]:
     """What a score is made of: the benchmarks, or the metrics ("benchmark/metric") of only one."""
     if len(board.columns) > 1:
         return list(board.columns)
-    cards = benchmark_cards()
-    return [f"{key}/{metric.key}" for key in board.columns for metric in cards[key].metrics]
+    return board.metrics
 
 
 def said_of(frame: pd.DataFrame, text: str) -> pd.Series[bool]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.queries.metrics import benchmark_values, extremes, metric_values, peaks
 from evalcore.records import Outcome
@@ -120,8 +119,7 @@ def axes(board: Board, row: Row | None = None) -> list[str]:
     held = [key for key in board.columns if row is None or key in row.runs]
     if len(held) >= _SPOKES:
         return list(board.columns)
-    cards = benchmark_cards()
-    return [f"{key}/{metric.key}" for key in held for metric in cards[key].metrics]
+    return [part for part in board.metrics if part.partition("/")[0] in held]
 
 
 def history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def trend(
         own = held.setdefault(run.identity, {})
         told = {key for key in board.columns if _complete(run, board, key)}
         own.update(dict.fromkeys(told, run))
-        if told and (order == SUITE or order in told):
+        if told.intersection(board.counted if order == SUITE else (order,)):
             record = _record(run, dict(own), board, order)
             records += [record] if record else []
     frame = pd.DataFrame(records, columns=list(COLUMNS))

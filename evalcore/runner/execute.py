@@ -21,6 +21,7 @@ from evalcore.benchmarks.base import Benchmark, Context, user_role
 from evalcore.errors import EnvironmentFailure, RunFolderError, TargetFailure
 from evalcore.judges.panel import role as judge_role
 from evalcore.records import (
+    MEASURED,
     BenchmarkSpec,
     Episode,
     Failure,
@@ -243,6 +244,8 @@ class _Execution:
         try:
             async with asyncio.timeout_at(context.deadline):
                 episode = await job.benchmark.run_sample(job.samples[0], context)
+                if not isinstance(episode, Episode):
+                    raise TypeError(f"run_sample returned a {type(episode).__name__}")
         except TargetFailure as error:
             episode = _failed(job, error.failure)
         except TimeoutError:
@@ -304,7 +307,7 @@ async def verdict_on(
             note=episode.failure.message,
         )
     try:
-        return await benchmark.evaluate_sample(sample, episode, context)
+        return _checked(await benchmark.evaluate_sample(sample, episode, context), sample)
     except Exception as error:
         ours = isinstance(error, EnvironmentFailure)
         return Verdict(
@@ -315,6 +318,20 @@ async def verdict_on(
             reason="environment",
             note=str(error) if ours else scrub(f"{type(error).__name__}: {error}"),
         )
+
+
+def _checked(verdict: Any, sample: Sample) -> Verdict:
+    """The verdict; raises where it is about another sample or has no usable score."""
+    if not isinstance(verdict, Verdict) or (verdict.metric, verdict.id) != (
+        sample.metric,
+        sample.id,
+    ):
+        raise TypeError("evaluate_sample returned no verdict on its sample")
+    if verdict.outcome in MEASURED:
+        for score in (verdict.score, *verdict.views.values()):
+            if score is None or not 0 <= score <= 1:
+                raise ValueError(f"evaluate_sample gave the score {score}; it must be 0 to 1")
+    return verdict
 
 
 def _failed(job: Job, failure: Failure) -> Episode:

@@ -86,8 +86,13 @@ def create_benchmark(key: str, options: Mapping[str, Any]) -> Benchmark:
 
 
 def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
-    """A dataset by name (bundled, one's own, fetched) or by path; empty means the bundled one."""
+    """A dataset by name (bundled, one's own, fetched) or by path; empty means the bundled one.
+
+    A plug-in has its own beside its implementation.
+    """
     place = Path(settings.datasets) / (name or card.dataset)
+    if name in ("", card.dataset) and not catalog.is_builtin(card.key):
+        place = registry.data_folder(card)
     if place.exists():
         return place
     for added in own_datasets.places(settings, card.key, name):
@@ -155,11 +160,14 @@ def _benchmark(
     place = str(options.pop(_DATA_PATH, None) or "")
     benchmark = create_benchmark(key, options)
     path = find_dataset(place or request.dataset, card, settings)
-    for model in benchmark.simulated_users():
+    source = DatasetSource(path=str(path), metrics=metrics)
+    with registry.plugin_faults(key):
+        models = benchmark.simulated_users()
+        samples = benchmark.to_run(benchmark.load_dataset(source))
+        if not all(isinstance(sample, Sample) for sample in samples):
+            raise TypeError("load_dataset returned something else than samples")
+    for model in models:
         panel.spec_of(model, "user")
-    samples = benchmark.to_run(
-        benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
-    )
     if not samples:
         raise UsageError(f"{path} holds no case for {key}")
     data, total = dataset_hash(samples), len(samples)

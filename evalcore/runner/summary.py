@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from evalcore import catalog
+from evalcore.benchmarks import registry
+from evalcore.errors import UsageError
 from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges.identity import is_self
 from evalcore.records import (
@@ -30,6 +33,8 @@ from evalcore.runner.column import panel_parts
 from evalcore.runner.panel import sits_on
 from evalcore.runner.plan import column_of, create_benchmark
 from evalcore.store.run_folder import RunFolder, StoredVerdict
+
+_log = logging.getLogger(__name__)
 
 EpisodeKey = tuple[str, str, int]
 VerdictKey = tuple[str, str, str, int]
@@ -74,9 +79,18 @@ def summarise(
     verdicts: dict[str, list[Verdict]] = defaultdict(list)
     for (benchmark, *_), verdict in latest_verdicts(folder.verdicts(scoring)).items():
         verdicts[benchmark].append(verdict)
-    scores = {b.key: _score(b, spec, samples[b.key], verdicts[b.key]) for b in spec.benchmarks}
+    scores: dict[str, BenchmarkScore] = {}
+    for declared in spec.benchmarks:
+        key = declared.key
+        try:
+            with registry.plugin_faults(key):
+                scores[key] = _score(declared, spec, samples[key], verdicts[key])
+        except UsageError as error:
+            if catalog.is_builtin(key):
+                raise
+            _log.warning("run %s: %s", spec.run_id, error)  # its neighbours keep their scores
     episodes = list(latest_episodes(folder).values())
-    complete = all(score.complete for score in scores.values())
+    complete = len(scores) == len(spec.benchmarks) and all(s.complete for s in scores.values())
     state: RunState = "done" if complete else "cancelled" if cancelled else "incomplete"
     return RunSummary(
         run_id=spec.run_id,
@@ -107,6 +121,8 @@ def _score(
         full=spec.full,
         label=label(spec),
     )
+    if not (scored.benchmark == spec.key and 0 <= scored.score <= 100):
+        raise ValueError(f"aggregate gave {scored.benchmark} the score {scored.score}")
     by_itself = any(is_self(judge, run.target) for judge in spec.judges)
     return msgspec.structs.replace(scored, self_judged=by_itself)
 

@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 import orjson
 
+from evalcore.catalog import is_builtin
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import (
     BenchmarkScore,
+    BenchmarkSpec,
     Interval,
     MetricScore,
     Record,
@@ -30,7 +32,7 @@ from evalcore.records import (
 
 LIMIT = 4096
 _REPEATED = ("target_key", "identity", "created_at", "finished_at")
-_SAME = ("column", "label", "dataset")
+_SAME = ("column", "label", "dataset", "suite")
 _TEXT = 200
 _LINES = 16_384  # lines of metrics that are looked for among those already held
 
@@ -39,7 +41,10 @@ MetricLine = tuple[float, float | None, float | None, int]
 
 
 class HeaderScore(Record, frozen=True):
-    """One benchmark of a run. `score` is exact; bounds and metric lines are rounded to fit."""
+    """One benchmark of a run. `score` is exact; bounds and metric lines are rounded to fit.
+
+    `suite` is recorded for a benchmark of a plug-in alone, which may be absent when this is read.
+    """
 
     column: str
     score: float
@@ -57,6 +62,7 @@ class HeaderScore(Record, frozen=True):
     views: dict[str, float] = {}
     level: int | None = None
     self_judged: bool = False
+    suite: str = ""
 
     @property
     def claimed(self) -> bool:
@@ -91,7 +97,7 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
     Raises IndexFileError when it is still larger than `LIMIT`, naming what takes the room, and
     RunFolderError for a value that no index can hold.
     """
-    datasets = {benchmark.key: benchmark.dataset for benchmark in spec.benchmarks}
+    declared = {benchmark.key: benchmark for benchmark in spec.benchmarks}
     header = RunHeader(
         run_id=spec.run_id,
         target_key=spec.target.key,
@@ -104,7 +110,7 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
         note=_cut(spec.note),
         epochs=spec.epochs,
         benchmarks={
-            key: _score(score, datasets.get(key, "")) for key, score in summary.benchmarks.items()
+            key: _score(score, declared.get(key)) for key, score in summary.benchmarks.items()
         },
         totals=summary.totals,
         errors=summary.errors,
@@ -147,8 +153,10 @@ def check_size(header: RunHeader) -> None:
     )
 
 
-def _score(score: BenchmarkScore, dataset: str) -> HeaderScore:
+def _score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore:
     low, high = _bounds(score.interval, 4)
+    dataset = declared.dataset if declared else ""
+    added = declared if declared is not None and not is_builtin(declared.key) else None
     return HeaderScore(
         column=score.column,
         score=score.score,
@@ -166,6 +174,7 @@ def _score(score: BenchmarkScore, dataset: str) -> HeaderScore:
         views={name: round(value, 4) for name, value in score.views.items()},
         level=score.level,
         self_judged=score.self_judged,
+        suite=added.suite if added else "",
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
+from evalcore import plugins
 from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
 from evalcore.secrets import Secrets
@@ -41,8 +41,8 @@ def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
         arguments = (spec,) if prefix in _SELF_CONTAINED else (spec, settings, secrets)
         target: Target = factory(*arguments)
         return target
-    for point in entry_points(group="evalcore.target_factories", name=prefix):
-        loaded: Factory = point.load()
+    loaded: Factory | None = plugins.load_factory(plugins.FACTORIES, prefix)
+    if loaded is not None:
         return loaded(spec, settings, secrets)
     known = ", ".join(f"{name}:..." for name in _BUILTIN)
     raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {known}")

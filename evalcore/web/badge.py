@@ -10,17 +10,16 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from evalcore.catalog import benchmark_cards, local
 from evalcore.i18n import LANGUAGES, t
 from evalcore.plain_text import line
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.board_words import standing
+from evalcore.queries.board_words import benchmark_title, standing, suite_title
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import ranking_data
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.web.answers import Resource
-from evalcore.web.board_routes import BOARD, SUITE, frame, order_of, signature
+from evalcore.web.board_routes import BOARD, SUITE, frame, order_of, signature, suites_of
 from evalcore.web.parameters import LONGEST, Given, Parameter, bad
 
 _COLOURS = {"ranked": "#1c6270", "control": "#6b5b95"}
@@ -44,20 +43,23 @@ def badge_of(settings: Settings, given: Given) -> Badge:
     does not hold.
     """
     language, by = given["lang"], given["benchmark"]
-    cards = benchmark_cards()
-    if by and by not in cards:
-        raise bad("benchmark", f"must be one of {', '.join(cards)}")
-    if by and given["suite"] not in ("", cards[by].suite):
-        raise bad("benchmark", f"belongs to the suite {cards[by].suite}")
-    label = local(cards[by].title, language) if by else t("badge.label", language)
-    found = _row(settings, given, cards[by].suite if by else given["suite"])
+    headers = stored_boards.headers(settings)
+    suites = boards.benchmark_suites(headers)
+    if given["suite"]:
+        suites_of(headers, given["suite"])
+    if by and by not in suites:
+        raise bad("benchmark", f"must be one of {', '.join(suites)}")
+    if by and given["suite"] not in ("", suites[by]):
+        raise bad("benchmark", f"belongs to the suite {suites[by]}")
+    label = benchmark_title(by, language) if by else t("badge.label", language)
+    found = _row(settings, given, suites[by] if by else given["suite"])
     if found is None:
         return Badge(label, t("badge.unknown", language))
     row, rows, board, order = found
-    if not by and order in cards:
-        label = local(cards[order].title, language)
+    if not by and order in board.columns:
+        label = benchmark_title(order, language)
     elif not by:
-        label = t(f"common.suite.{board.suite}", language)
+        label = suite_title(board.suite, language)
     return Badge(label, _value(row, rows, language), _COLOURS.get(row["status"], _GREY))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalcore.catalog import SUITES
+from evalcore.catalog import suite_cards
 from evalcore.queries import boards, machine, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking import orders
@@ -16,7 +16,7 @@ from evalcore.web.answers import Resource
 from evalcore.web.paging import CURSOR, LIMIT, of_state
 from evalcore.web.parameters import Given, Parameter, Refusal, bad
 
-SUITE = Parameter("suite", "a suite of benchmarks; default: the first with scores", choices=SUITES)
+SUITE = Parameter("suite", "a suite of benchmarks; default: the first with scores")
 BOARD = Parameter("board", "the `key` of a board; default: the default board of the suite")
 BY = Parameter("by", "what to rank by, one of the board's `orders`; default: the first")
 
@@ -28,7 +28,7 @@ def signature(settings: Settings, given: Given) -> str:
 
 def _boards(settings: Settings, given: Given) -> Any:
     headers = stored_boards.headers(settings)
-    suites = [given["suite"]] if given["suite"] else boards.suites(headers)
+    suites = suites_of(headers, given["suite"]) if given["suite"] else boards.suites(headers)
     found = [board for suite in suites for board in boards.boards(headers, suite)]
     data = [machine.board_data(headers, board) for board in found]
     return of_state(BOARDS.path, given, data, signature(settings, given))
@@ -45,9 +45,17 @@ def _ranking(settings: Settings, given: Given) -> Any:
     return {"board": machine.board_data(headers, board), "by": by, **told}
 
 
+def suites_of(headers: stored_boards.Headers, suite: str) -> list[str]:
+    """That suite alone; raises Refusal (400) for one that no card and no run knows."""
+    known = list(dict.fromkeys([*suite_cards(), *boards.suites(headers)]))
+    if suite not in known:
+        raise bad("suite", f"must be one of {', '.join(known)}")
+    return [suite]
+
+
 def board_of(headers: stored_boards.Headers, suite: str, key: str) -> Board:
     """The board of these names; raises Refusal (404) where there is none."""
-    suites = [suite] if suite else boards.suites(headers)[:1]
+    suites = suites_of(headers, suite) if suite else boards.suites(headers)[:1]
     known = [board for name in suites for board in boards.boards(headers, name)]
     if not known:
         raise Refusal(404, "no_board", "there is no board yet: no run has a score", "suite")

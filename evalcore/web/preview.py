@@ -20,7 +20,7 @@ from evalcore.social_card import SocialCard, of_board, of_target, png
 from evalcore.target_cards import cards_signature, load_cards
 from evalcore.web import board_routes
 from evalcore.web.answers import Resource
-from evalcore.web.board_routes import BOARD, SUITE, frame, order_of
+from evalcore.web.board_routes import BOARD, SUITE, frame, order_of, suites_of
 from evalcore.web.parameters import Given, Parameter
 
 SITE = "Evalboard"
@@ -83,7 +83,7 @@ def card_of(found: Shared | None) -> SocialCard:
     about = board_words.ranked_title(found.board, found.by, "en")
     if found.row is not None:
         return of_target(SITE, found.row, about, found.rows, found.names, found.floor)
-    title = t(f"common.suite.{found.board.suite}", "en")
+    title = board_words.suite_title(found.board.suite, "en")
     return of_board(SITE, title, about, found.rows, found.names, found.floor)
 
 
@@ -93,6 +93,8 @@ def signature(settings: Settings, given: Given) -> str:
 
 
 def _content(settings: Settings, given: Given) -> bytes:
+    if given["suite"]:
+        suites_of(stored_boards.headers(settings), given["suite"])
     card = card_of(shared(settings, given))
     with _one_at_a_time:
         if card not in _pictures:

@@ -13,6 +13,7 @@ ITEMS: dict[str, dict[str, str]] = {
         "suite": "string",
         "published": "boolean",
         "whole": "boolean",
+        "members": "array",
         "orders": "array",
         "columns": "array",
         "floors": "object",

@@ -112,7 +112,7 @@ def _words(found: Shared | None, identity: str, language: str) -> tuple[str, str
     if found.row is not None:
         said = board_words.standing(found.row, found.ranked, language)
         return found.names[found.row["identity"]], f"{said} · {board}"
-    suite = t(f"common.suite.{found.board.suite}", language)
+    suite = board_words.suite_title(found.board.suite, language)
     title = f"{suite} · {t('ranking.title', language)}"
     if identity:
         absent = t("share.absent", language, name=line(identity, 80))

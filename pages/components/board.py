@@ -58,7 +58,7 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
 
 def _suite(suites: Sequence[str], page: str, tr: Translate) -> str:
     label = tr("ranking.suite")
-    titles = {code: tr(f"common.suite.{code}") for code in suites}
+    titles = {code: suite_title(code) for code in suites}
     if len(suites) > 1:
         return url_state.select(
             label, suites, page=page, name="suite", title=titles.__getitem__, width=140
@@ -102,6 +102,10 @@ def column_title(column: Column) -> str:
 def describe(score: Mapping[str, Any]) -> str:
     """What a score rests on, as `board_words.describe` tells it."""
     return board_words.describe(score, current())
+
+
+def suite_title(suite: str) -> str:
+    return board_words.suite_title(suite, current())
 
 
 def benchmark_title(benchmark: str) -> str:

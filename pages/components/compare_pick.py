@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards
+from evalcore.catalog import suite_cards
 from evalcore.queries.lineup import MOST, suggested
 from evalcore.queries.stored_boards import Headers, remembered
 from pages.components import names, state, url_state, visitor
-from pages.components.board import benchmark_title
+from pages.components.board import benchmark_title, suite_title
 from pages.components.language import Translate, current
 from pages.components.text import plain
 
@@ -67,12 +67,14 @@ def _titles(listed: Headers, tr: Translate) -> dict[str, str]:
 
 def _measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
     """What a run measured: a suite by its title where all of it was run, else its benchmarks."""
-    suites: dict[str, list[str]] = {}
-    for key, card in benchmark_cards().items():
-        suites.setdefault(card.suite, []).append(key)
-    whole = {suite for suite, keys in suites.items() if set(keys) <= set(benchmarks)}
-    rest = [key for key in benchmarks if not any(key in suites[suite] for suite in whole)]
-    return [*sorted(tr(f"common.suite.{suite}") for suite in whole), *map(benchmark_title, rest)]
+    whole = {
+        suite: members
+        for suite, card in suite_cards().items()
+        for members in card.memberships[-1:]
+        if set(members) <= set(benchmarks)
+    }
+    rest = [key for key in benchmarks if not any(key in members for members in whole.values())]
+    return [*sorted(map(suite_title, whole)), *map(benchmark_title, rest)]
 
 
 def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:

@@ -61,8 +61,8 @@ def badges(one: Entry, numbers: Summary | None, tr: Translate) -> None:
 
 def evidence(one: Entry, tr: Translate) -> str:
     """What the verdicts on its cases rest on, strongest first."""
-    card = benchmark_cards()[one.benchmark]
-    kinds = {metric.evidence for metric in card.metrics}
+    card = benchmark_cards().get(one.benchmark)
+    kinds = {metric.evidence for metric in card.metrics} if card else set()
     known = [kind for kind in ("executed", "checked", "parsed", "judged") if kind in kinds]
     return " · ".join(tr(f"common.evidence.{kind}") for kind in known)
 

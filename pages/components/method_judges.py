@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import judges, methodology_worked
@@ -21,7 +20,7 @@ from pages.components.text import escape
 
 def panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) -> None:
     """The rules of a panel, then the figures of the judges who voted on this board."""
-    if not any(benchmark_cards()[key].judged for key in board.columns):
+    if not any(column.card.judged for column in board.columns.values()):
         return
     st.subheader(tr("methodology.panel"), anchor=False)
     st.markdown(tr("methodology.panel_words"))

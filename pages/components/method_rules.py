@@ -44,8 +44,11 @@ def evidence(board: Board, tr: Translate) -> None:
     st.markdown(tr("methodology.evidence_words"))
     taken_over = "published" if board.taken_over else ""
     for benchmark in board.columns:
-        card = benchmark_cards()[benchmark]
-        st.markdown(f"###### {benchmark_title(benchmark)}")
+        card = benchmark_cards().get(benchmark)
+        st.markdown(f"###### {escape(benchmark_title(benchmark))}")
+        if card is None:
+            st.caption(tr("methodology.absent"))
+            continue
         word_table.draw(
             {
                 tr("common.metric"): [metric_title(benchmark, one.key) for one in card.metrics],
@@ -97,11 +100,14 @@ def prompts(row: Row, settings: Settings, tr: Translate) -> None:
     st.markdown(tr("methodology.prompts_words"))
     found: dict[str, methodology.Prompt] = {}
     for benchmark, run in row.runs.items():
+        card = benchmark_cards().get(benchmark)
+        if card is None:
+            continue
         try:
             asked = methodology.prompts(
                 settings.run_roots,
                 run.run_id,
-                benchmark_cards()[benchmark],
+                card,
                 show_gated=settings.show_gated,
             )
         except EvalboardError as error:

@@ -37,6 +37,11 @@ def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) 
         if found is not None:
             _worked(methodology.terms(found[1]), benchmark, found[1].score, tr)
     st.markdown(tr("methodology.suite_words"))
+    if board.members:
+        names = ", ".join(escape(benchmark_title(key)) for key in board.members)
+        st.markdown(tr("methodology.suite_members", names=names))
+    elif len(board.columns) > 1:
+        st.markdown(tr("methodology.suite_no_members"))
     if (mean := methodology_worked.suite_parts(row, board)) is not None:
         total = " + ".join(f"{score:.1f}" for score in mean[0])
         st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")

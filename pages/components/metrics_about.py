@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards
 from evalcore.queries import board_words
 from evalcore.queries.metric_board import MetricView
 from pages.components import numbers
@@ -16,7 +15,7 @@ from pages.components.text import escape
 
 def draw(part: Part, view: MetricView, tr: Translate) -> None:
     """Title, description and badges."""
-    card = benchmark_cards()[part.benchmark].metric(part.metric)
+    card = part.board.columns[part.benchmark].card.metric(part.metric)
     with st.container(border=True, gap="small"):
         name = escape(metric_title(part.benchmark, part.metric))
         st.markdown(f"**{name}** · {escape(benchmark_title(part.benchmark))}")

@@ -80,7 +80,8 @@ def _page(settings: Settings, run: str, where: CaseFilter, number: int) -> tuple
 
 def _fields(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool) -> list[_Field]:
     """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
-    known = [metric.key for metric in benchmark_cards()[benchmark].metrics]
+    card = benchmark_cards().get(benchmark)
+    known = [metric.key for metric in card.metrics] if card else []
     ends = [*OUTCOMES, MISSING]
     why: _Field = ("cause", whys, cause_title, 200)
     ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 170)

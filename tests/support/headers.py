@@ -3,8 +3,8 @@
 import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
-from evalcore.catalog import BenchmarkCard, MetricCard
-from evalcore.queries import boards, metrics, ranking, ranking_views, targets
+from evalcore.catalog import BenchmarkCard, MetricCard, SuiteCard
+from evalcore.queries import boards
 from evalcore.records import Totals
 from evalcore.store.headers import HeaderScore, RunHeader
 
@@ -45,5 +45,6 @@ def two_benchmarks(monkeypatch):
         metrics=(MetricCard(key="m", weight=1),),
         dataset="other",
     )
-    for module in (boards, metrics, ranking, ranking_views, targets):
-        monkeypatch.setattr(module, "benchmark_cards", lambda: {SQL: CARD, "other": other})
+    suite = SuiteCard(key="sql", memberships=((SQL, "other"),))
+    monkeypatch.setattr(boards, "benchmark_cards", lambda: {SQL: CARD, "other": other})
+    monkeypatch.setattr(boards, "suite_cards", lambda: {"sql": suite})

@@ -29,8 +29,8 @@ def method_view(facts: Facts, worked: list[Worked], w: Words) -> Data:
 
 
 def _worked(one: Worked, w: Words) -> Data:
-    card = benchmark_cards()[one.benchmark]
-    known = {metric.key: metric for metric in card.metrics}
+    card = benchmark_cards().get(one.benchmark)
+    known = {metric.key: metric for metric in card.metrics} if card else {}
     terms = [
         term
         | {

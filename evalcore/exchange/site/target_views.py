@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evalcore.catalog import benchmark_cards
 from evalcore.exchange.site import drawings
 from evalcore.exchange.site.board_views import tab_title
 from evalcore.exchange.site.facts import Data, Facts, Measure, told
@@ -89,7 +88,7 @@ def _tables(measure: Measure, identity: str, w: Words, several: bool) -> list[Da
     for benchmark in row.runs:
         lines = [_whole(measure, row, benchmark, identity, w)]
         score = row.score(benchmark)
-        for metric in benchmark_cards()[benchmark].metrics:
+        for metric in listed.board.columns[benchmark].card.metrics:
             value, low, high, samples = metric_line(score, metric.key)
             key = f"{benchmark}/{metric.key}"
             best, floor = measure.best.get(key), measure.floor.get(key)

@@ -55,7 +55,7 @@ class Words(NamedTuple):
         return board_words.kind_title(kind, self.language)
 
     def suite(self, suite: str) -> str:
-        return self.t(f"common.suite.{suite}")
+        return board_words.suite_title(suite, self.language)
 
     def score(self, value: float | None) -> str:
         return DASH if value is None else f"{value:.1f}"

@@ -1,0 +1,213 @@
+"""Load what other distributions add by entry points, and keep their faults from all the rest.
+
+A plug-in is code of somebody else that runs in this process. One that cannot be imported, or brings
+something that is not usable, is left out and named with a remedy; everything else goes on without
+it. What this cannot prevent: a plug-in that ends the process on purpose (`os._exit`) or crashes it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
+from typing import Any, TypeVar
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.plain_text import line
+from evalcore.records import Record
+
+BENCHMARKS = "evalcore.benchmarks"
+SUITES = "evalcore.suites"
+TARGETS = "evalcore.targets"
+FACTORIES = "evalcore.target_factories"
+#: Seconds that an import may take; a card is data and needs no heavy import.
+IMPORT_SECONDS = 20.0
+#: What keys may look like: they stand in URLs, file names, options (`KEY.name=value`) and frames.
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_LONGEST = 300  # characters of a reason
+_UNKNOWN = "unknown distribution"
+
+R = TypeVar("R", bound=Record)
+_thread = threading.local()
+
+
+class LeftOut(Record, frozen=True):
+    """A plug-in that is not used: its entry point, the distribution, why, and what helps."""
+
+    name: str
+    distribution: str
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"left out: {self.name} ({self.distribution}): {self.why}; {self.remedy}"
+
+
+class Unusable(Exception):
+    """Why a plug-in's object cannot be used, with what its author can do."""
+
+    def __init__(self, why: str, remedy: str) -> None:
+        self.why, self.remedy = why, remedy
+        super().__init__(why)
+
+
+def load(
+    group: str, kind: type[R], taken: Iterable[str], check: Callable[[R], str]
+) -> tuple[list[R], list[LeftOut]]:
+    """The records of a group that can be used, by name of distribution, and those that cannot.
+
+    `check` returns the key of a record and raises Unusable. Of equal keys the first counts; those
+    in `taken` are built in and come before all plug-ins.
+    """
+    keys, usable, left_out = dict.fromkeys(taken, "Evalboard"), [], []
+    for point in _points(group):
+        try:
+            record = _record(_import(point), kind)
+            key = check(record)
+            if key in keys:
+                raise Unusable(f"the key {key!r} is taken by {keys[key]}", "rename it")
+        except Unusable as error:
+            left_out.append(_left_out(point, error))
+            continue
+        keys[key] = _distribution(point)
+        usable.append(record)
+    return usable, left_out
+
+
+def load_factory(group: str, name: str) -> Any | None:
+    """The callable of the first entry point of that name, None without one.
+
+    Raises UsageError, naming the distribution, where it cannot be used.
+    """
+    point = next((one for one in _points(group) if one.name == name), None)
+    if point is None:
+        return None
+    try:
+        factory = _import(point)
+        if not callable(factory):
+            raise Unusable(f"its object is a {_kind(factory)}, not a function", "mend the plug-in")
+    except Unusable as error:
+        raise UsageError(str(_left_out(point, error))) from None
+    return factory
+
+
+def is_key(key: str) -> bool:
+    """Whether a text can stand as a key in an address, an option and a frame."""
+    return _KEY.fullmatch(key) is not None
+
+
+def check_key(what: str, key: str) -> None:
+    """Raises Unusable for a key that cannot stand in an address or an option."""
+    if not is_key(key):
+        raise Unusable(
+            f"{what} {key[:80]!r} is not usable as a key",
+            "use letters, digits, _ and -, at most 64, a letter first",
+        )
+
+
+def check_unique(what: str, keys: Iterable[str]) -> None:
+    """Raises Unusable for keys that are unusable or stand there twice."""
+    seen: set[str] = set()
+    for key in keys:
+        check_key(what, key)
+        if key in seen:
+            raise Unusable(f"{what} {key!r} stands there twice", "remove or rename the second")
+        seen.add(key)
+
+
+def check_weight(what: str, weight: float | None) -> None:
+    """Raises Unusable for a weight that is negative, infinite or NaN."""
+    if weight is not None and not (isfinite(weight) and weight >= 0):
+        raise Unusable(f"{what} has the weight {weight}", "give a finite number from 0 up")
+
+
+def _points(group: str) -> list[EntryPoint]:
+    """By distribution and name: which of two comes first must not depend on the file system."""
+    try:
+        return sorted(entry_points(group=group), key=lambda one: (_distribution(one), one.name))
+    except Exception as error:  # damaged metadata of any installed distribution
+        print(f"evalcore: plug-ins cannot be listed: {_line(error)}", file=sys.stderr)
+        return []
+
+
+def _import(point: EntryPoint) -> Any:
+    """The object of an entry point, imported in a thread of its own.
+
+    What it prints goes to standard error, since standard output may be data. Raises Unusable,
+    whatever the import raises, and where it takes longer than IMPORT_SECONDS.
+    """
+    if getattr(_thread, "importing", False):
+        raise UsageError("a plug-in asks for the plug-ins while it is imported; ask later")
+    outcome: list[Any] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        _thread.importing = True
+        try:
+            outcome.append(point.load())
+        except BaseException as error:  # SystemExit too: a plug-in does not end the application
+            failure.append(error)
+
+    thread = threading.Thread(target=work, name=f"plug-in {point.name}", daemon=True)
+    with redirect_stdout(sys.stderr):
+        thread.start()
+        thread.join(IMPORT_SECONDS)
+    if failure:
+        raise Unusable(_line(failure[0]), "mend, upgrade or uninstall it")
+    if not outcome:
+        raise Unusable(
+            f"its import takes more than {IMPORT_SECONDS:g} seconds",
+            "let the entry point name a light module that holds the card alone",
+        )
+    return outcome[0]
+
+
+def _record(loaded: Any, kind: type[R]) -> R:
+    """The object as a record whose every field has its declared type."""
+    if not isinstance(loaded, kind):
+        raise Unusable(
+            f"its object is a {_kind(loaded)}, not a {kind.__name__}",
+            f"let the entry point name a {kind.__name__}",
+        )
+    try:
+        return msgspec.convert(msgspec.to_builtins(loaded), kind)
+    except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+        raise Unusable(f"a field of its {kind.__name__} is wrong: {_line(error)}", "mend it") from (
+            error
+        )
+    except AttributeError as error:
+        raise Unusable(f"its {kind.__name__} lacks a field: {_line(error)}", "fill it") from error
+
+
+def _left_out(point: EntryPoint, error: Unusable) -> LeftOut:
+    return LeftOut(
+        line(point.name, _LONGEST), _distribution(point), line(error.why, _LONGEST), error.remedy
+    )
+
+
+def _distribution(point: EntryPoint) -> str:
+    """Name and version; metadata of others may lack or break either."""
+    try:
+        name, version = (str(getattr(point.dist, part, "") or "") for part in ("name", "version"))
+    except Exception:
+        return _UNKNOWN
+    return line(f"{name} {version}", _LONGEST) or _UNKNOWN
+
+
+def _kind(value: Any) -> str:
+    return value.__name__ if isinstance(value, type) else type(value).__name__
+
+
+def _line(error: BaseException) -> str:
+    """An error as one line; its own text may fail or be of any length."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,24 @@
+"""For the operator: which plug-ins are installed and left out, and what helps."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from evalcore import access, catalog, settings
+from pages.components import visitor
+from pages.components.language import Translate
+from pages.components.text import escape
+
+
+def draw(tr: Translate) -> None:
+    """A warning with a line per plug-in; nothing for visitors of a board of somebody else."""
+    configured = settings.load()
+    if access.mode(configured, visitor.current()) != "open":
+        return
+    lines = [*map(str, catalog.left_out_plugins())]
+    lines += catalog.membership_problems(configured.suites)
+    if lines:
+        st.warning(
+            "\n".join([tr("common.plugins_left_out"), "", *(f"- {escape(one)}" for one in lines)]),
+            icon=":material/extension_off:",
+        )
