@@ -263,7 +263,7 @@ def test_a_damaged_run_leaves_the_index_and_comes_back_when_it_is_mended(index, 
     folder = stored_runs.finish(tmp_path / "runs", "run-1")
     whole = folder.summary_path.read_bytes()
     assert ids(index) == ["run-1"]
-    for content in (b"{", b"\xff\xfe", whole.replace(b'"requests":3', b'"requests":%d' % 10**30)):
+    for content in (b"{", b"\xff\xfe", whole.replace(b'"requests":3', b'"requests":"many"')):
         folder.summary_path.write_bytes(content)
         assert ids(Index(index.path, index.roots, reports.append)) == []
         assert "run-1" in reports[-1]
