@@ -150,12 +150,14 @@ class Sampling(Record, frozen=True):
 
 
 class GenerationRequest(Record, frozen=True):
-    """What a target is asked. `input` is the sample's structured input, without the reference."""
+    """What a target is asked. `input` is the sample's structured input, without the reference;
+    `epoch` the repetition, from which a target derives the seed that it sends."""
 
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...] = ()
     sampling: Sampling = Sampling()
     input: dict[str, Any] = {}
+    epoch: int = 0
 
 
 class Usage(Measured, frozen=True):
@@ -192,6 +194,12 @@ class Completion(Measured, frozen=True):
     cached: bool = False
     model: str = ""
     sent: dict[str, Any] = {}
+
+
+def is_withheld(completion: Completion) -> bool:
+    """Whether the provider's policy left nothing of an answer."""
+    empty = not completion.text and not completion.tool_calls
+    return empty and completion.finish_reason == "content_filter"
 
 
 class Failure(Measured, frozen=True):

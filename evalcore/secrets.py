@@ -12,9 +12,16 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from functools import cache
 from urllib.parse import quote, quote_plus
 
+import msgspec
+
+from evalcore.records import Completion, ToolCall
+
 _MARK = "[key removed]"
+_SHORTEST_IN_ANSWER = 8  # characters
+_LONG_WORD = 16  # letters from which on a word is no name that an answer could hold
 #: Looks like a key even where we do not know it: authorization headers and the vendors' usual
 #: prefixes. A masked echo (`sk-ab***yz`) counts, for it still shows part of a key.
 _LIKELY = re.compile(
@@ -59,13 +66,70 @@ def scrub(text: str, known: Iterable[str | None] = ()) -> str:
     """
     for value in known:
         if value and len(value.strip()) >= 4:
-            for form in _forms(value.strip()):
-                text = text.replace(form, _MARK)
+            text = _without(text, value.strip())
     return _LIKELY.sub(lambda match: match.group(1) + _MARK, text)
 
 
-def _forms(key: str) -> list[str]:
-    """A key as it may stand in an address, in JSON or in a basic authorization, longest first."""
-    forms = {key, quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]}
-    forms |= {b64encode(user + key.encode()).decode().rstrip("=") for user in (b"", b":")}
-    return sorted(forms, key=len, reverse=True)
+def redact(text: str, keys: Iterable[str | None]) -> str:
+    """Return an answer without the keys that were sent to whom it is from, however encoded.
+
+    Nothing else is touched, since a changed answer would be scored differently: what merely looks
+    like a key stays, and so does a key that is short or a plain word (`password`, `lm-studio` of a
+    server that wants none), for it could be a name in an honest answer.
+    """
+    for key in filter(None, keys):
+        bare = key.strip()
+        if len(bare) >= _SHORTEST_IN_ANSWER and (not bare.isalpha() or len(bare) >= _LONG_WORD):
+            text = _without(text, bare)
+    return text
+
+
+def redact_completion(completion: Completion, keys: Iterable[str | None]) -> Completion:
+    """Return an answer without the keys that were sent for it, in none of its fields."""
+    secret = list(keys)
+    if not secret:
+        return completion
+    calls = tuple(
+        ToolCall(redact(call.id, secret), redact(call.name, secret), redact(call.arguments, secret))
+        for call in completion.tool_calls
+    )
+    return msgspec.structs.replace(
+        completion,
+        text=redact(completion.text, secret),
+        reasoning=redact(completion.reasoning, secret),
+        model=redact(completion.model, secret),
+        tool_calls=calls,
+    )
+
+
+def _without(text: str, key: str) -> str:
+    for form in _forms(key):
+        text = text.replace(form, _MARK)
+    if any(sign in text for sign in ("\\", "%", "&#")):
+        text = _escaped(key).sub(_MARK, text)
+    return text
+
+
+@cache
+def _escaped(key: str) -> re.Pattern[str]:
+    """A key of which any character may be escaped, as JSON (also within JSON), an address or HTML
+    does it."""
+    characters = (
+        rf"(?:{re.escape(c)}|\\+{re.escape(c)}|\\+u00{ord(c):02x}|\\+x{ord(c):02x}|%{ord(c):02x}"
+        rf"|&\#0*{ord(c)};|&\#x0*{ord(c):x};)"
+        for c in key
+    )
+    return re.compile("".join(characters), re.IGNORECASE)
+
+
+@cache
+def _forms(key: str) -> tuple[str, ...]:
+    """A key as it may stand in an address, in JSON, in other case, in hexadecimal or in base64,
+    longest first."""
+    forms = {key, key.lower(), key.upper(), quote(key, safe=""), quote_plus(key)}
+    forms |= {json.dumps(key)[1:-1], key.encode().hex(), key.encode().hex().upper()}
+    for shift in range(3):  # bytes that stand before it in a group of three
+        coded = b64encode(b"\0" * shift + key.encode()).decode().rstrip("=")
+        whole = coded[-(-shift * 8 // 6) : (shift + len(key.encode())) * 8 // 6]
+        forms |= {whole, whole.replace("+", "-").replace("/", "_")}
+    return tuple(sorted(forms, key=len, reverse=True))

@@ -16,6 +16,7 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.intake.documents import read_document
+from evalcore.intake.http import ReplyLimits
 from evalcore.records import Record
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +52,8 @@ class Price(Record, frozen=True):
 
 
 class Settings(Record, frozen=True):
-    """See the README for the meaning of each; durations in seconds.
+    """See the README for the meaning of each; durations in seconds. `max_reply_bytes` bounds one
+    reply of a provider, unpacked, `max_reply_bytes_in_flight` all large ones that are read at once.
 
     `access` and all from `allow_emails` on are of `docs/access.md`: who may launch, and what those
     may name and spend who do not run this installation. Budgets are USD, 0 is no limit. `suites`
@@ -67,6 +69,8 @@ class Settings(Record, frozen=True):
     max_attempts: int = 5
     retry_base: float = 0.5
     retry_cap: float = 30.0
+    max_reply_bytes: int = 16_000_000
+    max_reply_bytes_in_flight: int = 128_000_000
     postgres_dsn: str = ""
     mysql_dsn: str = ""
     swe_repositories: str = ""
@@ -89,6 +93,10 @@ class Settings(Record, frozen=True):
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
     suites: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def reply_limits(self) -> ReplyLimits:
+        return ReplyLimits(self.max_reply_bytes, self.max_reply_bytes_in_flight)
 
     @property
     def data_dir(self) -> Path:
@@ -124,6 +132,8 @@ def load(data: str | Path | None = None) -> Settings:
             f"setting not understood: {error}; see evalboard.toml in the README"
         ) from None
     check_access(found.access)
+    if found.max_reply_bytes < 1 or found.max_reply_bytes_in_flight < 1:
+        raise UsageError("settings max_reply_bytes and max_reply_bytes_in_flight must be above 0")
     return found
 
 

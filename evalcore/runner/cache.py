@@ -11,10 +11,13 @@ from pathlib import Path
 
 from evalcore.errors import UsageError
 from evalcore.records import Completion, GenerationRequest, content_hash, from_json, to_json
+from evalcore.targets.openai_reply import is_answer
 
 
-def key(request: GenerationRequest, identity: str, revision: str, seed: int, epoch: int) -> str:
-    return content_hash([request, identity, revision, seed, epoch], 64)
+def key(request: GenerationRequest, identity: str, revision: str, seed: int) -> str:
+    """The name of an answer. The epoch stands beside the request as well as in it: that of the
+    first is left out of a request, whose answers from before it was part of it are still good."""
+    return content_hash([request, identity, revision, seed, request.epoch], 64)
 
 
 class Cache:
@@ -36,8 +39,10 @@ class Cache:
             ) from None
 
     def get(self, name: str) -> Completion | None:
+        """The answer; None where there is none, or one that the provider broke off."""
         row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
-        return from_json(Completion, row[0]) if row else None
+        found = from_json(Completion, row[0]) if row else None
+        return found if found is not None and is_answer(found) else None
 
     def put(self, name: str, completion: Completion) -> None:
         self._db.execute(

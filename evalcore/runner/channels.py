@@ -67,10 +67,11 @@ class Channel:
 
     async def ask(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
         """An answer from the cache or the model; raises TargetFailure when none can be had."""
+        request = msgspec.structs.replace(request, epoch=epoch)
         if self.cache is None or not self.target.info.cacheable:
             return await self._request(request, deadline)
         identity, revision = self.spec.identity, self.target.info.revision
-        name = cache_key(request, identity, revision, self.seed, epoch)
+        name = cache_key(request, identity, revision, self.seed)
         found = self.cache.get(name)
         if found is not None:
             return msgspec.structs.replace(found, cached=True, attempts=0)

@@ -27,6 +27,7 @@ from evalcore.runner.asking import asking_of
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.purse import counted
 from evalcore.targets.control import Control
+from evalcore.targets.openai_reply import is_answer
 
 
 @dataclass
@@ -72,7 +73,7 @@ class SampleContext:
         key = f"{self.benchmark.key}/{self.place}"
         asked = content_hash(request)
         earlier = self.channels.earlier((key, self.epoch, role, turn))
-        if earlier is not None and earlier.request == asked:
+        if earlier is not None and earlier.request == asked and is_answer(earlier.completion):
             completion = earlier.completion
         else:
             completion = await self._ask(request, role)

@@ -127,10 +127,11 @@ def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -
 
 
 async def _try(target: Target, asked: GenerationRequest) -> ConnectionReport:
-    started = time.monotonic()
     try:
         await target.open(lambda line: None)
+        started = time.monotonic()
         done = await target.generate(asked)
+        latency = time.monotonic() - started
     except TargetFailure as error:
         if error.failure.kind == "timeout":  # of a task that a service has taken
             return ConnectionReport(ok=True, message="the service took a task and is at work on it")
@@ -140,7 +141,7 @@ async def _try(target: Target, asked: GenerationRequest) -> ConnectionReport:
     return ConnectionReport(
         ok=True,
         message="the target answered",
-        latency=time.monotonic() - started,
+        latency=latency,
         model=done.model,
         reply=done.text[:200],
     )

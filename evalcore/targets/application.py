@@ -28,7 +28,7 @@ from evalcore.records import (
     TargetSpec,
     content_hash,
 )
-from evalcore.secrets import Secrets
+from evalcore.secrets import Secrets, redact
 from evalcore.settings import Settings
 from evalcore.targets import application_values as values
 from evalcore.targets import failures
@@ -43,8 +43,6 @@ from evalcore.targets.reach import Reach
 _LOST_POLLS = 5  # polls in a row without a reply, after which the task is given up
 _PASSING = frozenset({"retryable", "rate_limited", "malformed"})
 _SHORTEST_LOOK = 0.1  # seconds that the last poll is given at least
-_SHORTEST_KEY = 4  # characters; what is shorter is a placeholder
-_REMOVED = "[key removed]"
 
 
 class Options(Record, frozen=True, forbid_unknown_fields=True):
@@ -127,7 +125,7 @@ class Application:
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
             raise UsageError(f"{self.key}: a variable of its headers holds characters no key has")
         progress(f"requests go to {self._address}")
-        self._wire = Wire(headers, keys, self._timeout, self.reach())
+        self._wire = Wire(headers, keys, self._timeout, self.reach(), self._settings.reply_limits)
 
     def reach(self) -> Reach | None:
         """How far its requests may go, None for anywhere: an address that was typed, as option or
@@ -174,7 +172,7 @@ class Application:
                 reply = await self._wait(branch, branch.poll, told)
         except MissingValue as error:
             raise self._failed("permanent", f"{self.key}: {error}") from None
-        text = self._without_keys(values.answer(branch, reply))
+        text = redact(values.answer(branch, reply), self._keys)
         if not text:
             problem = f"the service's reply holds no answer at {branch.extract}"
             raise TargetFailure(failures.malformed(problem))
@@ -269,9 +267,3 @@ class Application:
 
     def _failed(self, kind: FailureKind, message: str) -> TargetFailure:
         return TargetFailure(failures.clean(Failure(kind=kind, message=message), self._keys))
-
-    def _without_keys(self, text: str) -> str:
-        """An answer that repeats a key would be journaled with it."""
-        for key in self._keys:
-            text = text.replace(key, _REMOVED) if len(key) >= _SHORTEST_KEY else text
-        return text

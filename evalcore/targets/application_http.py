@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from evalcore.errors import TargetFailure
+from evalcore.intake.http import (
+    ACCEPT_ENCODING,
+    ERROR_BYTES,
+    ReplyLimits,
+    decode_json,
+    read_body,
+)
 from evalcore.records import Failure, Record
 from evalcore.targets import failures
 from evalcore.targets.reach import Reach, origin_of
@@ -18,7 +25,6 @@ from evalcore.targets.reach import Reach, origin_of
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
-_LARGEST = 4_000_000  # bytes of a reply, unpacked; a longer answer is none
 _CHUNK = 65_536
 _REDIRECTS = 3
 _MOVED = frozenset({301, 302, 303, 307, 308})
@@ -41,7 +47,7 @@ class Outgoing(Record, frozen=True):
 class Wire:
     """A session with one service; `keys` are the values, by environment variable, that the headers
     hold and no message may show; `timeout` in seconds is of a request that names none; `reach` is
-    None for a session that may go anywhere."""
+    None for a session that may go anywhere; `limits` bound each reply."""
 
     def __init__(
         self,
@@ -49,8 +55,9 @@ class Wire:
         keys: Mapping[str, str],
         timeout: float,
         reach: Reach | None = None,
+        limits: ReplyLimits = ReplyLimits(),  # noqa: B008 - a frozen value
     ) -> None:
-        self._reach = reach
+        self._reach, self._limits = reach, limits
         self._headers, self._keys, self._timeout = dict(headers), dict(keys), timeout
         self._session: ClientSession | None = None
 
@@ -87,7 +94,7 @@ class Wire:
                 allow_redirects=False,
             ) as response:
                 if response.status not in _MOVED:
-                    return await _read(response, ", ".join(self._keys))
+                    return await _read(response, ", ".join(self._keys), self._limits)
                 following = _redirected(outgoing, response.status, response.headers)
             if isinstance(following, Failure):
                 return following
@@ -100,7 +107,8 @@ class Wire:
 
             sockets = self._reach.socket_for if self._reach else None
             self._session = ClientSession(
-                headers=self._headers,
+                headers={"Accept-Encoding": ACCEPT_ENCODING, **self._headers},
+                auto_decompress=False,
                 cookie_jar=DummyCookieJar(),
                 connector=TCPConnector(socket_factory=sockets),
             )
@@ -118,19 +126,20 @@ def _redirected(outgoing: Outgoing, status: int, headers: Mapping[str, str]) -> 
     return Outgoing("GET", target)
 
 
-async def _read(response: ClientResponse, variables: str) -> Any:
+async def _read(response: ClientResponse, variables: str, limits: ReplyLimits) -> Any:
     """The JSON of a reply, or the Failure that it is; `variables` hold the keys that were sent."""
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(_CHUNK):
-        body += chunk
-        if len(body) > _LARGEST:
-            return failures.malformed(f"the reply is longer than {_LARGEST} bytes")
-    text = body.decode("utf-8", "replace")
-    if response.status >= 300:
+    error = response.status >= 300
+    if error:
+        limits = replace(limits, one=ERROR_BYTES)
+    encoding = response.headers.get("Content-Encoding", "")
+    chunks = response.content.iter_chunked(_CHUNK)
+    body = await read_body(chunks, encoding, limits, cut=error)
+    if error:
         headers = {name.lower(): value for name, value in response.headers.items()}
+        text = body.decode("utf-8", "replace")
         return failures.from_status(response.status, headers, text, variables or _NO_KEY)
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        start = text[:200].strip()
+        return decode_json(body)
+    except ValueError:
+        start = body[:200].decode("utf-8", "replace").strip()
         return failures.malformed(f"status {response.status} with no JSON: {start or 'nothing'}")

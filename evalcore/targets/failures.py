@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.intake.http import decode_json
 from evalcore.records import Failure, FailureKind
 from evalcore.secrets import scrub
 
@@ -49,7 +50,8 @@ _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "ServerDisconnectedError": ("retryable", "the server closed the connection unanswered"),
     "ClientPayloadError": ("malformed", "the answer was cut off before its end"),
     "ClientResponseError": ("malformed", "the answer is not HTTP"),
-    "DecodingError": ("malformed", "the answer's compression is broken"),
+    "ReplyTooLarge": ("malformed", "the reply is larger than the setting max_reply_bytes allows"),
+    "ReplyUnreadable": ("malformed", "the answer's compression is broken, or was not asked for"),
     "OutOfReach": ("permanent", "no connection is made to this address"),
     "ConnectionError": ("retryable", "the connection was reset"),
     "ClientConnectionError": ("retryable", "the connection was lost"),
@@ -80,11 +82,22 @@ def clean(failure: Failure, keys: Iterable[str | None]) -> Failure:
     return msgspec.structs.replace(failure, message=text)
 
 
-_OVERFLOW = re.compile(
-    r"(?i)context[_ ]length[_ ]exceeded|maximum context length|max(imum)?[_ ]model[_ ]len"
-    r"|exceeds? the (available |model'?s )?(maximum )?context|prompt is too long"
-    r"|context (window|size|length)[^.]{0,40}(exceed|too small|limit)"
+#: Codes of a refusal of the prompt by policy, and the words of servers that have no code.
+_FILTERED_CODES = frozenset(
+    {
+        *("content_filter", "responsibleaipolicyviolation", "content_policy_violation"),
+        *("data_inspection_failed", "datainspectionfailed", "moderation_blocked"),
+        *("prohibited_content", "sensitivecontentdetected", "flagged_input", "1301"),
+    }
 )
+_FILTERED_WORDS = re.compile(
+    r"(?i)content management policy|content exists risk|data_?inspection_?failed"
+    r"|inappropriate content|prohibited_content|content_policy_violation"
+    r"|(violat|against)\w* (our|the|\w+'s)? ?(usage|content|safety) polic"
+    r"|considered high risk|flagged (by|for|as)[^.]{0,60}(moderation|violat|policy)"
+    r"|requires moderation on|blocked by (the )?(safety|content)[ _](filter|setting|policy)"
+)
+_FILTERED_STATUSES = (400, 403, 422, 451)
 
 
 def from_status(
@@ -109,13 +122,27 @@ def from_status(
     )
 
 
-def is_context_overflow(failure: Failure) -> bool:
-    """Whether a server refused a request because it does not fit into the model's context.
+def is_content_filter(status: int | None, body: str) -> bool:
+    """Whether a server refused the prompt by its policy, as some do in place of an answer with the
+    finish reason `content_filter`."""
+    if status not in (*_FILTERED_STATUSES, 200):
+        return False
+    codes = {code.lower() for code in _error_codes(_json(body[:_READ]))}
+    if codes & _FILTERED_CODES:
+        return True
+    in_words = status != 200 and _FILTERED_WORDS.search(provider_message(body[:_READ]))
+    return bool(in_words)
 
-    Servers say so in many words (OpenAI `context_length_exceeded`, vLLM "maximum context length",
-    llama.cpp "exceeds the available context size", Anthropic "prompt is too long").
-    """
-    return failure.status in (400, 413, 422, 500) and bool(_OVERFLOW.search(failure.message))
+
+def _error_codes(reply: Any) -> Iterator[str]:
+    """The codes of an error and of those inside it (Azure: `innererror`)."""
+    found = reply[0] if isinstance(reply, list) and reply else reply
+    for name in ("error", "innererror", "inner_error"):
+        if isinstance(found, dict) and isinstance(found.get(name), dict):
+            found = found[name]
+            yield from (str(found.get(field)) for field in ("code", "type", "status"))
+    if isinstance(reply, dict):
+        yield str(reply.get("code"))
 
 
 def _kind_of_status(status: int, body: str) -> FailureKind:
@@ -159,11 +186,12 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         following = following.__cause__
 
 
-def from_error_body(error: Any, body: str) -> Failure:
+def from_error_body(error: Any) -> Failure:
     """A reply of status 200 that carries an error: some gateways put the real status inside."""
+    body = json.dumps({"error": error}, ensure_ascii=False)
     code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, int) and 400 <= code < 600:
-        return from_status(code, {}, body)
+    if re.fullmatch("[45][0-9][0-9]", str(code)):
+        return from_status(int(str(code)), {}, body)
     return malformed(f"status 200 with an error in place of an answer: {provider_message(body)}")
 
 
@@ -263,6 +291,6 @@ def _hinted(body: str) -> float | None:
 
 def _json(body: str) -> Any:
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return decode_json(body.encode("utf-8", "replace"))
+    except ValueError:
         return None

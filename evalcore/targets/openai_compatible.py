@@ -1,8 +1,9 @@
 """`openai:` targets: models behind any server that speaks chat completions.
 
-One attempt per `generate`, without retries; the only second request is the one that leaves out a
-parameter the server just refused, which is then remembered. The SDK is imported when a target is
-opened. The key lives in the SDK's client alone: no error, record or repr of a target holds it.
+One attempt per `generate`, without retries; a second request is only the one that leaves out a
+parameter the server just refused, which is then remembered, or lowers a limit that does not fit.
+The SDK is imported when a target is opened. The key lives in the SDK's client alone: no error,
+record or repr of a target holds it, nor an answer in which a server repeats it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import json
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.intake.http import ACCEPT_ENCODING, ERROR_BYTES, ReplyLimits, bounding_hook
 from evalcore.records import (
     Completion,
     Failure,
@@ -25,21 +28,27 @@ from evalcore.records import (
     TargetSpec,
     content_hash,
 )
-from evalcore.secrets import Secrets, scrub
+from evalcore.secrets import Secrets, redact_completion, scrub
 from evalcore.settings import Settings
 from evalcore.targets import allowed, failures, openai_reply
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoints import Place, locate
+from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
 from evalcore.targets.openai_request import (
+    TOKEN_FIELDS,
+    Dialect,
     body,
     dialect_of,
+    limit_of,
     parameters,
     refused_parameter,
     sampling_of,
+    seed_of_epoch,
 )
 from evalcore.targets.reach import Reach
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 _CONNECT_TIMEOUT = 10.0
@@ -83,7 +92,7 @@ def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> OpenAIComp
     place = locate(spec.key, settings, options.base_url, options.api_key_env)
     _refuse_keys(spec, secrets.get(place.endpoint.api_key_env))
     reach = allowed.endpoint(spec, settings, secrets)
-    return OpenAICompatible(spec, place, options, settings.request_timeout, secrets, reach)
+    return OpenAICompatible(spec, place, options, settings, secrets, reach)
 
 
 def read_options(spec: TargetSpec) -> Options:
@@ -129,14 +138,15 @@ class OpenAICompatible:
         spec: TargetSpec,
         place: Place,
         options: Options,
-        timeout: float,
+        settings: Settings,
         secrets: Secrets,
         reach: Reach | None = None,
     ) -> None:
         self.key = spec.key
         self.place, self._reach = place, reach
         self._options = options
-        self._timeout = options.timeout or timeout
+        self._timeout = options.timeout or settings.request_timeout
+        self._reply_limits = settings.reply_limits
         self._secrets = secrets
         self._client: AsyncOpenAI | None = None
         self._dialect = dialect_of(place.endpoint)
@@ -178,31 +188,45 @@ class OpenAICompatible:
             )
         progress(f"requests go to {self.place.endpoint.base_url}")
         self._client = _client(
-            self.place.endpoint.base_url, key or _NO_KEY, self._timeout, self._reach
+            self.place.endpoint.base_url,
+            key or _NO_KEY,
+            self._timeout,
+            self._reach,
+            self._reply_limits,
         )
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        """One completion, `context_overflow` where the request does not fit into the context.
+        """One completion: `context_overflow` where the prompt does not fit into the context,
+        `content_filter` where the server refuses it by policy.
 
         Raises TargetFailure with a classified Failure.
         """
         if self._client is None:
             raise UsageError(f"{self.key} was not opened")
         sent_requests = 0
+        lowered: dict[str, int] = {}
         while True:
             dialect = self._dialect
-            sent = self._sent(sampling_of(request.sampling, self._options.sampling))
+            sampling = sampling_of(request.sampling, self._options.sampling)
+            sent = self._sent(sampling, request.epoch) | lowered
             sent_requests += 1
             outcome = await self._exchange(self._client, body(request, sent, dialect), sent)
             if isinstance(outcome, Completion):
-                if sent_requests == 1:
-                    return outcome
-                return msgspec.structs.replace(outcome, attempts=sent_requests)
-            if failures.is_context_overflow(outcome):
+                done = redact_completion(outcome, self._keys())
+                return msgspec.structs.replace(done, attempts=sent_requests)
+            failure, words = outcome
+            if failures.is_content_filter(failure.status, words):
+                return Completion(finish_reason="content_filter", attempts=sent_requests)
+            length = read_length_refusal(failure.status, words, limit_of(sent))
+            if length is not None and length.kind == "overflow":
                 return Completion(finish_reason="context_overflow", attempts=sent_requests)
-            refused = refused_parameter(outcome.status, outcome.message, sent)
+            if length is not None and not lowered:
+                lowered = self._lower(length, sent)
+                if lowered:
+                    continue
+            refused = refused_parameter(failure.status, failure.message, sent)
             if refused is None or refused in dialect.refused or not self._leave_out(refused):
-                raise TargetFailure(outcome)
+                raise TargetFailure(failure)
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -211,9 +235,9 @@ class OpenAICompatible:
 
     async def _exchange(
         self, client: AsyncOpenAI, body: dict[str, Any], sent: dict[str, Any]
-    ) -> Completion | Failure:
-        """Send one request. Failures are returned: an exception raised from here would carry the
-        SDK's, and with it the request and its key, as context."""
+    ) -> Completion | tuple[Failure, str]:
+        """Send one request. Failures are returned, with the words of the server: an exception
+        raised from here would carry the SDK's, and with it the request and its key, as context."""
         import httpx2
 
         began = time.perf_counter()
@@ -223,53 +247,82 @@ class OpenAICompatible:
                 # validation is not strict enough to be relied on.
                 reply = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
             outcome = openai_reply.read(reply.content, sent, time.perf_counter() - began)
+            words = "" if isinstance(outcome, Completion) else _first_words(reply)
         except Exception as error:
-            outcome = self._failure(error)
-        return outcome if isinstance(outcome, Completion) else self._clean(outcome)
+            outcome, words = self._failure(error)
+        if isinstance(outcome, Completion):
+            return outcome
+        return failures.clean(outcome, self._keys()), words
 
-    def _failure(self, error: Exception) -> Failure:
+    def _failure(self, error: Exception) -> tuple[Failure, str]:
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError):
-            return failures.from_exception(error)
+            return failures.from_exception(error), ""
         reply = error.response
-        return failures.from_status(
+        words = _first_words(reply)
+        failure = failures.from_status(
             reply.status_code,
             dict(reply.headers.items()),
-            reply.text,
+            words,
             self.place.endpoint.api_key_env,
             key_sent=self._key() is not None,
         )
+        return failure, words
 
-    def _clean(self, failure: Failure) -> Failure:
-        return failures.clean(failure, [self._key()])
+    def _keys(self) -> list[str]:
+        return list(filter(None, [self._key()]))
 
     def _key(self) -> str | None:
         name = self.place.endpoint.api_key_env
         key = self._secrets.get(name) if name else None
         return key.strip() if key else None
 
-    def _sent(self, sampling: Sampling) -> dict[str, Any]:
+    def _sent(self, sampling: Sampling, epoch: int) -> dict[str, Any]:
         """The parameters for a sampling, as this server takes them; made once."""
         found = self._parameters.get(sampling)
         if found is None:
             extra = {**self.place.endpoint.extra_body, **self._options.extra_body}
             found = parameters(self.place.model, sampling, extra, self._dialect)
             self._parameters[sampling] = found
+        if epoch and isinstance(found.get("seed"), int):
+            return found | {"seed": seed_of_epoch(found["seed"], epoch)}
         return found
+
+    def _lower(self, length: LengthRefusal, sent: dict[str, Any]) -> dict[str, int]:
+        """The limit of the answer that a server takes; empty where that is not known, or no less
+        than what was sent."""
+        field = next((name for name in TOKEN_FIELDS if name in sent), self._dialect.limit_field())
+        limit = limit_of(sent)
+        if not length.most or field is None or (limit is not None and length.most >= limit):
+            return {}
+        if length.lasting:
+            self._learn(msgspec.structs.replace(self._dialect, most_tokens=length.most))
+        return {field: length.most}
 
     def _leave_out(self, name: str) -> bool:
         """Remember that the server refuses a parameter; False where it cannot be left out."""
         learned = self._dialect.without(name)
         if learned is None:
             return False
-        self._dialect = learned
-        self._parameters.clear()
-        self.info = msgspec.structs.replace(self.info, card=self.info.card | learned.card())
+        self._learn(learned)
         return True
 
+    def _learn(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._parameters.clear()
+        self.info = msgspec.structs.replace(self.info, card=self.info.card | dialect.card())
 
-def _client(base_url: str, key: str, timeout: float, reach: Reach | None) -> AsyncOpenAI:
+
+def _first_words(reply: httpx2.Response) -> str:
+    """The beginning of a body as text; never by the charset that the server names."""
+    return reply.content[:ERROR_BYTES].decode("utf-8", "replace")
+
+
+def _client(
+    base_url: str, key: str, timeout: float, reach: Reach | None, reply_limits: ReplyLimits
+) -> AsyncOpenAI:
+    """The SDK's client. A query of the address goes with every request, behind its path."""
     import httpx2
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
@@ -279,10 +332,24 @@ def _client(base_url: str, key: str, timeout: float, reach: Reach | None) -> Asy
         max_keepalive_connections=_CONNECTIONS,
         keepalive_expiry=_KEEP_ALIVE,
     )
-    transport = reach.client(limit) if reach else DefaultAioHttpClient(timeout=limit, limits=limits)
+    address = urlsplit(base_url)
+    options: dict[str, Any] = {
+        "params": parse_qsl(address.query, keep_blank_values=True),
+        "headers": {"Accept-Encoding": ACCEPT_ENCODING},
+        "event_hooks": {"response": [bounding_hook(reply_limits)]},
+    }
+    transport = (
+        reach.client(limit, **options)
+        if reach
+        else DefaultAioHttpClient(timeout=limit, limits=limits, **options)
+    )
     try:
         client = AsyncOpenAI(
-            api_key=key, base_url=base_url, max_retries=0, timeout=limit, http_client=transport
+            api_key=key,
+            base_url=address._replace(query="", fragment="").geturl(),
+            max_retries=0,
+            timeout=limit,
+            http_client=transport,
         )
     except httpx2.InvalidURL:
         raise UsageError("base_url names a host that cannot be") from None

@@ -1,7 +1,8 @@
 """From the bytes of a chat completion to a `Completion`, or to the `Failure` that they are.
 
 Nothing of a reply is taken on trust: a gateway's page, an error with status 200, missing choices
-and parts of the wrong type are told apart. An empty answer is an answer.
+and parts of the wrong type are told apart. An empty answer is an answer; one that the server says
+it broke off is none. Why an answer ended is read by the table `_FINISH`.
 """
 
 from __future__ import annotations
@@ -11,34 +12,71 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from evalcore.records import Completion, Failure, ToolCall, Usage
+from evalcore.intake import read_count
+from evalcore.intake.http import decode_json, replace_surrogates
+from evalcore.records import Completion, Failure, FailureKind, ToolCall, Usage
 from evalcore.targets import failures
 
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)\s*", re.DOTALL)
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>\s*")
-_decoder = msgspec.json.Decoder()
+#: Ends of an answer that is the model's own, in the servers' words and in the field's.
+_ENDS: dict[str, tuple[str, ...]] = {
+    "stop": ("stop", "end_turn", "stop_sequence", "stop_token", "eos", "eos_token"),
+    "length": (
+        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length"),
+        "model_context_window_exceeded",
+    ),
+    "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
+    "content_filter": (
+        *("content_filter", "content_filtered", "guardrail_intervened", "refusal", "sensitive"),
+        *("safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"),
+    ),
+}
+#: Ends that are no answer: the server broke off, or could not digest what the model wrote.
+_FAILURES: dict[FailureKind, tuple[str, ...]] = {
+    "retryable": (
+        *("error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled"),
+        *("timeout", "network_error", "server_error", "overloaded"),
+    ),
+    "model_output": (
+        *("malformed_function_call", "function_call_filter", "unexpected_tool_call"),
+        *("malformed_tool_call", "malformed_response"),
+    ),
+}
+_FINISH: dict[str, str] = {word: end for end, words in _ENDS.items() for word in words}
+_FAILED: dict[str, FailureKind] = {
+    word: kind for kind, words in _FAILURES.items() for word in words
+}
+#: Ends that leave no message, with some servers.
+_WITHOUT_MESSAGE = ("content_filter", "length")
 
 
 def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion | Failure:
-    """The completion in a body of status 200; a Failure of kind malformed where there is none.
+    """Read the body of a reply of status 200; a Failure where it holds no completion.
 
     `sent` are the parameters that went out, `latency` seconds from request to reply.
     """
     try:
-        reply = _decoder.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        reply = decode_json(content)
+    except ValueError:
         return failures.malformed(f"status 200 with {_kind_of_text(content)}")
     if not isinstance(reply, dict):
         return failures.malformed("status 200 with JSON that is no object")
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return _without_choice(reply, content)
+        choice = {}
+    error = reply.get("error") or choice.get("error")
+    if error:
+        return failures.from_error_body(error)
+    finish = read_finish_reason(choice.get("finish_reason"))
+    if isinstance(finish, Failure):
+        return finish
     message = choice.get("message")
+    if message is None and finish in _WITHOUT_MESSAGE:
+        message = {}
     if not isinstance(message, dict):
-        return _without_choice(reply | {"error": reply.get("error", choice.get("error"))}, content)
+        return failures.malformed("status 200 without choices")
     try:
         text, reasoning = _texts(message)
         calls = _tool_calls(message.get("tool_calls"))
@@ -48,7 +86,7 @@ def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion 
         text=text,
         reasoning=reasoning,
         tool_calls=calls,
-        finish_reason=_finish(choice.get("finish_reason"), calls),
+        finish_reason=finish or ("tool_calls" if calls else "unknown"),
         usage=_usage(reply.get("usage")),
         latency=latency,
         model=str(reply.get("model") or ""),
@@ -56,17 +94,37 @@ def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion 
     )
 
 
+def read_finish_reason(reason: Any) -> str | Failure:
+    """Read why an answer ended, as the field's word (empty where the server does not say).
+
+    An end that the table does not know is a failure of the provider: it may have cut the answer.
+    Some servers write two words, such as `content_filter: PROHIBITED_CONTENT`; the last that the
+    table knows counts.
+    """
+    if reason is None or reason == "":
+        return ""
+    words = str(reason).lower().split(":")
+    for word in (str(reason).lower(), *reversed(words)):
+        name = word.strip()
+        if name in _FINISH:
+            return _FINISH[name]
+        if name in _FAILED:
+            message = f"the server ended the answer with finish_reason {reason!r}"
+            return Failure(kind=_FAILED[name], message=message, status=200)
+    return failures.malformed(f"status 200 with a finish_reason that nobody knows: {reason!r}")
+
+
+def is_answer(completion: Completion) -> bool:
+    """Whether a recorded completion is one: older versions took any end of a reply for the
+    model's own, and journals and caches may hold answers that the provider had broken off."""
+    return completion.finish_reason.lower() not in _FAILED
+
+
 def _kind_of_text(content: bytes) -> str:
     start = content[:200].decode("utf-8", "replace").strip()
     if start.startswith("<"):
         return f"a page in place of JSON; is base_url right? {start}"
     return f"malformed JSON: {start}" if start else "an empty body"
-
-
-def _without_choice(reply: dict[str, Any], content: bytes) -> Failure:
-    if reply.get("error"):
-        return failures.from_error_body(reply["error"], content.decode("utf-8", "replace"))
-    return failures.malformed("status 200 without choices")
 
 
 def _texts(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -125,6 +183,8 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
         arguments = function.get("arguments")
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments or {}, ensure_ascii=False)
+        elif "\\u" in arguments:  # a JSON text, in which halves of pairs stand escaped
+            arguments = replace_surrogates(arguments.encode()).decode()
         made.append(
             ToolCall(
                 id=str(call.get("id") or f"call_{number}"),
@@ -133,12 +193,6 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
             )
         )
     return tuple(made)
-
-
-def _finish(reason: Any, calls: tuple[ToolCall, ...]) -> str:
-    if isinstance(reason, str) and reason:
-        return reason
-    return "tool_calls" if calls else "unknown"
 
 
 def _usage(usage: Any) -> Usage:
@@ -161,6 +215,4 @@ def _first(*counts: int | None) -> int | None:
 
 
 def _count(holder: Any, name: str) -> int | None:
-    value = holder.get(name) if isinstance(holder, dict) else None
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-    return int(value) if whole else None  # type: ignore[arg-type]
+    return read_count(holder.get(name)) if isinstance(holder, dict) else None

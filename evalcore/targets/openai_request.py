@@ -12,12 +12,13 @@ from typing import Any
 
 import msgspec
 
-from evalcore.records import GenerationRequest, Message, Record, Sampling
+from evalcore.records import GenerationRequest, Message, Record, Sampling, content_hash
 from evalcore.settings import Endpoint
 
-_TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
+#: Names of the limit of an answer.
+TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 #: Parameters a request can do without, or for which there is another name.
-ADAPTABLE = frozenset({*_TOKEN_FIELDS, "temperature", "top_p", "seed"})
+ADAPTABLE = frozenset({*TOKEN_FIELDS, "temperature", "top_p", "seed"})
 _REFUSAL = re.compile(
     r"(?i)unsupported|not support|unrecognized|unknown|unexpected|not permitted|not allowed"
     r"|deprecated|only\b.{0,40}\b(supported|allowed)"
@@ -25,26 +26,29 @@ _REFUSAL = re.compile(
 
 
 class Dialect(Record, frozen=True):
-    """What a server accepts; `refused` grows as it says no."""
+    """What a server accepts; `refused` grows as it says no. `most_tokens` is the largest limit of
+    an answer that the model takes, None until it was refused."""
 
     token_field: str = "max_tokens"
     refused: frozenset[str] = frozenset()
     send_reasoning: bool = False
+    most_tokens: int | None = None
 
     def limit_field(self) -> str | None:
         """The name under which the limit of an answer goes; None if all were refused."""
-        names = (self.token_field, *(n for n in _TOKEN_FIELDS if n != self.token_field))
+        names = (self.token_field, *(n for n in TOKEN_FIELDS if n != self.token_field))
         return next((name for name in names if name not in self.refused), None)
 
     def without(self, name: str) -> Dialect | None:
         """The dialect after a refusal; None where the request cannot do without `name`."""
         learned = msgspec.structs.replace(self, refused=self.refused | {name})
-        return None if name in _TOKEN_FIELDS and learned.limit_field() is None else learned
+        return None if name in TOKEN_FIELDS and learned.limit_field() is None else learned
 
     def card(self) -> dict[str, Any]:
         """For the capability card: the name of the limit, and what is left out."""
-        dropped = sorted(self.refused - set(_TOKEN_FIELDS))
-        return {"token_field": self.limit_field(), "dropped": dropped}
+        dropped = sorted(self.refused - set(TOKEN_FIELDS))
+        most = {"most_tokens": self.most_tokens} if self.most_tokens else {}
+        return {"token_field": self.limit_field(), "dropped": dropped, **most}
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
@@ -80,7 +84,28 @@ def parameters(
         for name, value in wanted.items()
         if value is not None and name not in dialect.refused
     }
-    return {"model": model, **set_, **extra_body}
+    made = {"model": model, **set_, **extra_body}
+    limit = limit_of(made)
+    if limit is not None and dialect.most_tokens and limit > dialect.most_tokens:
+        made |= {name: dialect.most_tokens for name in TOKEN_FIELDS if name in made}
+    return made
+
+
+def limit_of(parameters: Mapping[str, Any]) -> int | None:
+    """The limit of an answer among sent parameters, None where there is none."""
+    limits = (parameters.get(name) for name in TOKEN_FIELDS)
+    return next((limit for limit in limits if isinstance(limit, int)), None)
+
+
+def seed_of_epoch(seed: int, epoch: int) -> int:
+    """The seed of a repetition, from 0 to 2**31 - 1 as every server takes it.
+
+    Equal seeds would make all epochs one. The first keeps the seed; a negative one, by which some
+    servers mean a random one, stays as it is.
+    """
+    if not epoch or seed < 0:
+        return seed
+    return int(content_hash([seed, epoch]), 16) % 2**31
 
 
 def body(

@@ -66,12 +66,16 @@ class Reach(Record, frozen=True):
             raise OutOfReach("the host is not a public one, and only those can be visited")
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    def client(self, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-        """An HTTP client that reaches nothing else."""
+    def client(self, timeout: httpx2.Timeout, **more: Any) -> httpx2.AsyncClient:
+        """An HTTP client that reaches nothing else; `more` are options of httpx2.AsyncClient."""
         import httpx2
 
         return httpx2.AsyncClient(
-            timeout=timeout, transport=_transport(self), follow_redirects=False, trust_env=False
+            timeout=timeout,
+            transport=_transport(self),
+            follow_redirects=False,
+            trust_env=False,
+            **more,
         )
 
 

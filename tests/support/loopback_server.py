@@ -6,13 +6,15 @@ prints {"port": N} and serves POST /v1/chat/completions, GET /v1/models, GET /st
 the requests per prompt) and GET /last (the newest request as it came). A bare asyncio protocol, so
 that it costs a fraction of the client it measures. Faults come from the command line, for a share
 of the prompts chosen by their hash, or from the prompt itself (`!fault NAME [ATTEMPTS]`,
-`!reply {"status", "headers", "body"}`, `!refuse PARAMETER...`).
+`!reply {"status", "headers", "body"}`, `!refuse PARAMETER...`, `!room CONTEXT PROMPT [MOST]`,
+`!packed gzip|none SIZE [STATUS]`).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 import subprocess
 import sys
@@ -26,7 +28,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from tests.support.replies import FAULTS, Fault, error, http, prompt_hash, text_reply
+from tests.support.replies import FAULTS, Fault, completion, error, http, prompt_hash, text_reply
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BURST = 20.0
@@ -135,7 +137,7 @@ class Connection(asyncio.Protocol):
             self.route(method, path, head, body)
 
     def route(self, method: str, path: str, head: list[bytes], body: bytes) -> None:
-        if path.endswith("/chat/completions") and method == "POST":
+        if path.partition("?")[0].endswith("/chat/completions") and method == "POST":
             self.chat(head, body)
         elif path.endswith("/models"):
             self.send_json({"object": "list", "data": [{"id": "loopback-1", "object": "model"}]})
@@ -210,6 +212,10 @@ def scripted(prompt: str, request: dict[str, Any], attempt: int) -> Fault:
         text = body if isinstance(body, str) else json.dumps(body)
         return Fault(http(wanted.get("status", 200), text.encode(), wanted.get("headers")))
     words = rest.split()
+    if command == "!room":
+        return room(request, *map(int, words))
+    if command == "!packed":
+        return packed(words[0], int(words[1]), int((*words, "200")[2]))
     if command == "!fault":
         limit = int(words[1]) if len(words) > 1 else attempt
         return FAULTS[words[0]] if attempt <= limit else Fault(text_reply(prompt))
@@ -218,6 +224,32 @@ def scripted(prompt: str, request: dict[str, Any], attempt: int) -> Fault:
             text = f"Unsupported parameter: '{name}' is not supported with this model."
             return Fault(error(400, text, param=name, code="unsupported_parameter"))
     return Fault(text_reply(prompt))
+
+
+def room(request: dict[str, Any], context: int, prompt: int, most: int = 0) -> Fault:
+    """The refusal of a server whose context holds so many tokens, of which the prompt takes some,
+    and whose answers have at most `most`; an answer where all fits."""
+    limit = request["max_tokens"]
+    if most and limit > most:
+        text = f"max_tokens is too large: {limit}. This model supports at most {most} completion "
+        return Fault(error(400, f"{text}tokens, whereas you provided {limit}."))
+    if prompt + limit <= context:
+        return Fault(text_reply("it fits"))
+    return Fault(
+        error(
+            400,
+            f"This model's maximum context length is {context} tokens. However, you requested "
+            f"{prompt + limit} tokens ({prompt} in the messages, {limit} in the completion).",
+        )
+    )
+
+
+def packed(packing: str, size: int, status: int = 200) -> Fault:
+    """A reply of so many characters, packed or not."""
+    body = completion({"role": "assistant", "content": "x" * size}, "")
+    if packing == "none":
+        return Fault(http(status, body))
+    return Fault(http(status, gzip.compress(body), {"content-encoding": packing}))
 
 
 async def run(options: Options, while_stdin: bool) -> None:

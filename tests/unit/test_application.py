@@ -47,6 +47,9 @@ branches:
 """
 
 
+SETTINGS = Settings(request_timeout=0.6, max_reply_bytes=4_000_000)
+
+
 @pytest.fixture
 async def service():
     async with serve() as running:
@@ -58,7 +61,7 @@ async def opened(tmp_path, service, description):
     described = tmp_path / "loop.yaml"
     described.write_text(description)
     secrets = Secrets({"LOOP_URL": service.base_url, "LOOP_KEY": KEY})
-    made = registry.create(TargetSpec(f"app:{described}"), Settings(request_timeout=0.6), secrets)
+    made = registry.create(TargetSpec(f"app:{described}"), SETTINGS, secrets)
     await made.open(lambda line: None)
     yield made
     await made.close()
@@ -144,7 +147,7 @@ async def test_the_other_branch_answers_at_once_in_json(service, target):
         ("deep", "malformed", "no JSON"),
         ("list", "permanent", "reports an error: without a message"),
         ("deaf x", "timeout", "no result within 0.5 s"),
-        ("huge", "malformed", "longer than"),
+        ("huge", "malformed", "max_reply_bytes"),
         ("away", "permanent", "another host"),
         ("path", "permanent", "no id"),
         ("hang", "retryable", "within the time limit"),

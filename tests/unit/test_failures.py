@@ -7,9 +7,9 @@ import json
 
 import aiohttp
 import httpx2
-import msgspec
 import pytest
 
+from evalcore.intake.http import ReplyUnreadable
 from evalcore.records import Failure
 from evalcore.targets import failures
 from evalcore.targets.failures import clean, from_exception, from_status, retry_after
@@ -172,7 +172,7 @@ def caused(outer, inner):
         (aiohttp.ClientPayloadError("400 of 900 bytes"), "malformed", "cut off"),
         (aiohttp.ClientOSError(104, "reset"), "retryable", "lost"),
         (aiohttp.InvalidURL("x"), "permanent", "base_url"),
-        (httpx2.DecodingError("bad gzip"), "malformed", "compression"),
+        (ReplyUnreadable(), "malformed", "compression"),
         (asyncio.IncompleteReadError(b"", 3), "malformed", "IncompleteReadError"),
         (RuntimeError("secret text"), "malformed", "RuntimeError"),
     ],
@@ -188,11 +188,12 @@ def test_kind_by_exception_also_beneath_the_wrapping(error, kind, words):
 
 
 def test_an_error_in_a_reply_of_status_200():
-    failure = failures.from_error_body({"message": "gone"}, body("gone"))
+    failure = failures.from_error_body({"message": "gone"})
     assert (failure.kind, failure.status) == ("malformed", 200)
     assert "gone" in failure.message
-    inner = failures.from_error_body({"code": 429}, body("slow", code=429))
-    assert (inner.kind, inner.status) == ("rate_limited", 429)
+    for code in (429, "429"):
+        inner = failures.from_error_body({"code": code, "message": "slow"})
+        assert (inner.kind, inner.status) == ("rate_limited", 429)
 
 
 def test_clean_scrubs_before_it_cuts_and_keeps_one_line():
@@ -208,22 +209,40 @@ def test_clean_scrubs_before_it_cuts_and_keeps_one_line():
 
 
 @pytest.mark.parametrize(
-    ("status", "message"),
+    ("status", "error"),
     [
-        (400, "HTTP 400: This model's maximum context length is 4096 tokens, you asked for 5000"),
-        (400, "HTTP 400: context_length_exceeded"),
-        (400, "HTTP 400: the request exceeds the available context size, try increasing it"),
-        (400, "HTTP 400: prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, {"code": "content_filter", "message": "The response was filtered"}),
+        (400, {"code": None, "innererror": {"code": "ResponsibleAIPolicyViolation"}}),
+        (400, {"message": "triggering Azure OpenAI's content management policy."}),
+        (400, {"code": "data_inspection_failed", "message": "Input may be inappropriate."}),
+        (400, {"message": "<400> InternalError.Algo.DataInspectionFailed: Input data may contain"}),
+        (400, {"message": "Content Exists Risk", "type": "invalid_request_error"}),
+        (400, {"status": "PROHIBITED_CONTENT", "message": "no"}),
+        (400, {"message": "Invalid prompt: flagged as potentially violating our usage policy."}),
+        (403, {"code": 403, "message": "openai/gpt-5 requires moderation on OpenAI."}),
+        (400, {"type": "content_filter", "message": "rejected: considered high risk"}),
     ],
 )
-def test_a_prompt_beyond_the_context_is_told_from_other_refusals(status, message):
-    failure = Failure(kind="permanent", message=message, status=status)
-    assert failures.is_context_overflow(failure)
-    assert not failures.is_context_overflow(msgspec.structs.replace(failure, status=401))
+def test_a_refusal_by_policy_is_told_from_other_errors(status, error):
+    assert failures.is_content_filter(status, json.dumps({"error": error}))
+    assert failures.is_content_filter(status, json.dumps([{"error": error}]))
+    assert not failures.is_content_filter(500, json.dumps({"error": error}))
 
 
 @pytest.mark.parametrize(
-    "message", ["HTTP 400: unknown field context", "HTTP 400: too long a name"]
+    "error",
+    [
+        {"message": "Unsupported parameter: 'content_filter'", "code": "unsupported_parameter"},
+        {"message": "your country is not supported", "code": "unsupported_country"},
+        {"message": "invalid model"},
+        "no",
+        None,
+    ],
 )
-def test_other_refusals_are_no_overflow(message):
-    assert not failures.is_context_overflow(Failure(kind="permanent", message=message, status=400))
+def test_other_refusals_are_not_by_policy(error):
+    assert not failures.is_content_filter(400, json.dumps({"error": error}))
+
+
+def test_half_a_surrogate_pair_in_an_error_is_replaced():
+    failure = from_status(500, {}, '{"error": {"message": "bad \\ud800 text"}}')
+    assert failure.message == "HTTP 500: bad \ufffd text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import traceback
@@ -9,8 +10,18 @@ import traceback
 import pytest
 
 from evalcore.errors import TargetFailure, UsageError
-from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, ToolCall, Usage
-from evalcore.secrets import Secrets
+from evalcore.records import (
+    Completion,
+    GenerationRequest,
+    Message,
+    Sampling,
+    TargetSpec,
+    ToolCall,
+    Usage,
+    from_json,
+    to_json,
+)
+from evalcore.secrets import Secrets, redact
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets.openai_compatible import create, read_options
 from evalcore.targets.openai_reply import read, split_thought
@@ -396,3 +407,219 @@ def test_the_revision_tells_endpoints_and_options_apart():
     assert revision("openai:m") == revision("openai:m")
     assert len({revision("openai:m"), revision("openai:n"), revision("openai:m", seed=1)}) == 3
     assert revision("openai:vllm/m") != revision("openai:m")
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("stop", "stop"),
+        ("STOP", "stop"),
+        ("end_turn", "stop"),
+        ("eos_token", "stop"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "length"),
+        ("function_call", "tool_calls"),
+        ("content_filter: PROHIBITED_CONTENT", "content_filter"),
+        ("SAFETY", "content_filter"),
+        (None, "unknown"),
+        ("", "unknown"),
+    ],
+)
+async def test_the_models_own_ends_are_read_in_the_fields_words(opened, reason, finish):
+    reply = script(chat({"content": "a"}, finish_reason=reason))
+    done = await (await opened()).generate(reply)
+    assert (done.text, done.finish_reason) == ("a", finish)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("error", "retryable"),
+        ("insufficient_system_resource", "retryable"),
+        ("abort", "retryable"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "model_output"),
+        ("pause_for_lunch", "malformed"),
+        (7, "malformed"),
+        (["stop"], "malformed"),
+        ("x" * 9000, "malformed"),
+    ],
+)
+async def test_an_answer_that_the_server_broke_off_is_none(opened, reason, kind):
+    failure = await failure_of(await opened(), script(chat({"content": "a"}, finish_reason=reason)))
+    assert (failure.kind, failure.status) == (kind, 200)
+    assert str(reason)[:20] in failure.message
+    assert len(failure.message) <= 500
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "status"),
+    [
+        ({"error": {"code": 502, "message": "upstream is down"}}, "retryable", 502),
+        ({"error": {"code": "429", "message": "upstream is down"}}, "rate_limited", 429),
+        ({"error": {"message": "upstream is down"}}, "malformed", 200),
+        ({"error": "upstream is down"}, "malformed", 200),
+    ],
+)
+async def test_an_error_beside_a_message_counts(opened, more, kind, status):
+    in_choice = chat({"content": "half"}, finish_reason="error", **more)
+    beside = chat({"content": "half"}) | more
+    for body in (in_choice, beside):
+        failure = await failure_of(await opened(), script(body))
+        assert (failure.kind, failure.status) == (kind, status)
+        assert "upstream is down" in failure.message
+
+
+@pytest.mark.parametrize("reason", ["content_filter: PROHIBITED_CONTENT", "MAX_TOKENS"])
+async def test_an_end_without_a_message_is_an_empty_answer(opened, reason):
+    body = {"choices": [{"finish_reason": reason, "index": 0}]}
+    done = await (await opened()).generate(script(body))
+    assert (done.text, done.finish_reason) == (
+        "",
+        "length" if "TOKENS" in reason else "content_filter",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, "content_filter"), (200, 400), (200, "content_filter")]
+)
+async def test_a_refusal_by_policy_is_the_same_end_whatever_its_status(
+    opened, server, status, code
+):
+    error = {"code": code, "message": "content_filter"}
+    error["innererror"] = {"code": "ResponsibleAIPolicyViolation"}
+    before = server.stats()["requests"]
+    done = await (await opened()).generate(script({"error": error}, status=status))
+    assert (done.text, done.finish_reason) == ("", "content_filter")
+    assert server.stats()["requests"] == before + 1
+
+
+async def test_half_a_surrogate_pair_is_data(opened):
+    call = {
+        "id": "c",
+        "function": {"name": "f\ud800", "arguments": '{"a": "\\ud800", "b": "\ud800"}'},
+    }
+    message = {"content": "a\ud800b", "reasoning": "\udfff", "tool_calls": [call]}
+    done = await (await opened()).generate(script(chat(message) | {"model": "m\ud800"}))
+    assert (done.text, done.reasoning, done.model) == ("a\ufffdb", "\ufffd", "m\ufffd")
+    (read_call,) = done.tool_calls
+    assert read_call.name == "f\ufffd"
+    assert json.loads(read_call.arguments) == {"a": "\ufffd", "b": "\ufffd"}
+    assert from_json(Completion, to_json(done)) == done
+
+
+@pytest.mark.parametrize("tokens", ["1" + "0" * 30, "NaN", "Infinity", "1e999", "-1", "0.5", '"7"'])
+async def test_a_count_out_of_range_is_unknown(opened, tokens):
+    body = json.dumps(chat({"content": "a"}) | {"usage": {"prompt_tokens": "HERE"}})
+    done = await (await opened()).generate(script(body.replace('"HERE"', tokens)))
+    assert (done.text, done.usage) == ("a", Usage())
+
+
+def forms_of(key):
+    return {
+        "plain": key,
+        "lower case": key.lower(),
+        "url": "".join(f"%{ord(c):02X}" for c in key),
+        "json": "".join(f"\\u{ord(c):04x}" for c in key),
+        "json in json": "".join(f"\\\\u{ord(c):04X}" for c in key),
+        "html": "".join(f"&#{ord(c)};" for c in key),
+        "hex": key.encode().hex(),
+        "base64": base64.b64encode(key.encode()).decode(),
+        "basic": base64.b64encode(f":{key}".encode()).decode(),
+        "bearer": base64.b64encode(f"Authorization: Bearer {key}\n".encode()).decode(),
+        "base64url": base64.urlsafe_b64encode(f"xx{key}".encode()).decode(),
+    }
+
+
+@pytest.mark.parametrize("form", forms_of(""))
+async def test_a_key_that_the_server_repeats_in_an_answer_is_removed(opened, form):
+    shown = forms_of(KEY)[form]
+    call = {"id": shown, "function": {"name": shown, "arguments": json.dumps({"k": shown})}}
+    message = {"content": f"a {shown} b", "reasoning": shown, "tool_calls": [call]}
+    body = chat(message) | {"model": f"m {shown}"}
+    done = await (await opened()).generate(script(body))
+    written = to_json(done).decode()
+    middle = shown[4:-6]  # the ends of base64 depend on what stands around it
+    assert middle not in written
+    assert "[key removed]" in done.text
+    assert done.text.startswith("a ")
+    assert done.text.endswith(" b")
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT api_key = 'sk-0123456789abcdef'", "Bearer abcdefghijklmnop"]
+)
+async def test_what_merely_looks_like_a_key_stays_in_an_answer(opened, text):
+    assert (await (await opened()).generate(script(chat({"content": text})))).text == text
+
+
+@pytest.mark.parametrize("key", ["password", "test", "EMPTY", "changeme"])
+def test_a_key_that_is_a_plain_word_tears_no_answer(key):
+    assert redact(f"SELECT {key} FROM t", [key]) == f"SELECT {key} FROM t"
+
+
+async def test_the_query_of_an_address_goes_with_every_request(opened, server):
+    address = f"{server.base_url}/openai/deployments/d?api-version=2024-10-21&a=b%20c&a=d&e="
+    target = await opened({"base_url": address})
+    for _ in range(2):
+        assert (await target.generate(ask("Compute 1 + 1"))).text == "2"
+        line = server.get("/last")["head"][0]
+        path = "/v1/openai/deployments/d/chat/completions"
+        assert line == f"POST {path}?api-version=2024-10-21&a=b+c&a=d&e= HTTP/1.1"
+
+
+async def test_epochs_have_seeds_of_their_own(opened):
+    target = await opened({"seed": 7})
+    sent = [
+        (await target.generate(ask("hi", epoch=epoch))).sent["seed"] for epoch in (0, 1, 2, 1, 0)
+    ]
+    assert sent[0] == sent[4] == 7
+    assert sent[1] == sent[3]
+    assert len({*sent}) == 3
+    assert all(0 <= seed < 2**31 for seed in sent)
+    forced = await opened({"extra_body": {"seed": 7}})
+    assert (await forced.generate(ask("hi", epoch=1))).sent["seed"] == sent[1]
+    random = await opened({"seed": -1})
+    assert (await random.generate(ask("hi", epoch=1))).sent["seed"] == -1
+    none = await opened()
+    assert "seed" not in (await none.generate(ask("hi", epoch=1))).sent
+
+
+async def test_a_limit_that_does_not_fit_beside_the_prompt_is_lowered_once(opened, server):
+    target = await opened({"max_tokens": 4000})
+    done = await target.generate(ask("!room 4096 1000"))
+    assert done.sent["max_tokens"] == 3096
+    assert done.attempts == 2
+    assert done.text
+    short = await target.generate(ask("!room 9096 1000"))
+    assert short.sent["max_tokens"] == 4000  # what one prompt left over binds no other
+    over = await target.generate(ask("!room 4096 5000"))
+    assert over.finish_reason == "context_overflow"
+
+
+async def test_a_limit_beyond_the_models_is_lowered_and_remembered(opened, server):
+    target = await opened({"max_tokens": 4000})
+    assert (await target.generate(ask("!room 4096 0 1024"))).sent["max_tokens"] == 1024
+    before = server.stats()["requests"]
+    assert (await target.generate(ask("hi"))).sent["max_tokens"] == 1024
+    assert server.stats()["requests"] == before + 1
+    assert target.info.card["most_tokens"] == 1024
+
+
+async def test_a_limit_that_is_refused_without_a_number_is_named_and_no_overflow(opened):
+    target = await opened({"max_tokens": 4000})
+    error = {"code": "context_length_exceeded", "message": "max_tokens is too large"}
+    failure = await failure_of(target, script({"error": error}, status=400))
+    assert failure.kind == "permanent"
+    assert "max_tokens" in failure.message
+
+
+async def test_a_packed_reply_is_read_and_one_beyond_the_limit_is_a_failure(opened):
+    limits = Settings(request_timeout=5.0, max_reply_bytes=1_000_000)
+    target = await opened(settings=limits)
+    assert (await target.generate(ask("!packed gzip 900000"))).text == "x" * 900_000
+    for packing in ("gzip", "none"):
+        failure = await failure_of(target, ask(f"!packed {packing} 1100000"))
+        assert (failure.kind, failure.status) == ("malformed", None)
+        assert "max_reply_bytes" in failure.message
+    failure = await failure_of(target, ask("!packed gzip 1100000 500"))
+    assert (failure.kind, failure.status) == ("retryable", 500)

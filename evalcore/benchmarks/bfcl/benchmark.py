@@ -36,8 +36,13 @@ from evalcore.settings import ROOT
 _NO_ANSWER = {
     "unparsable": "The server could not read the call that the model wrote.",
     "context_overflow": NOTES["context_overflow"],
+    "content_filter": NOTES["content_filter"],
 }
-_ENDED = {"context_overflow": "context_overflow", "step_limit": "budget"}
+_ENDED = {
+    "context_overflow": "context_overflow",
+    "content_filter": "content_filter",
+    "step_limit": "budget",
+}
 _RANKED = {"": "official", "true": "strict", "false": "fuzzy"}
 
 
@@ -115,7 +120,7 @@ class Bfcl(Benchmark):
         answer, mode = answers.answer_of(episode)
         reading = read(entry, answer, mode)
         found = views(reading)
-        if episode.finish_reason in _NO_ANSWER:  # for upstream these are no answers, so abstentions
+        if episode.finish_reason in _NO_ANSWER and not answer:  # upstream: abstentions
             message = _NO_ANSWER[episode.finish_reason]
             found = dict.fromkeys(found, Scored(False, "ast_decoder:decoder_failed", message))
         facts = {"answer_kind": abstention(reading)} if _irrelevant(sample) else {}

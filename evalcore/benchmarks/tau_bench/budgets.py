@@ -11,6 +11,8 @@ from evalcore.records import Completion, Record
 #: Ends of a conversation that tau-bench rewards.
 USER_STOP, TRANSFER = "user_stop", "transfer"
 OVERFLOW = "context_overflow"
+#: The provider withheld the answer: whatever follows would be withheld too.
+FILTERED = "content_filter"
 MOST_TURNS = 200
 
 

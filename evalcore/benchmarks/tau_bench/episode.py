@@ -21,7 +21,7 @@ from evalcore.benchmarks.tau_bench import budgets as limits
 from evalcore.benchmarks.tau_bench.budgets import Budgets, Spent
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.speakers import Speaker
-from evalcore.records import Completion, Message, Record, ToolCall
+from evalcore.records import Completion, Message, Record, ToolCall, is_withheld
 
 #: The agent's answer to the messages so far, and its price in USD where known.
 Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]
@@ -92,6 +92,8 @@ class Conversation:
         self._sent.append(msgspec.structs.replace(written, tool_calls=sendable(calls, turn.calls)))
         if answer.finish_reason == limits.OVERFLOW:
             return limits.OVERFLOW
+        if is_withheld(answer):
+            return limits.FILTERED
         if turn.calls:
             ended = self._call(turn.calls, calls)
         elif turn.problem:

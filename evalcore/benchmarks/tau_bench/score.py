@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalcore.benchmarks.tau_bench import evidence
-from evalcore.benchmarks.tau_bench.budgets import OVERFLOW, TRANSFER, USER_STOP
+from evalcore.benchmarks.tau_bench.budgets import FILTERED, OVERFLOW, TRANSFER, USER_STOP
 from evalcore.benchmarks.tau_bench.dataset import domain_of, flags, idle_passes, task_of
 from evalcore.benchmarks.tau_bench.environment import Environment, Reward, reward
 from evalcore.benchmarks.tau_bench.episode import erred
@@ -106,7 +106,7 @@ def _short(text: str) -> str:
 def _reason(ended: str) -> str:
     if ended in _REWARDED:
         return "wrong_answer"
-    return OVERFLOW if ended == OVERFLOW else "budget"
+    return ended if ended in (OVERFLOW, FILTERED) else "budget"
 
 
 def _note(found: Reward, ended: str) -> str:

@@ -19,6 +19,8 @@ AskUser = Callable[[GenerationRequest], Awaitable[tuple[Completion, float | None
 
 _GREETING = "Hi! How can I help you today?"
 _SILENCE = "..."
+#: Ends of a request to the user's model that leave nothing to answer to.
+_NO_ANSWER = ("content_filter", "context_overflow", "unparsable")
 _ROLE = f"""You play a customer who writes to a support agent. What you want and know:
 
 {{instruction}}
@@ -113,6 +115,8 @@ class ModelSpeaker:
         except TargetFailure as error:
             raise EnvironmentFailure(f"the model that plays the user failed: {error}") from None
         self._cost = None if self._cost is None or cost is None else self._cost + cost
+        if not answer.text.strip() and answer.finish_reason in _NO_ANSWER:
+            raise EnvironmentFailure(f"the model that plays the user: {answer.finish_reason}")
         said = answer.text.strip() or _SILENCE
         self._messages.append(Message("assistant", said))
         self._done = STOP in said

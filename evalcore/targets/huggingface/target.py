@@ -14,7 +14,7 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.records import Completion, GenerationRequest, TargetSpec, content_hash
-from evalcore.secrets import Secrets
+from evalcore.secrets import Secrets, redact_completion
 from evalcore.settings import Settings
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.huggingface import machine
@@ -22,7 +22,7 @@ from evalcore.targets.huggingface.messages import Start, Stats
 from evalcore.targets.huggingface.options import Options, read_options
 from evalcore.targets.huggingface.place import Place, locate
 from evalcore.targets.huggingface.process import ModelProcess
-from evalcore.targets.openai_request import sampling_of
+from evalcore.targets.openai_request import sampling_of, seed_of_epoch
 
 _WIDTH = {"cpu": 64, "cuda": 512}  # requests that the batches can make use of
 _EXACT_WIDTH = 4
@@ -79,8 +79,12 @@ class HuggingFace:
         if self._process is None:
             raise UsageError(f"{self.key} was not opened")
         sampling = sampling_of(request.sampling, self._options.sampling)
+        if sampling.seed is not None:
+            seed = seed_of_epoch(sampling.seed, request.epoch)
+            sampling = msgspec.structs.replace(sampling, seed=seed)
         asked = msgspec.structs.replace(request, sampling=sampling, input={})
         completion = await self._process.ask(asked)
+        completion = redact_completion(completion, [self._secrets.get(_HUB_KEY)])
         return msgspec.structs.replace(completion, model=self.info.title)
 
     async def close(self) -> None:

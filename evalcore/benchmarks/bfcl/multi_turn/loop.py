@@ -22,7 +22,7 @@ from evalcore.benchmarks.bfcl.entry import Entry
 from evalcore.benchmarks.bfcl.multi_turn.calls import texts
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Overrun, Simulators
 from evalcore.errors import DatasetError
-from evalcore.records import Completion, Message, Record
+from evalcore.records import Completion, Message, Record, is_withheld
 
 MOST_STEPS = 20
 STEP_LIMIT = "step_limit"
@@ -37,8 +37,8 @@ Read = Callable[[str], list[Call]]
 class Conversation(Record, frozen=True):
     """What happened. `prediction` holds the calls as text, by turn and step, as `replay.examine`
     takes them, `results` what each was answered, alike. `termination` is empty, `step_limit`,
-    `context_overflow`, or the kind of the `Overrun` that a call ended it by; later turns are then
-    missing."""
+    `context_overflow`, `content_filter`, or the kind of the `Overrun` that a call ended it by;
+    later turns are then missing."""
 
     messages: tuple[Message, ...] = ()
     prediction: tuple[tuple[tuple[str, ...], ...], ...] = ()
@@ -83,6 +83,9 @@ class _Course:
         self.requests += 1
         if answer.finish_reason == OVERFLOW:
             self.termination = OVERFLOW
+            return False
+        if is_withheld(answer):
+            self.termination = answer.finish_reason
             return False
         native = self._read is None
         asked = answer.tool_calls if native else ()

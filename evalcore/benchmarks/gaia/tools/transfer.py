@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalcore.benchmarks.gaia.tools.addresses import Address, Resolve, checked_addresses, look_up
 from evalcore.benchmarks.gaia.tools.tool import Refusal
+from evalcore.intake.http import ReplyLimits, ReplyTooLarge, ReplyUnreadable, read_body
 from evalcore.records import Record
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ SECONDS = 20.0
 MOST_BYTES = 5_000_000
 _CONNECT_SECONDS = 5.0
 _MOST_ADDRESSES = 3
-_GZIP_OR_ZLIB = 47  # zlib's code for "either, as the data say"
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -133,32 +132,14 @@ def _request(
 
 async def _transfer(client: httpx2.AsyncClient, request: httpx2.Request, most: int) -> Reply:
     reply = await client.send(request, stream=True)
-    content = bytearray()
+    headers = {name.lower(): value for name, value in reply.headers.items()}
+    packed = headers.get("content-encoding", "")
     try:
-        async for part in reply.aiter_raw():
-            content += part
-            if len(content) > most:
-                raise Unreachable(f"the reply has more than {most} bytes")
+        content = await read_body(reply.aiter_raw(), packed, ReplyLimits(one=most))
+    except ReplyTooLarge:
+        raise Unreachable(f"the reply has more than {most} bytes") from None
+    except ReplyUnreadable as error:
+        raise Unreachable(f"the reply is {error}") from None
     finally:
         await reply.aclose()
-    headers = {name.lower(): value for name, value in reply.headers.items()}
-    packed = headers.get("content-encoding", "identity").strip().lower()
-    return Reply(reply.status_code, headers, _unpacked(bytes(content), packed, most))
-
-
-def _unpacked(content: bytes, encoding: str, most: int) -> bytes:
-    """The content without the packing that a server applied unasked; never more than `most`."""
-    if encoding in ("identity", ""):
-        return content
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise Unreachable(f"the reply is packed by {encoding[:20]}, which is not read")
-    unpacking = zlib.decompressobj(_GZIP_OR_ZLIB)
-    try:
-        unpacked = unpacking.decompress(content, most)
-    except zlib.error:
-        raise Unreachable("the reply is packed in a way that cannot be read") from None
-    if len(unpacked) == most and not unpacking.eof:
-        raise Unreachable(f"the reply has more than {most} bytes")
-    if not unpacking.eof:
-        raise Unreachable("the reply is packed and ends too early")
-    return unpacked
+    return Reply(reply.status_code, headers, content)
