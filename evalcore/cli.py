@@ -103,8 +103,8 @@ def _add_list(verbs: Any) -> None:
 
 def _add_run(verbs: Any) -> None:
     sub = verbs.add_parser("run", help="run benchmarks on a target")
-    sub.add_argument("--target", default="", metavar="T", help=_TARGET_HELP)
-    sub.add_argument("--benchmarks", nargs="+", default=[], metavar="B")
+    sub.add_argument("--target", metavar="T", help=_TARGET_HELP)
+    sub.add_argument("--benchmarks", nargs="+", metavar="B")
     sub.add_argument("--metrics", nargs="+", default=[], metavar="M")
     sub.add_argument("--dataset", default="", metavar="PATH|NAME")
     sub.add_argument("--max-samples", type=int, metavar="N")
@@ -115,11 +115,10 @@ def _add_run(verbs: Any) -> None:
     sub.add_argument(
         "--judge",
         action="append",
-        default=[],
         metavar="T[?KEY=VALUE&...]",
         help="a judge of the panel, asked only where nothing can be executed; repeat for more",
     )
-    sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="wins over the flags")
+    sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="flags win over it")
     sub.add_argument("--concurrency", type=int, default=0, metavar="N")
     sub.add_argument(
         "--batch-size", metavar="N", help="of a local model; 1 is exact, one request at a time"
@@ -183,28 +182,37 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
-    """The request of a `run` command, and where its config file wants slm-evals' files."""
+    """The request of a `run` command, and where its config file wants slm-evals' files.
+
+    A flag that was not typed is None. What the flags override in the file is said on stderr.
+    """
     from evalcore.runner import config
     from evalcore.runner.request import RunRequest
 
-    request = RunRequest(
-        target=given.target,
-        benchmarks=tuple(given.benchmarks),
-        target_options=_target_options(given.target_option, given.batch_size),
-        metrics=tuple(given.metrics),
-        dataset=given.dataset,
-        max_samples=given.max_samples,
-        seed=given.seed,
-        epochs=given.epochs,
-        options=_benchmark_options(given.option),
-        judges=tuple(given.judge),
-        concurrency=given.concurrency,
-    )
+    target, benchmarks, judges = given.target, given.benchmarks, given.judge
+    typed = {
+        "target": target,
+        "benchmarks": None if benchmarks is None else tuple(benchmarks),
+        "judges": None if judges is None else tuple(judges),
+        "max_samples": given.max_samples,
+        "target_options": _target_options(given.target_option, given.batch_size),
+        "metrics": tuple(given.metrics),
+        "dataset": given.dataset,
+        "seed": given.seed,
+        "epochs": given.epochs,
+        "options": _benchmark_options(given.option),
+        "concurrency": given.concurrency,
+    }
+    flags = {name: value for name, value in typed.items() if value is not None}
     place = None
     if given.config:
         file, fields = config.read(given.config)
-        request = config.apply(file, fields, request)
+        request, overridden = config.apply(file, fields, flags)
+        for line in overridden:
+            print(f"evalcore: {given.config}: {scrub(line)}", file=sys.stderr)
         place = config.place(file, fields)
+    else:
+        request = RunRequest(**{"target": "", "benchmarks": (), **flags})
     if not request.target:
         raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
     return request, place

@@ -1,11 +1,13 @@
-"""A run from a YAML file: slm-evals' fields, `target`, options, `judges`; it wins over flags.
+"""A run from a YAML file: slm-evals' fields, `target`, options, `judges`; flags win over it.
 
 Fields and their meaning: slm-evals' run configuration (model_path, device, dtype, max_new_tokens,
-temperature, experiment_name, output_dir, benchmarks, max_samples, benchmark_overrides).
+temperature, experiment_name, output_dir, benchmarks, max_samples, benchmark_overrides). There the
+file wins over its flags; here what was typed does, as on any command line, and says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -53,27 +55,75 @@ def read(path: Path) -> tuple[Config, frozenset[str]]:
         raise UsageError(f"{path}: {error}") from None
 
 
-def apply(config: Config, given: frozenset[str], request: RunRequest) -> RunRequest:
-    """The request with the fields that the file sets."""
-    changes: dict[str, Any] = {}
-    target = f"hf:{config.model_path}" if config.model_path else config.target or request.target
-    changes["target"] = target
-    changes["target_options"] = {
-        **request.target_options,
-        **_model_options(config, given, target.partition(":")[0]),
-        **config.target_options,
+def apply(
+    config: Config, given: frozenset[str], flags: Mapping[str, Any]
+) -> tuple[RunRequest, list[str]]:
+    """The request of a file and of flags, which win, and what they override, in words.
+
+    `given` names the fields that the file sets; `flags` holds fields of RunRequest that were typed.
+    """
+    overridden: list[str] = []
+
+    def choose(flag: str, field: str, ours: Any, theirs: Any) -> Any:
+        """A typed value, else that of the file; differing ones are noted by their names."""
+        if ours is None or theirs is None:
+            return theirs if ours is None else ours
+        if _as_typed(ours) != _as_typed(theirs):
+            overridden.append(f"{flag}{_as_typed(ours)} overrides {field}: {_as_typed(theirs)}")
+        return ours
+
+    def merge(flag: str, field: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Any:
+        return {
+            name: choose(f"{flag}{name}=", f"{field}.{name}", ours.get(name), theirs.get(name))
+            for name in dict.fromkeys([*theirs, *ours])
+        }
+
+    own = f"hf:{config.model_path}" if config.model_path else config.target or None
+    name = "model_path" if config.model_path else "target"
+    target = choose("--target ", name, flags.get("target"), own) or ""
+    benchmarks = choose(
+        "--benchmarks ", "benchmarks", flags.get("benchmarks"), tuple(config.benchmarks) or None
+    )
+    chosen = benchmarks or tuple(catalog.benchmark_cards())
+    kind, replaced = target.partition(":")[0], own is not None and target != own
+    model_options, unused = _model_options(config, given, kind)
+    if unused and not replaced:
+        raise UsageError(f"field {unused[0]} does not apply to a {kind}: target; remove it")
+    overridden += [f"{name} does not apply to --target {target}" for name in unused]
+    overrides, typed = _overrides(config, chosen), flags.get("options", {})
+    changes = {
+        **flags,
+        "target": target,
+        "benchmarks": chosen,
+        "target_options": merge(
+            "--target-option ",
+            "target_options",
+            flags.get("target_options", {}),
+            {**model_options, **config.target_options},
+        ),
+        "judges": choose("--judge ", "judges", flags.get("judges"), tuple(config.judges) or None)
+        or (),
+        "options": {
+            key: merge(
+                f"--option {key}.",
+                f"benchmark_overrides.{key}",
+                typed.get(key, {}),
+                overrides.get(key, {}),
+            )
+            for key in dict.fromkeys([*typed, *overrides])
+        },
+        "max_samples": choose(
+            "--max-samples ", "max_samples", flags.get("max_samples"), config.max_samples
+        ),
     }
-    chosen = tuple(config.benchmarks) or request.benchmarks or tuple(catalog.benchmark_cards())
-    changes["benchmarks"] = chosen
-    if config.judges:
-        changes["judges"] = tuple(config.judges)
-    if "max_samples" in given:
-        changes["max_samples"] = config.max_samples
-    options = {key: dict(values) for key, values in request.options.items()}
-    for key, values in _overrides(config, chosen).items():
-        options[key] = options.get(key, {}) | values
-    changes["options"] = options
-    return msgspec.structs.replace(request, **changes)
+    return RunRequest(**changes), overridden
+
+
+def _as_typed(value: Any) -> str:
+    """A value as it stands on a command line, so that 0.5 and "0.5" are the same."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def place(config: Config, given: frozenset[str]) -> Path | None:
@@ -94,17 +144,17 @@ def _overrides(config: Config, chosen: tuple[str, ...]) -> dict[str, dict[str, A
     return {key: values for key, values in config.benchmark_overrides.items() if key in chosen}
 
 
-def _model_options(config: Config, given: frozenset[str], kind: str) -> dict[str, Any]:
-    """device, dtype, max_new_tokens and temperature as options of the kind of target."""
+def _model_options(
+    config: Config, given: frozenset[str], kind: str
+) -> tuple[dict[str, Any], list[str]]:
+    """device, dtype, max_new_tokens and temperature as options of the kind of target, and the names
+    of those that it does not take."""
     names = {
         "hf": {name: name for name in ("device", "dtype", "max_new_tokens", "temperature")},
         "openai": {"max_new_tokens": "max_tokens", "temperature": "temperature"},
     }.get(kind, {})
-    options = {}
-    for name in ("device", "dtype", "max_new_tokens", "temperature"):
-        if name not in given:
-            continue
-        if name not in names:
-            raise UsageError(f"field {name} does not apply to a {kind}: target; remove it")
-        options[names[name]] = getattr(config, name)
-    return options
+    fields = [
+        name for name in ("device", "dtype", "max_new_tokens", "temperature") if name in given
+    ]
+    options = {names[name]: getattr(config, name) for name in fields if name in names}
+    return options, [name for name in fields if name not in names]

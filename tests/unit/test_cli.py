@@ -236,7 +236,7 @@ def test_lists(capsys: pytest.CaptureFixture[str], data: str, what: str) -> None
     assert call(capsys, "list", what, "--data", data)[1]
 
 
-def test_a_config_file_wins_and_gets_its_files(
+def test_flags_win_over_a_config_file_which_gets_its_files(
     capsys: pytest.CaptureFixture[str], cases: str, data: str, tmp_path: Path
 ) -> None:
     config = tmp_path / "run.yaml"
@@ -245,8 +245,10 @@ def test_a_config_file_wins_and_gets_its_files(
         encoding="utf-8",
     )
     words = (*RUN, "--dataset", cases, "--data", data, "--config", str(config))
-    status, out, _ = call(capsys, *words)
-    assert (status, json.loads(out)["target"]) == (0, "control:null")
+    status, out, err = call(capsys, *words)
+    assert (status, json.loads(out)["target"]) == (0, "control:reference")
+    notice = f"{config}: --target control:reference overrides target: control:null\n"
+    assert err == f"evalcore: {notice}"
     results = json.loads((tmp_path / "mine" / "results.json").read_text(encoding="utf-8"))
     assert results["experiment_name"] == "mine"
     assert {p.name for p in (tmp_path / "mine").iterdir()} == {

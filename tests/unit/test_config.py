@@ -1,4 +1,4 @@
-"""A run from a YAML file: slm-evals' fields, typed, winning over the flags."""
+"""A run from a YAML file: slm-evals' fields, typed; flags win over it."""
 
 from __future__ import annotations
 
@@ -12,66 +12,117 @@ from evalcore.errors import UsageError
 from evalcore.runner import config
 from evalcore.runner.request import RunRequest
 
-FLAGS = RunRequest(
-    target="openai:a", benchmarks=("bfcl",), max_samples=3, options={"bfcl": {"strict": "true"}}
-)
+FLAGS = {
+    "target": "openai:a",
+    "benchmarks": ("bfcl",),
+    "max_samples": 3,
+    "options": {"bfcl": {"strict": "true"}},
+}
 
 
-def applied(tmp_path: Path, text: str) -> RunRequest:
+def applied(tmp_path: Path, text: str, **flags: object) -> tuple[RunRequest, list[str]]:
     path = tmp_path / "run.yaml"
     path.write_text(text, encoding="utf-8")
     file, given = config.read(path)
-    return config.apply(file, given, FLAGS)
+    return config.apply(file, given, flags)
 
 
-def test_the_file_wins_over_the_flags(tmp_path: Path) -> None:
-    request = applied(
-        tmp_path,
-        """
+FILE = """
 model_path: ./models/tiny
 device: cpu
 dtype: int8
 max_new_tokens: 64
 temperature: 0.0
 benchmarks: [sql_understanding]
-max_samples: null
+max_samples: 10
+judges: [openai:j]
 benchmark_overrides:
   sql_understanding: {mode: scale}
 target_options: {revision: main}
-""",
+"""
+
+
+def test_a_file_alone_is_the_request(tmp_path: Path) -> None:
+    request, overridden = applied(tmp_path, FILE)
+    assert request == RunRequest(
+        target="hf:./models/tiny",
+        benchmarks=("sql_understanding",),
+        target_options={
+            "device": "cpu",
+            "dtype": "int8",
+            "max_new_tokens": 64,
+            "temperature": 0.0,
+            "revision": "main",
+        },
+        max_samples=10,
+        judges=("openai:j",),
+        options={"sql_understanding": {"mode": "scale"}},
     )
-    assert request.target == "hf:./models/tiny"
-    assert request.target_options == {
-        "device": "cpu",
-        "dtype": "int8",
-        "max_new_tokens": 64,
-        "temperature": 0.0,
-        "revision": "main",
-    }
-    assert request.benchmarks == ("sql_understanding",)
-    assert request.max_samples is None
-    assert request.options["sql_understanding"] == {"mode": "scale"}
-    assert request.options["bfcl"] == {"strict": "true"}
+    assert overridden == []
 
 
-def test_what_the_file_leaves_out_stays(tmp_path: Path) -> None:
-    request = applied(tmp_path, "temperature: 0.5\nmax_new_tokens: 10\n")
+@pytest.mark.parametrize(
+    ("flags", "notice"),
+    [
+        ({"target": "hf:./other"}, "--target hf:./other overrides model_path: hf:./models/tiny"),
+        ({"benchmarks": ("bfcl", "gaia")}, "--benchmarks bfcl gaia overrides benchmarks: "),
+        ({"max_samples": 3}, "--max-samples 3 overrides max_samples: 10"),
+        ({"judges": ("openai:k",)}, "--judge openai:k overrides judges: openai:j"),
+        (
+            {"target_options": {"dtype": "fp32"}},
+            "--target-option dtype=fp32 overrides target_options.dtype: int8",
+        ),
+        (
+            {"options": {"sql_understanding": {"mode": "verified"}}},
+            "--option sql_understanding.mode=verified overrides "
+            "benchmark_overrides.sql_understanding.mode: scale",
+        ),
+    ],
+)
+def test_a_flag_wins_over_the_file_and_says_so(tmp_path: Path, flags, notice) -> None:
+    request, (told,) = applied(tmp_path, FILE, **flags)
+    assert told.startswith(notice)
+    plain, _ = applied(tmp_path, FILE)
+    for field in RunRequest.__struct_fields__:
+        value = getattr(request, field)
+        if field in flags and isinstance(value, dict):
+            continue
+        assert value == flags.get(field, getattr(plain, field)) or field == "options"
+    assert request.target_options.get("revision") == "main"
+
+
+def test_a_flag_that_says_the_same_is_no_news(tmp_path: Path) -> None:
+    same = {"target_options": {"temperature": "0.0"}, "max_samples": 10}
+    request, overridden = applied(tmp_path, FILE, **same)
+    assert (request.target_options["temperature"], overridden) == ("0.0", [])
+
+
+def test_options_of_the_files_model_are_not_forced_upon_another_kind(tmp_path: Path) -> None:
+    text = "model_path: ./m\ndevice: cpu\ntemperature: 0.5\n"
+    request, overridden = applied(tmp_path, text, target="openai:a")
+    assert request.target_options == {"temperature": 0.5}
+    assert overridden[1:] == ["device does not apply to --target openai:a"]
+
+
+def test_what_the_file_leaves_out_comes_from_the_flags(tmp_path: Path) -> None:
+    request, overridden = applied(tmp_path, "temperature: 0.5\nmax_new_tokens: 10\n", **FLAGS)
     assert request.target_options == {"temperature": 0.5, "max_tokens": 10}
     assert (request.target, request.benchmarks, request.max_samples) == ("openai:a", ("bfcl",), 3)
+    assert overridden == []
 
 
 def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
-    assert applied(tmp_path, "") == FLAGS
+    assert applied(tmp_path, "", **FLAGS) == (RunRequest(**FLAGS), [])
 
 
-def test_without_a_list_all_benchmarks_run() -> None:
-    request = config.apply(config.Config(target="openai:a"), frozenset(), RunRequest("", ()))
+def test_without_a_list_all_benchmarks_run(tmp_path: Path) -> None:
+    request, _ = applied(tmp_path, "target: openai:a")
     assert set(request.benchmarks) == set(catalog.benchmark_cards())
 
 
 def test_overrides_of_what_is_not_run_are_left_alone(tmp_path: Path) -> None:
     text = "benchmarks: [bfcl]\nbenchmark_overrides: {gaia: {levels: [1]}, bfcl: {strict: true}}"
-    assert applied(tmp_path, text).options == {"bfcl": {"strict": True}}
+    assert applied(tmp_path, text, target="openai:a")[0].options == {"bfcl": {"strict": True}}
 
 
 def test_the_files_of_slm_evals_have_its_place() -> None:
@@ -104,7 +155,7 @@ def test_the_files_of_slm_evals_have_its_place() -> None:
 )
 def test_a_bad_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        applied(tmp_path, text)
+        applied(tmp_path, text, **FLAGS)
     assert "\n" not in str(caught.value)
 
 
