@@ -31,7 +31,7 @@ _AT_ONCE = 100  # run folders whose cases are in memory together
 S = TypeVar("S", bound=Hashable)
 #: Benchmark -> the points of its runs.
 Points = dict[str, PointTable]
-_NOTHING = PointTable([], {}, {}, np.empty((0, 0)))
+_NOTHING = PointTable([], {}, {}, np.empty((0, 0)), np.empty(0))
 _SCORES = """
 SELECT run, benchmark, metric, id, any_value(difficulty * weight) AS weight,
        avg(coalesce(score, 0)) AS score
@@ -172,6 +172,7 @@ def _only(table: PointTable, same: Sequence[str]) -> PointTable:
         {run: row for row, run in enumerate(same)},
         {run: told[run] for run in same},
         table.points[[table.runs[run] for run in same]],
+        table.maxima,
     )
 
 
@@ -204,13 +205,17 @@ def _table(cases: pd.DataFrame) -> PointTable:
     order = np.argsort(columns, kind="stable")  # equal weights then have the very same sum
     totals = np.bincount(rows[order], weights=weights[order], minlength=len(runs))
     points = np.full((len(runs), len(labels)), np.nan)
-    won, total = 100 * weights * cases["score"].to_numpy(dtype=float), totals[rows]
-    points[rows, columns] = np.divide(won, total, out=np.zeros_like(won), where=total > 0)
+    total, heaviest = totals[rows], 100 * weights
+    most = np.divide(heaviest, total, out=np.zeros_like(heaviest), where=total > 0)
+    points[rows, columns] = most * cases["score"].to_numpy(dtype=float)
+    maxima = np.zeros(len(labels))
+    np.fmax.at(maxima, columns, most)
     return PointTable(
         [(str(metric), str(case)) for metric, case in labels],
         {str(run): row for row, run in enumerate(runs)},
         {},
         points,
+        maxima,
     )
 
 
@@ -219,6 +224,7 @@ def _joined(tables: Sequence[PointTable]) -> PointTable:
     cases = sorted({case for table in tables if table.runs for case in table.cases})
     place = {case: column for column, case in enumerate(cases)}
     points = np.full((sum(len(table.runs) for table in tables), len(cases)), np.nan)
+    maxima = np.zeros(len(cases))
     runs: dict[str, int] = {}
     signatures: dict[str, str] = {}
     for table in tables:
@@ -226,9 +232,10 @@ def _joined(tables: Sequence[PointTable]) -> PointTable:
             continue
         columns, start = [place[case] for case in table.cases], len(runs)
         points[start : start + len(table.runs), columns] = table.points
+        maxima[columns] = np.maximum(maxima[columns], table.maxima)
         runs |= {run: start + row for run, row in table.runs.items()}
         signatures |= table.signatures
-    return PointTable(cases, runs, signatures, points)
+    return PointTable(cases, runs, signatures, points, maxima)
 
 
 def _keep(path: Path, table: PointTable) -> None:

@@ -6,6 +6,7 @@ The second run is measured against the first: a win is a case where the second s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
@@ -107,7 +108,7 @@ def paired(
         100 * sum(weights[key] * side[key] for key in keys) / total if total else 0.0
         for side in (base, other)
     ]
-    return Compared(benchmark, scores[0], scores[1], compare(other, base, weights))
+    return Compared(benchmark, scores[0], scores[1], compare(other, base, weights, itemgetter(0)))
 
 
 def differing(cases: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@ against each other, chance between two judges, the mean of a suite, and who stan
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
@@ -96,7 +97,7 @@ def pair(
         leader=found[0],
         other=found[1],
         apart=bool(groups[found[0]] != groups[found[1]]),
-        result=compare(ours, theirs, weights),
+        result=compare(ours, theirs, weights, itemgetter(0, 1)),
     )
 
 

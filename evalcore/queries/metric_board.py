@@ -253,4 +253,7 @@ def _ranks(ranked: dict[str, str], cases: pd.DataFrame) -> dict[str, RankRow]:
     )
     heaviest = cases.groupby("run")["difficulty"].sum().max()
     points = 100 * table / heaviest
-    return rank_board({name: points[run].to_numpy() for name, run in ranked.items()})
+    maxima = 100 * cases.groupby("id")["difficulty"].max().reindex(table.index) / heaviest
+    return rank_board(
+        {name: points[run].to_numpy() for name, run in ranked.items()}, maxima=maxima.to_numpy()
+    )

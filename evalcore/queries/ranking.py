@@ -87,26 +87,32 @@ def standings(ranked: Sequence[Row], board: Board, by: str, points: Points) -> d
     benchmarks = list(board.counted) if by == SUITE else [by]
     if not ranked:
         return {}
-    parts, strata = [], []
+    parts, strata, maxima = [], [], []
     for key in benchmarks:
-        added, metrics = _contributions(points[key], [row.runs[key].run_id for row in ranked])
+        runs = [row.runs[key].run_id for row in ranked]
+        added, metrics, most = _contributions(points[key], runs)
         parts.append(added / len(benchmarks))
+        maxima.append(most / len(benchmarks))
         strata += [(key, metric) for metric in metrics]
     table = np.concatenate(parts, axis=1)
     return rank_board(
-        {row.identity: added for row, added in zip(ranked, table, strict=True)}, strata=strata
+        {row.identity: added for row, added in zip(ranked, table, strict=True)},
+        strata=strata,
+        maxima=np.concatenate(maxima),
     )
 
 
-def _contributions(table: PointTable, runs: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """What every case that one of the runs has adds to their scores, shape (runs, cases), and the
-    metric of each case."""
+def _contributions(
+    table: PointTable, runs: Sequence[str]
+) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """What every case that one of the runs has adds to their scores, shape (runs, cases), with the
+    metric of each case and the most that it could add."""
     nothing = np.full((1, table.points.shape[1]), np.nan)
     own = [table.runs.get(run, -1) for run in runs]
     added = np.concatenate([table.points, nothing])[own]
     known = ~np.isnan(added).all(axis=0)
     metrics = [metric for (metric, _), there in zip(table.cases, known, strict=True) if there]
-    return added[:, known], metrics
+    return added[:, known], metrics, table.maxima[known]
 
 
 def status_of(

@@ -1,29 +1,32 @@
 """Two targets on the same samples: who is ahead, by how much, and could it be chance.
 
-p for scores of 0 and 1 is the exact test of Q. McNemar (1947): of the samples on which the two
-differ, wins and losses are tosses of a fair coin. Otherwise R. A. Fisher's paired permutation:
-the sign of every weighted difference is flipped at random, or all ways where few samples differ.
+p for equally weighted scores of 0 and 1 is the exact test of Q. McNemar (1947): of the samples on
+which the two differ, wins and losses are tosses of a fair coin. Otherwise R. A. Fisher's paired
+permutation: the sign of every weighted difference is flipped at random, or all ways where few
+samples differ. The interval is that of a score (`evalcore.scoring.intervals`) on a scale on which
+a loss is 0, a tie 1/2 and a win 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import comb, fsum
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from evalcore.records import Interval, Record, content_hash
-from evalcore.scoring.intervals import around, effective_size, percentiles, wilson
-from evalcore.scoring.strata import RESAMPLES
+from evalcore.scoring.intervals import around, score_interval
+from evalcore.scoring.strata import Stratum
 
 if TYPE_CHECKING:
     import numpy as np
 
 FLIPS = 10_000
 EXACT = 14  # up to this many differing samples, all 2^n ways of flipping are tried
-_BLOCK = 500  # flips at a time, to bound the memory
 
 K = TypeVar("K", bound=Hashable)
-Changes = list[tuple[float, float]]  # (weight, score of a - score of b) per sample, sorted
+#: (weight, score of a - score of b) per sample, sorted, for every stratum.
+Changes = list[list[tuple[float, float]]]
 
 
 class PairedResult(Record, frozen=True):
@@ -43,31 +46,39 @@ class PairedResult(Record, frozen=True):
     test: Literal["mcnemar", "permutation"]
 
 
-def compare(a: Mapping[K, float], b: Mapping[K, float], weights: Mapping[K, float]) -> PairedResult:
+def compare(
+    a: Mapping[K, float],
+    b: Mapping[K, float],
+    weights: Mapping[K, float],
+    stratum: Callable[[K], Hashable] = lambda key: None,
+) -> PairedResult:
     """Compare scores of 0 to 1 by sample key; samples that only one of the two has are left out.
 
-    `weights` is difficulty x metric weight and must know every common key (KeyError). Samples of
-    weight 0 count for nothing, also not as wins. The result does not depend on any order.
+    `weights` is difficulty x metric weight and must know every common key (KeyError); `stratum`
+    returns the metric of a key. Samples of weight 0 count for nothing, also not as wins. The
+    result does not depend on any order.
     """
-    trios = sorted(
-        (float(weights[key]), float(score), float(b[key]))
-        for key, score in a.items()
-        if key in b and weights[key] > 0
-    )
-    wins = sum(x > y for _, x, y in trios)
-    losses = sum(x < y for _, x, y in trios)
-    binary = all(score in (0.0, 1.0) for _, x, y in trios for score in (x, y))
-    changes = sorted((weight, x - y) for weight, x, y in trios)
-    difference = _difference(changes) if changes else None
+    common = [key for key in a if key in b and weights[key] > 0]
+    wins = sum(a[key] > b[key] for key in common)
+    losses = sum(a[key] < b[key] for key in common)
+    binary = all(side[key] in (0.0, 1.0) for key in common for side in (a, b))
+    plain = binary and len({weights[key] for key in common}) <= 1
+    strata: dict[Hashable, list[tuple[float, float]]] = defaultdict(list)
+    for key in common:
+        strata[stratum(key)].append((float(weights[key]), float(a[key]) - float(b[key])))
+    changes = sorted(sorted(pairs) for pairs in strata.values())
+    weighted = [w * d for pairs in changes for w, d in pairs if d]
+    total = fsum(w for pairs in changes for w, _ in pairs)
+    difference = 100 * fsum(weighted) / total if common else None
     return PairedResult(
-        common=len(trios),
+        common=len(common),
         wins=wins,
         losses=losses,
-        ties=len(trios) - wins - losses,
+        ties=len(common) - wins - losses,
         difference=difference,
         interval=None if difference is None else _interval(changes, difference),
-        p=mcnemar(wins, losses) if binary else permutation([w * d for w, d in changes if d]),
-        test="mcnemar" if binary else "permutation",
+        p=mcnemar(wins, losses) if plain else permutation(weighted),
+        test="mcnemar" if plain else "permutation",
     )
 
 
@@ -89,10 +100,11 @@ def permutation(differences: Sequence[float]) -> float:
     if len(sizes) <= EXACT:
         return float(np.mean(np.abs(_all_signs(len(sizes)) @ sizes) >= seen))
     rng = np.random.default_rng(int(content_hash(sizes.tolist()), 16))
-    reached = 1  # what was seen is one of the ways
-    for _ in range(FLIPS // _BLOCK):
-        signs = rng.integers(0, 2, size=(_BLOCK, len(sizes))) * 2 - 1
-        reached += int(np.count_nonzero(np.abs(signs @ sizes) >= seen))
+    counted = Counter(sizes.tolist())
+    counts = np.array(list(counted.values()))
+    positive = rng.binomial(counts, 0.5, size=(FLIPS, len(counts)))
+    sums = (2 * positive - counts) @ np.array(list(counted))
+    reached = 1 + int(np.count_nonzero(np.abs(sums) >= seen))  # what was seen is one of the ways
     return reached / (FLIPS + 1)
 
 
@@ -102,38 +114,12 @@ def _all_signs(count: int) -> np.ndarray:
     return (np.arange(2**count)[:, None] >> np.arange(count) & 1) * 2 - 1
 
 
-def _difference(changes: Changes) -> float:
-    return 100 * fsum(w * d for w, d in changes) / fsum(w for w, _ in changes)
-
-
 def _interval(changes: Changes, difference: float) -> Interval:
     """The interval of the difference; `b` against `a` gives that of `a` against `b` mirrored."""
-    mirrored = sorted((weight, 0.0 - change) for weight, change in changes)  # never -0.0
+    mirrored = sorted(sorted((weight, 0.0 - d) for weight, d in pairs) for pairs in changes)
     if mirrored < changes:
         interval = _interval(mirrored, -difference)
         return Interval(0.0 - interval.high, 0.0 - interval.low)
-    if len({change for _, change in changes}) == 1:
-        return _unanimous(changes, difference)
-    return _bootstrap(changes, difference)
-
-
-def _unanimous(changes: Changes, difference: float) -> Interval:
-    """Where every sample shows the same change, resampling would show no doubt at all.
-
-    Instead the Wilson limit of the share of samples that may behave otherwise is taken to go all
-    the way to a loss, or to a win.
-    """
-    other = wilson(0.0, effective_size((weight, 1) for weight, _ in changes)).high / 100
-    low, high = difference - other * (100 + difference), difference + other * (100 - difference)
-    return around(difference, low, high, -100.0)
-
-
-def _bootstrap(changes: Changes, difference: float) -> Interval:
-    import numpy as np
-
-    from evalcore.scoring.resample import resampled_sums
-
-    values = np.array([(weight * change, weight) for weight, change in changes])
-    single = np.ones(len(changes), dtype=np.int64)
-    sums = resampled_sums(values, single, RESAMPLES, int(content_hash(changes), 16))
-    return percentiles(difference, 100 * sums[:, 0] / sums[:, 1], -100.0)
+    halves = [Stratum.of("", ((w, (1 + d) / 2) for w, d in pairs)) for pairs in changes]
+    interval = score_interval([(stratum, 1.0) for stratum in halves]) or Interval(0.0, 100.0)
+    return around(difference, 2 * interval.low - 100, 2 * interval.high - 100, -100.0)

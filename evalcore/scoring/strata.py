@@ -1,7 +1,7 @@
 """A stratum: the weighted scores of one metric's samples, equal ones counted together.
 
-Counting them (most scores are 0 or 1 and most weights 1 to 3) makes every sum and every draw
-independent of the order of the samples, and resampling many times cheaper.
+Counting them (most scores are 0 or 1 and most weights 1 to 3) makes every sum independent of the
+order of the samples, and cheap.
 """
 
 from __future__ import annotations
@@ -11,14 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
-from typing import TYPE_CHECKING
-
-from evalcore.records import content_hash
-
-if TYPE_CHECKING:
-    import numpy as np
-
-RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -41,22 +33,6 @@ class Stratum:
     @cached_property
     def maximum(self) -> float:
         return fsum(weight * n for weight, _, n in self.cells)
-
-    @cached_property
-    def resampled(self) -> np.ndarray:
-        """Points and maximum of RESAMPLES resamples: an array of shape (RESAMPLES, 2).
-
-        The draws follow from the content, name included: the same samples give the same interval
-        on every machine, and two metrics with equal cells are still drawn independently.
-        """
-        import numpy as np
-
-        from evalcore.scoring.resample import resampled_sums
-
-        values = np.array([(weight * score, weight) for weight, score, _ in self.cells])
-        counts = np.array([n for _, _, n in self.cells])
-        seed = int(content_hash([self.name, self.cells]), 16)
-        return resampled_sums(values, counts, RESAMPLES, seed)
 
 
 #: Strata with the weight of each metric.

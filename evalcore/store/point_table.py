@@ -18,23 +18,26 @@ from evalcore.store.run_folder import write_atomic
 if TYPE_CHECKING:
     import numpy as np
 
-_VERSION = b"1"
-_CASES, _MADE_BY = b"evalboard.cases", b"evalboard.version"
+_VERSION = b"2"
+_CASES, _MAXIMA = b"evalboard.cases", b"evalboard.maxima"
+_MADE_BY = b"evalboard.version"
 
 
 class PointTable(NamedTuple):
     """`cases`: (metric, id) per column of `points`; `runs`: run -> row; `signatures` of the folders
     the rows were read from. A point is 100 x weight x score / sum of weights, NaN where a run lacks
-    the case."""
+    the case. `maxima` is what a score of 1 would add, the most of all runs, one number per case."""
 
     cases: list[tuple[str, str]]
     runs: dict[str, int]
     signatures: dict[str, str]
     points: np.ndarray
+    maxima: np.ndarray
 
 
 def load(path: Path) -> PointTable | None:
     """The table of a file; None where there is none, or one that other code or a fault made."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -44,13 +47,16 @@ def load(path: Path) -> PointTable | None:
         if metadata.get(_MADE_BY) != _VERSION:
             return None
         cases = msgspec.json.decode(metadata[_CASES], type=list[tuple[str, str]])
+        maxima = np.array(msgspec.json.decode(metadata[_MAXIMA], type=list[float]))
         names, signatures = (table[name].to_pylist() for name in ("run", "signature"))
         flat = table["points"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         points = flat.reshape(len(names), len(cases))
     except (OSError, KeyError, ValueError, pa.ArrowException, msgspec.MsgspecError):
         return None
     rows = {name: number for number, name in enumerate(names)}
-    return PointTable(cases, rows, dict(zip(names, signatures, strict=True)), points)
+    if len(maxima) != len(cases):
+        return None
+    return PointTable(cases, rows, dict(zip(names, signatures, strict=True)), points, maxima)
 
 
 def save(path: Path, table: PointTable) -> None:
@@ -60,7 +66,11 @@ def save(path: Path, table: PointTable) -> None:
 
     if not table.cases:
         return
-    metadata = {_CASES: msgspec.json.encode(table.cases), _MADE_BY: _VERSION}
+    metadata = {
+        _CASES: msgspec.json.encode(table.cases),
+        _MAXIMA: msgspec.json.encode(table.maxima.tolist()),
+        _MADE_BY: _VERSION,
+    }
     kinds = [("run", pa.string()), ("signature", pa.string())]
     schema = pa.schema(
         [*kinds, ("points", pa.list_(pa.float64(), len(table.cases)))], metadata=metadata

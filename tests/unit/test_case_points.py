@@ -37,18 +37,21 @@ def ranked_rows(rows, board, by, cases):
 def slow_standings(rows, board, by, cases):
     """The rule at its plainest: per target a look at its own cases, one after the other."""
     benchmarks = list(board.columns) if by == ranking.SUITE else [by]
-    added = {}
+    added, most = {}, pd.Series(dtype=float)
     for row in ranked_rows(rows, board, by, cases):
-        parts = []
+        parts, heaviest = [], []
         for key in benchmarks:
             own = cases[(cases["run"] == row.runs[key].run_id) & (cases["benchmark"] == key)]
             own = own.set_index(["benchmark", *KEYS])
-            parts.append(100 * own["weight"] * own["score"] / own["weight"].sum())
+            heaviest.append(100 * own["weight"] / own["weight"].sum())
+            parts.append(heaviest[-1] * own["score"])
         added[row.identity] = pd.concat(parts) / len(benchmarks)
+        most = (pd.concat(heaviest) / len(benchmarks)).combine(most, max, fill_value=0.0)
     table = pd.DataFrame(added).sort_index()
     return rank_board(
         {name: table[name].to_numpy() for name in table},
         strata=[(benchmark, metric) for benchmark, metric, _ in table.index],
+        maxima=most.sort_index().to_numpy(),
     )
 
 
@@ -140,16 +143,19 @@ def test_a_folder_that_is_gone_has_no_points(settings, board):
 
 def test_a_table_comes_back_as_it_was(tmp_path):
     points = np.array([[1.5, np.nan], [0.1 + 0.2, -0.0]])
-    table = PointTable([("m", "1"), ("m", "|'é")], {"a": 0, "b": 1}, {"a": "x", "b": "y"}, points)
+    table = PointTable(
+        [("m", "1"), ("m", "|'é")], {"a": 0, "b": 1}, {"a": "x", "b": "y"}, points, np.ones(2)
+    )
     point_table.save(tmp_path / "t.parquet", table)
     found = point_table.load(tmp_path / "t.parquet")
     assert found[:3] == table[:3]
     assert found.points.tobytes() == points.tobytes()
+    assert found.maxima.tolist() == [1.0, 1.0]
     assert point_table.load(tmp_path / "none.parquet") is None
 
 
 def test_a_table_without_a_case_is_not_kept(tmp_path):
-    point_table.save(tmp_path / "t.parquet", PointTable([], {}, {}, np.empty((0, 0))))
+    point_table.save(tmp_path / "t.parquet", PointTable([], {}, {}, np.empty((0, 0)), np.empty(0)))
     assert not (tmp_path / "t.parquet").exists()
 
 

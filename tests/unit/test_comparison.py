@@ -45,7 +45,7 @@ def test_the_second_is_measured_against_the_first(tmp_path):
     assert (found.result.wins, found.result.losses, found.result.ties) == (2, 1, 0)
     assert found.result.difference == pytest.approx(found.second - found.first)
     assert found.result.interval.low <= found.result.difference <= found.result.interval.high
-    assert found.result.p == 1.0
+    assert found.result.p == 0.5, "the case that was lost weighs less than those won"
 
 
 def test_differing_cases_come_by_their_weight_and_equal_ones_not_at_all(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import msgspec
 import pytest
 
@@ -147,7 +149,7 @@ def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
     weights = sides[runs[0]]["weight"].to_dict()
     own = [sides[run]["score"].to_dict() for run in runs]
     for letter, mine in zip("BCD", own[1:], strict=True):
-        assert found.pairs[letter].result == compare(mine, own[0], weights)
+        assert found.pairs[letter].result == compare(mine, own[0], weights, itemgetter(0))
     back = contest.detail(scores, BENCHMARK, contest.comparable(who, who.entrants[3])[BENCHMARK])
     there, here = found.pairs["D"].result, back.pairs["A"].result
     assert (there.wins, there.losses, there.p) == (here.losses, here.wins, here.p)

@@ -159,3 +159,50 @@ def test_order_does_not_matter_and_swapping_turns_it_around(table, rng):
     if changes != sorted((w, -d) for w, d in changes):
         assert swapped.interval.low == -result.interval.high
         assert swapped.interval.high == -result.interval.low
+
+
+def coverage_of_equals(cells, rate, alike, draws, seed):
+    """How often the interval leaves out 0, and p is below 0.05, for targets of equal rate that
+    answer a share of the cases alike; cells are (cases, weight of each)."""
+    rng = random.Random(seed)
+    weights = {(m, i): w for m, (n, w) in enumerate(cells) for i in range(n)}
+    by_interval = by_p = 0
+    for _ in range(draws):
+        a = {key: float(rng.random() < rate) for key in weights}
+        b = {key: a[key] if rng.random() < alike else float(rng.random() < rate) for key in weights}
+        result = compare(a, b, weights, lambda key: key[0])
+        assert result.interval is not None
+        by_interval += not result.interval.low <= 0 <= result.interval.high
+        by_p += result.p < 0.05
+    return by_interval / draws, by_p / draws
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.5, 0.97])
+@pytest.mark.parametrize(
+    "cells", [[(1, 1.0)] * 10 + [(1, 4.0)] * 10, [(100, 1.0)]], ids=["one a metric", "plain"]
+)
+def test_equal_targets_are_seldom_called_different(cells, alike):
+    """Five wins and no loss among 100 cases: resampling called that a difference, p = 0.0625."""
+    found = [coverage_of_equals(cells, rate, alike, 200, 3) for rate in (0.1, 0.5, 0.9)]
+    assert sum(row[0] for row in found) / 3 <= 0.06
+    assert sum(row[1] for row in found) / 3 <= 0.06
+
+
+def test_the_interval_agrees_with_the_exact_test_on_few_differing_samples():
+    for wins, losses in ((5, 0), (6, 0), (7, 1), (8, 1), (9, 2), (10, 2)):
+        a = dict.fromkeys(range(100), 0.0) | dict.fromkeys(range(wins), 1.0)
+        b = dict.fromkeys(range(100), 0.0) | dict.fromkeys(range(wins, wins + losses), 1.0)
+        result = compare(a, b, equal_weights(a))
+        assert result.interval is not None
+        assert (result.interval.low > 0) == (result.p < 0.05), (wins, losses)
+
+
+def test_wins_of_little_weight_do_not_outvote_heavy_losses():
+    """25 easy cases won and 5 heavy ones lost: the weighted score fell, and p is of that score."""
+    weights = {i: 1.0 if i < 25 else 6.0 for i in range(30)}
+    a = {i: float(i < 25) for i in range(30)}
+    b = {i: 1.0 - a[i] for i in range(30)}
+    result = compare(a, b, weights)
+    assert (result.wins, result.losses, result.test) == (25, 5, "permutation")
+    assert result.difference == pytest.approx(100 * (25 - 30) / 55)
+    assert result.p > 0.5

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from math import comb, fsum
 
 from evalcore.benchmarks.tau_bench.dataset import idle_passes
-from evalcore.records import MEASURED, Interval, Record, Sample, Verdict, content_hash
+from evalcore.records import MEASURED, Interval, Record, Sample, Verdict
+from evalcore.scoring.intervals import effective_size, moments_of, wilson
 
 
 class PassK(Record, frozen=True):
-    """`value` and its 95 % interval, 0 to 100; resampled are whole tasks with all their tries."""
+    """`value` and its 95 % interval, 0 to 100; the cases that it counts are whole tasks."""
 
     k: int
     value: float
@@ -30,23 +31,8 @@ def pass_k(successes: Sequence[int], tries: int) -> tuple[PassK, ...]:
 def _one(successes: Sequence[int], tries: int, k: int) -> PassK:
     shares = sorted(comb(count, k) / comb(tries, k) for count in successes)
     value = 100 * fsum(shares) / len(shares)
-    return PassK(k, value, _interval(shares, value))
-
-
-def _interval(shares: Sequence[float], value: float) -> Interval:
-    """A bootstrap over tasks; Wilson's where all are plain or equal, as for every score."""
-    import numpy as np
-
-    from evalcore.scoring.intervals import percentiles, wilson
-    from evalcore.scoring.resample import resampled_sums
-    from evalcore.scoring.strata import RESAMPLES
-
-    if set(shares) <= {0.0, 1.0} or len(set(shares)) == 1:
-        return wilson(value / 100, len(shares))
-    seed = int(content_hash(shares), 16)
-    single = np.ones(len(shares), dtype=np.int64)
-    sums = resampled_sums(np.array(shares)[:, None], single, RESAMPLES, seed)
-    return percentiles(value, 100 * sums[:, 0] / len(shares))
+    moments = moments_of([(1.0, share, 1) for share in shares])
+    return PassK(k, value, wilson(value / 100, effective_size([moments])))
 
 
 def groups(
