@@ -43,6 +43,13 @@ class RunFolderError(EvalboardError):
     """A run folder that cannot be read; nothing in it was changed."""
 
 
+class RunRemoved(RunFolderError):
+    """The folder of a run went away under its worker, which makes nothing of it anew."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path}: the run folder was removed; nothing more is asked")
+
+
 class IndexFileError(EvalboardError):
     """The index cannot be read or written; the run folders, from which it is rebuilt, are whole."""
 
@@ -61,3 +68,13 @@ class TargetFailure(EvalboardError):
 
 class EnvironmentFailure(EvalboardError):
     """Our own side failed (engine, sandbox): never a wrong answer of the model."""
+
+
+class CannotWrite(EnvironmentFailure):
+    """Nothing can be written into a run any more, so that asking on would be in vain."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(
+            f"{path}: {error.strerror or error}; nothing more is asked, and what is journaled is "
+            "safe: make room or mend the folder, then resume the run"
+        )

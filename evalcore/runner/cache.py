@@ -7,7 +7,10 @@ policy and endpoint are part of them), the seed and the epoch, so that repetitio
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
+
+import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.records import Completion, GenerationRequest, content_hash, from_json, to_json
@@ -39,15 +42,21 @@ class Cache:
             ) from None
 
     def get(self, name: str) -> Completion | None:
-        """The answer; None where there is none, or one that the provider broke off."""
-        row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
-        found = from_json(Completion, row[0]) if row else None
+        """The answer; None where there is none, or one that the provider broke off or that cannot
+        be read, which is asked for again."""
+        try:
+            row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
+            found = from_json(Completion, row[0]) if row else None
+        except (sqlite3.Error, msgspec.MsgspecError):
+            return None
         return found if found is not None and is_answer(found) else None
 
     def put(self, name: str, completion: Completion) -> None:
-        self._db.execute(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?)", (name, to_json(completion))
-        )
+        """Keep a completion; where it cannot be kept (a full disk) the answer is good without."""
+        with suppress(sqlite3.Error):
+            self._db.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?)", (name, to_json(completion))
+            )
 
     def close(self) -> None:
         self._db.close()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalcore import access
-from evalcore.errors import TargetFailure
+from evalcore.errors import CannotWrite, TargetFailure
 from evalcore.records import (
     Call,
     Completion,
@@ -160,7 +160,7 @@ class Channels:
         self.purse.check_price(spec, target.info, self._settings)
         if self._calls is None:
             self._journaled = {(c.key, c.epoch, c.role, c.turn): c for c in self._folder.calls()}
-            self._calls = Journal(self._folder.path / "calls" / _WORKER)
+            self._calls = self._folder.open_journal("calls", _WORKER)
         caches = self.run.use_cache and target.info.cacheable
         if caches and self._cache is None:
             self._cache = Cache(Path(self._settings.data_dir) / "cache.sqlite")
@@ -189,7 +189,10 @@ class Channels:
 
     def journal(self, call: Call) -> None:
         assert self._calls is not None  # noqa: S101 - open since the first channel
-        self._calls.append(call)
+        try:
+            self._calls.append(call)
+        except OSError as error:
+            raise CannotWrite(self._calls.path, error) from None
 
     async def once(self, name: str, find: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What `find` gives, found out once for the run; tried again by the next after a failure.

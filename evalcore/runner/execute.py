@@ -3,6 +3,9 @@
 The same code starts, resumes and rescores, because it looks at the journals first: a generation
 that is journaled is not asked again, an episode that ended in a failure is, a verdict that stands
 is kept. Generation and scoring are apart, so neither repeats the other.
+
+A run whose folder is taken away, or which can journal nothing more (a full disk), stops asking
+within a second: an answer that cannot be written down is paid for and lost.
 """
 
 from __future__ import annotations
@@ -11,20 +14,28 @@ import asyncio
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from evalcore.benchmarks.base import Benchmark, Context, user_role
-from evalcore.errors import EnvironmentFailure, RunFolderError, TargetFailure
+from evalcore.errors import (
+    CannotWrite,
+    EnvironmentFailure,
+    RunFolderError,
+    RunRemoved,
+    TargetFailure,
+)
 from evalcore.judges.panel import role as judge_role
 from evalcore.records import (
     MEASURED,
     BenchmarkSpec,
     Episode,
     Failure,
+    Record,
     RunSpec,
     RunSummary,
     Sample,
@@ -72,8 +83,9 @@ def execute(
 ) -> RunSummary:
     """Run, resume or (with `generate` off) rescore; the caller holds the lock of the folder.
 
-    `listen` is called at every tick. Raises UsageError where the target cannot be opened and
-    RunFolderError where the folder does not hold the samples that the run declared.
+    `listen` is called at every tick. Raises UsageError where the target cannot be opened,
+    RunFolderError where the folder does not hold the samples that the run declared or is gone, and
+    EnvironmentFailure where nothing can be written into it.
     """
     return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
 
@@ -89,6 +101,7 @@ class _Execution:
         listen: Callable[[Tracker], None] | None,
     ) -> None:
         self.folder, self.listen = folder, listen
+        self.identity = _identity(folder)
         self.spec: RunSpec = folder.spec()
         self.scoring = summaries.scoring_id(self.spec)
         self.jobs = list(_jobs(folder, self.spec))
@@ -96,30 +109,53 @@ class _Execution:
         self.episodes = summaries.latest_episodes(folder)
         self.verdicts = summaries.latest_verdicts(folder.verdicts(self.scoring))
         self.tracker = Tracker(folder, sum(len(job.samples) for job in self.jobs))
-        self.generations = Journal(folder.path / "generations" / _WORKER)
-        self.scores = Journal(folder.path / "verdicts" / self.scoring / _WORKER)
+        self.generations = folder.open_journal("generations", _WORKER)
+        self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
         self.channels = Channels(folder, self.spec, settings, secrets)
         self.started = time.monotonic()
         self.cancelled = False
+        self.gone = False
 
     async def run(self, generate: bool) -> RunSummary:
         self.tracker.event("started" if not self.episodes else "resumed")
         self.tracker.write()
         ticking = asyncio.create_task(self._tick())
+        working = asyncio.create_task(self._work(generate))
+        watching = asyncio.create_task(self._watch(working))
         try:
-            for judge in panel.sits_on(self.spec):
-                await self._open(judge_role(judge), panel.spec_of(judge))
-            missing = await self._score_journaled(keep_failed=not generate)
-            if generate and missing and not self.cancelled:
-                await self._generate(missing)
+            await working
+        except asyncio.CancelledError:
+            if self.gone:
+                raise RunRemoved(self.folder.path) from None
+            if not self.cancelled:
+                raise
         finally:
+            watching.cancel()
             ticking.cancel()
+            working.cancel()
             await self.channels.close()
             for benchmark in {id(job.benchmark): job.benchmark for job in self.jobs}.values():
                 benchmark.close()
             self.generations.close()
             self.scores.close()
         return self._finish()
+
+    async def _work(self, generate: bool) -> None:
+        for judge in panel.sits_on(self.spec):
+            await self._open(judge_role(judge), panel.spec_of(judge))
+        missing = await self._score_journaled(keep_failed=not generate)
+        if generate and missing:
+            channel = await self._open_all()
+            self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
+            await self._side_by_side(missing, channel.flow.maximum, self._answer)
+
+    async def _watch(self, working: asyncio.Task[None]) -> None:
+        """Cancel the work when somebody asks for it, or when the run folder is no longer there."""
+        while not (self.gone or self.cancelled):
+            self.gone = _identity(self.folder) != self.identity
+            self.cancelled = not self.gone and self.folder.cancel_path.exists()
+            await asyncio.sleep(0 if self.gone or self.cancelled else _TICK / 2)
+        working.cancel()
 
     def _finish(self) -> RunSummary:
         wall = time.monotonic() - self.started
@@ -135,7 +171,9 @@ class _Execution:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
-            self.tracker.write()
+            if _identity(self.folder) == self.identity:
+                with suppress(OSError):  # a full disk: the journals say whether the run goes on
+                    self.tracker.write()
             if self.listen:
                 self.listen(self.tracker)
 
@@ -177,24 +215,10 @@ class _Execution:
     def _known(self, job: Job) -> Episode:
         return self.episodes[job.place]
 
-    async def _generate(self, jobs: list[Job]) -> None:
-        opening = asyncio.create_task(self._open_all())
-        watching = asyncio.create_task(self._watch_cancel([opening]))
-        try:
-            channel = await opening
-        except asyncio.CancelledError:
-            if not self.cancelled:
-                raise
-            return
-        finally:
-            watching.cancel()
-        self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
-        await self._side_by_side(jobs, channel.flow.maximum, self._answer)
-
     async def _side_by_side(
         self, jobs: list[Job], width: int, work: Callable[[Job], Awaitable[None]]
     ) -> None:
-        """Work on all jobs, so many at a time, until they are done or the run is cancelled."""
+        """Work on all jobs, so many at a time, until they are done or one cannot be journaled."""
         left = iter(jobs)
 
         async def share() -> None:
@@ -202,27 +226,28 @@ class _Execution:
                 await work(job)
 
         working = [asyncio.create_task(share()) for _ in range(min(width, len(jobs)))]
-        watching = asyncio.create_task(self._watch_cancel(working))
         try:
             await asyncio.gather(*working)
-        except asyncio.CancelledError:
-            if not self.cancelled:
-                raise
-        finally:
-            watching.cancel()
-
-    async def _watch_cancel(self, working: Sequence[asyncio.Task[Any]]) -> None:
-        while not self.folder.cancel_path.exists():
-            await asyncio.sleep(_TICK / 2)
-        self.cancelled = True
-        for task in working:
-            task.cancel()
+        finally:  # where one fails, the others must not go on asking
+            for task in working:
+                task.cancel()
+            await asyncio.gather(*working, return_exceptions=True)
 
     async def _answer(self, job: Job) -> None:
         episode = await self._episode(job)
-        self.generations.append(StoredEpisode(benchmark=job.benchmark.key, episode=episode))
+        self._write(self.generations, StoredEpisode(benchmark=job.benchmark.key, episode=episode))
         self.tracker.episode(episode, fresh=True)
+        for sample in job.samples:  # a verdict on an earlier answer is none on this one
+            self.verdicts.pop((job.benchmark.key, sample.metric, sample.id, job.epoch), None)
         await self._score(job, episode)
+
+    def _write(self, journal: Journal, record: Record) -> None:
+        try:
+            journal.append(record)
+        except OSError as error:
+            if _identity(self.folder) != self.identity:
+                raise RunRemoved(self.folder.path) from None
+            raise CannotWrite(journal.path, error) from None
 
     def _context(
         self, job: Job, sample: Sample, place: str, judges: tuple[str, ...] = ()
@@ -252,6 +277,8 @@ class _Execution:
             limit = self.channels.sample_limit
             message = f"no answer within the {limit:.0f} s allowed for one sample"
             episode = _failed(job, Failure(kind="timeout", message=message))
+        except CannotWrite:
+            raise
         except EnvironmentFailure as error:
             episode = _failed(job, Failure(kind="environment", message=str(error)))
         except Exception as error:  # a fault of ours in one sample must not end the others
@@ -278,7 +305,8 @@ class _Execution:
                 if job.key != sample.key:  # where readers find the episode of this verdict
                     details = {**verdict.details, "generation": job.key}
                     verdict = msgspec.structs.replace(verdict, details=details)
-                self.scores.append(StoredVerdict(benchmark=job.benchmark.key, verdict=verdict))
+                stored = StoredVerdict(benchmark=job.benchmark.key, verdict=verdict)
+                self._write(self.scores, stored)
             self.tracker.verdict(verdict)
 
     def _panel(self, job: Job, sample: Sample) -> SampleContext | None:
@@ -308,6 +336,8 @@ async def verdict_on(
         )
     try:
         return _checked(await benchmark.evaluate_sample(sample, episode, context), sample)
+    except CannotWrite:
+        raise
     except Exception as error:
         ours = isinstance(error, EnvironmentFailure)
         return Verdict(
@@ -332,6 +362,15 @@ def _checked(verdict: Any, sample: Sample) -> Verdict:
             if score is None or not 0 <= score <= 1:
                 raise ValueError(f"evaluate_sample gave the score {score}; it must be 0 to 1")
     return verdict
+
+
+def _identity(folder: RunFolder) -> tuple[int, int] | None:
+    """What tells the folder from any other that takes its name; None when it is gone."""
+    try:
+        status = folder.path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _failed(job: Job, failure: Failure) -> Episode:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from evalcore.intake import add_numbers
@@ -20,7 +21,6 @@ from evalcore.records import (
     now,
 )
 from evalcore.runner.limits import Flow
-from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder
 
 _RATE_WINDOW = 15.0  # seconds over which the rate is taken
@@ -55,10 +55,11 @@ class Tracker:
         self.card: Callable[[], Mapping[str, Any]] = dict  # of the target, once it is open
         self._told: Mapping[str, Any] = {}
         self._recent: deque[tuple[float, int]] = deque()
-        self._events = Journal(folder.events_path)
+        self._events = folder.open_journal(folder.events_path.name)
 
     def event(self, kind: str, message: str = "") -> None:
-        self._events.append(Event(at=now(), kind=kind, message=message))
+        with suppress(OSError):  # a full disk ends a run by its journals, which say why
+            self._events.append(Event(at=now(), kind=kind, message=message))
 
     def failed(self, failure: Failure) -> None:
         """A request failed; it may yet be tried again."""

@@ -11,13 +11,21 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from filelock import FileLock, Timeout
 
 from evalcore import settings as configuration
-from evalcore.errors import EvalboardError, RunBusy, RunFolderError, UsageError
+from evalcore.errors import (
+    CannotWrite,
+    EvalboardError,
+    RunBusy,
+    RunFolderError,
+    RunRemoved,
+    UsageError,
+)
 from evalcore.records import Progress, RunSummary, now
 from evalcore.runner import keeping
 from evalcore.runner.execute import execute
@@ -53,13 +61,23 @@ def work(
     try:
         bound = _bound(folder, settings)
         summary = execute(folder, bound, secrets, generate=generate, listen=listen)
-        record_run(settings, folder)
+    except RunRemoved:  # what has its name now is another folder
+        raise
+    except OSError as error:  # of a write that no journal made: the summary, a data root that went
+        failure = CannotWrite(Path(error.filename or folder.path), error)
+        _say_why(folder, str(failure))
+        raise failure from None
     except EvalboardError as error:
         _say_why(folder, str(error))
         raise
     finally:
-        folder.cancel_path.unlink(missing_ok=True)  # it was meant for this worker
+        with suppress(OSError):
+            folder.cancel_path.unlink(missing_ok=True)  # it was meant for this worker
         lock.release()
+    try:
+        record_run(settings, folder)
+    except EvalboardError as error:  # the run has ended well; whoever looks next enters it
+        print(f"run {folder.run_id} is done and not in the index yet: {error}", file=sys.stderr)
     keeping.send_later(settings)
     return summary
 
@@ -69,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rescore", action="store_true")
     given = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: RunFolder(given.folder).cancel_path.touch())
+    signal.signal(signal.SIGTERM, lambda *_: _ask_to_stop(RunFolder(given.folder)))
     settings = configuration.load(given.folder.resolve().parent.parent)
     secrets = Secrets({} if sys.stdin.isatty() else json.loads(sys.stdin.read() or "{}"))
     folder = RunFolder(given.folder)
@@ -87,15 +105,21 @@ def _bound(folder: RunFolder, settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, access=mode) if mode else settings
 
 
+def _ask_to_stop(folder: RunFolder) -> None:
+    with suppress(OSError):  # the folder is gone: the worker stops anyway
+        folder.cancel_path.touch()
+
+
 def _say_why(folder: RunFolder, message: str) -> None:
     try:
         before = folder.progress()
     except RunFolderError:
         before = None
     before = before or Progress(run_id=folder.run_id, state="incomplete")
-    folder.write_progress(
-        msgspec.structs.replace(before, state="incomplete", message=message, at=now())
-    )
+    with suppress(OSError):  # on a full disk the state follows from the lock, and the log says why
+        folder.write_progress(
+            msgspec.structs.replace(before, state="incomplete", message=message, at=now())
+        )
 
 
 if __name__ == "__main__":

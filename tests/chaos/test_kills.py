@@ -1,60 +1,41 @@
-"""A run survives `kill -9`: nothing lost, nothing twice, nothing journaled asked again."""
+"""A run survives `kill -9`: nothing lost, nothing twice, nothing journaled asked again, and what
+has ended is ranked whenever the kill came.
+
+EVALBOARD_KILLS and EVALBOARD_END_KILLS say how many kills there are; 60 and 20 are for a thorough
+check by hand.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
-from evalcore import settings as configuration
+import orjson
+
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import RunSummary
-from evalcore.runner.plan import create_folder, plan
-from evalcore.runner.request import RunRequest
+from evalcore.store.index import Index, load_headers
 from evalcore.store.run_folder import RunFolder
-from tests.support.cases import syntax_cases
-from tests.support.loopback_server import Options, Server, serve
+from tests.support.loopback_server import Options, serve
 from tests.support.replies import prompt_hash
+from tests.support.worker_runs import (
+    count_verdicts,
+    new_run,
+    settings_of,
+    size,
+    start,
+    wait_for_work,
+    wait_until,
+)
 
-SAMPLES, KILLS = 300, 50
-
-
-def new_run(tmp_path: Path, server: Server) -> RunFolder:
-    settings = configuration.load(tmp_path / "data")
-    cases = syntax_cases(tmp_path / "cases", SAMPLES)
-    request = RunRequest(
-        target="openai:test",
-        target_options={"base_url": server.base_url},
-        benchmarks=("sql_understanding",),
-        dataset=str(cases),
-        concurrency=2,
-        use_cache=False,
-    )
-    return create_folder(plan(request, settings), settings)
-
-
-def start(folder: RunFolder) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "evalcore.runner.worker", str(folder.path)],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def wait_for_work(folder: RunFolder, before: int, process: subprocess.Popen[bytes]) -> None:
-    """Until this worker has journaled something: a kill during start-up would test nothing."""
-    until = time.monotonic() + 30
-    while size(folder) <= before and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.005)
-
-
-def size(folder: RunFolder) -> int:
-    path = folder.path / "calls" / "main.jsonl"
-    return path.stat().st_size if path.exists() else 0
+KILLS = int(os.environ.get("EVALBOARD_KILLS", "10"))
+END_KILLS = int(os.environ.get("EVALBOARD_END_KILLS", "5"))
+SAMPLES = 40 + 6 * KILLS
+FEW = 6
 
 
 def journaled_prompts(folder: RunFolder) -> set[str]:
@@ -74,10 +55,10 @@ def result(summary: RunSummary | None) -> tuple[object, ...]:
     return score.score, score.interval, score.outcomes, score.metrics, score.coverage
 
 
-def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
+def test_kills_at_any_moment_change_nothing(tmp_path: Path) -> None:
     dice = random.Random(20)
     with serve(Options(latency=0.06)) as server:
-        folder = new_run(tmp_path / "killed", server)
+        folder = new_run(tmp_path / "killed", server, SAMPLES)
         kept: Counter[str] = Counter()
         for _ in range(KILLS):
             journaled = journaled_prompts(folder)
@@ -103,14 +84,54 @@ def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
         requests = server.stats()["requests"]
         assert SAMPLES <= requests <= SAMPLES + 2 * KILLS, "more than what was in flight was lost"
 
-        undisturbed = new_run(tmp_path / "undisturbed", server)
+        undisturbed = new_run(tmp_path / "undisturbed", server, SAMPLES)
         assert start(undisturbed).wait(120) == 0
     assert result(folder.summary()) == result(undisturbed.summary())
+    assert ranked(folder)
+
+
+def ranked(folder: RunFolder) -> bool:
+    """Whether a process that has never seen the store finds the run complete among the headers."""
+    settings = settings_of(folder)
+    header = Index(settings.index_path, [settings.runs_dir]).get(folder.run_id)
+    return header is not None and header.state == "done"
+
+
+def test_a_kill_at_the_very_end_leaves_no_run_unranked(tmp_path: Path) -> None:
+    """Between the last verdict and the index: a run that has a summary is on the boards."""
+    dice, unindexed = random.Random(21), 0
+    with serve(Options(latency=0.01)) as server:
+        for number in range(END_KILLS):
+            folder = new_run(tmp_path / str(number), server, FEW)
+            process = start(folder)
+            wait_until(lambda f=folder: count_verdicts(f) == FEW)
+            if number % 2:
+                wait_until(folder.summary_path.exists)
+                time.sleep(dice.uniform(0, 0.004))
+            else:
+                time.sleep(dice.uniform(0, 0.06))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            settings = settings_of(folder)
+            path = settings.index_path
+            entered = path.exists() and folder.run_id in orjson.loads(path.read_bytes())["runs"]
+            if folder.summary_path.exists():
+                unindexed += not entered
+                assert folder.state() == "done"
+            else:
+                assert folder.state() == "interrupted"
+                asked = server.stats()["requests"]
+                assert start(folder).wait(120) == 0
+                assert server.stats()["requests"] == asked, "a journaled answer was asked for again"
+            assert ranked(folder)
+            assert [header.run_id for header in load_headers(settings)] == [folder.run_id]
+    print(f"{unindexed} of {END_KILLS} kills struck between the summary and the index")
+    assert unindexed
 
 
 def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
     with serve(Options(latency=0.06)) as server:
-        folder = new_run(tmp_path, server)
+        folder = new_run(tmp_path, server, SAMPLES)
         process = start(folder)
         wait_for_work(folder, 0, process)
         folder.cancel_path.touch()
@@ -127,7 +148,7 @@ def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
 
 def test_two_workers_cannot_share_a_run(tmp_path: Path) -> None:
     with serve(Options(latency=0.06)) as server:
-        folder = new_run(tmp_path, server)
+        folder = new_run(tmp_path, server, SAMPLES)
         first = start(folder)
         wait_for_work(folder, 0, first)
         assert folder.state() == "running"
