@@ -402,6 +402,15 @@ class BenchmarkScore(Record, frozen=True):
     level: int | None = None
     self_judged: bool = False
 
+    @property
+    def measured_score(self) -> float | None:
+        """The score, None where nothing was measured: a bare claim is what others measured."""
+        return self.score if self.coverage or self.level is not None else None
+
+    def measured_metric_score(self, metric: MetricScore) -> float | None:
+        """The score of one of the metrics, None where nothing of it was measured."""
+        return metric.score if metric.answered is not None or self.level is not None else None
+
 
 class Totals(Measured, frozen=True):
     """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown;

@@ -19,6 +19,7 @@ import pandas as pd
 
 from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
+from evalcore.scoring.benchmark import MISSING
 from evalcore.store.kept import Kept
 from evalcore.store.run_folder import RunEntry, RunFolder, is_being_written, list_entries
 from evalcore.store.scan import check_folder
@@ -37,7 +38,8 @@ _REST = 2.0  # s in which runs at rest are taken to be so still
 
 
 class RunRow(Record, frozen=True):
-    """A run at one moment. `scores` are 0 to 100 by benchmark, `fraction` 0 to 1 of the verdicts.
+    """A run at one moment. `scores` are 0 to 100 by benchmark, None where nothing was measured;
+    `fraction` is 0 to 1 of the verdicts.
 
     `levels` are those of evidence behind the scores of an import; `own` is False for runs in a
     read-only root. Costs are USD, durations seconds, None unknown.
@@ -69,7 +71,7 @@ class RunRow(Record, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-    scores: dict[str, float] = {}
+    scores: dict[str, float | None] = {}
     levels: tuple[int, ...] = ()
     complete: bool = False
     command: str = ""
@@ -275,19 +277,20 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
     for benchmark in summary.benchmarks.values():
         for outcome, count in benchmark.outcomes.items():
             outcomes[outcome] = outcomes.get(outcome, 0) + count
+    judged = sum(count for outcome, count in outcomes.items() if outcome != MISSING)
     totals = summary.totals
     return msgspec.structs.replace(
         row,
         outcomes=outcomes,
-        generated=sum(outcomes.values()),
-        scored=sum(outcomes.values()),
+        generated=judged,
+        scored=judged,
         errors=summary.errors,
         requests=totals.requests,
         wall=totals.wall or None,
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cost=totals.cost,
-        scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
+        scores={key: benchmark.measured_score for key, benchmark in summary.benchmarks.items()},
         levels=tuple({one.level for one in summary.benchmarks.values() if one.level is not None}),
         complete=summary.complete,
     )

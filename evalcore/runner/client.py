@@ -331,6 +331,13 @@ def _marked(request: RunRequest, settings: Settings, visitor: Visitor) -> RunReq
 def _spawn(
     folder: RunFolder, keys: Mapping[str, str], settings: Settings, visitor: Visitor, *flags: str
 ) -> None:
+    """Start the worker of a run, which is `planned` until it has begun: whatever an earlier attempt
+    ended with is over at once."""
+    before = folder.readable_progress() or Progress(run_id=folder.run_id, state="planned")
+    planned = msgspec.structs.replace(
+        before, state="planned", phase="", message="", in_flight=0, eta=None, at=now()
+    )
+    folder.write_progress(planned)
     folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
     processes.start("worker", [folder], keys, processes.environment(settings, visitor), *flags)
 

@@ -22,7 +22,6 @@ from evalcore.errors import (
     CannotWrite,
     EvalboardError,
     RunBusy,
-    RunFolderError,
     RunRemoved,
     UsageError,
 )
@@ -60,6 +59,7 @@ def work(
         raise RunBusy(f"run {folder.run_id} is being worked on by another process") from None
     try:
         bound = _bound(folder, settings)
+        _say_begun(folder)
         summary = execute(folder, bound, secrets, generate=generate, listen=listen)
     except RunRemoved:  # what has its name now is another folder
         raise
@@ -110,12 +110,19 @@ def _ask_to_stop(folder: RunFolder) -> None:
         folder.cancel_path.touch()
 
 
+def _say_begun(folder: RunFolder) -> None:
+    """From now on a run whose lock is free is interrupted, and not about to start."""
+    before = folder.readable_progress() or Progress(run_id=folder.run_id, state="running")
+    moment = now()
+    folder.write_progress(
+        msgspec.structs.replace(
+            before, state="running", phase="loading", message="", started_at=moment, at=moment
+        )
+    )
+
+
 def _say_why(folder: RunFolder, message: str) -> None:
-    try:
-        before = folder.progress()
-    except RunFolderError:
-        before = None
-    before = before or Progress(run_id=folder.run_id, state="incomplete")
+    before = folder.readable_progress() or Progress(run_id=folder.run_id, state="incomplete")
     with suppress(OSError):  # on a full disk the state follows from the lock, and the log says why
         folder.write_progress(
             msgspec.structs.replace(before, state="incomplete", message=message, at=now())

@@ -45,7 +45,7 @@ _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
 _CARD = "card.json"
 _SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 _LARGEST = 64 << 20  # bytes of a file that is read as a whole; a summary takes a few thousand
-_STARTING = 60.0  # seconds that a worker may take from its start to the lock
+_STARTING = 25.0  # seconds that a worker may take from its start to the lock
 _BEING_WRITTEN = 60.0  # seconds in which a folder may still be without its spec.json
 
 

@@ -8,7 +8,7 @@ from filelock import FileLock
 
 from evalcore.errors import UsageError
 from evalcore.records import Progress
-from evalcore.runner import client
+from evalcore.runner import client, processes
 from tests.apptest.conftest import words
 from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run
 from tests.support.stored_runs import plan
@@ -151,3 +151,55 @@ def test_a_run_that_is_not_there_is_said(open_page, runs_root):
     app = open_page("runs", run=":red[x]")
     assert "There is no run :" in words(app)
     assert ":red[" not in app.warning[0].value
+
+
+def cancelled_run(runs_root):
+    """A run of which one case of four was judged before it was stopped."""
+    folder = evidence_run(runs_root)
+    summary = folder.summary()
+    score = summary.benchmarks["sql_understanding"]
+    outcomes = {"passed": 1, "failed": 0, "not_executed": 0, "missing": 9}
+    stopped = msgspec.structs.replace(score, outcomes=outcomes, coverage=0.1, complete=False)
+    folder.write_summary(
+        msgspec.structs.replace(
+            summary, state="cancelled", benchmarks={"sql_understanding": stopped}
+        )
+    )
+    return folder
+
+
+def test_a_cancelled_run_counts_what_was_judged(open_page, runs_root):
+    cancelled_run(runs_root)
+    app = open_page("runs")
+    assert "1 of 10 cases judged" in progress_text(app)
+    assert app.dataframe[0].value["progress"].tolist() == [10]
+
+
+def progress_text(app):
+    return " ".join(element.proto.text for element in app.get("progress"))
+
+
+def test_a_run_that_was_taken_up_again_is_no_longer_cancelled(open_page, runs_root, monkeypatch):
+    """Its worker takes a while to start; until then the page waits for it and looks again."""
+    cancelled_run(runs_root)
+    monkeypatch.setattr(processes, "start", lambda *given: None)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc-def-ghi-jkl")
+    app = open_page("runs")
+    assert "Stopped on request" in words(app)
+    app.button(key=f"runs.do.resume.{RUN}").click().run()
+    assert not app.exception
+    assert "Stopped on request" not in words(app)
+    assert "The worker is starting" in words(app)
+    assert app.dataframe[0].value["state"].iloc[0] == "○ Planned"
+
+
+def test_a_run_of_which_nothing_was_measured_has_no_score(open_page, runs_root):
+    folder = evidence_run(runs_root)
+    summary = folder.summary()
+    score = summary.benchmarks["sql_understanding"]
+    nothing = msgspec.structs.replace(score, score=0.0, coverage=0.0, answered=None, complete=False)
+    folder.write_summary(
+        msgspec.structs.replace(summary, benchmarks={"sql_understanding": nothing})
+    )
+    app = open_page("runs")
+    assert app.dataframe[0].value["score"].isna().all()

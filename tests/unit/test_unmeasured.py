@@ -1,0 +1,65 @@
+"""What was not measured has no score: neither 0.0 nor an interval."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from evalcore.cli import main
+from evalcore.queries import listing
+from evalcore.queries.runs import all_rows
+from tests.support import stored_runs
+from tests.support.boards import settings_in
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    found = settings_in(tmp_path)
+    monkeypatch.setenv("EVALBOARD_SHIPPED", found.shipped)
+    return found
+
+
+def unmeasured_run(settings, **changes):
+    """A finished run of which no case was measured, or as the `changes` have it."""
+    folder = stored_runs.finish(settings.runs_dir, "run-1")
+    summary = folder.summary()
+    score = summary.benchmarks[stored_runs.BENCHMARK]
+    metrics = {name: replace(m, score=0.0, answered=None) for name, m in score.metrics.items()}
+    nothing = {"score": 0.0, "coverage": 0.0, "answered": None, "metrics": metrics}
+    score = replace(score, **nothing | changes)
+    folder.write_summary(replace(summary, benchmarks={stored_runs.BENCHMARK: score}))
+    return folder
+
+
+def shown(settings, capsys, *flags):
+    main(["show", "run-1", "--data", settings.data, *flags])
+    return capsys.readouterr().out
+
+
+def test_show_prints_null(settings, capsys):
+    unmeasured_run(settings)
+    benchmark = json.loads(shown(settings, capsys, "--json"))["benchmarks"][stored_runs.BENCHMARK]
+    assert benchmark["score"] is None
+    assert benchmark["interval"] is None
+    assert {metric["score"] for metric in benchmark["metrics"].values()} == {None}
+    assert "0.0" not in shown(settings, capsys).replace("view", "")
+
+
+def test_lists_and_rows_have_none(settings):
+    unmeasured_run(settings)
+    assert [row["scores"] for row in listing.rows("runs", settings)] == [
+        {stored_runs.BENCHMARK: None}
+    ]
+    assert all_rows(settings.run_roots)[0].scores == {stored_runs.BENCHMARK: None}
+
+
+def test_a_zero_that_was_measured_and_a_claim_stay_numbers(settings):
+    unmeasured_run(settings, coverage=0.5)
+    assert all_rows(settings.run_roots)[0].scores == {stored_runs.BENCHMARK: 0.0}
+    unmeasured = unmeasured_run
+    (settings.runs_dir / "run-1").rename(settings.runs_dir / "away")
+    unmeasured(settings, level=0)
+    rows = {row.run_id: row for row in all_rows(settings.run_roots)}
+    assert rows["run-1"].scores == {stored_runs.BENCHMARK: 0.0}
