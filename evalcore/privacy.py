@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import msgspec
@@ -19,6 +19,70 @@ _NAMES_A_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSW")
 _SHORTEST_KEY = 8
 #: An absolute path at the beginning of a word, of which the last part is kept.
 _PLACE = re.compile(r"(?<![\w/.~-])/(?:[^\s/'\"=,;&]+/)*([^\s/'\"=,;&]+)/?")
+
+#: An absolute path of at least two parts, not the path of an address of the web.
+_PATH = re.compile(r"(?<![\w./:~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"`,;()<>|]+[/\\])+")
+
+
+def without_places(text: str) -> str:
+    """`text` with every absolute path cut to its last part."""
+    return _PATH.sub("…/", text)
+
+
+def is_path(dataset: str) -> bool:
+    """Whether a data set is named by where it lies on the machine."""
+    return (
+        dataset.startswith("~")
+        or PurePosixPath(dataset).is_absolute()
+        or (PureWindowsPath(dataset).is_absolute())
+    )
+
+
+def dataset_name(dataset: str, dataset_hash: str = "") -> str:
+    """Name a data set for readers: one that a run names by a path by its last part, and by the
+    first characters of its hash, since folders of the same name hold different cases."""
+    if not is_path(dataset):
+        return dataset
+    name = re.split(r"[/\\]", dataset.rstrip("/\\"))[-1] or "dataset"
+    return f"{name} ({dataset_hash[:8]})" if dataset_hash else name
+
+
+def benchmark_for_readers(one: BenchmarkSpec) -> BenchmarkSpec:
+    """The spec of a benchmark without the places of its data set and of what its options name. The
+    prompt among them is a text of its own."""
+    hidden = {
+        name: value if name == "prompt" else _without_places(value)
+        for name, value in one.options.items()
+    }
+    name = dataset_name(one.dataset, one.dataset_hash)
+    return msgspec.structs.replace(one, dataset=name, options=hidden)
+
+
+def label_for_readers(label: str, spec: BenchmarkSpec) -> str:
+    """The label of a score, which begins with the data set and may name options."""
+    name = dataset_name(spec.dataset, spec.dataset_hash)
+    rest = label.removeprefix(spec.dataset) if spec.dataset else label
+    return without_places(label if rest == label else name + rest)
+
+
+def spec_for_readers(spec: RunSpec) -> RunSpec:
+    """The spec of a run as pages and comparisons show it: no place of the machine in its data
+    sets, options, command and note."""
+    return msgspec.structs.replace(
+        spec,
+        benchmarks=tuple(map(benchmark_for_readers, spec.benchmarks)),
+        command=without_places(spec.command),
+        note=without_places(spec.note),
+    )
+
+
+def _without_places(value: Any) -> Any:
+    """An option, texts at any depth without their places."""
+    if isinstance(value, str):
+        return without_places(value)
+    if isinstance(value, Mapping):
+        return {name: _without_places(inner) for name, inner in value.items()}
+    return [_without_places(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 class Censor(Record, frozen=True):

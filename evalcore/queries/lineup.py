@@ -15,6 +15,7 @@ import msgspec
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.privacy import benchmark_for_readers, label_for_readers, without_places
 from evalcore.queries.boards import is_control
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Record, Totals
 from evalcore.store import samples_table
@@ -150,23 +151,31 @@ def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
     try:
         folder = find(run, roots)
     except UsageError as error:
-        return Absent(run, "missing", str(error))
+        return Absent(run, "missing", without_places(str(error)))
     try:
         spec, summary = folder.spec(), folder.summary()
         if summary is None or not summary.benchmarks:
             return Absent(run, "unscored", f"run {run} has no result yet; it is {folder.state()}")
         samples_table.ensure(folder)
     except (EvalboardError, OSError) as error:
-        return Absent(run, "broken", str(error))
+        return Absent(run, "broken", without_places(str(error)))
     specs = {one.key: one for one in spec.benchmarks}
+    labels = {
+        key: label_for_readers(score.label, specs[key])
+        for key, score in summary.benchmarks.items()
+        if key in specs
+    }
     return Entrant(
         letter=letter,
         run_id=run,
         target_key=spec.target.key,
         identity=spec.target.identity,
         created_at=summary.created_at or spec.created_at,
-        specs=specs,
-        scores={key: score for key, score in summary.benchmarks.items() if key in specs},
+        specs={key: benchmark_for_readers(one) for key, one in specs.items()},
+        scores={
+            key: msgspec.structs.replace(summary.benchmarks[key], label=label)
+            for key, label in labels.items()
+        },
         totals=summary.totals,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from evalcore.catalog import BenchmarkCard, benchmark_cards
+from evalcore.privacy import benchmark_for_readers
 from evalcore.queries.gated import is_gated
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Message, Record
 from evalcore.store.cases import case_of
@@ -86,7 +87,7 @@ def run_score(
     """
     folder = find(run, roots)
     summary = folder.summary()
-    specs = {spec.key: spec for spec in folder.spec().benchmarks}
+    specs = {one.key: one for one in map(benchmark_for_readers, folder.spec().benchmarks)}
     score = None if summary is None else summary.benchmarks.get(benchmark)
     return None if score is None or benchmark not in specs else (specs[benchmark], score)
 

@@ -6,20 +6,11 @@ nobody else. Of a path its last part is left, which tells what went wrong as wel
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from evalcore.privacy import without_places as without_places
 from evalcore.queries.cases import CaseView
 from evalcore.queries.runs import RunRow
-
-#: An absolute path of at least two parts, not the path of an address of the web.
-_PATH = re.compile(r"(?<![\w./:~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"`,;()<>|]+[/\\])+")
-
-
-def without_places(text: str) -> str:
-    """`text` with every absolute path cut to its last part."""
-    return _PATH.sub("…/", text)
 
 
 def row_for_readers(row: RunRow) -> RunRow:

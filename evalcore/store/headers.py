@@ -15,6 +15,7 @@ import orjson
 
 from evalcore.catalog import is_builtin
 from evalcore.errors import IndexFileError, RunFolderError
+from evalcore.privacy import dataset_name, is_path, label_for_readers, without_places
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
@@ -107,7 +108,7 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
         finished_at=summary.finished_at,
         state=summary.state,
         origin=spec.origin,
-        note=_cut(spec.note),
+        note=_cut(without_places(spec.note)),
         epochs=spec.epochs,
         benchmarks={
             key: _score(score, declared.get(key)) for key, score in summary.benchmarks.items()
@@ -127,6 +128,13 @@ def with_shared_texts(header: RunHeader) -> RunHeader:
     """The same header, just decoded, with its repeated texts and lines held once for all headers:
     thousands of runs name the same targets, columns and data sets, and many score the same. It is
     changed in place."""
+    if any(is_path(score.dataset) for score in header.benchmarks.values()):
+        # Written by a version that named the place: the index reads its folder again.
+        msgspec.structs.force_setattr(header, "source", "")
+        for score in header.benchmarks.values():
+            for name in ("dataset", "label"):
+                shown = without_places(dataset_name(getattr(score, name)))
+                msgspec.structs.force_setattr(score, name, shown)
     for record, names in ((header, _REPEATED), *((s, _SAME) for s in header.benchmarks.values())):
         for name in names:
             msgspec.structs.force_setattr(record, name, intern(getattr(record, name)))
@@ -155,7 +163,8 @@ def check_size(header: RunHeader) -> None:
 
 def _score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore:
     low, high = _bounds(score.interval, 4)
-    dataset = declared.dataset if declared else ""
+    dataset = dataset_name(declared.dataset, declared.dataset_hash) if declared else ""
+    label = label_for_readers(score.label, declared) if declared else score.label
     added = declared if declared is not None and not is_builtin(declared.key) else None
     return HeaderScore(
         column=score.column,
@@ -167,7 +176,7 @@ def _score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore
         samples=score.samples,
         complete=score.complete,
         full=score.full,
-        label=_cut(score.label),
+        label=_cut(label),
         dataset=_cut(dataset),
         metrics={name: _line(metric) for name, metric in score.metrics.items()},
         outcomes={name: count for name, count in score.outcomes.items() if count},

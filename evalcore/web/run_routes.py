@@ -12,7 +12,7 @@ from typing import Any, get_args
 from evalcore.errors import UsageError
 from evalcore.queries import machine, runs
 from evalcore.queries.cases import MISSING, START, CaseFilter, case_page
-from evalcore.queries.readers import without_places
+from evalcore.queries.readers import row_for_readers, without_places
 from evalcore.queries.runs import RunRow
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import RunState
@@ -33,7 +33,13 @@ def _runs(settings: Settings, given: Given) -> Any:
         rest = [row for row in found if runs.order(row) < last]
     shown = rest[: given["limit"]]
     following = runs.order(shown[-1]) if len(rest) > len(shown) else None
-    return page(RUNS.path, given, [machine.run_data(row) for row in shown], len(found), following)
+    return page(
+        RUNS.path,
+        given,
+        [machine.run_data(row_for_readers(row)) for row in shown],
+        len(found),
+        following,
+    )
 
 
 def _fits(row: RunRow, given: Given) -> bool:

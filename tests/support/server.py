@@ -26,7 +26,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def serve(folder: Path, port: int = 0) -> Iterator[Served]:
-    """A server that has had no visitor yet, with an empty store and no shipped runs; on a port of
+    """A server that has had no visitor yet, over `folder/data` and no shipped runs; on a port of
     its own choice, unless it is told one of `free_port`."""
     data = folder / "data"
     (data / "runs").mkdir(parents=True, exist_ok=True)
