@@ -251,9 +251,12 @@ def _bundle_text(done: ImportedBundle) -> str:
     """What became of the run, then each claim beside what is counted here."""
     lines = [f"run {done.run} {done.became}: {done.target}, from run {done.source_run}"]
     for one in done.scores:
-        here = "not scored" if one.recomputed is None else f"{one.recomputed:.2f}"
+        claimed, here = (
+            "not scored" if score is None else f"{score:.2f}"
+            for score in (one.claimed, one.recomputed)
+        )
         lines.append(
-            f"{one.benchmark}: level {one.level}, {one.claimed:.2f} claimed, {here} here; "
+            f"{one.benchmark}: level {one.level}, {claimed} claimed, {here} here; "
             f"{one.equal} of {one.verdicts} verdicts came out equal"
         )
         lines += [f"  not scored here, {count}: {why}" for why, count in one.kept.items()]

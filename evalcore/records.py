@@ -367,14 +367,15 @@ class Interval(Record, frozen=True):
 
 
 class MetricScore(Record, frozen=True):
-    """Scores are 0 to 100. `weight` None: reported, not scored. `passed`/`samples` is plain."""
+    """Scores are 0 to 100, None where no sample was measured. `weight` None: reported, not scored.
+    `passed`/`samples` is plain."""
 
     metric: str
     weight: float | None
     samples: int
     measured: int
     passed: float
-    score: float
+    score: float | None
     answered: float | None = None
     interval: Interval | None = None
     points: float = 0.0
@@ -383,11 +384,12 @@ class MetricScore(Record, frozen=True):
 
 class BenchmarkScore(Record, frozen=True):
     """The score triple of one benchmark: `score` (strict), `answered`, `coverage` (0 to 1); of what
-    others published `level` 0 is a bare claim, 1 has a complete case report behind it."""
+    others published `level` 0 is a bare claim, 1 has a complete case report behind it. Scores are
+    None where nothing that counts was measured, see `measured_score`."""
 
     benchmark: str
     column: str
-    score: float
+    score: float | None
     interval: Interval | None
     answered: float | None
     coverage: float
@@ -402,14 +404,28 @@ class BenchmarkScore(Record, frozen=True):
     level: int | None = None
     self_judged: bool = False
 
-    @property
-    def measured_score(self) -> float | None:
-        """The score, None where nothing was measured: a bare claim is what others measured."""
-        return self.score if self.coverage or self.level is not None else None
+    def __post_init__(self) -> None:
+        """Files written before unmeasured scores were None hold 0.0 for them."""
+        if self.level == 0:
+            return
+        score = measured_score(self.score, self.answered, self.samples)
+        metrics = {
+            name: msgspec.structs.replace(metric, score=None, interval=None)
+            if metric.answered is None and not metric.measured
+            else metric
+            for name, metric in self.metrics.items()
+        }
+        msgspec.structs.force_setattr(self, "score", score)
+        msgspec.structs.force_setattr(self, "metrics", metrics)
+        if score is None:
+            msgspec.structs.force_setattr(self, "interval", None)
 
-    def measured_metric_score(self, metric: MetricScore) -> float | None:
-        """The score of one of the metrics, None where nothing of it was measured."""
-        return metric.score if metric.answered is not None or self.level is not None else None
+
+def measured_score(score: float | None, answered: float | None, samples: int) -> float | None:
+    """The strict score of a benchmark: None where samples were declared and nothing that counts was
+    measured, since a failure of the provider, the judges or the environment is no 0 of the target.
+    Without a sample it stays 0, labelled "no cases"."""
+    return None if samples and answered is None else score
 
 
 class Totals(Measured, frozen=True):

@@ -70,7 +70,7 @@ def render(folder: RunFolder, places: Mapping[str, Place], source: str = "") -> 
 def _entry(
     spec: RunSpec, score: BenchmarkScore, place: Place, date: str, source: str
 ) -> dict[str, Any]:
-    if not score.complete or score.level is not None:
+    if score.score is None or not score.complete or score.level is not None:
         raise UsageError(
             f"{score.benchmark} of run {spec.run_id} is not complete or was not run here; only a "
             f"complete score is a result (`evalcore resume {spec.run_id}` goes on with a run)"

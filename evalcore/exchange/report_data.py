@@ -16,6 +16,7 @@ import msgspec
 from evalcore import catalog
 from evalcore.errors import UsageError
 from evalcore.records import (
+    MEASURED,
     BenchmarkScore,
     BenchmarkSpec,
     Episode,
@@ -37,7 +38,7 @@ _SUBMITTED = {"gaia": "answer", "swe_bench": "patch"}
 
 
 class CaseRow(Record, frozen=True):
-    """One case in one epoch. `score` is 0 to 1 and 0 where unmeasured; `latency` in seconds;
+    """One case in one epoch. `score` is 0 to 1, None where unmeasured; `latency` in seconds;
     `gated` questions are not to be shared."""
 
     metric: str
@@ -45,7 +46,7 @@ class CaseRow(Record, frozen=True):
     epoch: int
     difficulty: int
     outcome: str
-    score: float
+    score: float | None
     evidence_kind: str
     reason: str
     note: str
@@ -95,8 +96,10 @@ class BenchmarkReport(Record, frozen=True):
 
     @property
     def rate(self) -> float | None:
-        """passed / total, 0 to 1, neither weighted nor thinned out; None where nothing ran."""
-        return self.passed / self.total if self.not_executed < self.total else None
+        """passed / total, 0 to 1, neither weighted nor thinned out; None where nothing was
+        measured."""
+        measured = any(case.outcome in MEASURED for case in self.counted)
+        return self.passed / self.total if measured else None
 
     @property
     def errors(self) -> int:
@@ -191,7 +194,7 @@ def _row(
         epoch=epoch,
         difficulty=stored.sample.difficulty,
         outcome=verdict.outcome if verdict else MISSING,
-        score=(verdict.score or 0.0) if verdict else 0.0,
+        score=verdict.score if verdict else None,
         evidence_kind=verdict.evidence_kind if verdict else "",
         reason=verdict.reason if verdict else "",
         note=verdict.note if verdict else "",

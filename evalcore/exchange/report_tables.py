@@ -69,7 +69,7 @@ def _scores(report: RunReport) -> Table:
         tuple(
             (
                 b.spec.key,
-                _NOT_EXECUTED if unexecuted(b.score) else f"{b.score.score:.1f}",
+                _NOT_EXECUTED if unexecuted(b.score) else _number(b.score.score),
                 _interval(b.score.interval),
                 _number(b.score.answered),
                 f"{b.score.coverage:.1%}",
@@ -93,7 +93,7 @@ def _metrics(benchmark: BenchmarkReport) -> Table:
             (
                 metric.metric,
                 "not scored" if metric.weight is None else f"{metric.weight:g}",
-                f"{metric.score:.1f}" if metric.samples else "no cases",
+                _number(metric.score) if metric.samples else "no cases",
                 _interval(metric.interval),
                 f"{metric.passed:g}",
                 str(metric.samples),

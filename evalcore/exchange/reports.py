@@ -128,7 +128,7 @@ def _csv(report: RunReport, experiment: str) -> str:
             "model_path": report.spec.target.key,
             "error_count": benchmark.errors,
             "avg_latency_s": _rounded(benchmark.latency),
-            "weighted_score": round(score.score, 4),
+            "weighted_score": _rounded(score.score),
             "low": _rounded(interval.low if interval else None),
             "high": _rounded(interval.high if interval else None),
             "answered": _rounded(score.answered),

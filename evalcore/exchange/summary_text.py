@@ -9,8 +9,8 @@ from evalcore.records import BenchmarkScore, RunSummary
 
 
 def as_data(summary: RunSummary) -> dict[str, Any]:
-    """The object that `run --json` and `show --json` print; scores are 0 to 100, None where
-    nothing was measured."""
+    """The object that `run --json` and `show --json` print; scores are 0 to 100, null where nothing
+    was measured."""
     return {
         "run_id": summary.run_id,
         "target": summary.target.identity,
@@ -20,13 +20,13 @@ def as_data(summary: RunSummary) -> dict[str, Any]:
 
 
 def _benchmark(score: BenchmarkScore) -> dict[str, Any]:
-    interval = score.interval if score.measured_score is not None else None
+    interval = score.interval
     return {
-        "score": score.measured_score,
+        "score": score.score,
         "interval": [interval.low, interval.high] if interval else None,
         "coverage": score.coverage,
         "metrics": {
-            key: {"score": score.measured_metric_score(metric), "samples": metric.samples}
+            key: {"score": metric.score, "samples": metric.samples}
             for key, metric in score.metrics.items()
         },
         "outcomes": score.outcomes,
@@ -39,14 +39,15 @@ def as_text(summary: RunSummary) -> str:
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""
         partly = "" if score.complete else f"  (only {score.coverage:.0%} measured, not ranked)"
-        shown = f"{score.score:6.1f}{between}" if score.measured_score is not None else "   -- "
-        shown = f"{'n/e':>6}" if unexecuted(score) else shown
+        shown = f"{'n/e':>6}" if unexecuted(score) else f"{_number(score.score)}{between}"
         lines.append(f"{key:<28}{shown}{partly}")
         for name, metric in score.metrics.items():
-            value = score.measured_metric_score(metric)
-            shown = "   -- " if value is None else f"{value:6.1f}"
-            lines.append(f"  {name:<26}{shown}  {metric.samples} samples")
+            lines.append(f"  {name:<26}{_number(metric.score)}  {metric.samples} samples")
         lines += [f"  view {name:<21}{value:6.1f}" for name, value in score.views.items()]
         counts = ", ".join(f"{name} {count}" for name, count in score.outcomes.items())
         lines.append(f"  {counts}")
     return "\n".join(lines)
+
+
+def _number(score: float | None) -> str:
+    return "   -- " if score is None else f"{score:6.1f}"

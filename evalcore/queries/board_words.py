@@ -150,7 +150,7 @@ def standing(row: Mapping[str, Any], total: int, language: str) -> str:
     """Score, interval and rank of a row of `machine.ranking_data` in one line, as on a badge;
     `total` is how many are ranked."""
     if row["score"] is None:
-        return t("badge.not_run", language)
+        return t("badge.unmeasured" if row["status"] == "incomplete" else "badge.not_run", language)
     score = f"{row['score']:.1f}"
     if row["low"] is not None and row["high"] is not None:
         score += f" [{row['low']:.1f}–{row['high']:.1f}]"

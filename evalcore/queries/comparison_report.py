@@ -177,7 +177,7 @@ def _scores(group: Group) -> _Table:
 
 
 def _score(mark: Mark | None) -> str:
-    if mark is None:
+    if mark is None or mark.score is None:
         return DASH
     bound = "" if mark.complete or mark.claimed else "≥ "
     star = " ★" if mark.best else ""
@@ -231,6 +231,7 @@ _REASONS = {
     "not_run": "did not run it",
     "base_not_run": "the base did not run it",
     "claimed": "a claim without cases behind it",
+    "unmeasured": "nothing of it was measured in one of the two",
 }
 
 
@@ -265,7 +266,7 @@ def _csv_score(mark: Mark) -> dict[str, object]:
         "samples": mark.samples,
         "coverage": round(mark.coverage, 4),
         "complete": mark.complete,
-        "score": round(mark.score, 4),
+        "score": "" if mark.score is None else round(mark.score, 4),
         "low": "" if interval is None else round(interval.low, 4),
         "high": "" if interval is None else round(interval.high, 4),
         "best": mark.best,

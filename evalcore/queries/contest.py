@@ -21,11 +21,12 @@ from evalcore.records import BenchmarkScore, Interval, Record
 
 
 class Mark(Record, frozen=True):
-    """A score (0 to 100) of one run. `best`: no other of its group is higher; never on a control,
-    an incomplete run or a bare claim, nor where all that could have it are equal."""
+    """A score (0 to 100, None unmeasured) of one run. `best`: no other of its group is higher;
+    never on a control, an incomplete run or a bare claim, nor where all that could have it are
+    equal."""
 
     letter: str
-    score: float
+    score: float | None
     interval: Interval | None
     samples: int
     coverage: float
@@ -100,7 +101,7 @@ def comparable(lineup: Lineup, base: Entrant) -> dict[str, list[Entrant]]:
     found = {}
     for benchmark in benchmarks(lineup):
         score = base.scores.get(benchmark)
-        if score is None:
+        if score is None or score.score is None:
             continue
         others = [
             one
@@ -109,6 +110,7 @@ def comparable(lineup: Lineup, base: Entrant) -> dict[str, list[Entrant]]:
             and benchmark in one.scores
             and one.scores[benchmark].column == score.column
             and 0 not in (score.level, one.scores[benchmark].level)
+            and one.scores[benchmark].score is not None
         ]
         if others:
             found[benchmark] = [base, *others]
@@ -152,6 +154,7 @@ def profile(group: Group) -> pd.DataFrame:
             {"axis": line.metric, "series": mark.letter, "score": mark.score}
             for line in group.metrics
             for mark in line.marks
+            if mark.score is not None
         ],
         columns=["axis", "series", "score"],
     )
@@ -250,9 +253,12 @@ def _metrics(held: Iterable[BenchmarkScore]) -> list[str]:
 def _with_best(marks: Sequence[Mark], own: Sequence[Entrant]) -> tuple[Mark, ...]:
     controls = {one.letter for one in own if one.control}
     able = [
-        mark for mark in marks if mark.complete and not mark.claimed and mark.letter not in controls
+        mark
+        for mark in marks
+        if mark.complete and not mark.claimed and mark.letter not in controls
+        if mark.score is not None
     ]
-    top = max((mark.score for mark in able), default=0.0)
+    top = max((mark.score for mark in able if mark.score is not None), default=0.0)
     if all(mark.score == top for mark in able):
         return tuple(marks)
     return tuple(

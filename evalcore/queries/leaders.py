@@ -62,6 +62,6 @@ def _line(row: Row, part: str) -> _Line | None:
     if score is None:
         return None
     if not metric:
-        return score.score, score.low, score.high
+        return None if score.score is None else (score.score, score.low, score.high)
     value, low, high, _ = metric_line(score, metric)
     return None if value is None else (value, low, high)

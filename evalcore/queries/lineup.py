@@ -83,12 +83,13 @@ class Obstacle(Record, frozen=True):
 
     `not_run`: the other did not run it; `base_not_run`: the base did not; `rules`: they were asked
     or judged by other rules, named in `differences` as far as the runs declare them; `claimed`:
-    one of the scores is a claim without cases behind it.
+    one of the scores is a claim without cases behind it; `unmeasured`: of one of the two nothing
+    was measured.
     """
 
     letter: str
     benchmark: str
-    kind: Literal["not_run", "base_not_run", "rules", "claimed"]
+    kind: Literal["not_run", "base_not_run", "rules", "claimed", "unmeasured"]
     differences: tuple[Difference, ...] = ()
 
 
@@ -191,6 +192,8 @@ def _obstacle(benchmark: str, base: Entrant, other: Entrant) -> Obstacle | None:
         return Obstacle(other.letter, benchmark, "rules", told)
     if 0 in (ours.level, theirs.level):
         return Obstacle(other.letter, benchmark, "claimed")
+    if ours.score is None or theirs.score is None:
+        return Obstacle(other.letter, benchmark, "unmeasured")
     return None
 
 

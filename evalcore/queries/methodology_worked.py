@@ -57,10 +57,10 @@ class Kappa(Record, frozen=True):
 
 
 def plain_rate(score: BenchmarkScore) -> Rate | None:
-    """The share of cases solved in the metrics that count, None without a case."""
+    """The share of cases solved in the metrics that count, None without a measured case."""
     scored = [one for one in score.metrics.values() if one.weight is not None]
     passed, samples = sum(one.passed for one in scored), sum(one.samples for one in scored)
-    if not samples:
+    if not samples or score.score is None:
         return None
     return Rate(passed, samples, wilson(passed / samples, samples))
 
@@ -129,7 +129,7 @@ def suite_parts(row: Row, board: Board) -> tuple[list[float], float] | None:
     scores = [row.score(benchmark) for benchmark in board.members]
     if mean is None or len(scores) < 2:
         return None
-    return [score.score for score in scores if score is not None], mean
+    return [one.score for one in scores if one is not None and one.score is not None], mean
 
 
 def standing_counts(frame: pd.DataFrame) -> dict[str, int]:

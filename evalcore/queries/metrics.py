@@ -60,26 +60,27 @@ def extremes(
 def metric_line(
     score: HeaderScore | None, metric: str
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Score, bounds and number of cases of a metric; without a case there is no score to show,
-    unless it is a claim."""
+    """Score, bounds and number of cases of a metric; without a measured case there is no score to
+    show, unless it is a claim."""
     line = None if score is None else score.metrics.get(metric)
     shown = line is not None and score is not None and (line[3] or score.claimed)
     return line if shown and line is not None else (None, None, None, 0)
 
 
 def metric_values(row: Row) -> dict[str, float]:
-    """A row's scores by "benchmark/metric", metrics without a case left out."""
+    """A row's scores by "benchmark/metric"; metrics without a case or a score left out."""
     return {
         f"{benchmark}/{metric}": score
         for benchmark, run in row.runs.items()
         for metric, (score, _, _, samples) in run.benchmarks[benchmark].metrics.items()
-        if samples
+        if samples and score is not None
     }
 
 
 def benchmark_values(row: Row) -> dict[str, float]:
-    """A row's scores by benchmark."""
-    return {benchmark: run.benchmarks[benchmark].score for benchmark, run in row.runs.items()}
+    """A row's scores by benchmark, those without one left out."""
+    scores = {benchmark: run.benchmarks[benchmark].score for benchmark, run in row.runs.items()}
+    return {benchmark: score for benchmark, score in scores.items() if score is not None}
 
 
 def peaks(group: Iterable[Row], values: Callable[[Row], dict[str, float]]) -> dict[str, float]:

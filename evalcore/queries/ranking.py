@@ -133,6 +133,8 @@ def status_of(
         return "claimed"
     if not all(row.runs[key].benchmarks[key].complete for key in needed):
         return "incomplete"
+    if any(row.runs[key].benchmarks[key].score is None for key in needed):
+        return "incomplete"
     runs = [(key, row.runs[key].run_id) for key in needed]
     if any(run in partial for run in runs):
         return "incomplete"
@@ -192,8 +194,8 @@ def score_of(row: Row, board: Board, by: str) -> tuple[float | None, float | Non
         return (None, None, None) if score is None else (score.score, score.low, score.high)
     mean = suite_score(row, board)
     scores = [row.runs[key].benchmarks[key] for key in board.members if key in row.runs]
-    below = [s.score - s.low for s in scores if s.low is not None]
-    above = [s.high - s.score for s in scores if s.high is not None]
+    below = [s.score - s.low for s in scores if s.score is not None and s.low is not None]
+    above = [s.high - s.score for s in scores if s.score is not None and s.high is not None]
     if mean is None or len(below) < len(scores) or len(above) < len(scores):
         return mean, None, None
     down, up = (sqrt(sum(d * d for d in widths)) / len(scores) for widths in (below, above))

@@ -109,16 +109,17 @@ def _measured(name: str, score: BenchmarkScore) -> bool:
     return name in score.metrics and score.metrics[name].samples > 0
 
 
-def readings(views: Mapping[str, float], score: float) -> pd.DataFrame:
+def readings(views: Mapping[str, float], score: float | None) -> pd.DataFrame:
     """The same answers under other rules: view, score (0 to 100), difference to the board's score.
 
-    Empty where there are fewer than two.
+    Empty where there are fewer than two, or nothing was measured.
     """
     names = sorted(views, key=lambda name: (_place(name), name))
     return pd.DataFrame(
         [
             {"view": name, "score": views[name], "difference": views[name] - score}
-            for name in (names if len(names) > 1 else ())
+            for name in names
+            if len(names) > 1 and score is not None
         ],
         columns=["view", "score", "difference"],
     )

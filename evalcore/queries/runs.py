@@ -290,7 +290,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cost=totals.cost,
-        scores={key: benchmark.measured_score for key, benchmark in summary.benchmarks.items()},
+        scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
         levels=tuple({one.level for one in summary.benchmarks.values() if one.level is not None}),
         complete=summary.complete,
     )

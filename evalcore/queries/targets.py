@@ -62,6 +62,7 @@ def best_other(headers: Iterable[RunHeader], board: Board, row: Row, benchmark: 
         and not is_control(other.target_key)
         and (score := other.score(benchmark)) is not None
         and score.complete
+        and score.score is not None
     ]
     return max(found, key=lambda one: one[0])[1] if found else None
 

@@ -91,7 +91,9 @@ def _benchmarks(target: str) -> tuple[str, ...]:
 def main() -> int:
     summaries = make(configuration.load())
     for summary in summaries:
-        scores = {key: round(score.score, 1) for key, score in summary.benchmarks.items()}
+        scores = {
+            key: score.score and round(score.score, 1) for key, score in summary.benchmarks.items()
+        }
         print(summary.run_id, summary.state, scores)
     return 0 if all(summary.complete for summary in summaries) else 3
 

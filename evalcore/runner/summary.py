@@ -121,7 +121,8 @@ def _score(
         full=spec.full,
         label=label(spec),
     )
-    if not (scored.benchmark == spec.key and 0 <= scored.score <= 100):
+    in_range = scored.score is None or 0 <= scored.score <= 100
+    if not (scored.benchmark == spec.key and in_range):
         raise ValueError(f"aggregate gave {scored.benchmark} the score {scored.score}")
     by_itself = any(is_self(judge, run.target) for judge in spec.judges)
     return msgspec.structs.replace(scored, self_judged=by_itself)

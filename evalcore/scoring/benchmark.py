@@ -37,9 +37,10 @@ def score_benchmark(
     """The score triple with its interval, the metrics, the outcomes and the views.
 
     `weights` holds the weight of every scored metric; a metric without one is reported with
-    weight None, a metric of the card without samples with 0 samples and score 0. `outcomes` counts
-    declared (sample, epoch) pairs. The order of samples and verdicts does not matter. Raises
-    UsageError for a negative weight, no epoch, a sample declared twice, a score outside 0 to 1.
+    weight None, a metric of the card without samples with 0 samples. What was not measured at all
+    has no score. `outcomes` counts declared (sample, epoch) pairs. The order of samples and
+    verdicts does not matter. Raises UsageError for a negative weight, no epoch, a sample declared
+    twice, a score outside 0 to 1.
     """
     _check(weights, epochs)
     kept = keep_declared(samples, verdicts, epochs)
@@ -102,15 +103,15 @@ def _weighted(strata: Mapping[str, Stratum], weights: Mapping[str, float]) -> We
 
 
 def _answered(groups: Groups, weights: Mapping[str, float]) -> float | None:
-    """The score over what was measured alone; None where nothing scored was."""
+    """The score over what was measured alone; None where nothing was that can win a point."""
     strata = {
         metric: Stratum.of(
             metric, ((s.difficulty, s.answered) for s in group if s.answered is not None)
         )
         for metric, group in groups.items()
     }
-    scored = [pair for pair in _weighted(strata, weights) if pair[0].cells]
-    return score_of(scored) if scored else None
+    scored = _weighted(strata, weights)
+    return score_of(scored) if any(part.maximum * weight for part, weight in scored) else None
 
 
 def _metric_score(

@@ -28,6 +28,7 @@ from evalcore.records import (
     Totals,
     content_hash,
     from_json,
+    measured_score,
     to_json,
 )
 
@@ -37,18 +38,19 @@ _SAME = ("column", "label", "dataset", "suite")
 _TEXT = 200
 _LINES = 16_384  # lines of metrics that are looked for among those already held
 
-#: Score, lower and upper bound (0 to 100, two decimals), number of samples.
-MetricLine = tuple[float, float | None, float | None, int]
+#: Score (None unmeasured), lower and upper bound (0 to 100, two decimals), number of samples.
+MetricLine = tuple[float | None, float | None, float | None, int]
 
 
 class HeaderScore(Record, frozen=True):
     """One benchmark of a run. `score` is exact; bounds and metric lines are rounded to fit.
+    Scores are None where nothing was measured.
 
     `suite` is recorded for a benchmark of a plug-in alone, which may be absent when this is read.
     """
 
     column: str
-    score: float
+    score: float | None
     low: float | None = None
     high: float | None = None
     answered: float | None = None
@@ -64,6 +66,14 @@ class HeaderScore(Record, frozen=True):
     level: int | None = None
     self_judged: bool = False
     suite: str = ""
+
+    def __post_init__(self) -> None:
+        """An index written before unmeasured scores were None holds 0.0 for them."""
+        if self.claimed or self.coverage or measured_score(0.0, self.answered, self.samples) == 0:
+            return
+        lines = {name: (None, None, None, line[3]) for name, line in self.metrics.items()}
+        for name, value in {"score": None, "low": None, "high": None, "metrics": lines}.items():
+            msgspec.structs.force_setattr(self, name, value)
 
     @property
     def claimed(self) -> bool:
@@ -188,7 +198,7 @@ def _score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore
 
 
 def _line(metric: MetricScore) -> MetricLine:
-    return (round(metric.score, 2), *_bounds(metric.interval, 2), metric.samples)
+    return (_round(metric.score, 2), *_bounds(metric.interval, 2), metric.samples)
 
 
 def _bounds(interval: Interval | None, decimals: int) -> tuple[float | None, float | None]:

@@ -28,11 +28,12 @@ class PublishedScore(Record, frozen=True):
     """One claimed score beside what its case report gives.
 
     `level` is 0 for a bare claim, 1 where a complete case report stands behind it; `own` is by the
-    weights of the report, `recomputed` by those of the board; both None at level 0.
+    weights of the report, `recomputed` by those of the board; both None at level 0. What was not
+    measured at all has no claim either.
     """
 
     level: int
-    claimed: float
+    claimed: float | None
     recomputed: float | None = None
     own: float | None = None
     reading: str = ""

@@ -66,8 +66,8 @@ def table(who: Lineup, tr: Translate) -> None:
 
 
 def score(mark: Mark | None) -> str:
-    """A score with its interval: a star on the best, a lower bound as one, a dash for not run."""
-    if mark is None:
+    """A score with its interval: a star on the best, a lower bound as one, a dash for none."""
+    if mark is None or mark.score is None:
         return DASH
     span = "" if mark.interval is None else f" [{mark.interval.low:.1f}, {mark.interval.high:.1f}]"
     bound = "" if mark.complete or mark.claimed else "≥ "
@@ -138,8 +138,9 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
 
 def _cell(row: str, letter: str, mark: Mark | None, runs: int) -> dict[str, Any]:
     digits = 1 if runs <= _FEW else 0
-    said = DASH if mark is None else f"{mark.score:.{digits}f}{'★' * mark.best}"
     value = None if mark is None else mark.score
+    star = "★" if mark is not None and mark.best else ""
+    said = DASH if value is None else f"{value:.{digits}f}{star}"
     return {"row": row, "column": letter, "value": value, "said": said, "tip": row}
 
 

@@ -47,8 +47,11 @@ def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) 
         st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
 
 
-def _worked(terms: pd.DataFrame, benchmark: str, shown: float, tr: Translate) -> None:
+def _worked(terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Translate) -> None:
     _table(terms, benchmark, tr)
+    if shown is None:
+        st.caption(tr("methodology.unmeasured"))
+        return
     total = methodology.worked(terms)
     st.latex(
         rf"\vphantom{{\Bigg|}} 100 \cdot {_fraction(terms, tr)}"

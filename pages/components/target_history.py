@@ -85,18 +85,20 @@ def outcomes(row: Row, board: Board, tr: Translate) -> None:
     """The outcomes of every benchmark with the score triple, and the errors by kind."""
     counts = targets.outcomes(row)
     for _, score in targets.benchmark_frame(row, board).iterrows():
-        if pd.isna(score["score"]):
+        if pd.isna(score["run_id"]):
             continue
         own = counts[counts["benchmark"] == score["benchmark"]]
         total, measured = int(own["count"].sum()), round(score["coverage"] * own["count"].sum())
-        answered = None if pd.isna(score["answered"]) else float(score["answered"])
+        strict, answered = (
+            None if pd.isna(score[name]) else float(score[name]) for name in ("score", "answered")
+        )
         st.subheader(benchmark_title(score["benchmark"]), anchor=False)
         st.caption(
             tr(
                 "target.coverage_note",
                 measured=measured,
                 total=total,
-                strict=numbers.score(score["score"]),
+                strict=numbers.score(strict),
                 answered=numbers.score(answered),
             )
         )

@@ -43,6 +43,8 @@ def shield(row: Row, settings: Settings, tr: Translate) -> None:
     """A warning where a stricter reading takes away some of what the score counts."""
     for score in _scores(row, settings, tr):
         hardened = score.views.get(_GUARDING, score.score)
+        if score.score is None or hardened is None:
+            continue
         if hardened < score.score - _EQUAL:
             told = tr(
                 "target.shield",

@@ -39,7 +39,7 @@ def score_with(*metrics):
         column="c",
         score=0.0,
         interval=None,
-        answered=None,
+        answered=0.0,
         coverage=1.0,
         samples=sum(one.samples for one in metrics),
         complete=True,

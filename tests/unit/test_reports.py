@@ -88,7 +88,11 @@ def test_json_adds_the_weighted_score_and_the_spec(mixed):
     assert report["summary"]["state"] == "incomplete"
     assert "benchmarks" not in report["summary"]
     lost, missing = (report["benchmarks"]["demo"]["samples"][place] for place in (2, 4))
-    assert (lost["outcome"], lost["score"], lost["reason"]) == ("target_error", 0.0, "server error")
+    assert (lost["outcome"], lost["score"], lost["reason"]) == (
+        "target_error",
+        None,
+        "server error",
+    )
     assert (missing["outcome"], missing["latency_s"]) == ("missing", None)
 
 
@@ -141,7 +145,8 @@ def test_csv_leaves_the_unknown_empty_and_defuses_formulas(tmp_path):
     cases = [Case("A", "1", journaled=False)]
     run = make_run(tmp_path, "empty", '=HYPERLINK("http://evil.example")', cases)
     (row,) = csv.DictReader(io.StringIO(render(run, "csv")))
-    assert (row["avg_latency_s"], row["answered"], row["score"]) == ("", "", "0.0")
+    assert (row["avg_latency_s"], row["answered"], row["score"]) == ("", "", "")
+    assert row["weighted_score"] == ""
     assert row["model_path"].startswith("'=")
 
 

@@ -155,7 +155,7 @@ def test_views_and_measures_stand_in_tables_of_their_own(tmp_path):
 def test_the_measures_do_not_enter_a_score(tmp_path):
     folder = agentic_run(tmp_path, swe_bench=(NOT_EXECUTED,))
     weighted = json.loads(render(folder, "json"))["benchmarks"]["swe_bench"]["weighted"]
-    assert (weighted["groups"]["file_recall"], weighted["score"]) == (100.0, 0.0)
+    assert (weighted["groups"]["file_recall"], weighted["score"]) == (100.0, None)
     assert weighted["groups"]["applies_rate"] is None
     assert "| applies_rate | – |" in render(folder, "md")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from evalcore.benchmarks.base import Benchmark
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.errors import UsageError
-from evalcore.records import Outcome, Sample, Verdict
+from evalcore.records import BenchmarkScore, Outcome, Sample, Verdict, from_json, to_json
 from evalcore.scoring.benchmark import score_benchmark
 
 CARD = BenchmarkCard(
@@ -75,7 +76,7 @@ def test_no_cases_is_zero_listed_and_never_complete():
     assert (result.complete, result.coverage, result.samples) == (False, 0.0, 0)
     assert list(result.metrics) == ["A", "B"]
     assert result.metrics["A"].samples == 0
-    assert result.metrics["A"].score == 0.0
+    assert result.metrics["A"].score is None
 
 
 def test_a_metric_without_cases_takes_nothing_from_the_others():
@@ -119,8 +120,27 @@ def test_the_denominator_never_changes(outcome):
 
 def test_nothing_answered_has_no_answered_score():
     result = score_benchmark(CARD, EXAMPLE, [], CARD.weights)
-    assert (result.score, result.answered, result.coverage) == (0.0, None, 0.0)
+    assert (result.score, result.answered, result.coverage) == (None, None, 0.0)
+    assert result.interval is None
+    assert [one.score for one in result.metrics.values()] == [None, None]
     assert result.outcomes == {"missing": 5}
+    only_b = [verdict(s, 1.0) for s in EXAMPLE if s.metric == "B"]
+    part = score_benchmark(CARD, EXAMPLE, only_b, CARD.weights)
+    assert part.score == pytest.approx(100 * 10 / 34)
+    assert part.metrics["A"].score is None
+    assert part.metrics["A"].interval is None
+
+
+def test_a_file_written_before_holds_no_0_for_what_was_not_measured():
+    old = score_benchmark(CARD, EXAMPLE, [], CARD.weights)
+    text = json.loads(to_json(old))
+    text["score"] = 0.0
+    text["interval"] = {"low": 0.0, "high": 40.0}
+    for metric in text["metrics"].values():
+        metric["score"] = 0.0
+    assert from_json(BenchmarkScore, json.dumps(text)) == old
+    claim = from_json(BenchmarkScore, json.dumps(text | {"level": 0}))
+    assert (claim.score, claim.metrics["A"].score) == (0.0, 0.0)
 
 
 def test_epochs_are_reduced_to_the_mean_of_a_sample():
@@ -150,7 +170,7 @@ def test_a_repeated_verdict_replaces_the_earlier_one():
     error, right = verdict(one[0], None, outcome="target_error"), verdict(one[0], 1.0)
     assert score_benchmark(CARD, one, [error, right], CARD.weights).score == 100.0
     result = score_benchmark(CARD, one, [right, error], CARD.weights)
-    assert (result.score, result.outcomes) == (0.0, {"target_error": 1})
+    assert (result.score, result.outcomes) == (None, {"target_error": 1})
 
 
 def test_views_of_an_unmeasured_verdict_count_for_nothing():
@@ -221,9 +241,12 @@ def test_the_score_is_the_formula(rows, weights):
     won = sum(weights.get(m, 0) * d * (s or 0) for m, d, s in rows)
     most = sum(weights.get(m, 0) * d for m, d, _ in rows)
     result = score_benchmark(CARD, samples, verdicts, weights)
-    assert result.score == pytest.approx(100 * won / most if most else 0.0)
+    if not any(weights.get(m, 0) * d and s is not None for m, d, s in rows):
+        assert (result.score, result.answered, result.interval) == (None, None, None)
+        return
+    assert result.score == pytest.approx(100 * won / most)
     assert 0 <= result.score <= 100 + 1e-9
-    if result.answered is not None and most:
+    if result.answered is not None:
         assert result.answered >= result.score - 1e-9
     if result.interval is None:
         assert not most
@@ -249,7 +272,7 @@ def test_a_better_answer_never_lowers_the_score(rows, weights, place):
     better = [(m, d, 1.0 if i == place else s) for i, (m, d, s) in enumerate(rows)]
     before = score_benchmark(CARD, *build(rows), weights)
     after = score_benchmark(CARD, *build(better), weights)
-    assert after.score >= before.score - 1e-9
+    assert before.score is None or after.score >= before.score - 1e-9
     assert after.samples == before.samples
 
 

@@ -26,7 +26,8 @@ def unmeasured_run(settings, **changes):
     folder = stored_runs.finish(settings.runs_dir, "run-1")
     summary = folder.summary()
     score = summary.benchmarks[stored_runs.BENCHMARK]
-    metrics = {name: replace(m, score=0.0, answered=None) for name, m in score.metrics.items()}
+    lost = {"score": 0.0, "answered": None, "measured": 0}
+    metrics = {name: replace(m, **lost) for name, m in score.metrics.items()}
     nothing = {"score": 0.0, "coverage": 0.0, "answered": None, "metrics": metrics}
     score = replace(score, **nothing | changes)
     folder.write_summary(replace(summary, benchmarks={stored_runs.BENCHMARK: score}))
@@ -56,7 +57,7 @@ def test_lists_and_rows_have_none(settings):
 
 
 def test_a_zero_that_was_measured_and_a_claim_stay_numbers(settings):
-    unmeasured_run(settings, coverage=0.5)
+    unmeasured_run(settings, coverage=0.5, answered=0.0)
     assert all_rows(settings.run_roots)[0].scores == {stored_runs.BENCHMARK: 0.0}
     unmeasured = unmeasured_run
     (settings.runs_dir / "run-1").rename(settings.runs_dir / "away")

@@ -81,7 +81,7 @@ def _check_claim(made: Contents) -> None:
         }
     )
     for name, score in summary.benchmarks.items():
-        if not 0 <= score.score <= 100:
+        if score.score is not None and not 0 <= score.score <= 100:
             raise UsageError(f"summary.json claims {score.score} for {name}; scores are 0 to 100")
 
 

@@ -52,7 +52,7 @@ class Part(Record, frozen=True):
     rescored: Rescored
     claimed: BenchmarkScore
 
-    def level(self, score: float) -> int:
+    def level(self, score: float | None) -> int:
         """0 where texts are missing, so that nobody could check; 2 where the score and every
         verdict came out equal here, on cases that are at hand; else 1."""
         if any(map(is_bare, self.cases.samples)):
@@ -60,7 +60,9 @@ class Part(Record, frozen=True):
         equal = self.rescored.equal == len(self.rescored.verdicts) and not self.differs(score)
         return 2 if equal and len(self.cases.known) == len(self.cases.samples) else 1
 
-    def differs(self, score: float) -> bool:
+    def differs(self, score: float | None) -> bool:
+        if score is None or self.claimed.score is None:
+            return score != self.claimed.score
         return abs(self.claimed.score - score) > _EXACT
 
 
@@ -171,9 +173,13 @@ def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -
     return msgspec.structs.replace(
         found,
         level=part.level(found.score),
-        views=found.views | {"claimed": part.claimed.score},
+        views=found.views | _claimed_view(part.claimed),
         self_judged=part.claimed.self_judged,
     )
+
+
+def _claimed_view(claimed: BenchmarkScore) -> dict[str, float]:
+    return {} if claimed.score is None else {"claimed": claimed.score}
 
 
 def _claim(
@@ -184,10 +190,11 @@ def _claim(
     differs = part.differs(found.score)
     if differs and part.rescored.same_programs:
         raise UsageError(
-            f"summary.json claims {claimed:.4f} for {spec.key}, its verdicts amount to "
-            f"{found.score:.4f}"
+            f"summary.json claims {_shown(claimed, 4)} for {spec.key}, its verdicts amount to "
+            f"{_shown(found.score, 4)}"
         )
-    flags = [Flag("score_differs", detail=f"{claimed:.2f} → {found.score:.2f}")] if differs else []
+    detail = f"{_shown(claimed, 2)} → {_shown(found.score, 2)}"
+    flags = [Flag("score_differs", detail=detail)] if differs else []
     return PublishedScore(
         level=level,
         claimed=claimed,
@@ -197,6 +204,10 @@ def _claim(
         graded_at=made.summary.finished_at[:10],
         flags=(*flags, *_flags(part, spec)),
     )
+
+
+def _shown(score: float | None, decimals: int) -> str:
+    return "no score" if score is None else f"{score:.{decimals}f}"
 
 
 def _flags(part: Part, spec: BenchmarkSpec) -> Iterable[Flag]:

@@ -33,7 +33,7 @@ class Scored(Record, frozen=True):
 
     benchmark: str
     level: int
-    claimed: float
+    claimed: float | None
     recomputed: float | None
     verdicts: int
     equal: int

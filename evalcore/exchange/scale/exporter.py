@@ -104,10 +104,11 @@ def _logs(
 def _bare_claim(told: BenchmarkScore) -> CapabilityScore:
     """An imported claim without cases goes out as it came in."""
     return CapabilityScore(
-        ability_score=told.score,
+        ability_score=told.score or 0.0,
         indicator_score=tuple(
             IndicatorScore(f"{indicator_of(metric)}{SUFFIX}", one.score)
             for metric, one in told.metrics.items()
+            if one.score is not None
         ),
     )
 

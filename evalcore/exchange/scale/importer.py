@@ -30,7 +30,7 @@ class ImportedScore(Record, frozen=True):
 
     run: str
     capability: str
-    claimed: float
+    claimed: float | None
     recomputed: float | None
     reading: str
 

@@ -1,0 +1,163 @@
+"""A run of which nothing was measured has no score anywhere: null, empty or a dash, never 0."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+
+import msgspec
+import pytest
+
+from evalcore.cli import main
+from evalcore.exchange.board_export import FORMATS
+from evalcore.exchange.reports import render
+from evalcore.exchange.site.publish import pages
+from evalcore.queries import boards, comparison_report, contest, lineup, stored_boards, targets
+from evalcore.queries.metrics import extremes
+from evalcore.store.headers import HeaderScore, header_of
+from evalcore.store.index import open_index
+from tests.support.api import client
+from tests.support.boards import BENCHMARK, Plan, make_run
+from tests.support.pages import open_page, words
+from tests.support.pages import store as store
+
+CASES = 4
+LOST = Plan(target="openai:lost", cases=CASES, failing=10_000)
+GOOD = Plan(target="openai:good", skill=0.8, cases=CASES)
+METRIC = "execution_accuracy"
+#: The first metric was lost, the others were measured.
+PART = Plan(target="openai:part", skill=0.8, cases=CASES, failing=CASES)
+
+
+@pytest.fixture
+def runs(store):
+    return {plan.target: make_run(store, plan) for plan in (LOST, GOOD, PART)}
+
+
+def row_of(items):
+    return next(item for item in items if item["identity"] == "openai:lost")
+
+
+def printed(capsys, *verb):
+    assert main(verb) in (0, 3)  # 3: the run is not complete
+    return capsys.readouterr().out
+
+
+def test_show_prints_null(capsys, runs):
+    shown = json.loads(printed(capsys, "show", runs["openai:lost"].run_id, "--json"))
+    score = shown["benchmarks"][BENCHMARK]
+    assert (score["score"], score["interval"], score["coverage"]) == (None, None, 0.0)
+    assert {metric["score"] for metric in score["metrics"].values()} == {None}
+    assert "0.0" not in printed(capsys, "show", runs["openai:lost"].run_id)
+    part = json.loads(printed(capsys, "show", runs["openai:part"].run_id, "--json"))
+    assert part["benchmarks"][BENCHMARK]["score"] > 0
+    assert part["benchmarks"][BENCHMARK]["metrics"][METRIC]["score"] is None
+
+
+@pytest.mark.parametrize("format", ["csv", *FORMATS])
+def test_a_board_lists_it_without_a_score(capsys, runs, format):
+    text = printed(capsys, "board", "--format", format)
+    if format == "json":
+        row = row_of(json.loads(text)["items"])
+        assert (row["status"], row["score"]) == ("incomplete", None)
+        assert row["scores"] == {BENCHMARK: None}
+        assert set(row["metrics"].values()) == {None}
+    elif format == "csv":
+        row = row_of(csv.DictReader(io.StringIO(text)))
+        assert (row["score"], row["low"], row[BENCHMARK], row[f"{BENCHMARK}/{METRIC}"]) == ("",) * 4
+    else:
+        [line] = [line for line in text.splitlines() if "openai:lost" in line]
+        assert "0.0 " not in line.replace("0.00", "")
+
+
+def test_the_api_and_the_badge_know_no_score(runs):
+    asked = client()
+    row = row_of(asked.get("/api/v1/ranking").json()["items"])
+    assert (row["score"], row["metrics"][f"{BENCHMARK}/{METRIC}"]) == (None, None)
+    listed = asked.get("/api/v1/runs").json()["items"]
+    [own] = [one for one in listed if one["target"] == "openai:lost"]
+    assert own["scores"] == {BENCHMARK: None}
+    assert "no score yet" in asked.get("/api/v1/badge.svg?target=openai:lost").text
+    assert asked.get("/api/v1/preview.png?target=openai:lost").status_code == 200
+    assert asked.get("/share/target?key=openai:lost").status_code == 200
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "md", "html"])
+def test_reports_leave_it_out(runs, format):
+    text = render(runs["openai:lost"], format)
+    if format == "json":
+        report = json.loads(text)["benchmarks"][BENCHMARK]
+        assert (report["score"], report["weighted"].get("score")) == (None, None)
+        assert {sample["score"] for sample in report["samples"]} == {None}
+    elif format == "csv":
+        [row] = csv.DictReader(io.StringIO(text))
+        assert (row["score"], row["weighted_score"], row["low"]) == ("", "", "")
+    else:
+        assert ">0.0<" not in text
+        assert "| 0.0 |" not in text
+
+
+def test_a_comparison_measures_nobody_against_it(store, runs):
+    ids = [runs[name].run_id for name in ("openai:good", "openai:lost")]
+    who = lineup.load(store.run_roots, ids)
+    [group] = contest.groups(who)
+    assert [mark.score is None for mark in group.marks] == [False, True]
+    assert contest.comparable(who, who.entrants[0]) == {}
+    assert [one.kind for one in lineup.obstacles(who, who.entrants[0])] == ["unmeasured"]
+    found = comparison_report.report(store.run_roots, who)
+    assert "nothing of it was measured" in comparison_report.as_text(found)
+    rows = list(csv.DictReader(io.StringIO(comparison_report.as_csv(found))))
+    assert {row["score"] for row in rows if row["letter"] == "B"} == {""}
+
+
+def test_a_bundle_of_it_claims_nothing(store, runs, tmp_path, capsys):
+    path = tmp_path / "lost.zip"
+    run = runs["openai:lost"]
+    assert main(["export", run.run_id, "--format", "bundle", "--out", str(path)]) == 0
+    capsys.readouterr()
+    with zipfile.ZipFile(path) as bundle:
+        [name] = [name for name in bundle.namelist() if name.endswith("summary.json")]
+        score = json.loads(bundle.read(name))["benchmarks"][BENCHMARK]
+    assert (score["score"], score["interval"]) == (None, None)
+
+
+def test_the_site_and_frames_hold_none(store, runs):
+    found = dict(pages(store, "Evalboard", ""))
+    row = row_of(json.loads(found["data/sql-default.json"])["items"])
+    assert row["score"] is None
+    headers = stored_boards.headers(store)
+    board = boards.boards(headers, "sql")[0]
+    lost = targets.row_of(headers, board, "openai:lost")
+    frame = targets.benchmark_frame(lost, board)
+    assert frame["score"].isna().all()
+    for values in extremes(headers, board):
+        assert None not in values.values()
+    view = stored_boards.board_metric(store, board, BENCHMARK, METRIC)
+    assert "openai:lost" not in set(view.standing["identity"])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_page_of_it_opens(runs, language):
+    open_page("ranking", language)
+    app = open_page("target", language, key="openai:lost")
+    assert not app.error
+    ids = ",".join(folder.run_id for folder in runs.values())
+    app = open_page("compare", language, runs=ids)
+    assert not app.error
+    app = open_page("methodology", language, key="openai:lost")
+    text = {"en": "Nothing of this was measured", "zh": "没有任何用例得到有效测量"}[language]
+    assert text in words(app)
+    app = open_page("runs", language, run=runs["openai:lost"].run_id)
+    assert not app.error
+
+
+def test_an_old_index_is_read_without_zeros(store, runs):
+    spec, summary = runs["openai:lost"].spec(), runs["openai:lost"].summary()
+    header = header_of(spec, summary)
+    score = header.benchmarks[BENCHMARK]
+    old = msgspec.to_builtins(score) | {"score": 0.0, "low": 0.0, "high": 9.0}
+    old["metrics"] = {name: (0.0, 0.0, 49.0, line[3]) for name, line in score.metrics.items()}
+    assert msgspec.convert(old, HeaderScore) == score
+    assert open_index(store).rebuild() == 3
