@@ -110,7 +110,14 @@ def _add_run(verbs: Any) -> None:
     sub.add_argument("--max-samples", type=int, metavar="N")
     sub.add_argument("--seed", type=int, default=0, metavar="S")
     sub.add_argument("--epochs", type=int, default=1, metavar="K")
-    sub.add_argument("--option", action="append", default=[], metavar="BENCHMARK.KEY=VALUE")
+    sub.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="BENCHMARK.KEY=VALUE",
+        help="an option of a benchmark; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
+        "(what a case of difficulty N weighs), BENCHMARK.prompt=FILE, BENCHMARK.data_path=PATH",
+    )
     sub.add_argument("--target-option", action="append", default=[], metavar="KEY=VALUE")
     sub.add_argument(
         "--judge",

@@ -9,7 +9,7 @@ of them, token counts are integers and None means "not reported".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -225,9 +225,9 @@ class Call(Record, frozen=True):
 
 
 class Sample(Record, frozen=True):
-    """One case of a benchmark, identified by (metric, id). `difficulty` is the weight 1 to 3. A
-    target may know `input`, only the scorer `reference`; `meta` is for neither: provenance, line.
-    """
+    """One case of a benchmark, identified by (metric, id). It weighs its `difficulty`, 1 to 3,
+    unless `weight` is set. A target may know `input`, only the scorer `reference`; `meta` is for
+    neither: provenance, line."""
 
     metric: str
     id: str
@@ -235,6 +235,7 @@ class Sample(Record, frozen=True):
     reference: dict[str, Any] = {}
     difficulty: int = 1
     meta: dict[str, Any] = {}
+    weight: float | None = None
 
     @property
     def key(self) -> str:
@@ -243,7 +244,9 @@ class Sample(Record, frozen=True):
     @property
     def content(self) -> str:
         """Hash of all that decides what is asked and what is right."""
-        return content_hash([self.metric, self.id, self.input, self.reference, self.difficulty])
+        weight = [] if self.weight is None else [self.weight]
+        parts = [self.metric, self.id, self.input, self.reference, self.difficulty, *weight]
+        return content_hash(parts)
 
 
 class Episode(Measured, frozen=True):
@@ -317,7 +320,9 @@ class TargetSpec(Record, frozen=True):
 class BenchmarkSpec(Record, frozen=True):
     """One benchmark of a run, frozen; runs are comparable exactly where the key `column` is equal.
     `full` is False for a subset (max_samples, chosen metrics), which never enters the full board;
-    `judges` is the panel where some of its samples may be judged, else empty."""
+    `judges` is the panel where some of its samples may be judged, else empty;
+    `difficulty_weights` is what a case weighs by its difficulty where that is not the difficulty
+    itself."""
 
     key: str
     suite: str
@@ -332,6 +337,19 @@ class BenchmarkSpec(Record, frozen=True):
     full: bool = True
     metrics: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
+    difficulty_weights: dict[str, float] = {}
+
+    def case_weight(self, sample: Sample) -> float:
+        """What a case weighs within its metric: its own weight, else that of its difficulty."""
+        if sample.weight is not None:
+            return sample.weight
+        return self.difficulty_weights.get(str(sample.difficulty), float(sample.difficulty))
+
+    def weighted(self, samples: Sequence[Sample]) -> list[Sample]:
+        """The samples with the weights that their difficulty has in this run."""
+        if not self.difficulty_weights:
+            return list(samples)
+        return [msgspec.structs.replace(one, weight=self.case_weight(one)) for one in samples]
 
 
 class RunSpec(Record, frozen=True):

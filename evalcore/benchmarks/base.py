@@ -290,14 +290,14 @@ class Benchmark(ABC):
 def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:
     """The full set of options of a benchmark: defaults, overridden by `given` and converted.
 
-    `weights.METRIC`, `prompt` and `data_path` are for every benchmark and kept apart by the
-    planner. Raises UsageError naming the known options.
+    `weights.METRIC`, `difficulty.N`, `prompt` and `data_path` are for every benchmark and kept
+    apart by the planner. Raises UsageError naming the known options.
     """
     known = {option.name: option for option in card.options}
     options = {name: option.default for name, option in known.items()}
     for name, value in given.items():
         if name not in known:
-            names = ", ".join([*known, "weights.METRIC", "prompt", "data_path"])
+            names = ", ".join([*known, "weights.METRIC", "difficulty.N", "prompt", "data_path"])
             raise UsageError(f"option {card.key}.{name} is unknown; known: {names}")
         options[name] = _convert(f"{card.key}.{name}", known[name].type, value)
         choices = known[name].choices

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from msgspec.structs import replace
+
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.dialects import dialect_name
+
+MOST_WEIGHT = 1_000_000.0  # of a case
 
 
 class Line(Record, frozen=True):
@@ -78,6 +82,16 @@ class Line(Record, frozen=True):
             self.wrong("difficulty_level", f'{value!r} must be "1", "2" or "3"')
         return int(value)
 
+    def weight(self) -> float | None:
+        """What the case weighs in place of its difficulty, None where the field is absent."""
+        value = self.row.get("weight")
+        if value is None:
+            return None
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= MOST_WEIGHT:
+            self.wrong("weight", f"{value!r} must be a number from 0 to {MOST_WEIGHT:g}")
+        return float(value)
+
     def dialect(self, field: str, default: str = "") -> str:
         """The internal name of the dialect named in a field."""
         try:
@@ -95,7 +109,8 @@ def load(
 
     `files` maps the stem of a file to the metrics its lines feed; `read(line, stem)` makes the
     samples of a line, where a line's field `metric` overrides the name of its file. Raises
-    DatasetError, also for a case that stands there twice.
+    DatasetError, also for a case that stands there twice. A line's `weight` is that of each of its
+    samples.
     """
     samples: dict[str, Sample] = {}
     for path in _paths(source, files):
@@ -105,7 +120,10 @@ def load(
             if stem not in files:
                 names = ", ".join(files)
                 line.wrong("metric", f"{stem!r} is none of: {names} (name the file after one)")
+            weight = line.weight()
             for sample in read(line, stem):
+                if weight is not None:
+                    sample = replace(sample, weight=weight)
                 if source.metrics and sample.metric not in source.metrics:
                     continue
                 if sample.key in samples:

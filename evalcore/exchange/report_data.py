@@ -39,12 +39,13 @@ _SUBMITTED = {"gaia": "answer", "swe_bench": "patch"}
 
 class CaseRow(Record, frozen=True):
     """One case in one epoch. `score` is 0 to 1, None where unmeasured; `latency` in seconds;
-    `gated` questions are not to be shared."""
+    `gated` questions are not to be shared; `weight` is that of the case within its metric."""
 
     metric: str
     id: str
     epoch: int
     difficulty: int
+    weight: float
     outcome: str
     score: float | None
     evidence_kind: str
@@ -177,22 +178,30 @@ def _cases(folder: RunFolder, scoring: str, epochs: int) -> Iterator[tuple[str, 
         (line.benchmark, line.episode.key, line.episode.epoch): line.episode
         for line in folder.episodes()
     }
+    specs = {one.key: one for one in folder.spec().benchmarks}
     for stored in folder.samples():
         benchmark, sample = stored.benchmark, stored.sample
         for epoch in range(epochs):
             verdict = verdicts.get((benchmark, sample.metric, sample.id, epoch))
             key = generation_key(verdict, sample.key)
-            yield benchmark, _row(stored, epoch, verdict, episodes.get((benchmark, key, epoch)))
+            weight = specs[benchmark].case_weight(sample)
+            episode = episodes.get((benchmark, key, epoch))
+            yield benchmark, _row(stored, weight, epoch, verdict, episode)
 
 
 def _row(
-    stored: StoredSample, epoch: int, verdict: Verdict | None, episode: Episode | None
+    stored: StoredSample,
+    weight: float,
+    epoch: int,
+    verdict: Verdict | None,
+    episode: Episode | None,
 ) -> CaseRow:
     return CaseRow(
         metric=stored.sample.metric,
         id=stored.sample.id,
         epoch=epoch,
         difficulty=stored.sample.difficulty,
+        weight=weight,
         outcome=verdict.outcome if verdict else MISSING,
         score=verdict.score if verdict else None,
         evidence_kind=verdict.evidence_kind if verdict else "",

@@ -105,6 +105,7 @@ def _sample(case: CaseRow) -> dict[str, Any]:
         "metric": case.metric,
         "epoch": case.epoch,
         "difficulty": case.difficulty,
+        "weight": case.weight,
         "outcome": case.outcome,
         "reason": case.reason,
         "evidence_kind": case.evidence_kind,

@@ -33,14 +33,14 @@ S = TypeVar("S", bound=Hashable)
 Points = dict[str, PointTable]
 _NOTHING = PointTable([], {}, {}, np.empty((0, 0)), np.empty(0))
 _SCORES = """
-SELECT run, benchmark, metric, id, any_value(difficulty * weight) AS weight,
+SELECT run, benchmark, metric, id, any_value(case_weight * weight) AS weight,
        avg(coalesce(score, 0)) AS score
 FROM samples WHERE weight IS NOT NULL GROUP BY run, benchmark, metric, id
 """
 
 
 def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
-    """Per run and scored case: run, benchmark, metric, id, weight (difficulty x metric weight) and
+    """Per run and scored case: run, benchmark, metric, id, weight (case x metric weight) and
     score (0 to 1, the mean over the epochs, what is missing being 0).
 
     A run whose journals cannot be read has no rows: a ranking then says so.

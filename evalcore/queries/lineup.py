@@ -27,7 +27,7 @@ FEWEST, MOST = 2, 8
 LETTERS = "ABCDEFGH"
 #: What of a benchmark's declaration may set two columns apart, the most telling first.
 _RULES = ("dataset", "dataset_hash", "samples", "metrics", "prompt_version", "scorer_version")
-_NESTED = ("options", "weights")
+_NESTED = ("options", "weights", "difficulty_weights")
 _TEXT = 80
 
 

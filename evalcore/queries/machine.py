@@ -24,7 +24,7 @@ _RUN = (
     *("requests", "rate", "eta", "wall", "input_tokens", "output_tokens", "cost"),
 )
 _CASE = (
-    *("benchmark", "metric", "id", "epoch", "difficulty", "weight", "dialect"),
+    *("benchmark", "metric", "id", "epoch", "difficulty", "case_weight", "weight", "dialect"),
     *("outcome", "score", "evidence_kind", "reason", "cause", "error_type", "note", "extraction"),
     *("finish_reason", "latency", "input_tokens", "output_tokens", "cost", "attempts", "cached"),
 )

@@ -31,6 +31,7 @@ _COLUMNS = (
 )
 _CASES = """
 SELECT run, id, any_value(difficulty) AS difficulty, any_value(weight) AS weight,
+       any_value(case_weight) AS case_weight,
        count(*) AS tries, avg(coalesce(score, 0)) AS score,
        avg(CAST(outcome = 'passed' AS DOUBLE)) AS passed,
        bool_or(reason IS NOT DISTINCT FROM 'unusable_task') AS unusable,
@@ -46,9 +47,10 @@ FROM samples WHERE benchmark = ? AND metric = ? GROUP BY run, id
 class MetricCases(NamedTuple):
     """The cases of one metric in some runs.
 
-    `cases` has a row per run and case: run, id, difficulty, weight (of the metric, missing where it
-    is not scored), tries, score and passed (0 to 1, means over the tries), unusable, evidence, cost
-    (USD a try), unpriced, latency (s). `causes`: run, cause ("" unknown), count of failed tries.
+    `cases` has a row per run and case: run, id, difficulty, case_weight (within the metric), weight
+    (of the metric, missing where it is not scored), tries, score and passed (0 to 1, means over the
+    tries), unusable, evidence, cost (USD a try), unpriced, latency (s). `causes`: run, cause (""
+    unknown), count of failed tries.
     """
 
     cases: pd.DataFrame
@@ -84,7 +86,7 @@ def metric_cases(paths: Sequence[Path], benchmark: str, metric: str) -> MetricCa
     """The cases of a metric from the tables of runs; both frames are empty without a table."""
     if not paths:
         names = ("id", "difficulty", "weight", "tries", "score", "passed", "unusable", "evidence")
-        more = ("cost", "unpriced", "latency")
+        more = ("case_weight", "cost", "unpriced", "latency")
         return MetricCases(
             pd.DataFrame(columns=["run", *names, *more]),
             pd.DataFrame(columns=["run", "cause", "count"]),
@@ -248,10 +250,10 @@ def _ranks(ranked: dict[str, str], cases: pd.DataFrame) -> dict[str, RankRow]:
     """Ranks by identity, from what every case adds to the score of the metric."""
     if not ranked:
         return {}
-    table = cases.assign(part=cases["difficulty"] * cases["score"]).pivot_table(
+    table = cases.assign(part=cases["case_weight"] * cases["score"]).pivot_table(
         index="id", columns="run", values="part", aggfunc="sum", fill_value=0.0
     )
-    heaviest = cases.groupby("run")["difficulty"].sum().max()
+    heaviest = cases.groupby("run")["case_weight"].sum().max()
     points = 100 * table / heaviest
     maxima = 100 * cases.groupby("id")["difficulty"].max().reindex(table.index) / heaviest
     return rank_board(

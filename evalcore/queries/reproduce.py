@@ -198,6 +198,7 @@ def _options(one: BenchmarkSpec, weights: Weights) -> dict[str, Any]:
     version may have others. One that holds nothing cannot be given, and is left at its default."""
     given = {k: v for k, v in one.options.items() if k != _PROMPT and v not in _NOTHING}
     given |= {f"weights.{metric}": w for (key, metric), w in weights.items() if key == one.key}
+    given |= {f"difficulty.{level}": weight for level, weight in one.difficulty_weights.items()}
     given |= {_PROMPT: _prompt_file(one.key)} if _PROMPT in one.options else {}
     card = benchmark_cards().get(one.key)
     bundled = card is not None and card.dataset == one.dataset

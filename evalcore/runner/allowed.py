@@ -110,7 +110,7 @@ def _option(card: BenchmarkCard, name: str, value: object, settings: Settings) -
         dataset(str(value or ""), settings)
         return
     known = {option.name for option in card.options}
-    if name not in known and not name.startswith("weights."):
+    if name not in known and not name.startswith(("weights.", "difficulty.")):
         raise UsageError(f"the option {card.key}.{name} is not allowed on this board")
 
 

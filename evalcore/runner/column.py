@@ -24,10 +24,15 @@ def column_key(
     options: Mapping[str, Any],
     weights: Mapping[str, float],
     judges: Iterable[str] = (),
+    difficulty_weights: Mapping[str, float] | None = None,
 ) -> str:
-    """The key; a panel enters it with the version of its prompts, in whatever order it sits."""
+    """The key; a panel enters it with the version of its prompts, in whatever order it sits.
+
+    `difficulty_weights` enter it where there are any, so that keys without them stay as they are.
+    """
     parts = [benchmark, data, prompt_version, scorer_version, dict(options), dict(weights)]
-    return content_hash([*parts, REDUCER, panel_parts(judges)], 12)
+    own = [dict(difficulty_weights)] if difficulty_weights else []
+    return content_hash([*parts, REDUCER, panel_parts(judges), *own], 12)
 
 
 def panel_parts(judges: Iterable[str]) -> list[str]:

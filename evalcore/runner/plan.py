@@ -7,7 +7,7 @@ import random
 import shlex
 import subprocess
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,7 @@ def _benchmark(
     metrics = tuple(m for m in request.metrics if any(c.key == m for c in card.metrics))
     if request.metrics and not metrics:
         card.metric(request.metrics[0])  # raises, naming the known ones
-    options, weights = _options(card, request.options.get(key, {}))
+    options, weights, levels = _options(card, request.options.get(key, {}))
     place = str(options.pop(_DATA_PATH, None) or "")
     benchmark = create_benchmark(key, options)
     path = find_dataset(place or request.dataset, card, settings)
@@ -170,6 +170,7 @@ def _benchmark(
         panel.spec_of(model, "user")
     if not samples:
         raise UsageError(f"{path} holds no case for {key}")
+    _check_levels(key, levels, samples)
     data, total = dataset_hash(samples), len(samples)
     samples = _some(samples, request.max_samples, request.seed)
     full = len(samples) == total and not metrics
@@ -188,7 +189,10 @@ def _benchmark(
         full=full,
         metrics=metrics,
         judges=request.judges if any(map(benchmark.may_be_judged, samples)) else (),
+        difficulty_weights=levels,
     )
+    if not any(spec.weights.get(one.metric, 0) and spec.case_weight(one) for one in samples):
+        raise UsageError(f"no case of {key} has a weight above 0, so that nothing can be scored")
     return column_of(spec), samples
 
 
@@ -202,34 +206,57 @@ def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:
         spec.options,
         spec.weights,
         spec.judges,
+        spec.difficulty_weights,
     )
     return msgspec.structs.replace(spec, column=column)
 
 
 def _options(
     card: BenchmarkCard, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, float]]:
-    """Split `weights.METRIC` from the rest and read the `prompt`."""
-    weights = dict(card.weights)
+) -> tuple[dict[str, Any], dict[str, float], dict[str, float]]:
+    """Split `weights.METRIC` and `difficulty.N` from the rest and read the `prompt`.
+
+    A difficulty that weighs itself is left out: it makes no other column.
+    """
+    weights, levels = dict(card.weights), {}
     options: dict[str, Any] = {}
     for name, value in given.items():
         if name.startswith("weights."):
             metric = card.metric(name.removeprefix("weights.")).key
-            weights[metric] = _weight(card.key, metric, value)
+            weights[metric] = _weight(f"{card.key}.{name}", value)
+        elif name.startswith("difficulty."):
+            level = name.removeprefix("difficulty.")
+            if level not in ("1", "2", "3"):
+                raise UsageError(f"option {card.key}.{name}: a difficulty is 1, 2 or 3")
+            if (weight := _weight(f"{card.key}.{name}", value)) != float(level):
+                levels[level] = weight
         elif name == "prompt":
             options["prompt"] = _template(card.key, str(value))
         else:
             options[name] = value
-    return options, weights
+    if all(levels.get(level) == 0 for level in ("1", "2", "3")):
+        raise UsageError(f"option {card.key}.difficulty: one of 1, 2 and 3 needs a weight above 0")
+    return options, weights, dict(sorted(levels.items()))
 
 
-def _weight(benchmark: str, metric: str, value: Any) -> float:
+def _check_levels(key: str, levels: Mapping[str, float], samples: Sequence[Sample]) -> None:
+    """Raises UsageError for a difficulty that no case has: its weight would change nothing."""
+    present = {str(one.difficulty) for one in samples if one.weight is None}
+    for level in levels:
+        if level not in present:
+            known = ", ".join(sorted(present)) or "none, each case has a weight of its own"
+            raise UsageError(
+                f"option {key}.difficulty.{level}: no case has that difficulty; there are: {known}"
+            )
+
+
+def _weight(name: str, value: Any) -> float:
     try:
         weight = float(value)
     except (TypeError, ValueError):
         weight = -1.0
     if not 0 <= weight < float("inf"):
-        raise UsageError(f"option {benchmark}.weights.{metric}={value!r} is no weight (0 or more)")
+        raise UsageError(f"option {name}={value!r} is no weight (0 or more)")
     return weight
 
 

@@ -113,7 +113,7 @@ def _score(
     benchmark = create_benchmark(spec.key, spec.options)
     now_scored = column_of(current(spec))
     scored = benchmark.aggregate(
-        samples,
+        spec.weighted(samples),
         verdicts,
         spec.weights,
         epochs=run.epochs,
@@ -137,6 +137,9 @@ def label(spec: BenchmarkSpec) -> str:
         if name not in ("mode", "prompt") and value != usual.get(name)
     )
     parts = [spec.dataset, str(spec.options.get("mode", "")), options, f"{spec.samples} samples"]
+    if spec.difficulty_weights:
+        levels = (f"{level}: {weight:g}" for level, weight in spec.difficulty_weights.items())
+        parts.insert(-1, f"weight of difficulty {', '.join(levels)}")
     parts += ["own prompt"] if "prompt" in spec.options else []
     return " · ".join(part for part in parts if part)
 

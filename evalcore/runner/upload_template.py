@@ -70,6 +70,8 @@ def columns(benchmark: str, settings: Settings) -> dict[str, bool]:
         for row in bundled_rows(benchmark, part, settings):
             for name, value in row.items():
                 found[name] = found.get(name, False) or not isinstance(value, str)
+    if "difficulty_level" in found:
+        found.setdefault("weight", True)
     return found
 
 

@@ -1,8 +1,9 @@
 """The score of one benchmark: strict, answered-only and coverage, per metric and together.
 
-Metric score = sum(difficulty x sample score); benchmark score = 100 x sum(metric points x metric
-weight) / sum(metric maximum x metric weight), the published rule of SCALE. The denominator is the
-declared sample set, whatever became of the requests.
+Metric score = sum(case weight x sample score), a case weighing its difficulty unless the run or the
+data set says otherwise; benchmark score = 100 x sum(metric points x metric weight) / sum(metric
+maximum x metric weight), the published rule of SCALE. The denominator is the declared sample set,
+whatever became of the requests.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _by_metric(card: BenchmarkCard, scores: Sequence[SampleScore]) -> dict[str, 
 
 def _strata(groups: Groups) -> dict[str, Stratum]:
     return {
-        metric: Stratum.of(metric, ((s.difficulty, s.strict) for s in group))
+        metric: Stratum.of(metric, ((s.weight, s.strict) for s in group))
         for metric, group in groups.items()
     }
 
@@ -106,7 +107,7 @@ def _answered(groups: Groups, weights: Mapping[str, float]) -> float | None:
     """The score over what was measured alone; None where nothing was that can win a point."""
     strata = {
         metric: Stratum.of(
-            metric, ((s.difficulty, s.answered) for s in group if s.answered is not None)
+            metric, ((s.weight, s.answered) for s in group if s.answered is not None)
         )
         for metric, group in groups.items()
     }

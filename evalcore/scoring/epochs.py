@@ -16,7 +16,7 @@ class SampleScore(NamedTuple):
 
     metric: str
     id: str
-    difficulty: float
+    weight: float
     epochs: int
     measured: tuple[float, ...]
 
@@ -72,7 +72,8 @@ def reduce_epochs(
             for verdict in verdicts
             if verdict is not None and verdict.score is not None and verdict.outcome in MEASURED
         )
-        reduced.append(SampleScore(sample.metric, sample.id, sample.difficulty, epochs, measured))
+        weight = float(sample.difficulty if sample.weight is None else sample.weight)
+        reduced.append(SampleScore(sample.metric, sample.id, weight, epochs, measured))
     return reduced
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalcore.errors import RunFolderError
-from evalcore.records import Episode, Sample, Verdict
+from evalcore.records import BenchmarkSpec, Episode, Sample, Verdict
 from evalcore.store.run_folder import RunFolder, StoredSample
 
 _INT64 = 2**63
 
 #: Column -> pyarrow type. `position` is the row of the case in samples.jsonl; latency in seconds,
-#: cost in USD, weight that of the metric (null: reported, not scored); `cause` is why an answer
-#: failed, in the coarsest words its scorer has (null: it did not fail); `words` is what was asked
-#: and answered, for a search.
+#: cost in USD, case_weight that of the case within its metric, weight that of the metric (null:
+#: reported, not scored); `cause` is why an answer failed, in the coarsest words its scorer has
+#: (null: it did not fail); `words` is what was asked and answered, for a search.
 COLUMNS: dict[str, str] = {
     "run": "string",
     "position": "int64",
@@ -23,6 +23,7 @@ COLUMNS: dict[str, str] = {
     "id": "string",
     "epoch": "int64",
     "difficulty": "int64",
+    "case_weight": "float64",
     "dialect": "string",
     "outcome": "string",
     "score": "float64",
@@ -80,7 +81,7 @@ def rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
     the last journaled counts. Those of undeclared cases are left out.
     """
     spec = folder.spec()
-    weights = {benchmark.key: benchmark.weights for benchmark in spec.benchmarks}
+    specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
     verdicts: dict[Case, Verdict] = {}
     for stored in folder.verdicts(scoring) if scoring else ():
         verdict = stored.verdict
@@ -95,22 +96,23 @@ def rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
                 "run": spec.run_id,
                 "position": position,
                 "epoch": epoch,
-                **_sample_columns(case, weights),
+                **_sample_columns(case, specs),
                 **_verdict_columns(found),
                 **_episode_columns(found, episodes.get((case.benchmark, key, epoch))),
                 "words": _words(sample, episodes.get((case.benchmark, key, epoch))),
             }
 
 
-def _sample_columns(case: StoredSample, weights: Mapping[str, Mapping[str, float]]) -> Row:
-    sample = case.sample
+def _sample_columns(case: StoredSample, specs: Mapping[str, BenchmarkSpec]) -> Row:
+    sample, spec = case.sample, specs.get(case.benchmark)
     return {
         "benchmark": case.benchmark,
         "metric": sample.metric,
         "id": sample.id,
         "difficulty": _count(sample.difficulty),
         "dialect": _text(sample.input.get("dialect")),
-        "weight": weights.get(case.benchmark, {}).get(sample.metric),
+        "case_weight": spec.case_weight(sample) if spec else None,
+        "weight": spec.weights.get(sample.metric) if spec else None,
     }
 
 

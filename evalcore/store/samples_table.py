@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Part of the signature, so that a table made by other code is made anew.
-_VERSION = "3"
+_VERSION = "4"
 _SIGNATURE = b"evalboard.signature"
 _COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * EXCLUDE (words) FROM samples"
 _PLACES = "SELECT position, epoch, metric, id, outcome, {fits} AS fits FROM samples{among}"

@@ -77,6 +77,7 @@ ITEMS: dict[str, dict[str, str]] = {
         "id": "string",
         "epoch": "integer",
         "difficulty": "integer",
+        "case_weight": "number?",
         "weight": "number?",
         "dialect": "string?",
         "outcome": "string",

@@ -72,6 +72,10 @@ def measures(view: CaseView, tr: Translate) -> None:
         ("common.score", DASH if score is None else f"{100 * score:.0f} / 100"),
         ("common.difficulty", str(view.sample.difficulty)),
     ]
+    declared = next((one for one in view.spec.benchmarks if one.key == view.benchmark), None)
+    weight = declared.case_weight(view.sample) if declared else None
+    if weight is not None and weight != view.sample.difficulty:
+        cells.append(("common.case_weight", f"{weight:g}"))
     episode = view.episode
     if episode is not None:
         cells += [

@@ -35,6 +35,10 @@ def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) 
             st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
             continue
         if found is not None:
+            if found[0].difficulty_weights:
+                levels = found[0].difficulty_weights.items()
+                listed = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
+                st.caption(tr("methodology.difficulty_weights", weights=listed))
             _worked(methodology.terms(found[1]), benchmark, found[1].score, tr)
     st.markdown(tr("methodology.suite_words"))
     if board.members:

@@ -185,6 +185,7 @@ def test_repetitions_count_as_a_share_of_a_case():
             "run": "r",
             "id": ["1", "2"],
             "difficulty": [1, 1],
+            "case_weight": [1.0, 1.0],
             "weight": [1.0, 1.0],
             "tries": [4, 4],
             "score": [0.25, 1.0],

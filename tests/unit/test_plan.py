@@ -114,7 +114,10 @@ def test_a_prompt_template_wraps_the_question(tmp_path: Path) -> None:
         ({"epochs": 0}, "epochs"),
         ({"max_samples": 0}, "max_samples"),
         ({"concurrency": -1}, "concurrency"),
-        ({"options": {KEY: {"mood": "x"}}}, "mood is unknown; known: mode, weights.METRIC, prompt"),
+        (
+            {"options": {KEY: {"mood": "x"}}},
+            "mood is unknown; known: mode, weights.METRIC, difficulty.N, prompt",
+        ),
         ({"options": {KEY: {"mode": "x"}}}, "is not one of: verified, scale"),
         ({"options": {KEY: {"weights.poetry": 1}}}, "no metric 'poetry'"),
         ({"options": {KEY: {"weights.execution_accuracy": "-1"}}}, "is no weight"),

@@ -53,6 +53,7 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         "id": "2",
         "epoch": 0,
         "difficulty": 3,
+        "case_weight": 3.0,
         "dialect": "duckdb",
         "outcome": "failed",
         "score": 0.0,

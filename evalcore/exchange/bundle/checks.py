@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from evalcore.benchmarks.base import Benchmark
+from evalcore.benchmarks.case_file import MOST_WEIGHT
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.contents import Contents
 from evalcore.queries.gated import is_gated
@@ -98,6 +99,15 @@ def _check_samples(made: Contents) -> None:
     wrong = [one.sample.key for one in made.samples if one.sample.difficulty not in (1, 2, 3)]
     if wrong:
         raise UsageError(f"samples.jsonl: difficulty of {wrong[0]} is not 1 to 3")
+    weights = [(one.sample.key, one.sample.weight) for one in made.samples]
+    weights += [
+        (f"difficulty {level}", weight)
+        for one in made.spec.benchmarks
+        for level, weight in one.difficulty_weights.items()
+    ]
+    for name, weight in weights:
+        if weight is not None and not 0 <= weight <= MOST_WEIGHT:
+            raise UsageError(f"the weight of {name} is not 0 to {MOST_WEIGHT:g}")
 
 
 def _check_hashes(made: Contents) -> None:

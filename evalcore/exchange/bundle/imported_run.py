@@ -159,7 +159,7 @@ def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -
     """Raises UsageError where a verdict that was kept lacks what the score is made of."""
     try:
         found = benchmark.aggregate(
-            part.cases.samples,
+            spec.weighted(part.cases.samples),
             part.rescored.verdicts,
             spec.weights,
             epochs=epochs,

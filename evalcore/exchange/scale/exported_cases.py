@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.errors import UsageError
 from evalcore.exchange.report_data import BenchmarkReport, RunReport
 from evalcore.exchange.scale.capabilities import (
     SUBJECTIVE,
@@ -19,7 +20,7 @@ from evalcore.exchange.scale.capabilities import (
     evaluation_type,
     indicator_of,
 )
-from evalcore.exchange.scale.forms import Answer, CaseRow, Indicator
+from evalcore.exchange.scale.forms import MOST_POINTS, Answer, CaseRow, Indicator
 from evalcore.records import MEASURED, Episode, Record, Sample, Verdict
 from evalcore.store.run_folder import RunFolder
 from evalcore.store.sample_rows import generation_key
@@ -54,8 +55,9 @@ def cases_of(folder: RunFolder, run: RunReport) -> dict[str, dict[str, list[Case
     }
     episodes = {(e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.episodes()}
     found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
+    specs = {one.key: one for one in run.spec.benchmarks}
     for stored in folder.samples():
-        sample, rounds = stored.sample, []
+        (sample,), rounds = specs[stored.benchmark].weighted([stored.sample]), []
         for epoch in range(run.spec.epochs):
             verdict = verdicts.get((stored.benchmark, sample.metric, sample.id, epoch))
             key = generation_key(verdict, sample.key)
@@ -84,7 +86,7 @@ def _row(capability: str, case: Case) -> CaseRow:
     asked = next((episode.messages for episode, _ in case.rounds if episode), ())
     return CaseRow(
         case_id=case_id,
-        case_weight=sample.difficulty,
+        case_weight=_points(sample),
         case_content=json.dumps(_content(capability, sample, case_id), ensure_ascii=False),
         case_eval_result="Pass" if case.passed else "Fail",
         mode_question="\n\n".join(m.content for m in asked if m.role in ("system", "user")),
@@ -93,6 +95,17 @@ def _row(capability: str, case: Case) -> CaseRow:
         ),
         rule_id=rule or msgspec.UNSET,
     )
+
+
+def _points(sample: Sample) -> int:
+    """What the case weighs; raises UsageError for what their whole numbers cannot hold."""
+    weight = sample.difficulty if sample.weight is None else sample.weight
+    if weight != int(weight) or weight > MOST_POINTS:
+        raise UsageError(
+            f"case {sample.key} weighs {weight:g}, and SCALE's case_weight is a whole number up to "
+            f"{MOST_POINTS}; choose such weights"
+        )
+    return int(weight)
 
 
 def identity(sample: Sample) -> tuple[str, str]:

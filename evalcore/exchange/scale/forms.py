@@ -13,7 +13,8 @@ import msgspec
 from evalcore.records import Record
 
 APPLICATION = "Application"  # the `type` of a service
-_UP_TO_1000 = msgspec.Meta(ge=0, le=1000)
+MOST_POINTS = 1000  # of a case or a metric
+_UP_TO_1000 = msgspec.Meta(ge=0, le=MOST_POINTS)
 Score = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Points = Annotated[int, _UP_TO_1000]
 Weight = Annotated[int, _UP_TO_1000] | Annotated[float, _UP_TO_1000]
