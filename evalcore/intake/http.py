@@ -9,15 +9,15 @@ is to say.
 from __future__ import annotations
 
 import asyncio
-import json
-import math
+import codecs
 import re
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from evalcore.errors import IntakeError
+from evalcore.intake.json_text import parse_json
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,6 +32,9 @@ _STEP = 1 << 20  # and in a thread
 _PAUSE = 0.02  # seconds between two looks for free memory
 #: Values of a JSON text at most: a text of 16 MB in brackets would take 20 times its size.
 VALUE_LIMIT = 1_000_000
+#: Characters of one answer at most, several times what any model writes: answers outlive their
+#: replies, many at a time, and a character takes up to four bytes.
+ANSWER_LIMIT = 2_000_000
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 _UNREAD = frozenset({"br", "zstd", "compress", "x-compress", "dcb", "dcz"})
@@ -212,7 +215,7 @@ def bounding_hook(limits: ReplyLimits) -> Callable[[httpx2.Response], Any]:
 
 _STRUCTURE = (b"[", b"{", b",")
 _ESCAPE = re.compile(
-    rb"""\\(?:
+    r"""\\(?:
         u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}  # a whole pair
         | (u[dD][89a-fA-F][0-9a-fA-F]{2})                         # half of one
         | .
@@ -220,42 +223,20 @@ _ESCAPE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _RAW_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
-_decoder = msgspec.json.Decoder()
 
 
 def decode_json(content: bytes) -> Any:
-    """Decode the JSON of a reply; raises ValueError for what is none or holds too many values.
+    """Decode the JSON of a reply; what is no finite number is left out.
 
-    Half of a surrogate pair, which a model can write and no file of ours can hold, becomes U+FFFD.
-    A number that is not finite becomes None.
+    Raises IntakeError for what is no JSON, or holds so many values that it would take 20 times its
+    size.
     """
     if sum(map(content.count, _STRUCTURE)) > VALUE_LIMIT:
-        raise ValueError("too many values")
-    try:
-        try:
-            return _decoder.decode(content)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return _decode_odd(replace_surrogates(content))
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise ValueError(str(error)) from None
+        raise IntakeError(f"holds more than {VALUE_LIMIT:,} values")
+    content = content.removeprefix(codecs.BOM_UTF8)
+    return parse_json(_RAW_SURROGATE.sub("\ufffd".encode(), content), drop=True)
 
 
-def _decode_odd(content: bytes) -> Any:
-    """Decode what the strict decoder refuses: NaN and Infinity, numbers of any size."""
-    return json.loads(
-        content.decode("utf-8-sig"),
-        parse_constant=lambda word: None,
-        parse_float=_finite,
-        parse_int=lambda digits: int(digits) if len(digits) < 40 else None,
-    )
-
-
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def replace_surrogates(content: bytes) -> bytes:
-    """Replace halves of surrogate pairs in a JSON text, escaped or as bytes."""
-    repaired = _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], content)
-    return _RAW_SURROGATE.sub("\ufffd".encode(), repaired)
+def repair_escapes(text: str) -> str:
+    """Replace the escapes of halves of surrogate pairs in a JSON text that is kept as it is."""
+    return _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.intake.http import ANSWER_LIMIT
 from evalcore.records import (
     Completion,
     Failure,
@@ -175,6 +176,9 @@ class Application:
         text = redact(values.answer(branch, reply), self._keys)
         if not text:
             problem = f"the service's reply holds no answer at {branch.extract}"
+            raise TargetFailure(failures.malformed(problem))
+        if len(text) > ANSWER_LIMIT:
+            problem = f"the service's answer has more than {ANSWER_LIMIT:,} characters"
             raise TargetFailure(failures.malformed(problem))
         return Completion(text=text, latency=time.perf_counter() - began, model=self.info.title)
 

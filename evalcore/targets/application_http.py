@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from evalcore.errors import TargetFailure
+from evalcore.errors import IntakeError, TargetFailure
 from evalcore.intake.http import (
     ACCEPT_ENCODING,
     ERROR_BYTES,
@@ -140,6 +140,6 @@ async def _read(response: ClientResponse, variables: str, limits: ReplyLimits) -
         return failures.from_status(response.status, headers, text, variables or _NO_KEY)
     try:
         return decode_json(body)
-    except ValueError:
+    except IntakeError:
         start = body[:200].decode("utf-8", "replace").strip()
         return failures.malformed(f"status {response.status} with no JSON: {start or 'nothing'}")

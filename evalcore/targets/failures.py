@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.errors import IntakeError
 from evalcore.intake.http import decode_json
 from evalcore.records import Failure, FailureKind
 from evalcore.secrets import scrub
@@ -292,5 +293,5 @@ def _hinted(body: str) -> float | None:
 def _json(body: str) -> Any:
     try:
         return decode_json(body.encode("utf-8", "replace"))
-    except ValueError:
+    except IntakeError:
         return None

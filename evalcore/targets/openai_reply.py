@@ -12,8 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from evalcore.errors import IntakeError
 from evalcore.intake import read_count
-from evalcore.intake.http import decode_json, replace_surrogates
+from evalcore.intake.http import ANSWER_LIMIT, decode_json, repair_escapes
 from evalcore.records import Completion, Failure, FailureKind, ToolCall, Usage
 from evalcore.targets import failures
 
@@ -58,7 +59,7 @@ def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion 
     """
     try:
         reply = decode_json(content)
-    except ValueError:
+    except IntakeError:
         return failures.malformed(f"status 200 with {_kind_of_text(content)}")
     if not isinstance(reply, dict):
         return failures.malformed("status 200 with JSON that is no object")
@@ -82,6 +83,8 @@ def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion 
         calls = _tool_calls(message.get("tool_calls"))
     except (TypeError, AttributeError, KeyError):
         return failures.malformed("status 200 with a message whose parts have the wrong type")
+    if len(text) + len(reasoning) + sum(len(call.arguments) for call in calls) > ANSWER_LIMIT:
+        return failures.malformed(f"status 200 with more than {ANSWER_LIMIT:,} characters")
     return Completion(
         text=text,
         reasoning=reasoning,
@@ -184,7 +187,7 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments or {}, ensure_ascii=False)
         elif "\\u" in arguments:  # a JSON text, in which halves of pairs stand escaped
-            arguments = replace_surrogates(arguments.encode()).decode()
+            arguments = repair_escapes(arguments)
         made.append(
             ToolCall(
                 id=str(call.get("id") or f"call_{number}"),

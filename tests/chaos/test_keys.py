@@ -17,12 +17,12 @@ from evalcore.runner import client
 from evalcore.runner.request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
-from tests.support.loopback_server import Options, serve
+from tests.support.loopback_server import ECHO_ANSWER, Options, serve
 
 #: Shaped like nothing that a pattern would know, so that only knowing it can remove it.
 PLAIN = "correct.horse.battery"
 LIKELY = "sk-proj-0123456789abcdefXYZ"
-FAULTS = ("", "400", "500", "html", "reset", "429")
+FAULTS = ("", "400", "500", "html", "reset", "429", ECHO_ANSWER)
 
 
 def finished(folder: RunFolder) -> None:

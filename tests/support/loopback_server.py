@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import gzip
 import json
 import subprocess
@@ -33,6 +34,7 @@ from tests.support.replies import FAULTS, Fault, completion, error, http, prompt
 _ROOT = Path(__file__).resolve().parents[2]
 _BURST = 20.0
 ECHO = "echo"
+ECHO_ANSWER = "echo-answer"
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,13 @@ class State:
         )
 
     def fault(self) -> Fault:
-        """The fault of the command line; `echo` repeats the header that holds the key."""
-        if self.options.fault != ECHO:
+        """The fault of the command line; `echo` and `echo-answer` repeat the header that holds the
+        key, in an error and in every part of an answer."""
+        if self.options.fault not in (ECHO, ECHO_ANSWER):
             return FAULTS[self.options.fault]
         sent = [line for line in self.last["head"] if line.lower().startswith("authorization")]
+        if self.options.fault == ECHO_ANSWER:
+            return Fault(echoed(" ".join(sent)))
         return Fault(error(401, f"these credentials are not known: {' '.join(sent)}"))
 
 
@@ -226,6 +231,16 @@ def scripted(prompt: str, request: dict[str, Any], attempt: int) -> Fault:
     return Fault(text_reply(prompt))
 
 
+def echoed(text: str) -> bytes:
+    """A good answer that holds a text wherever an answer can hold one."""
+    coded = base64.b64encode(text.encode()).decode()
+    function = {"name": text, "arguments": json.dumps({"header": text, "coded": coded})}
+    calls = [{"id": text, "function": function}]
+    message = {"content": f"{text} {coded}", "reasoning": text, "tool_calls": calls}
+    body = json.loads(completion(message, "")) | {"model": text}
+    return http(200, json.dumps(body).encode(), {"x-echo": text})
+
+
 def room(request: dict[str, Any], context: int, prompt: int, most: int = 0) -> Fault:
     """The refusal of a server whose context holds so many tokens, of which the prompt takes some,
     and whose answers have at most `most`; an answer where all fits."""
@@ -317,7 +332,7 @@ def main() -> None:
     values = vars(parser.parse_args())
     while_stdin = values.pop("while_stdin")
     given = Options(**values)
-    known = ("", ECHO, *FAULTS)
+    known = ("", ECHO, ECHO_ANSWER, *FAULTS)
     if given.fault not in known:
         parser.error(f"unknown fault {given.fault!r}; known: {', '.join(known[1:])}")
     asyncio.run(run(given, while_stdin))

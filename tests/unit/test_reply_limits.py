@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 
+from evalcore.errors import IntakeError
 from evalcore.intake.http import (
     VALUE_LIMIT,
     BoundedBody,
@@ -144,9 +145,9 @@ async def test_large_bodies_wait_for_the_memory_of_others():
         (rb'"\\ud800 \ud800"', "\\ud800 \ufffd"),
         (rb'"\"\uDFFF\""', '"\ufffd"'),
         (b'"\xed\xa0\x80"', "\ufffd"),
-        (b"[NaN, 1e999, -Infinity, 1.5, 1e5]", [None, None, None, 1.5, 1e5]),
+        (b'{"a": [NaN, 1e999, 1.5, 1e5], "b": NaN}', {"a": [None, None, 1.5, 1e5]}),
         (b'{"n": 1%b}' % (b"0" * 30), {"n": 10**30}),
-        (b'{"n": 1%b}' % (b"0" * 9000), {"n": None}),
+        (b'{"n": 1%b}' % (b"0" * 9000), {}),
         (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
     ],
 )
@@ -169,5 +170,5 @@ def test_what_a_strict_decoder_refuses_is_data(content, value):
     ids=range(8),
 )
 def test_what_is_no_json_is_a_value_error(content):
-    with pytest.raises(ValueError):
+    with pytest.raises(IntakeError):
         decode_json(content)
