@@ -53,11 +53,13 @@ def ranked_title(board: Board, by: str, language: str) -> str:
     """What a ranking by SUITE or a benchmark rests on: the columns that it counts and no other."""
     if by not in board.columns and not board.published:
         return _with_members(board, board.counted, language)
-    if by not in board.columns or len(board.columns) == 1:
+    counted = [by] if by in board.columns else list(board.counted)
+    if set(counted) == set(board.columns):
         return board_title(board, language)
     if board.published:
-        return f"{board_title(board, language)} · {benchmark_title(by, language)}"
-    return column_title(board.columns[by], language)
+        titles = [benchmark_title(key, language) for key in counted]
+        return " · ".join([board_title(board, language), *titles])
+    return " + ".join(column_title(board.columns[key], language) for key in counted)
 
 
 def board_about(board: Board, by: str, language: str, shown: Callable[[str], str] = str) -> str:
@@ -71,10 +73,10 @@ def metric_about(board: Board, benchmark: str, metric: str, language: str) -> st
     """What a metric asks and how it is decided; of verdicts that were taken over, that they were.
     Empty for a metric without a description."""
     card = benchmark_cards().get(benchmark)
-    known = {one.key: one.about for one in card.metrics} if card else {}
+    abouts = {part.key: part.about for part in card.metrics} if card else {}
     if board.taken_over:
         return t("common.evidence.published.about", language)
-    return local(known.get(metric, {}), language)
+    return local(abouts.get(metric, {}), language)
 
 
 def column_title(column: Column, language: str) -> str:

@@ -73,16 +73,17 @@ def readable(points: Points) -> set[tuple[str, str]]:
 
 
 def partial(points: Points) -> set[tuple[str, str]]:
-    """(benchmark, run) whose cases are not those of their column, see `odd_ones`."""
-    found = set()
+    """(benchmark, run) whose cases are not those of their column, see `partial_runs`."""
+    runs = set()
     for benchmark, table in points.items():
-        held = ~np.isnan(table.points)
-        sets = {run: held[row].tobytes() for run, row in table.runs.items() if held[row].any()}
-        found |= {(benchmark, run) for run in odd_ones(sets, lambda cases: cases.count(1))}
-    return found
+        present = ~np.isnan(table.points)
+        rows = {run: present[row] for run, row in table.runs.items()}
+        sets = {run: row.tobytes() for run, row in rows.items() if row.any()}
+        runs |= {(benchmark, run) for run in partial_runs(sets, lambda cases: cases.count(1))}
+    return runs
 
 
-def odd_ones(sets: Mapping[str, S], size: Callable[[S], int]) -> set[str]:
+def partial_runs(sets: Mapping[str, S], size: Callable[[S], int]) -> set[str]:
     """The runs whose set of cases is not the one that most hold, of equally frequent ones the
     largest.
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from evalcore.queries.boards import Board, Row, is_control, rows
-from evalcore.queries.case_points import odd_ones
+from evalcore.queries.case_points import partial_runs
 from evalcore.queries.metrics import metric_line
 from evalcore.queries.ranking import STATUSES, standing_of, status_of
 from evalcore.scoring.ranks import RankRow, rank_board
@@ -116,7 +116,7 @@ def metric_board(
     totals, levels = _totals(cases), _levels(cases)
     sets = {str(run): frozenset(ids) for run, ids in cases.groupby("run")["id"]}
     readable = {(benchmark, run) for run in sets}
-    partial = {(benchmark, run) for run in odd_ones(sets, len)}
+    partial = {(benchmark, run) for run in partial_runs(sets, len)}
     statuses = {row.identity: status_of(row, board, benchmark, readable, partial) for row in known}
     ranked = {
         row.identity: row.runs[benchmark].run_id

@@ -13,10 +13,10 @@ import pandas as pd
 
 from evalcore.errors import EvalboardError
 from evalcore.queries import case_points
-from evalcore.queries.boards import Board, rows
+from evalcore.queries.boards import Board, boards, rows, suites
 from evalcore.queries.case_points import tables
 from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
-from evalcore.queries.ranking import orders, ranking_of
+from evalcore.queries.ranking import SUITE, orders, ranking_of
 from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -81,6 +81,29 @@ def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -
         failures=view.failures.copy(deep=False),
         evidence=dict(view.evidence),
     )
+
+
+def board_of_run(among: Headers, run: str) -> tuple[Board, str] | None:
+    """The board on which a run is to be seen and what to rank it by: the first board with most of
+    its columns, in its own order where that counts the target, else by a benchmark that the run
+    has. None for a run without a score, or whose columns are on no board."""
+    header = next((one for one in among if one.run_id == run), None)
+    if header is None:
+        return None
+    columns = {(key, score.column) for key, score in header.benchmarks.items()}
+    shared = [
+        (board, [key for key, column in board.columns.items() if (key, column.key) in columns])
+        for suite in suites([header])
+        for board in boards(among, suite)
+    ]
+    board, own = max(shared, key=lambda pair: len(pair[1]), default=(None, []))
+    if board is None or not own:
+        return None
+    row = next(row for row in rows(among, board) if row.identity == header.identity)
+    first = orders(board)[0]
+    needed = board.counted if first == SUITE else (first,)
+    counted = set(needed) <= row.runs.keys() and not set(needed).isdisjoint(own)
+    return board, first if counted else next(key for key in orders(board) if key in own)
 
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:

@@ -48,7 +48,7 @@ def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
     names = () if refused else offered(row)
     missing = _missing(row, settings, tr) if "resume" in names else []
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        run_detail.links(row, tr)
+        run_detail.links(row, settings, tr)
         for name in names:
             if st.button(
                 tr(f"runs.do.{name}"),

@@ -5,15 +5,20 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup
+from evalcore.queries import boards, stored_boards
 from evalcore.queries.comparison import Couple
 from evalcore.queries.model_cards import ModelCard
 from evalcore.queries.runs import RunRow
+from evalcore.settings import Settings
 from pages.components import model_facts, names, numbers, run_levels, state
 from pages.components.board import benchmark_title
 from pages.components.language import Translate, current, note
 from pages.components.run_list import SIGNS, benchmark_titles
 from pages.components.text import escape
+
+_SEEN_AT_ONCE = 20  # rows of a ranking
 
 STATE_COLOURS = {
     "planned": "gray",
@@ -151,8 +156,8 @@ def _errors(row: RunRow, tr: Translate) -> None:
     st.caption(tr("runs.errors_note"))
 
 
-def links(row: RunRow, tr: Translate) -> None:
-    """From a run with a score on to what it means."""
+def links(row: RunRow, settings: Settings, tr: Translate) -> None:
+    """From a run with a score on to what it means: its target, and the board that it is on."""
     if row.scores:
         st.page_link(
             state.TARGET,
@@ -160,4 +165,24 @@ def links(row: RunRow, tr: Translate) -> None:
             icon=":material/arrow_forward:",
             query_params={"key": row.target.identity},
         )
-        st.page_link(state.RANKING, label=tr("runs.see_ranking"), icon=":material/leaderboard:")
+        st.page_link(
+            state.RANKING,
+            label=tr("runs.see_ranking"),
+            icon=":material/leaderboard:",
+            query_params=_ranking_link(row, settings),
+        )
+
+
+def _ranking_link(row: RunRow, settings: Settings) -> dict[str, str]:
+    """The ranking that shows the run, narrowed to its target where there are too many rows to see
+    it among them; that of the default board for a run that is on none."""
+    try:
+        headers = stored_boards.headers(settings)
+        shown_on = stored_boards.board_of_run(headers, row.run_id)
+    except EvalboardError:
+        return {}
+    if shown_on is None:
+        return {}
+    board, by = shown_on
+    crowded = len(boards.rows(headers, board)) > _SEEN_AT_ONCE
+    return state.ranking_link(board, by, row.target.identity if crowded else "")

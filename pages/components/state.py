@@ -21,6 +21,9 @@ COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
 LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodology.py"
 
 
+_SEARCHED = 100  # characters that the field of a search holds
+
+
 class CaseLink(NamedTuple):
     """A case of a run: what `/case` needs. From `outcome` on it is the filter that previous and
     next keep, each as the address has it: several values are parted by commas."""
@@ -110,6 +113,12 @@ def metric_link(identity: str, board: Board, benchmark: str, metric: str) -> dic
         "benchmark": benchmark,
         "metric": metric,
     }
+
+
+def ranking_link(board: Board, by: str, identity: str) -> dict[str, str]:
+    """The query parameters of a ranking; of one too long to be seen at once, cut to a target."""
+    ranking = {"suite": board.suite, "board": board.key, "by": by}
+    return ranking | ({"q": identity[:_SEARCHED]} if identity else {})
 
 
 def compare_link(runs: Iterable[str]) -> dict[str, str]:

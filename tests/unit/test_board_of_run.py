@@ -1,0 +1,65 @@
+"""The board that a run is to be seen on once it has ended."""
+
+import msgspec
+import pytest
+
+from evalcore.queries import boards
+from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.stored_boards import board_of_run
+from tests.support.headers import header, score
+
+KEYS = ["sql_understanding", "dialect_conversion", "sql_optimization"]
+
+
+def whole(target, at, **more):
+    return header(target, at, **{key: score(f"c.{key}", dataset=key, **more) for key in KEYS})
+
+
+def of_run(headers, run):
+    board, by = board_of_run(headers, run.run_id)
+    [row] = [row for row in boards.rows(headers, board) if row.identity == run.identity]
+    assert by in orders(board)
+    return board, by, row
+
+
+def test_a_run_of_the_whole_suite_opens_the_default_ranking():
+    run = whole("openai:a", 2)
+    board, by, row = of_run([run, whole("openai:b", 1)], run)
+    assert (board.key, by) == (boards.DEFAULT, SUITE)
+    assert row.runs["sql_understanding"].run_id == run.run_id
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_run_of_one_benchmark_is_ranked_by_it(key):
+    run = header("openai:a", 2, **{key: score(f"c.{key}", dataset=key)})
+    board, by, _ = of_run([run, whole("openai:b", 1)], run)
+    assert (board.key, by) == (boards.DEFAULT, key)
+
+
+def test_one_benchmark_that_completes_a_row_opens_the_suite():
+    first = header("openai:a", 1, **{key: score(f"c.{key}", dataset=key) for key in KEYS[:2]})
+    run = header("openai:a", 2, **{KEYS[2]: score(f"c.{KEYS[2]}", dataset=KEYS[2])})
+    board, by, _ = of_run([run, first, whole("openai:b", 1)], run)
+    assert (board.key, by) == (boards.DEFAULT, SUITE)
+
+
+@pytest.mark.parametrize("more", [{"full": False, "samples": 3}, {"dataset": "mine"}])
+def test_a_subset_or_an_own_data_set_has_a_board_of_its_own(more):
+    run = header("openai:a", 2, **{KEYS[1]: score("other", **more)})
+    board, by, row = of_run([run, whole("openai:b", 1)], run)
+    assert (board.key, by) == ("other", KEYS[1])
+    assert row.score(KEYS[1]).column == "other"
+
+
+def test_a_run_without_a_score_has_none():
+    assert board_of_run([], "run") is None
+    empty = msgspec.structs.replace(header("openai:a", 1), benchmarks={})
+    assert board_of_run([empty, whole("openai:b", 1)], empty.run_id) is None
+
+
+def test_a_control_and_an_import_open_their_boards():
+    control = whole("control:null", 2)
+    assert board_of_run([control, whole("openai:b", 1)], control.run_id)[0].key == boards.DEFAULT
+    month = {key: score(f"scale-2026-05.{key}", dataset="scale-2026-05") for key in KEYS}
+    run = msgspec.structs.replace(header("scale:a", 1, **month), origin="imported")
+    assert board_of_run([run, whole("openai:b", 1)], run.run_id)[0].key == "scale-2026-05"
