@@ -27,14 +27,16 @@ def draw(verdict: Verdict, tr: Translate) -> None:
         st.warning(tr("case.shield_differs", flags=flags), icon=":material/gpp_maybe:")
     elif flags:
         st.info(tr("case.shield_remarks", flags=flags), icon=":material/shield:")
-    if verdict.views.get("repaired", 0.0) > verdict.views.get("official", 0.0):
+    if verdict.views.get("repaired", 0.0) > (verdict.score or 0.0):
         st.info(tr("case.shield_repaired"), icon=":material/build:")
     if "resolved" in details and details["resolved"] is None:
         st.caption(tr("case.not_executed"))
 
 
 def _differs(details: Mapping[str, Any]) -> bool:
-    return details.get("resolved") is True and details.get("resolved_hardened") is False
+    """Runs of scorer version 1 hold the official result as `resolved`, which decided then."""
+    official = details.get("resolved_official", details.get("resolved"))
+    return official is True and details.get("resolved_hardened") is False
 
 
 def _flags(details: Mapping[str, Any], tr: Translate) -> str:

@@ -21,7 +21,7 @@ from pages.components.text import escape, plain
 
 _NAMED = 3  # missing parts that are named
 _EQUAL = 0.05  # points that one digit does not show
-_GUARDING = "hardened"  # a reading that says something also where it changes nothing
+_OFFICIAL, _GUARDING = "official", "hardened"  # readings whose difference is a warning
 
 
 def draw(row: Row, settings: Settings, tr: Translate) -> None:
@@ -40,17 +40,18 @@ def tries(row: Row, settings: Settings, tr: Translate) -> None:
 
 
 def shield(row: Row, settings: Settings, tr: Translate) -> None:
-    """A warning where a stricter reading takes away some of what the score counts."""
+    """A warning where a stricter reading takes away some of what the official rules count."""
     for score in _scores(row, settings, tr):
-        hardened = score.views.get(_GUARDING, score.score)
-        if score.score is None or hardened is None:
+        official = score.views.get(_OFFICIAL, score.score)
+        hardened = score.views.get(_GUARDING, official)
+        if official is None or hardened is None:
             continue
-        if hardened < score.score - _EQUAL:
+        if hardened < official - _EQUAL:
             told = tr(
                 "target.shield",
                 benchmark=escape(benchmark_title(score.benchmark)),
                 hardened=numbers.score(hardened),
-                official=numbers.score(score.score),
+                official=numbers.score(official),
             )
             st.warning(told, icon=":material/gpp_maybe:")
 

@@ -96,10 +96,10 @@ def test_the_log_is_folded_and_drawn_as_code(store):
     [
         (
             "en",
-            "Counts as resolved officially, but not in the hardened run: ",
+            "The official rules call it resolved; the stricter second look does not: ",
             "tests pass that were made so that they must fail",
         ),
-        ("zh", "官方计为已解决，但加固运行未通过：", "被改成必须失败的测试仍然通过"),
+        ("zh", "按官方规则已解决，但未通过更严格的复查：", "被改成必须失败的测试仍然通过"),
     ],
 )
 def test_a_shield_tells_where_the_hardened_run_differs(store, language, said, flag):
@@ -198,7 +198,7 @@ def test_the_page_of_the_target_warns_where_the_hardened_reading_is_lower(store)
     agentic_runs.swe(store, "resolved", "forged")
     app = open_page("target", key=TARGET)
     [warning] = app.main.warning
-    assert "scores 50.0, not 100.0" in warning.value.replace("\\", "")
+    assert "scores 100.0, by the hardened reading 50.0" in warning.value.replace("\\", "")
 
 
 @pytest.mark.parametrize(("language", "size"), [("en", "1 unusable"), ("zh", "1 个不可用")])

@@ -289,7 +289,14 @@ def _failing(name: str) -> Case:
     task = task_of(_task(name))
     run = _ran(task, FIXED[:1], KEPT[:1])
     repaired = Repaired(_GOLD, ("extract", "recount"))
-    return _tested(name, run, Hardened(False), repaired=repaired, rerun=_ran(task))
+    return _tested(
+        name,
+        run,
+        Hardened(False),
+        repaired=repaired,
+        rerun=_ran(task),
+        rerun_hardened=Hardened(True),
+    )
 
 
 def _unapplied(name: str) -> Case:

@@ -81,7 +81,7 @@ def test_a_malformed_patch_is_repaired_beside_the_score(tmp_path):
     assert (verdict.outcome, verdict.details["repair"]) != ("passed", "none")
 
 
-def test_a_spoof_counts_officially_and_not_in_the_hardened_reading(tmp_path):
+def test_a_forged_result_scores_nothing_and_counts_in_the_official_view_alone(tmp_path):
     conftest = (
         "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\n"
         "def pytest_runtest_makereport(item, call):\n    outcome = yield\n"
@@ -96,7 +96,9 @@ def test_a_spoof_counts_officially_and_not_in_the_hardened_reading(tmp_path):
     )
     summary, _, verdict = asked(tmp_path, [f"```diff\n{patch}```"])
     views = summary.benchmarks["swe_bench"].views
-    assert (views["official"], views["hardened"]) == (100, 0)
+    assert (views["official"], views["hardened"], views["repaired"]) == (100, 0, 0)
+    assert summary.benchmarks["swe_bench"].score == 0
+    assert (verdict.outcome, verdict.reason) == ("failed", "not_hardened")
     assert "needs_machinery" in verdict.details["flags"]
 
 

@@ -89,17 +89,28 @@ def test_nothing_less_than_an_execution_is_passed(changes):
     assert (found.outcome, found.score, found.details["resolved"]) == ("failed", 0.0, False)
 
 
-def test_a_spoof_is_seen_in_the_hardened_reading():
+def test_a_forged_result_is_no_pass_and_official_by_name_only():
     hard = Hardened(resolved=False, flags=("machinery", "needs_machinery"))
     found = verdict_of(Examination(Answer(PATCH), execution=ran(), hardened=hard))
-    assert found.views == {"official": 1.0, "hardened": 0.0, "repaired": 1.0}
+    assert (found.outcome, found.score, found.reason) == ("failed", 0.0, "not_hardened")
+    assert found.views == {"official": 1.0, "hardened": 0.0, "repaired": 0.0}
     assert found.details["flags"] == "machinery, needs_machinery"
+    assert (found.details["resolved"], found.details["resolved_official"]) == (False, True)
+
+
+def test_without_the_second_look_nothing_is_passed():
+    found = verdict_of(Examination(Answer(PATCH), execution=ran()))
+    assert (found.outcome, found.views["official"]) == ("failed", 1.0)
 
 
 def test_the_repaired_patch_counts_beside_and_never_in_the_score():
     failed = ran(report={**GOOD, "resolved": False})
-    found = verdict_of(Examination(Answer(PATCH, "text"), execution=failed, rerun=ran()))
-    assert (found.outcome, found.views["repaired"]) == ("failed", 1.0)
+    for resolved_hardened in (True, False):
+        hard = Hardened(resolved_hardened)
+        found = verdict_of(
+            Examination(Answer(PATCH, "text"), execution=failed, rerun=ran(), rerun_hardened=hard)
+        )
+        assert (found.outcome, found.views["repaired"]) == ("failed", float(resolved_hardened))
 
 
 def test_without_a_repository_nothing_is_resolved_though_the_patch_is_the_true_one():

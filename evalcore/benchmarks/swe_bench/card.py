@@ -18,11 +18,13 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.swe_bench.benchmark:SweBench",
     dataset="swe_bench",
+    scorer_version="2",
     title={"en": "SWE-bench", "zh": "SWE-bench"},
     about={
-        "en": "Patches for real issues: each is applied, and the tests of the task are run. "
-        "What was not executed is never called resolved.",
-        "zh": "为真实问题编写补丁：逐一应用并运行任务的测试。未执行的绝不算已解决。",
+        "en": "Patches for real issues: each is applied, and the tests of the task are run, twice "
+        "where they pass, to find forged results. What was not executed is never called resolved.",
+        "zh": "为真实问题编写补丁：逐一应用并运行任务的测试；通过者复查一次，以识别伪造结果。"
+        "未执行的绝不算已解决。",
     },
     metrics=tuple(
         MetricCard(
@@ -46,8 +48,9 @@ CARD = BenchmarkCard(
             default=False,
             about={
                 "en": "run the official harness with Docker (swebench 5): slow and heavy, for "
-                "final validation; else tests run in a sandbox here",
-                "zh": "用官方工具和 Docker（swebench 5）：慢而重，用于最终验证；"
+                "final validation, and without the stricter second look; else tests run in a "
+                "sandbox here",
+                "zh": "用官方工具和 Docker（swebench 5）：慢而重，用于最终验证，不含更严格的复查；"
                 "否则在本机沙箱中运行测试",
             },
         ),

@@ -41,8 +41,9 @@ class Examination(Record, frozen=True):
     """What was found. `unusable` says why the task cannot be used here; then nothing else ran.
 
     `repaired` is None where the answer was a patch already; `rerun` is the execution of the
-    repaired patch, where there is one and the answer's own did not resolve. `harness` is the result
-    of the official harness, in place of all runs of ours.
+    repaired patch, where there is one and the answer's own did not resolve, `rerun_hardened` the
+    stricter look at it. `harness` is the result of the official harness, in place of all runs of
+    ours.
     """
 
     answer: Answer
@@ -51,6 +52,7 @@ class Examination(Record, frozen=True):
     hardened: Hardened | None = None
     repaired: Repaired | None = None
     rerun: Execution | None = None
+    rerun_hardened: Hardened | None = None
     harness: HarnessResult | None = None
     measures: Measures | None = None
 
@@ -72,15 +74,17 @@ def examine(task: Task, answer: Answer, python: Path | None) -> Examination:
     if not answer.patch.strip():
         return Examination(answer, repaired=repaired)
     execution = execute(task, answer.patch, python=python)
-    rerun = None
+    rerun = rerun_hardened = None
     if repaired and repaired.patch not in ("", answer.patch) and not resolved(execution):
         rerun = execute(task, repaired.patch, python=python)
+        rerun_hardened = hardened(task, repaired.patch, rerun, known, python=python)
     return Examination(
         answer,
         execution=execution,
         hardened=hardened(task, answer.patch, execution, known, python=python),
         repaired=repaired,
         rerun=rerun,
+        rerun_hardened=rerun_hardened,
         measures=measures(task.patch, answer.patch, execution.applied),
     )
 

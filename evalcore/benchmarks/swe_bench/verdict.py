@@ -1,4 +1,9 @@
-"""The verdict on an examined answer. What was not executed is never passed."""
+"""The verdict on an examined answer. What was not executed is never passed.
+
+The hardened reading decides, since a patch shares a process with its tests and can print their
+result itself; what the official rules say is the view `official`. The official harness knows no
+second look, so that where it was asked (`full_eval`) its own result decides.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +24,7 @@ _UNUSABLE_NOTE = "The task cannot be used here:"
 _REPOSITORY_NOTE = "No repository of the task is at hand, so that its tests did not run."
 _APPLY_NOTE = "The patch does not apply."
 _TESTS_NOTE = "Tests that have to pass do not."
+_FORGED_NOTE = "Its tests pass, but the patch does not stand the stricter second look."
 _ENDED = {
     "time": "The time limit ended the tests.",
     "memory": "The memory limit ended the tests.",
@@ -53,11 +59,15 @@ def verdict_on(sample: Sample, episode: Episode, task: Task, found: Examination)
 
 def _executed(found: Examination, run: Execution) -> dict[str, Any]:
     """The verdict on runs of ours."""
-    passed = resolved(run)
+    official = resolved(run)
+    passed = official and found.hardened is not None and found.hardened.resolved
     rerun = found.rerun is not None and resolved(found.rerun)
-    hard = found.hardened is not None and found.hardened.resolved
-    views = {"official": passed, "hardened": hard, "repaired": passed or rerun}
-    return _measured(passed, views, _why(run))
+    repaired = rerun and found.rerun_hardened is not None and found.rerun_hardened.resolved
+    views = {"official": official, "hardened": passed, "repaired": passed or repaired}
+    why = ("not_hardened", _FORGED_NOTE) if official else _why(run)
+    fields = _measured(passed, views, why)
+    fields["details"] |= {"resolved_official": official}
+    return fields
 
 
 def _by_harness(result: HarnessResult) -> dict[str, Any]:

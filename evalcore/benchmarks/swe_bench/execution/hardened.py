@@ -1,4 +1,4 @@
-"""A stricter second look at a patch that the official rules call resolved.
+"""A stricter second look at a patch that the official rules call resolved: it decides the score.
 
 The official result is read from what the patched program prints while it shares a process with its
 tests, so a patch can print it itself. Here a resolved patch must stand three more questions:
@@ -18,6 +18,8 @@ of the tests by a table is as right as the tests can tell.
 from __future__ import annotations
 
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench.execution.local import LIMITS, Variation, execute
 from evalcore.benchmarks.swe_bench.execution.resolution import Execution, resolved
@@ -67,7 +69,8 @@ def hardened(
 ) -> Hardened:
     """Look again at a patch with its official execution; nothing runs where that did not resolve.
 
-    `known` is what the reference patch showed about the task. Raises EnvironmentFailure.
+    `known` is what the reference patch showed about the task. The runs get twice the time of the
+    official one, so that a busy machine ends none that it let through. Raises EnvironmentFailure.
     """
     flags = ["machinery"] if official.machinery else []
     flags += ["suspicious_lines"] if suspicious_lines(patch) else []
@@ -75,6 +78,7 @@ def hardened(
         return Hardened(resolved=False, flags=tuple(flags))
     removed = official.machinery if known.self_contained else ()
     variation = Variation(without=removed)
+    limits = replace(limits, seconds=2 * limits.seconds, cpu_seconds=2 * limits.cpu_seconds)
     clean = None
     if removed:
         clean = execute(task, patch, python=python, limits=limits, variation=variation)
