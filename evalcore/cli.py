@@ -25,6 +25,7 @@ from evalcore import (
 )
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.secrets import scrub
+from evalcore.settings import data_folder
 
 if TYPE_CHECKING:
     from evalcore.records import RunSummary
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     verb: Callable[[argparse.Namespace], int] = given.verb
     try:
-        return verb(given)
+        with data_folder(getattr(given, "data", None)):
+            return verb(given)
     except EvalboardError as error:
         print(f"evalcore: {error}", file=sys.stderr)
         return BAD
@@ -148,6 +150,11 @@ def _add_score(verbs: Any) -> None:
 def _add_index(verbs: Any) -> None:
     sub = verbs.add_parser("index", help="rebuild the index from the run folders")
     sub.add_argument("action", choices=("rebuild",))
+    sub.add_argument(
+        "--repair",
+        action="store_true",
+        help="set unreadable lines of journals aside first, so that their runs can be resumed",
+    )
     _common(sub, _index_rebuild)
 
 
@@ -333,10 +340,37 @@ def _score(given: argparse.Namespace) -> int:
 
 
 def _index_rebuild(given: argparse.Namespace) -> int:
-    from evalcore.store.index import open_index
+    import msgspec
 
-    count = open_index(_settings(given)).rebuild()
-    print(json.dumps({"runs": count}) if given.json else f"{count} runs in the index")
+    from evalcore.queries import runs
+    from evalcore.store.index import open_index
+    from evalcore.store.repair import SetAside, repair_runs
+
+    settings = _settings(given)
+    done = list(repair_runs([settings.runs_dir])) if given.repair else []
+    lines = [one for one in done if isinstance(one, SetAside)]
+    count = open_index(settings).rebuild()
+    damaged = {
+        row.run_id: row.problem
+        for row in runs.all_rows([settings.runs_dir])
+        if row.state == "broken"
+    }
+    if given.json:
+        report = {
+            "runs": count,
+            "damaged": damaged,
+            "set_aside": [msgspec.to_builtins(line) for line in lines],
+            "not_repaired": [one for one in done if isinstance(one, str)],
+        }
+        print(json.dumps(report, ensure_ascii=False))
+        return DONE
+    for one in done:
+        print(one.as_text() if isinstance(one, SetAside) else f"not repaired: {one}")
+    for run_id in sorted({line.run_id for line in lines if line.resumable}):
+        print(f"`evalcore resume {run_id}` asks and scores what was set aside again")
+    for run_id, problem in damaged.items():
+        print(f"left out, nothing changed: {run_id}: {problem}")
+    print(f"{count} runs in the index")
     return DONE
 
 

@@ -8,6 +8,8 @@ belongs in it: an endpoint names the environment variable that holds its key.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from evalcore.records import Record
 ROOT = Path(__file__).resolve().parent.parent
 #: Values of the setting `access`; "" leaves it to the address that the server listens on.
 ACCESS_MODES = ("", "open", "read-only", "passcode", "oidc")
+_DATA = "EVALBOARD_DATA"
 #: Settings that only the file can hold.
 _TABLES = ("endpoints", "prices", "suites")
 
@@ -135,6 +138,25 @@ def load(data: str | Path | None = None) -> Settings:
     if found.max_reply_bytes < 1 or found.max_reply_bytes_in_flight < 1:
         raise UsageError("settings max_reply_bytes and max_reply_bytes_in_flight must be above 0")
     return found
+
+
+@contextmanager
+def data_folder(path: str | Path | None) -> Iterator[None]:
+    """Make `path` the data folder of all that loads the settings in this process and in those that
+    it starts, None leaves it: what a benchmark opens below it must belong to the run.
+
+    It is process-wide and not for a server, whose threads may work on several stores.
+    """
+    before = os.environ.get(_DATA)
+    if path is not None:
+        os.environ[_DATA] = str(path)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[_DATA] = before
+        elif path is not None:
+            os.environ.pop(_DATA, None)
 
 
 def check_access(mode: str) -> None:

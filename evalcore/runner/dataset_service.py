@@ -21,7 +21,7 @@ from evalcore.runner import upload_check, upload_template
 from evalcore.runner.column import dataset_hash
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.upload_records import Place, Upload, Validation
-from evalcore.settings import Settings
+from evalcore.settings import Settings, data_folder
 from evalcore.store import dataset_index, own_datasets
 from evalcore.store.dataset_index import Summary
 from evalcore.store.own_datasets import OwnCard
@@ -105,7 +105,8 @@ def main() -> int:
     given = json.loads(sys.stdin.read())
     try:
         settings = msgspec.convert(given.pop("settings"), Settings)
-        result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](given, settings)}
+        with data_folder(settings.data):
+            result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](given, settings)}
     except (EvalboardError, msgspec.ValidationError, OSError, MemoryError) as error:
         result = {"error": str(error) or "there is not enough memory for this"}
     sys.stdout.buffer.write(msgspec.json.encode(result))

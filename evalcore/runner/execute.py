@@ -50,7 +50,7 @@ from evalcore.runner.context import SampleContext
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.progress import Tracker
 from evalcore.secrets import Secrets, scrub
-from evalcore.settings import Settings
+from evalcore.settings import Settings, data_folder
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 
@@ -87,7 +87,8 @@ def execute(
     RunFolderError where the folder does not hold the samples that the run declared or is gone, and
     EnvironmentFailure where nothing can be written into it.
     """
-    return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
+    with data_folder(settings.data):
+        return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
 
 
 class _Execution:

@@ -18,7 +18,7 @@ from evalcore.errors import EvalboardError
 from evalcore.records import from_json
 from evalcore.runner.jobs import LOCK, STATUS, Job, now, write
 from evalcore.secrets import scrub
-from evalcore.settings import Settings
+from evalcore.settings import Settings, data_folder
 
 Say = Callable[[str], None]
 #: What a job does with what it was given, its settings and its keys; returns its result.
@@ -45,7 +45,7 @@ def run(work: Work) -> int:
     settings = msgspec.convert(asked["settings"], Settings)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with FileLock(folder / LOCK, timeout=_LOOKS):
+        with FileLock(folder / LOCK, timeout=_LOOKS), data_folder(settings.data):
             return _run(work, asked["given"], settings, keys, folder)
     except Timeout:
         return 1

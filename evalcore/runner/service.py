@@ -23,7 +23,7 @@ from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.ability import Ability, ability
 from evalcore.secrets import Secrets, scrub
-from evalcore.settings import Settings
+from evalcore.settings import Settings, data_folder
 from evalcore.store.index import load_headers
 from evalcore.targets import pricing, registry
 from evalcore.targets.application import Application
@@ -166,7 +166,8 @@ def main() -> int:
     try:
         request = msgspec.convert(given["request"], RunRequest)
         settings = msgspec.convert(given["settings"], Settings)
-        result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
+        with data_folder(settings.data):
+            result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
     except (EvalboardError, msgspec.ValidationError, OSError) as error:
         result = {"error": scrub(str(error), given.get("keys", {}).values())}
     sys.stdout.buffer.write(msgspec.json.encode(result))

@@ -21,7 +21,7 @@ from evalcore.records import Record, from_json, to_json
 R = TypeVar("R", bound=Record)
 #: The journal of the cases that a run declared: written once, and no line of it can be made again.
 SAMPLES = "samples.jsonl"
-_LONGEST = 256 << 20  # bytes of a line
+LONGEST = 256 << 20  # bytes of a line
 
 
 class Journal(Closing):
@@ -100,13 +100,12 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise RunFolderError(f"{path}: is not a plain file")
         with path.open("rb") as file:
             number = 0
-            while line := file.readline(_LONGEST):
+            while line := file.readline(LONGEST):
                 number += 1
                 if not line.endswith(b"\n"):
-                    if len(line) == _LONGEST:
+                    if len(line) == LONGEST:
                         raise RunFolderError(
-                            f"{path}, line {number}: longer than {_LONGEST:,} bytes; "
-                            f"{_remedy(path)}"
+                            f"{path}, line {number}: longer than {LONGEST:,} bytes; {_remedy(path)}"
                         )
                     return
                 yield number, line

@@ -15,10 +15,12 @@ from collections import Counter
 from pathlib import Path
 
 import orjson
+import pytest
 
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import RunSummary
 from evalcore.store.index import Index, load_headers
+from evalcore.store.repair import repair_runs
 from evalcore.store.run_folder import RunFolder
 from tests.support.loopback_server import Options, serve
 from tests.support.replies import prompt_hash
@@ -36,6 +38,7 @@ KILLS = int(os.environ.get("EVALBOARD_KILLS", "10"))
 END_KILLS = int(os.environ.get("EVALBOARD_END_KILLS", "5"))
 SAMPLES = 40 + 6 * KILLS
 FEW = 6
+ALL = ("calls", "generations", "verdicts")
 
 
 def journaled_prompts(folder: RunFolder) -> set[str]:
@@ -155,3 +158,30 @@ def test_two_workers_cannot_share_a_run(tmp_path: Path) -> None:
         assert start(folder).wait(30) == 2
         folder.cancel_path.touch()
         first.wait(20)
+
+
+@pytest.mark.parametrize(("damaged", "asked"), [(("generations",), 0), (ALL, 1)])
+def test_a_run_goes_on_after_its_journals_were_repaired(
+    tmp_path: Path, damaged: tuple[str, ...], asked: int
+) -> None:
+    """What was set aside is asked and scored again, and nothing else."""
+    with serve(Options()) as server:
+        folder = new_run(tmp_path, server, FEW)
+        assert start(folder).wait(120) == 0
+        before, requests = result(folder.summary()), server.stats()["requests"]
+        for name in damaged:
+            [path] = folder.path.glob(f"{name}/**/main.jsonl")
+            lines = path.read_bytes().splitlines(keepends=True)
+            lines = [
+                b"\xff\n" if b'/c2"' in line or b'"id":"c2"' in line else line for line in lines
+            ]
+            assert b"\xff\n" in lines, lines[0]
+            path.write_bytes(b"".join(lines))
+        assert start(folder).wait(120) == 2, "without a repair the damage is named"
+        settings = settings_of(folder)
+        assert len(list(repair_runs([settings.runs_dir]))) == len(damaged)
+        assert not ranked(folder)
+        assert start(folder).wait(120) == 0
+        assert server.stats()["requests"] == requests + asked
+    assert result(folder.summary()) == before
+    assert ranked(folder)

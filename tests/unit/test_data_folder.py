@@ -1,0 +1,56 @@
+"""The flag --data reaches all that a command opens below the data folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalcore import settings
+from evalcore.cli import main
+from evalcore.runner import worker
+from evalcore.sqlkit.engines import registry
+from tests.support.cases import syntax_cases
+
+
+@pytest.fixture
+def opened(monkeypatch, tmp_path):
+    """The folders in which a server would be kept; opening one fails after that."""
+    folders = []
+
+    def remember(name, limits, folder, dsn):
+        folders.append(folder)
+        raise registry.MissingDependency("no server in this test")
+
+    monkeypatch.setattr(registry, "open_served", remember)
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "default"))
+    return folders
+
+
+def test_the_engines_of_a_command_lie_below_its_data_folder(opened, monkeypatch, tmp_path):
+    monkeypatch.setattr("evalcore.cli._list", lambda given: registry.available() and 0)
+    main(["list", "benchmarks", "--data", str(tmp_path / "chosen")])
+    assert opened == [tmp_path / "chosen" / "engines" / name for name in ("postgres", "mysql")]
+    assert settings.load().data_dir == tmp_path / "default", "afterwards all is as it was"
+
+
+@pytest.mark.parametrize("by", ["command", "worker"])
+def test_a_run_with_a_data_folder_starts_its_engines_there(
+    opened, monkeypatch, tmp_path: Path, by: str
+) -> None:
+    data = tmp_path / "chosen"
+    monkeypatch.setattr(
+        "evalcore.benchmarks.sql_understanding.benchmark.SqlUnderstanding.close",
+        lambda self: registry.available(),
+    )
+    cases = syntax_cases(tmp_path / "cases", 1)
+    flags = ["--target", "control:reference", "--benchmarks", "sql_understanding"]
+    main(["run", *flags, "--dataset", str(cases), "--data", str(data)])
+    if by == "worker":
+        opened.clear()
+        [run] = (data / "runs").iterdir()
+        monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: PTH123, SIM115
+        worker.main([str(run)])
+    assert {folder.parent for folder in opened} == {data / "engines"}
+    assert not (tmp_path / "default").exists()
