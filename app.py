@@ -152,6 +152,7 @@ else:
     import os
 
     from starlette.middleware import Middleware
+    from streamlit.config import is_manually_set
     from streamlit.runtime import get_instance
     from streamlit.runtime.pages_manager import PagesManager
 
@@ -161,6 +162,13 @@ else:
     from evalcore.web.lifespan import lifespan_of, release
     from evalcore.web.limits import RequestLimits
     from evalcore.web.routes import ROUTES
+
+    def configured_hosts() -> list[str]:
+        """The hosts whose pages may connect by Streamlit's own settings."""
+        named = [urlsplit(one).hostname or "" for one in st.get_option("server.corsAllowedOrigins")]
+        if is_manually_set("browser.serverAddress"):
+            named.append(st.get_option("browser.serverAddress"))
+        return [host for host in named if host]
 
     class RuntimeSessions:
         """The sessions of Streamlit's runtime, for the limits of uploads."""
@@ -185,7 +193,7 @@ else:
         routes=ROUTES,
         middleware=[
             Middleware(SecurityHeaders),
-            Middleware(RequestLimits, sessions=RuntimeSessions()),
+            Middleware(RequestLimits, sessions=RuntimeSessions(), allowed_hosts=configured_hosts()),
             Middleware(FailedLogin),
         ],
         lifespan=lifespan_of(prepare),

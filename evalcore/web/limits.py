@@ -1,4 +1,5 @@
-"""What one request may bring: bytes of its head and body, uploads, and connections at a time.
+"""What one request may bring: bytes of its head and body, uploads, connections at a time, and an
+origin of its own.
 
 The wall stands before the app and Streamlit alike, in both ways of starting them (`streamlit run
 app.py` serves the ASGI app of that file, as `uvicorn app:app` does). Whatever it refuses is refused
@@ -11,13 +12,15 @@ import asyncio
 import logging
 import re
 from collections import Counter
+from collections.abc import Collection
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evalcore.addresses import visitor_network
+from evalcore.addresses import is_this_machine, visitor_network
 from evalcore.uploads import GRACE, PER_FILE, UPLOADS, UploadRefused, UploadRegistry
 
 QUERY = 16_384  # bytes
@@ -31,6 +34,8 @@ CONNECTIONS_PER_ADDRESS = 64
 
 _UPLOAD = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/(?P<file>[^/]+)$")
 _SOCKET = "/_stcore/stream"
+#: Streamlit's own measures, which name functions of the program: for a monitor on this machine.
+_METRICS = "/_stcore/metrics"
 _log = logging.getLogger(__name__)
 
 
@@ -51,9 +56,15 @@ class RequestLimits:
     """ASGI middleware that refuses what is too large, too many, or uploaded without a permit."""
 
     def __init__(
-        self, app: ASGIApp, sessions: Sessions, registry: UploadRegistry = UPLOADS
+        self,
+        app: ASGIApp,
+        sessions: Sessions,
+        registry: UploadRegistry = UPLOADS,
+        allowed_hosts: Collection[str] = (),
     ) -> None:
+        """`allowed_hosts` are those whose pages may connect, beside the one that is asked."""
         self.app, self._sessions, self._registry = app, sessions, registry
+        self._allowed_hosts = frozenset(host.lower() for host in allowed_hosts)
         self._connections: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,6 +74,8 @@ class RequestLimits:
             await self.app(scope, receive, send)
         elif (status := _head_refusal(scope)) is not None:
             await _refuse(status, "the address or its headers are too long", scope, receive, send)
+        elif scope["path"].endswith(_METRICS) and not _is_local(scope):
+            await _refuse(404, "Not Found", scope, receive, send)
         elif scope["method"] == "PUT" and (match := _UPLOAD.search(scope["path"])):
             await self._upload(match["session"], match["file"], scope, receive, send)
         else:
@@ -118,8 +131,17 @@ class RequestLimits:
             self._registry.remove(match["session"], match["file"])
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a websocket on while there are not too many, and note the end of its session."""
+        """Pass a websocket on while there are not too many, and note the end of its session.
+
+        A page of another host may open none: it would act for the visitor who looks at it.
+        Streamlit lets any page of `localhost` pass, and for all others asks a foreign server for
+        the address of this machine, each time and while everybody waits.
+        """
         headers, client = Headers(scope=scope), scope.get("client")
+        if not self._is_own_origin(headers):
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
         forwarded = headers.get("x-forwarded-for", "")
         address = visitor_network(client[0] if client else "", forwarded)
         full = self._connections.total() >= CONNECTIONS or (
@@ -137,6 +159,18 @@ class RequestLimits:
             self._connections += Counter()  # drops addresses without a connection
             if scope["path"].endswith(_SOCKET):
                 self._sweep_later()
+
+    def _is_own_origin(self, headers: Headers) -> bool:
+        """Whether a websocket comes from a page of this board, or from no page at all."""
+        origin = headers.get("origin")
+        if origin is None:
+            return True
+        try:
+            parts = urlsplit(origin.lower())
+            host = parts.hostname or ""
+        except ValueError:
+            return False
+        return parts.netloc == headers.get("host", "").lower() or host in self._allowed_hosts
 
     def _sweep_later(self) -> None:
         """Note which sessions are without a connection, and look again when they may end."""
@@ -195,6 +229,13 @@ def _content_length(scope: Scope, default: int) -> int:
     """The declared length of a body, `default` where none is declared or it is no number."""
     declared = Headers(scope=scope).get("content-length", "")
     return int(declared) if declared.isascii() and declared.isdigit() else default
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a request was made on this machine, and by no proxy for somebody else."""
+    client, headers = scope.get("client"), Headers(scope=scope)
+    passed_on = any(name in headers for name in ("forwarded", "x-forwarded-for", "via"))
+    return bool(client) and is_this_machine(client[0]) and not passed_on
 
 
 async def _refuse(status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,6 +14,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
+#: As uvicorn, but the files of a session end a second after its connection.
+_IMPATIENT = """
+import sys, uvicorn
+from evalcore import uploads
+uploads.GRACE = 1.0
+uvicorn.run("app:app", host="localhost", port=int(sys.argv[1]))
+"""
+#: The ways of starting the app, up to the number of the port.
+PROGRAMS = {
+    "streamlit": ("-m", "streamlit", "run", "app.py", "--server.port"),
+    "uvicorn": ("-m", "uvicorn", "app:app", "--host", "localhost", "--port"),
+    "impatient": ("-c", _IMPATIENT),
+}
 START_UP = 60.0  # seconds
 
 
@@ -25,7 +38,7 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serve(folder: Path, port: int = 0) -> Iterator[Served]:
+def serve(folder: Path, port: int = 0, program: str = "streamlit") -> Iterator[Served]:
     """A server that has had no visitor yet, over `folder/data` and no shipped runs; on a port of
     its own choice, unless it is told one of `free_port`."""
     data = folder / "data"
@@ -38,7 +51,7 @@ def serve(folder: Path, port: int = 0) -> Iterator[Served]:
     log = folder / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+            [sys.executable, *PROGRAMS[program], str(port)],
             cwd=ROOT,
             env=environment,
             stdout=output,

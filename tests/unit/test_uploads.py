@@ -287,6 +287,41 @@ def test_the_connections_of_an_address_and_of_all_are_bounded(registry, sessions
     assert wall._connections.total() == len(wall._connections) == 0
 
 
+@pytest.mark.parametrize(
+    ("origin", "accepted"),
+    [
+        (None, True),
+        ("https://board.example", True),
+        ("http://BOARD.example", True),
+        ("https://lab.example:8443", True),  # configured
+        ("https://evil.example", False),
+        ("https://board.example:8501", False),
+        ("https://board.example.evil.example", False),
+        ("https://board.example@evil.example", False),
+        ("http://localhost:3000", False),
+        ("null", False),
+        ("", False),
+        ("http://[::1", False),
+    ],
+)
+def test_only_pages_of_the_board_open_websockets(registry, sessions, origin, accepted):
+    wall = RequestLimits(app, sessions, registry, allowed_hosts=["lab.example"])
+    headers = [(b"host", b"board.example")]
+    headers += [] if origin is None else [(b"origin", origin.encode())]
+    code = asyncio.run(connected(wall, [websocket(headers)]))[0]
+    assert code == (None if accepted else 1008)
+
+
+def test_measures_of_the_server_are_for_its_own_machine(registry, sessions):
+    def status(client: str, **headers: str) -> int:
+        asked = TestClient(RequestLimits(app, sessions, registry), client=(client, 1))
+        return asked.get("/_stcore/metrics", headers=headers).status_code
+
+    assert status("127.0.0.1") == 200
+    assert status("198.51.100.1") == 404
+    assert status("127.0.0.1", **{"X-Forwarded-For": "198.51.100.1"}) == 404
+
+
 def test_pages_draw_uploaders_by_the_one_widget_that_permits_them():
     """`st.file_uploader`, and the other widgets that take bytes from the browser's files."""
     drawn = {

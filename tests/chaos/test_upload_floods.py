@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from tests.support.app_session import AppSession, form
 from tests.support.server import serve
@@ -109,3 +113,42 @@ def test_what_a_session_holds_is_bounded(tmp_path, monkeypatch, server_process):
             head = visitor.head(f"file-{number}", len(body))
             assert status_of(served.url, head, body) == 204
         assert memory_of(process) - before < 5 * SIZE
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:9", "null"])
+def test_a_page_of_another_origin_opens_no_session(tmp_path, monkeypatch, origin):
+    monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
+    with serve(tmp_path) as served:
+        with pytest.raises(InvalidStatus, match="403"):
+            AppSession(served.url, origin=origin)
+        log = (tmp_path / "server.log").read_text()
+        assert "external IP" not in log, "it asks no foreign server either"
+        with urllib.request.urlopen(f"{served.url}/_stcore/host-config", timeout=10) as answer:
+            assert json.load(answer)["allowedOrigins"] == []
+
+
+def test_the_wall_stands_under_a_server_of_another_kind_too(tmp_path, monkeypatch):
+    """`uvicorn app:app` serves the same app, with settings of its own for websockets."""
+    monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
+    body = form(b"x" * 1000)
+    with serve(tmp_path, program="uvicorn") as served, AppSession(served.url) as visitor:
+        visitor.open("datasets", "view=add")
+        assert status_of(served.url, visitor.head("f", len(body)), body) == 403
+
+
+def test_the_files_of_a_session_leave_memory_with_it(tmp_path, monkeypatch, server_process):
+    monkeypatch.setenv("EVALBOARD_ACCESS", "open")
+    body = form(b"x" * SIZE)
+    with serve(tmp_path, program="impatient") as served:
+        process = server_process(served.url)
+        with AppSession(served.url) as visitor:
+            visitor.open("datasets", "view=add")
+            before = memory_of(process)
+            for number in range(2):
+                head = visitor.head(f"file-{number}", len(body))
+                assert status_of(served.url, head, body) == 204
+            assert memory_of(process) - before > SIZE
+        until = time.monotonic() + 60
+        while memory_of(process) - before > SIZE // 2 and time.monotonic() < until:
+            time.sleep(0.5)
+        assert memory_of(process) - before <= SIZE // 2
