@@ -235,7 +235,7 @@ def _is_local(scope: Scope) -> bool:
     """Whether a request was made on this machine, and by no proxy for somebody else."""
     client, headers = scope.get("client"), Headers(scope=scope)
     passed_on = any(name in headers for name in ("forwarded", "x-forwarded-for", "via"))
-    return bool(client) and is_this_machine(client[0]) and not passed_on
+    return client is not None and is_this_machine(client[0]) and not passed_on
 
 
 async def _refuse(status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
