@@ -11,7 +11,6 @@ from sys import intern
 from typing import Any
 
 import msgspec
-import orjson
 
 from evalcore.catalog import is_builtin
 from evalcore.errors import IndexFileError, RunFolderError
@@ -127,9 +126,9 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
         errors=summary.errors,
     )
     check_size(header)
-    try:  # a number beyond 64 bits cannot be written, one that is not finite not be read again
-        from_json(RunHeader, orjson.dumps(msgspec.to_builtins(header)))
-    except (TypeError, msgspec.MsgspecError) as error:
+    try:  # a score that is not finite is written as null, which could not be read again
+        from_json(RunHeader, to_json(header))
+    except msgspec.MsgspecError as error:
         raise RunFolderError(f"run {spec.run_id}: summary.json: {error}") from None
     return header
 

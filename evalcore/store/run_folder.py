@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-import orjson
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import (
@@ -252,11 +251,9 @@ class RunFolder:
     def _read(self, name: str, kind: type[R]) -> R:
         path = self.path / name
         try:
-            record = from_json(kind, _content(path))
-            orjson.dumps(msgspec.to_builtins(record))  # no number that no index could hold
-        except (OSError, ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+            return from_json(kind, _content(path))
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise RunFolderError(f"{path}: {reason(error)}") from None
-        return record
 
 
 def _is_recent(progress: Progress) -> bool:

@@ -83,13 +83,6 @@ BROKEN: dict[str, Callable[[Path], object]] = {
     "spec-other": lambda f: _replace(f, "spec.json", f.name, "20200101-000000-ffffff"),
     "half-written": _half_written,
     "summary-binary": lambda f: (f / "summary.json").write_bytes(GARBAGE),
-    "summary-nan": lambda f: _with_number(f, "NaN"),
-    "summary-huge-number": lambda f: _with_number(f, str(10**30)),
-    "summary-infinite": lambda f: (
-        _replace(f, "summary.json", '"wall":', '"wall":1e999,"x":')
-        if '"wall":' in (f / "summary.json").read_text()
-        else _with_number(f, "1e999")
-    ),
     "summary-surrogate": lambda f: _replace(f, "summary.json", '"state":"', '"state":"\\ud800'),
     "summary-pipe": lambda f: (_without(f, "summary.json"), os.mkfifo(f / "summary.json")),
     "summary-huge": lambda f: _huge(f, "summary.json"),
@@ -101,6 +94,13 @@ BROKEN: dict[str, Callable[[Path], object]] = {
 }
 #: Damage within: the run stands in lists, and what of it cannot be read is said where it is asked.
 INSIDE: dict[str, Callable[[Path], object]] = {
+    "summary-nan": lambda f: _with_number(f, "NaN"),
+    "summary-huge-number": lambda f: _with_number(f, str(10**30)),
+    "summary-infinite": lambda f: (
+        _replace(f, "summary.json", '"wall":', '"wall":1e999,"x":')
+        if '"wall":' in (f / "summary.json").read_text()
+        else _with_number(f, "1e999")
+    ),
     "verdicts-garbage": lambda f: _in_the_middle(f, VERDICTS, GARBAGE.replace(b"\n", b"")),
     "verdicts-text": lambda f: _in_the_middle(f, VERDICTS, b'{"benchmark": 5'),
     "generations-garbage": lambda f: _in_the_middle(f, "generations/w1.jsonl", b"\0" * 5000),

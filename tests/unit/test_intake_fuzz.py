@@ -1,0 +1,562 @@
+"""Every reader of the gate on text that nobody tuned to: only the documented errors come out.
+
+EVALBOARD_FUZZ is the number of examples of each reader; the usual one is small, and always the
+same examples.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import zipfile
+from collections.abc import Callable
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from evalcore import settings as configuration
+from evalcore.errors import DatasetError, EvalboardError, IntakeError, RunFolderError, UsageError
+from evalcore.exchange.bfcl.results import read_claims, read_results
+from evalcore.exchange.bundle import contents
+from evalcore.exchange.bundle import reader as bundle_reader
+from evalcore.exchange.eval_results import place_of as hub_place_of
+from evalcore.exchange.fetched import NOTE, Fetched, noted
+from evalcore.exchange.scale.tree import Tree, board_path, read_report
+from evalcore.intake import COUNT_LIMIT, add_counts, read_cost, read_count, read_seconds
+from evalcore.intake.documents import read_document
+from evalcore.intake.files import ArchiveLimits, unpack_zip
+from evalcore.intake.json_text import DEPTH_LIMIT, is_deeper, parse_json, read_rows
+from evalcore.records import (
+    BenchmarkScore,
+    Call,
+    Completion,
+    Episode,
+    Progress,
+    RunSpec,
+    RunSummary,
+    Sample,
+    TargetSpec,
+    Totals,
+    Usage,
+    Verdict,
+    from_json,
+    to_json,
+)
+from evalcore.runner import config, predictions
+from evalcore.runner.upload_text import read as read_upload
+from evalcore.settings import Settings
+from evalcore.store import dataset_index, hub_state, journal, own_datasets, published
+from evalcore.store.headers import RunHeader
+from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
+from evalcore.target_cards import load_cards
+from evalcore.targets import application_card
+from evalcore.web import parameters
+from tests.support import stored_runs
+from tests.support.bfcl_results import NATIVE, RIGHT, result_line
+from tests.support.scale_tree import CAPABILITY, claim, model, report
+
+FUZZ = settings(
+    max_examples=int(os.environ.get("EVALBOARD_FUZZ", "40")),
+    derandomize="EVALBOARD_FUZZ" not in os.environ,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+# -- what comes ------------------------------------------------------------------------------------
+
+#: JSON texts of values; most of them no reader expects at its place, some no JSON at all.
+LEAVES = st.sampled_from(
+    [
+        *("null", "true", "0", "-1", "1.5", "-0.0", "12.0", '""', '"x"', '"1e999"', '"NaN"', "[]"),
+        *("{}", "NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e308", "5e-324"),
+        *(str(10**30), str(-(10**30)), str(2**53), str(2**63), str(2**64), "9" * 400, "9" * 5000),
+        *(
+            '"\\ud800"',
+            '"\\udc00x"',
+            '"\\ud83d\\ude00"',
+            '"\\u0000"',
+            '"\u2028"',
+            '"' + "y" * 3000 + '"',
+        ),
+        *("[" * 99 + "]" * 99, "[" * 150 + "]" * 150, '{"a":' * 150 + "1" + "}" * 150),
+        *("[" * 3000 + "]" * 3000, '{"a":1,"a":2}', "[[1,2],[NaN]]", '{"\\ud800":1}', "tru", '"'),
+    ]
+)
+BYTES = st.sampled_from(
+    [
+        *(b"", b"\x00", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\n", b'"'),
+        *(
+            b"\\",
+            b"[",
+            b"{",
+            b"}",
+            b"]",
+            b",",
+            b":",
+            b"9" * 50,
+            b"[" * 500,
+            b"- " * 500,
+            b"? " * 200,
+        ),
+        *(b"&a ", b"*a", b"!!", b"\xf0\x9f\x98\x80", b"#", b"'", b'"""', b"a.b.", b" \t ", b"<<: "),
+        *(b"..", b"PK"),
+    ]
+)
+
+
+def leaves_of(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all values within plain data."""
+    listed = value if isinstance(value, list) else []
+    inner = list(value.items()) if isinstance(value, dict) else list(enumerate(listed))
+    return [place] + [leaf for name, child in inner for leaf in leaves_of(child, (*place, name))]
+
+
+@st.composite
+def distorted(draw: st.DrawFn, documents: Any) -> bytes:
+    """JSON of one of the documents, with values replaced by hostile ones, and then bytes."""
+    document = draw(st.sampled_from(documents))
+    document = json.loads(json.dumps(document))
+    marks: dict[str, str] = {}
+    for number in range(draw(st.integers(0, 3))):
+        place = draw(st.sampled_from(leaves_of(document)))
+        marks[f'"@{number}@"'] = draw(LEAVES)
+        document = replaced(document, place, f"@{number}@")
+    text = json.dumps(document, ensure_ascii=draw(st.booleans()))
+    for mark, leaf in marks.items():
+        text = text.replace(mark, leaf)
+    return draw(mangled(text.encode("utf-8", "surrogatepass")))
+
+
+def replaced(document: Any, place: tuple[Any, ...], value: Any) -> Any:
+    if not place:
+        return value
+    holder = document
+    for name in place[:-1]:
+        holder = holder[name]
+    holder[place[-1]] = value
+    return document
+
+
+@st.composite
+def mangled(draw: st.DrawFn, content: bytes) -> bytes:
+    """Bytes cut, exchanged or put in, in up to three places."""
+    for _ in range(draw(st.sampled_from([0, 0, 1, 3]))):
+        start = draw(st.integers(0, len(content)))
+        end = min(len(content), start + draw(st.sampled_from([0, 0, 1, 5, 100])))
+        content = content[:start] + draw(BYTES) + content[end:]
+    return content
+
+
+@st.composite
+def lines(draw: st.DrawFn, documents: Any) -> bytes:
+    """JSON lines, most of them whole."""
+    parts = draw(st.lists(distorted(documents), max_size=4))
+    return draw(st.sampled_from([b"\n", b"\r\n", b"\n\n", b""])).join(parts) + draw(
+        st.sampled_from([b"\n", b""])
+    )
+
+
+def refusal(error: type[Exception], read: Callable[[], Any]) -> str:
+    """What a reader says against its text, "" where it takes it; any other error is a fault."""
+    try:
+        written(read())
+    except error as problem:
+        return str(problem) or type(problem).__name__
+    return ""
+
+
+def written(value: Any) -> None:
+    """What a reader gave can be written and read again, and holds no number that is none."""
+    again = msgspec.json.decode(to_json(value))
+    msgspec.json.encode(again)
+    assert not is_deeper(again, 1000)
+
+
+# -- numbers and JSON ------------------------------------------------------------------------------
+
+ANYTHING = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.none())
+)
+
+
+@FUZZ
+@given(st.lists(ANYTHING, max_size=5))
+@example([10**30, math.nan, -1, COUNT_LIMIT, COUNT_LIMIT])
+def test_numbers(values: list[Any]) -> None:
+    counts = [read_count(value) for value in values]
+    total = add_counts(*counts)
+    assert total is None or 0 <= total <= COUNT_LIMIT
+    for read in (read_cost, read_seconds):
+        for value in values:
+            number = read(value)
+            assert number is None or 0 <= number <= 1e9
+    record = Totals(*[value if isinstance(value, int | float) else None for value in values])
+    assert from_json(Totals, to_json(record)) == record
+
+
+@FUZZ
+@given(st.recursive(ANYTHING, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_valid_json_is_read_as_everybody_reads_it(value: Any) -> None:
+    text = json.dumps(value)
+    if "NaN" in text or "Infinity" in text:
+        return
+    expected = json.loads(json.dumps(json.loads(text)))
+    assert parse_json(text) == parse_json(text.encode()) == parse_json(text, drop=True) == expected
+
+
+SAMPLES: list[Any] = [
+    {"a": 1, "b": [1.5, {"c": "text"}], "d": None},
+    {"case_id": "1", "sql": "SELECT 1", "expected": {"rows": [[1, "x"]]}},
+    [1, 2, 3],
+    "text",
+]
+
+
+@FUZZ
+@given(distorted(SAMPLES), st.booleans(), st.booleans())
+def test_json(text: bytes, strict: bool, drop: bool) -> None:
+    def read() -> Any:
+        value = parse_json(text, strict=strict, drop=drop)
+        assert not is_deeper(value, DEPTH_LIMIT)
+        return value
+
+    assert "\n" not in refusal(IntakeError, read)
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+SPEC = stored_runs.spec_of("run-1")
+RECORDS: list[Any] = [
+    Usage(1, 2, 3, 4),
+    Completion(text="a", usage=Usage(1, 2), latency=0.5, model="m", sent={"a": 1}),
+    Episode(key="a/1", epoch=0, answer="x", usage=Usage(1, 2), cost=0.5, state={"a": [1]}),
+    Call("a", 0, 0, "target", "abc", Completion(text="a"), "2026-01-01"),
+    Verdict("m", "1", "passed", score=1.0, views={"a": 1.0}, details={"judge_requests": 2}),
+    Sample(metric="m", id="1", input={"sql": "x"}, difficulty=2),
+    SPEC,
+    stored_runs.summary_of(SPEC),
+    Progress("run-1", "done", total=3, rate=0.5, input_tokens=7),
+    published.Published("scale", "2026-05", {"a": "b"}),
+    hub_state.HubState("a/b", known={"a": ("b", "c")}),
+    own_datasets.OwnCard("bfcl", "mine", samples=3),
+    dataset_index.Summary(hash="a", samples=2, metrics={"m": 2}),
+    Fetched("a/b", "test", "abc", "MIT", {"x": "y"}),
+    RunHeader("run-1", "a:b", "a:b", "2026-01-01", "done"),
+]
+KINDS = [RunSpec, RunSummary, BenchmarkScore, TargetSpec, *{type(record) for record in RECORDS}]
+
+
+def plain(record: Any) -> Any:
+    return json.loads(to_json(record))
+
+
+@FUZZ
+@given(st.sampled_from(RECORDS), st.data())
+def test_records(record: Any, data: st.DataObject) -> None:
+    text = data.draw(distorted([plain(record)]))
+    for kind in (type(record), data.draw(st.sampled_from(KINDS))):
+        try:
+            value = from_json(kind, text)
+        except msgspec.MsgspecError:
+            continue
+        assert from_json(kind, to_json(value)) == value
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@cache
+def scratch() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="evalcore-fuzz-")
+
+
+def file(name: str, content: bytes) -> Path:
+    path = Path(scratch().name) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+PREDICTIONS = [{"id": "1", "prediction": "x", "metric": "execution_accuracy", "mode": "fc"}]
+CARD = predictions.catalog.benchmark_card("sql_understanding")
+ROW = {"case_id": "a", "sql": "SELECT 1", "expected": {"rows": [[1]]}, "metric": "m"}
+COLUMNS = {"case_id": False, "sql": False, "expected": True, "metric": False}
+
+
+def scored_lines(path: Path) -> Any:
+    return list(predictions._read(path, CARD, ""))
+
+
+def journal_lines(path: Path) -> Any:
+    return [*journal.read(path, StoredEpisode), *journal.read(path, StoredVerdict)]
+
+
+EPISODE_LINE = plain(StoredEpisode("bfcl", RECORDS[2]))
+VERDICT_LINE = plain(StoredVerdict("bfcl", RECORDS[4]))
+LINE_READERS: dict[str, tuple[str, list[Any], Callable[[Path], Any], type[Exception]]] = {
+    "rows": ("a.jsonl", SAMPLES[:2], read_rows, DatasetError),
+    "journal": ("j.jsonl", [EPISODE_LINE, VERDICT_LINE], journal_lines, RunFolderError),
+    "predictions": ("p.jsonl", PREDICTIONS, scored_lines, DatasetError),
+    "bfcl results": (
+        "m/BFCL_v4_simple_python_result.json",
+        [result_line("simple_python_0", NATIVE), result_line("simple_python_1", RIGHT)],
+        read_results,
+        DatasetError,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINE_READERS)
+def test_lines(name: str) -> None:
+    place, documents, read, error = LINE_READERS[name]
+
+    @FUZZ
+    @given(lines(documents))
+    def check(content: bytes) -> None:
+        refusal(error, lambda: list(read(file(place, content))))
+
+    check()
+
+
+@FUZZ
+@given(lines([{"correct_count": 1, "total_count": 2, "accuracy": 0.5}]))
+def test_claims(content: bytes) -> None:
+    folder = file("score/BFCL_v4_simple_python_score.json", content).parent
+    refusal(DatasetError, lambda: read_claims(folder))
+
+
+@FUZZ
+@given(lines([ROW]) | mangled(b'case_id,sql,expected\na,SELECT 1,"[1]"\nb,"x\ny",{}\n'))
+def test_uploads(content: bytes) -> None:
+    for name in ("a.jsonl", "a.csv"):
+        rows, errors = read_upload(content, name, COLUMNS)
+        written(rows)
+        written(errors)
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+APPLICATION = yaml.safe_load(
+    next(Path(application_card.__file__).parent.glob("applications/*.yaml")).read_text()
+)
+RUN = {"target": "control:null", "benchmarks": ["bfcl"], "max_samples": 3, "target_options": {}}
+BOARD = {"concurrency": 3, "run_budget": 1.5, "prices": {"m": {"input": 1, "output": 2}}}
+
+
+def toml(document: dict[str, Any]) -> bytes:
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in document.items()).encode()
+
+
+@st.composite
+def settings_file(draw: st.DrawFn, document: dict[str, Any]) -> tuple[str, bytes]:
+    suffix = draw(st.sampled_from([".yaml", ".toml", ".json"]))
+    if suffix == ".json":
+        return suffix, draw(distorted([document]))
+    if suffix == ".toml":
+        return suffix, draw(mangled(toml(BOARD)))
+    text = draw(st.sampled_from([yaml.safe_dump(document), json.dumps(document)]))
+    return suffix, draw(mangled(text.encode()))
+
+
+@FUZZ
+@given(st.sampled_from([APPLICATION, RUN, BOARD]).flatmap(settings_file))
+def test_documents(document: tuple[str, bytes]) -> None:
+    path = file(f"document{document[0]}", document[1])
+    told = refusal(UsageError, partial(read_document, path))
+    assert not told or str(path) in told
+    assert told or not is_deeper(read_document(path), 50)
+
+
+@FUZZ
+@given(settings_file(APPLICATION), settings_file(RUN), mangled(toml(BOARD)))
+def test_cards_run_files_and_settings(
+    application: tuple[str, bytes], run: tuple[str, bytes], board: bytes
+) -> None:
+    path = file(f"application{application[0]}", application[1])
+    for read in (
+        partial(application_card.load, f"app:{path}", Settings()),
+        partial(config.read, file(f"run{run[0]}", run[1])),
+        partial(load_board, file("evalboard.toml", board)),
+    ):
+        refusal(UsageError, read)
+    application_card.card(f"app:{path}", Settings())
+
+
+def load_board(path: Path) -> Any:
+    configuration._file.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVALBOARD_CONFIG", str(path))
+        return configuration.load()
+
+
+# -- archives and bundles --------------------------------------------------------------------------
+
+
+BUNDLE = {
+    contents.SPEC: to_json(SPEC),
+    contents.SUMMARY: to_json(stored_runs.summary_of(SPEC)),
+    contents.SAMPLES: b"",
+    contents.GENERATIONS: to_json(StoredEpisode("bfcl", RECORDS[2])) + b"\n",
+    contents.VERDICTS: to_json(StoredVerdict("bfcl", RECORDS[4])) + b"\n",
+    contents.CARD: b'{"a": 1}',
+}
+
+
+@st.composite
+def bundles(draw: st.DrawFn) -> bytes:
+    """Bundles with any of their files distorted, vouched for by the manifest or not."""
+    files = dict(BUNDLE)
+    for name in draw(st.sets(st.sampled_from(sorted(files)), max_size=2)):
+        documents = [json.loads(line) for line in files[name].splitlines()] or [{}]
+        files[name] = draw(lines(documents) if name.endswith("l") else distorted(documents))
+    digests = {name: sha256(content).hexdigest() for name, content in files.items()}
+    manifest = {
+        "format": contents.FORMAT,
+        "version": contents.VERSION,
+        "run_id": SPEC.run_id,
+        "files": digests,
+    }
+    files[contents.MANIFEST] = draw(
+        st.one_of(st.just(json.dumps(manifest).encode()), distorted([manifest]))
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return draw(st.one_of(st.just(packed.getvalue()), mangled(packed.getvalue())))
+
+
+@FUZZ
+@given(bundles())
+def test_bundles(content: bytes) -> None:
+    path = file("bundle.zip", content)
+    with TemporaryDirectory() as place:
+        told = refusal(UsageError, lambda: bundle_reader.read(path, Path(place) / "unpacked"))
+    assert not told or str(path) in told
+
+
+NAMES = st.sampled_from(
+    [
+        "a",
+        "a/b",
+        "../a",
+        "/a",
+        "a//b",
+        "",
+        ".",
+        "a\\b",
+        "c:a",
+        "a\n",
+        "é" * 200,
+        "a/" * 300,
+        "a/../b",
+    ]
+)
+
+
+@FUZZ
+@given(st.lists(st.tuples(NAMES, st.binary(max_size=50), st.integers(0, 2**32 - 1))), st.data())
+def test_archives(members: list[tuple[str, bytes, int]], data: st.DataObject) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content, attributes in members:
+            about = zipfile.ZipInfo(name or "x")
+            about.external_attr = attributes
+            archive.writestr(about, content)
+    path = file("archive.zip", data.draw(mangled(packed.getvalue())))
+    with TemporaryDirectory() as place:
+        root = Path(place) / "root"
+        limits = ArchiveLimits(total_bytes=1000, members=5)
+        refusal(UsageError, lambda: [str(name) for name in unpack_zip(path, root, limits)])
+        assert set(Path(place).iterdir()) <= {root}
+        assert all(not found.is_symlink() for found in Path(place).rglob("*"))
+
+
+# -- what lies in the data folder, and what stands in addresses ------------------------------------
+
+
+@FUZZ
+@given(
+    distorted([plain(RECORDS[10])]),
+    distorted([plain(RECORDS[11])]),
+    distorted([{"cards": {"a:b": {"name": "x", "parameters": 7.5, "released": "2026"}}}]),
+    distorted([plain(RECORDS[13])]),
+)
+def test_files_of_the_data_folder(hub: bytes, own: bytes, cards: bytes, note: bytes) -> None:
+    data = Settings(
+        data=str(Path(scratch().name) / "data"), shipped=str(Path(scratch().name) / "s")
+    )
+    file("data/hub.json", hub)
+    file("data/datasets/own/bfcl/mine/card.json", own)
+    file("data/target_cards.json", cards)
+    folder = file(f"fetched/{NOTE}", note).parent
+    written(hub_state.read(data))
+    written(own_datasets.own_cards(data))
+    for read in (partial(load_cards, data), partial(noted, folder, Fetched)):
+        refusal(EvalboardError, read)
+
+
+RUN_FILES = ["spec.json", "summary.json", "progress.json", "card.json"]
+
+
+@FUZZ
+@given(st.sampled_from(RUN_FILES), st.data())
+def test_files_of_a_run_folder(name: str, data: st.DataObject) -> None:
+    folder = RunFolder(Path(scratch().name) / "runs" / "run-1")
+    records = dict(zip(RUN_FILES, [*RECORDS[6:9], {"a": 1}], strict=True))
+    for each, record in records.items():
+        file(f"runs/run-1/{each}", to_json(record))
+    file(f"runs/run-1/{name}", data.draw(distorted([plain(records[name])])))
+    folder.state()
+    for read in (folder.spec, folder.summary, folder.progress, folder.card):
+        told = refusal(RunFolderError, read)
+        assert not told or f"{name}:" in told
+
+
+@FUZZ
+@given(
+    distorted([{"models": [model("a", {CAPABILITY: claim(40.0, {"x": 40.0})})]}]),
+    distorted([report()]),
+)
+def test_published_boards(board: bytes, cases: bytes) -> None:
+    root = Path(scratch().name) / "public"
+    path = board_path(root, "2026-05")
+    file(str(path.relative_to(scratch().name)), board)
+    cases_path = file("report.json", cases)
+    refusal(UsageError, lambda: Tree(root).models("2026-05"))
+    refusal(UsageError, lambda: read_report(cases_path).indicators)
+
+
+KNOWN = (
+    parameters.Parameter("q", ""),
+    parameters.Parameter("n", "", kind="integer", default=5, least=1, most=9),
+    parameters.Parameter("l", "", kind="list", choices=("a", "b")),
+    parameters.Parameter("m", "", kind="numbers"),
+)
+TEXTS = st.text(max_size=20) | st.sampled_from(
+    ["9" * 30, "１", "-1", "NaN", "a,b", "\ud800", "W10"]
+)
+
+
+@FUZZ
+@given(st.lists(st.tuples(st.sampled_from(["q", "n", "l", "m", "z"]), TEXTS), max_size=4))
+def test_parameters(pairs: list[tuple[str, str]]) -> None:
+    refusal(parameters.Refusal, lambda: parameters.read(pairs, KNOWN))
+
+
+@FUZZ
+@given(TEXTS | st.binary(max_size=40).map(lambda raw: raw.hex()) | st.just("W" * 400), TEXTS)
+def test_cursors_and_places_on_the_hub(cursor: str, place: str) -> None:
+    refusal(parameters.Refusal, lambda: parameters.place_of(cursor, (str, int)))
+    refusal(UsageError, lambda: hub_place_of(place))
