@@ -56,7 +56,7 @@ def rows_of(
 
 
 def sample_of(metric: str, row: CaseRow) -> Sample:
-    """The case of a row, whatever became of it."""
+    """The case of a row, whatever became of it; content that is no JSON object is a question."""
     content = json_object(row.case_content) or {"question": row.case_content}
     return Sample(
         metric=metric,

@@ -126,7 +126,7 @@ def find_cases(root: Path) -> Path | None:
 
 
 def read_cases(folder: Path) -> dict[Key, str]:
-    """The hash of the content of every current case."""
+    """The hash of the content of every current case; raises DatasetError naming a bad line."""
     found = {}
     for capability in CAPABILITIES:
         for path in sorted((folder / capability).glob(f"*{SUFFIX}")):
