@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -35,6 +35,7 @@ _UNKNOWN = "unknown distribution"
 
 R = TypeVar("R", bound=Record)
 _thread = threading.local()
+_one_at_a_time = threading.Lock()  # two threads that redirect would restore the wrong stream
 
 
 class LeftOut(Record, frozen=True):
@@ -130,9 +131,17 @@ def check_weight(what: str, weight: float | None) -> None:
 def _points(group: str) -> list[EntryPoint]:
     """By distribution and name: which of two comes first must not depend on the file system."""
     try:
-        return sorted(entry_points(group=group), key=lambda one: (_distribution(one), one.name))
-    except Exception as error:  # damaged metadata of any installed distribution
-        print(f"evalcore: plug-ins cannot be listed: {_line(error)}", file=sys.stderr)
+        points = list(entry_points(group=group))
+    except Exception:  # one installed distribution with damaged metadata spoils the whole answer
+        points = [point for one in distributions() for point in _points_of(one, group)]
+    return sorted(points, key=lambda one: (_distribution(one), one.name))
+
+
+def _points_of(distribution: Distribution, group: str) -> list[EntryPoint]:
+    """The entry points of one distribution; none where its metadata cannot be read."""
+    try:
+        return list(distribution.entry_points.select(group=group))
+    except Exception:
         return []
 
 
@@ -155,7 +164,7 @@ def _import(point: EntryPoint) -> Any:
             failure.append(error)
 
     thread = threading.Thread(target=work, name=f"plug-in {point.name}", daemon=True)
-    with redirect_stdout(sys.stderr):
+    with _one_at_a_time, redirect_stdout(sys.stderr):
         thread.start()
         thread.join(IMPORT_SECONDS)
     if failure:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,30 @@ def test_an_import_without_end_is_left_out(plugin_path: Path, monkeypatch) -> No
     catalog.forget_plugins()
     (left_out,) = catalog.left_out_plugins()
     assert "takes more than 0.3 seconds" in left_out.why
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"\xff\xfe\x00", b"[evalcore.benchmarks]\nno equals sign\n", b"no section = at:all\n", b""],
+)
+def test_damaged_metadata_costs_no_other_plugin(plugin_path: Path, text: bytes) -> None:
+    write_benchmark(plugin_path, "healthy", key="sums", suite="sql")
+    write(plugin_path, "damaged", "CARD = 1", {})
+    (plugin_path / "damaged-1.0.dist-info" / "entry_points.txt").write_bytes(text)
+    catalog.forget_plugins()
+    assert "sums" in catalog.benchmark_cards()
+    assert len(catalog.benchmark_cards()) == BUILT_IN + 1
+
+
+def test_visitors_who_come_at_once_leave_the_streams_as_they_were(plugin_path: Path) -> None:
+    write_benchmark(plugin_path, "healthy", key="sums", suite="sql")
+    write_broken(plugin_path, ("broken_exiting", "broken_raising"))
+    catalog.forget_plugins()
+    before = sys.stdout
+    with ThreadPoolExecutor(8) as visitors:
+        seen = list(visitors.map(lambda _: len(catalog.benchmark_cards()), range(8)))
+    assert set(seen) == {BUILT_IN + 1}
+    assert sys.stdout is before
 
 
 def test_of_two_plugins_with_one_key_the_first_by_name_counts(plugin_path: Path) -> None:
