@@ -51,11 +51,20 @@ class OptionCard(Record, frozen=True):
     about: dict[str, str] = {}
 
 
+#: What the controls of every benchmark answer with.
+CONTROLS = ("reference", "null", "noop")
+#: Those that answer with their input in a disguise that saves nothing: in a CTE, with a limit, with
+#: a condition that always holds.
+COSMETIC_CONTROLS = ("cte", "limit", "tautology")
+#: Those whose scores are floors: worth no thought.
+FLOOR_CONTROLS = ("null", "noop", *COSMETIC_CONTROLS)
+
+
 class BenchmarkCard(Record, frozen=True):
     """What is known of a benchmark without loading it. Titles and texts are per language.
 
     `judged` tells whether a panel may decide what cannot be executed; the panel then belongs to the
-    column key.
+    column key. `controls` are the control targets that can answer it.
     """
 
     key: str
@@ -69,6 +78,7 @@ class BenchmarkCard(Record, frozen=True):
     prompt_version: str = "1"
     scorer_version: str = "1"
     judged: bool = False
+    controls: tuple[str, ...] = CONTROLS
 
     @property
     def weights(self) -> dict[str, float]:

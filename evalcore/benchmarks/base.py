@@ -191,7 +191,7 @@ class Benchmark(ABC):
 
     @abstractmethod
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
-        """The next turn of a control target: `reference`, `null` or `noop`."""
+        """The next turn of a control target, of a kind that the card lists."""
 
     def episode_of(
         self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})

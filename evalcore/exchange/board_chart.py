@@ -22,7 +22,13 @@ from evalcore.target_colours import colour_of
 
 _LONGEST = 40  # characters of a name
 MOST_BARS = 40
-FLOORS = {"null": "floor: empty answer", "noop": "floor: input returned"}
+FLOORS = {
+    "null": "floor: empty answer",
+    "noop": "floor: input returned",
+    "cte": "floor: input in a CTE",
+    "limit": "floor: input with a limit",
+    "tautology": "floor: input with 1 = 1",
+}
 LABELS = {"name": "Target", "score": "Score", "interval": "95 % interval"}
 
 

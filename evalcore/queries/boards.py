@@ -336,7 +336,7 @@ def find(boards_of_suite: Sequence[Board], key: str) -> Board:
 
 
 def is_control(target_key: str) -> bool:
-    """Whether a target is a yardstick (reference, null, noop) and takes no rank."""
+    """Whether a target is a yardstick and takes no rank."""
     return target_key.partition(":")[0] == CONTROL
 
 
@@ -379,7 +379,7 @@ def _rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
 
 
 def floors(headers: Iterable[RunHeader], board: Board, benchmark: str = "") -> dict[str, float]:
-    """Scores of the complete control runs by what they answer with: reference, null, noop.
+    """Scores of the complete control runs by what they answer with.
 
     `benchmark` empty means the suite: the mean over the board's columns where the control ran in
     all of them.

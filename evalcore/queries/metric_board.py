@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.queries.case_points import partial_runs
 from evalcore.queries.metrics import metric_line
@@ -24,7 +25,7 @@ from evalcore.store.headers import RunHeader
 #: The causes that `failures` tells apart; the rest goes together under OTHER.
 MOST_CAUSES, OTHER = 7, ""
 #: What a target is measured against: a control's answers by name.
-LINES = ("null", "noop", "reference")
+LINES = (*FLOOR_CONTROLS, "reference")
 _COLUMNS = (
     *("identity", "target_key", "kind", "status", "rank", "rank_low", "rank_high", "group"),
     *("leader", "score", "low", "high", "passed", "cases", "cost", "latency", "date", "run_id"),

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
+from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.store.headers import HeaderScore, RunHeader
 from evalcore.store.snapshot import kept
 
-FLOORS = ("control:null", "control:noop")
+FLOORS = tuple(f"control:{kind}" for kind in FLOOR_CONTROLS)
 
 
 def metric_scores(
@@ -19,7 +20,7 @@ def metric_scores(
     """One target's metrics in the order of the catalogue.
 
     Columns: metric, weight, score, low, high (0 to 100), samples, best (of the ranked targets),
-    floor (the better of null and noop). What has no case or no score is None, never 0.
+    floor (the best of the controls that score floors). What has no case or score is None, never 0.
     """
     everyone = rows(headers, board)
     best, floor = extremes(headers, board)

@@ -93,7 +93,7 @@ def profile(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.Dat
     """Frame for the radar: axis, series (target, best, floor) and score, 0 to 100.
 
     The spokes are those of `axes` that anybody has a score on. `best` is the best ranked target
-    per axis, `floor` the better of null and noop.
+    per axis, `floor` the best of the controls that score floors.
     """
     own = [row for row in rows(headers, board) if row.identity == identity]
     wanted = axes(board, own[0] if own else None)

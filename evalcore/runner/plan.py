@@ -17,7 +17,7 @@ import msgspec
 from evalcore import catalog
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
-from evalcore.catalog import BenchmarkCard
+from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, now
 from evalcore.runner import panel
@@ -43,6 +43,7 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
     """Load and check everything; raises UsageError (DatasetError for a bad case)."""
     _check(request)
     specs: list[BenchmarkSpec] = []
+    _check_control(request)
     chosen: dict[str, list[Sample]] = {}
     for key in dict.fromkeys(request.benchmarks):
         spec, samples = _benchmark(key, request, settings)
@@ -68,6 +69,21 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
         started_by=request.started_by,
     )
     return Plan(spec=run, samples=chosen)
+
+
+def _check_control(request: RunRequest) -> None:
+    """Raises UsageError where a control cannot answer a benchmark."""
+    prefix, _, kind = request.target.partition(":")
+    if prefix != "control" or kind not in COSMETIC_CONTROLS:
+        return
+    cards = catalog.benchmark_cards()
+    able = [key for key, card in cards.items() if kind in card.controls]
+    others = [key for key in request.benchmarks if key in cards and key not in able]
+    if others:
+        raise UsageError(
+            f"{request.target} cannot answer {', '.join(others)}: it disguises statements that are "
+            f"to be rewritten; choose --benchmarks {','.join(able)}"
+        )
 
 
 def create_folder(made: Plan, settings: Settings) -> RunFolder:

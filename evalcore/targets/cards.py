@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import OptionCard, TargetKindCard
+from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS, OptionCard, TargetKindCard
 
 SAMPLING: tuple[OptionCard, ...] = (
     OptionCard(name="temperature", type="float", about={"en": "0 is greedy", "zh": "0 为贪心解码"}),
@@ -168,13 +168,15 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="control",
-        form="control:reference, control:null or control:noop",
+        form="control:reference, :null, :noop, :cte, :limit or :tautology",
         title={"en": "Control", "zh": "对照"},
         about={
-            "en": "Answers with the reference, with nothing or with its input: ceiling and floors.",
-            "zh": "以参考答案、空答案或原输入作答：用于上限与下限。",
+            "en": "Answers with the reference, with nothing or with its input: ceiling and floors. "
+            "cte, limit and tautology disguise a statement that is to be rewritten.",
+            "zh": "以参考答案、空答案或原输入作答：用于上限与下限。cte、limit、tautology "
+            "仅对待改写的语句做表面改动。",
         },
-        examples=("control:reference", "control:null", "control:noop"),
+        examples=tuple(f"control:{kind}" for kind in (*CONTROLS, *COSMETIC_CONTROLS)),
     ),
     TargetKindCard(
         prefix="app",

@@ -1,19 +1,21 @@
 """Control targets: the ceiling and the floors of a benchmark.
 
 `control:reference` answers with the reference, `control:null` with nothing, `control:noop` with its
-input. Only these are answered by `Benchmark.control`; the runner asks the benchmark in their place,
-because a request never holds a reference.
+input; `control:cte`, `control:limit` and `control:tautology` with the input in a disguise that
+saves nothing, where it is a statement to rewrite. They are answered by `Benchmark.control`: the
+runner asks the benchmark in their place, because a request never holds a reference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, TargetSpec
 from evalcore.targets.base import TargetInfo
 
-KINDS = ("reference", "null", "noop")
+KINDS = (*CONTROLS, *COSMETIC_CONTROLS)
 
 
 class Control:

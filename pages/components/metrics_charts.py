@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import charts
+from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.queries.metric_board import OTHER
 from evalcore.stacked import stacked_bars
 from evalcore.target_colours import colour_of
@@ -18,7 +19,7 @@ from pages.components.text import plain
 
 _NAME_LENGTH = 40
 _MOST_BARS = 40
-_FLOORS, _CEILING = ("null", "noop"), ("reference",)
+_FLOORS, _CEILING = FLOOR_CONTROLS, ("reference",)
 
 
 def scores(ranked: pd.DataFrame, lines: dict[str, float], told: str, tr: Translate) -> None:

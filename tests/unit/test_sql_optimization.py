@@ -97,19 +97,21 @@ def test_a_case_feeds_three_metrics_with_one_answer(
             "-- better\nselect id, room from visits where (substr(day,1,4)) = '2024';",
             *["failed"] * 3,
         ),
-        (CASE["counterexamples"][0], "failed", "passed", "failed"),
+        (CASE["counterexamples"][0], *["failed"] * 3),
         (
             "SELECT room, id FROM visits WHERE day >= '2024' AND day < '2025'",
-            "failed",
-            "passed",
-            "failed",
+            *["failed"] * 3,
         ),
         ("SELECT id FROM visits", "failed", "failed", "failed"),
         ("SELECT id, room FROM visit WHERE day >= '2024'", "failed", "failed", "failed"),
         ("EXPLAIN QUERY PLAN " + CASE["reference"], "failed", "failed", "failed"),
         ("", "failed", "failed", "failed"),
-        (IDLE, "passed", "passed", "failed"),
-        (WORSE, "failed", "passed", "failed"),
+        (IDLE, *["failed"] * 3),
+        (WORSE, *["failed"] * 3),
+        (f"WITH q AS ({CASE['sql']}) SELECT * FROM q", *["failed"] * 3),
+        (f"{CASE['sql']} LIMIT 1000", *["failed"] * 3),
+        (f"{CASE['sql']} AND 1 = 1", *["failed"] * 3),
+        ("SELECT id, room FROM visits WHERE 0 = 1", *["failed"] * 3),
     ],
 )
 def test_what_earns_what(
@@ -129,7 +131,9 @@ def test_the_reasons_tell_apart_unchanged_worse_and_absent(
 
     assert error(EQUIVALENT, CASE["sql"]) == "unchanged"
     assert error(EQUIVALENT, WORSE) == "worse"
-    assert error(BARE, IDLE) == "rule_absent"
+    assert error(BARE, IDLE) == "no_saving"
+    verdict = rule(benchmark, samples[EQUIVALENT], IDLE)
+    assert (verdict.outcome, verdict.reason, verdict.score) == ("failed", "no_saving", 0.0)
 
 
 def test_work_before_and_after_is_counted_and_shown(

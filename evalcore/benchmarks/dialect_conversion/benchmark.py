@@ -57,7 +57,7 @@ class DialectConversion(ExecutedBenchmark):
         return beside_execution(by_judges, await self._verified(sample, episode, None))
 
     async def _verified(self, sample: Sample, episode: Episode, context: Context | None) -> Verdict:
-        found = read_sql(episode.answer)
+        found = read_sql(episode.answer, sample.reference["dialect"], sample.input["sql"])
         if found.kind == "none":
             return nothing_found(sample, episode, self.card.metric(sample.metric).evidence)
         ruling = await self._rule(sample, found.sql, context)

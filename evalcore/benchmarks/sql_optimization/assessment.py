@@ -24,10 +24,7 @@ class Assessment(Record, frozen=True):
     equivalence: Equivalence
     before: Work | None = None
     after: Work | None = None
-
-    @property
-    def counted(self) -> bool:
-        return self.before is not None and self.after is not None and bool(self.before.unit)
+    same_plan: bool = False
 
     @property
     def worse(self) -> bool:
@@ -39,10 +36,20 @@ class Assessment(Record, frozen=True):
         return self.after.amount > self.before.amount * _SLACK + _SLACK_UNITS
 
     @property
-    def better(self) -> bool:
-        if self.before is None or self.after is None or not self.counted or not self.after.unit:
-            return False
-        return self.after.amount < self.before.amount * _BETTER
+    def saves(self) -> bool | None:
+        """Whether the engine does clearly less work, None where that cannot be told; where it
+        counted neither statement, equal plans mean that nothing is saved."""
+        return False if self.same_plan else saves(self.before, self.after)
+
+
+def saves(before: Work | None, after: Work | None) -> bool | None:
+    """Whether the second is clearly less work by the engine's counter, None without a count.
+
+    A statement that only the original cannot finish on the large database saves, too.
+    """
+    if before is None or after is None or not (before.unit or after.unit):
+        return None
+    return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
 
 
 def question_of(sample: Sample) -> Question:
@@ -69,4 +76,5 @@ async def assess(
         return Assessment(unchanged=unchanged, equivalence=equivalence)
     before = await asyncio.to_thread(meter.of_reference, question)
     after = await asyncio.to_thread(meter.of, question, sql)
-    return Assessment(unchanged=False, equivalence=equivalence, before=before, after=after)
+    same_plan = not before.unit and await asyncio.to_thread(meter.same_plan, question, sql)
+    return Assessment(False, equivalence, before, after, same_plan)

@@ -15,7 +15,9 @@ from evalcore.benchmarks.sql_optimization.assessment import Assessment, assess, 
 from evalcore.benchmarks.sql_optimization.card import CARD
 from evalcore.benchmarks.sql_optimization.rewrites import RULES, Rewrite
 from evalcore.benchmarks.sql_verdict import nothing_found, ruled
+from evalcore.catalog import COSMETIC_CONTROLS
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, content_hash
+from evalcore.sqlkit.cosmetics import disguise
 from evalcore.sqlkit.equivalence.effort import Meter
 from evalcore.sqlkit.equivalence.records import Question
 
@@ -43,12 +45,16 @@ class SqlOptimization(ExecutedBenchmark):
         return content_hash([sample.metric == "index_advice", sample.input])
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
-        """`reference` gives the authored rewrite or index, `null` nothing, `noop` the input."""
+        """`reference` gives the authored rewrite or index, `null` nothing, `noop` the input, the
+        cosmetic kinds the input in their disguise."""
         if kind == "reference":
             by_index = sample.metric == "index_advice"
             text = advice.reference(sample) if by_index else sample.reference["reference"]
             return Completion(text=text)
-        return Completion(text=sample.input["sql"] if kind == "noop" else "")
+        sql = sample.input["sql"]
+        if kind in COSMETIC_CONTROLS:
+            sql = disguise(kind, sql, sample.reference["dialect"])
+        return Completion(text="" if kind == "null" else sql)
 
     def may_be_judged(self, sample: Sample) -> bool:
         """Only cases of others, which come without an authored rewrite or an index to create."""
@@ -68,7 +74,7 @@ class SqlOptimization(ExecutedBenchmark):
     async def _verified(self, sample: Sample, episode: Episode, context: Context | None) -> Verdict:
         if sample.metric == "index_advice":
             return await advice.evaluate(self, sample, episode, context)
-        found = read_sql(episode.answer)
+        found = read_sql(episode.answer, sample.reference["dialect"], sample.input["sql"])
         if found.kind == "none":
             return nothing_found(sample, episode, "executed")
         assessment = await self._assess(sample, found.sql)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS, BenchmarkCard, MetricCard, OptionCard
 
 CARD = BenchmarkCard(
     key="sql_optimization",
@@ -10,13 +10,14 @@ CARD = BenchmarkCard(
     implementation="evalcore.benchmarks.sql_optimization.benchmark:SqlOptimization",
     dataset="sql_optimization",
     prompt_version="1",
-    scorer_version="1",
+    scorer_version="2",
     judged=True,
+    controls=(*CONTROLS, *COSMETIC_CONTROLS),
     title={"en": "SQL optimization", "zh": "SQL 优化"},
     about={
         "en": "Rewrite slow statements and advise indexes; results are compared and the work of "
-        "the engine is counted, so returning the input earns nothing.",
-        "zh": "改写慢语句并给出索引建议；比较结果并统计引擎实际工作量，原样返回得不到分。",
+        "the engine is counted, so a rewrite that saves nothing earns nothing.",
+        "zh": "改写慢语句并给出索引建议；比较结果并统计引擎实际工作量，没有节省就得不到分。",
     },
     metrics=(
         MetricCard(
@@ -25,9 +26,9 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Logical equivalence", "zh": "逻辑等价"},
             about={
-                "en": "The rewrite differs from the original, gives the same rows on every "
-                "generated database and reads no more.",
-                "zh": "改写与原语句不同，在每个生成的数据库上结果一致，且读取的数据不增加。",
+                "en": "The rewrite gives the same rows on every generated database, and the engine "
+                "does measurably less work for them.",
+                "zh": "改写在每个生成的数据库上结果一致，且引擎的实际工作量明显减少。",
             },
         ),
         MetricCard(
@@ -36,9 +37,10 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Runs", "zh": "可执行"},
             about={
-                "en": "The rewrite differs from the original and runs on the engine, with the "
-                "same columns.",
-                "zh": "改写与原语句不同，可在引擎上执行，且返回相同的列。",
+                "en": "The rewrite is valid on the engine; counted only where it is equivalent and "
+                "saves work, because any valid statement runs.",
+                "zh": "改写可在引擎上执行；仅当结果等价且节省工作量时计分，"
+                "因为任何合法语句都能执行。",
             },
         ),
         MetricCard(

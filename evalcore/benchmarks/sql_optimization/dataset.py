@@ -70,28 +70,8 @@ def _reference(line: Line, target: Server) -> dict[str, Any]:
     }
 
 
-def _rewrite(line: Line, metric: str) -> Iterator[Sample]:
-    target = _server(line)
-    decisive = metric == "logical_equivalence"  # the others accept some answers that it refuses
-    yield Sample(
-        metric=metric,
-        id=line.identity(),
-        input=_input(line, target),
-        reference=_reference(line, target),
-        difficulty=line.difficulty(),
-        meta={
-            "variants": line.texts("variants"),
-            "counterexamples": [line.text("sql")] + line.texts("counterexamples") * decisive,
-            "source": line.source,
-        }
-        if line.row.get("reference")
-        else {"source": line.source},
-    )
-
-
-def _depth(line: Line, metric: str) -> Iterator[Sample]:
-    """A sample per rule; a case of ours may have none."""
-    target = _server(line)
+def _rules(line: Line) -> list[dict[str, Any]]:
+    """The improvements that a case names; a case of ours may have none."""
     expected = line.row.get("expected") or {}
     rules = expected.get("optimization_rules", []) if isinstance(expected, dict) else None
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
@@ -99,19 +79,43 @@ def _depth(line: Line, metric: str) -> Iterator[Sample]:
     for rule in rules:
         if str(rule.get("difficulty_level")) not in _DIFFICULTIES or "rule_id" not in rule:
             line.wrong("expected.optimization_rules", 'needs rule_id and difficulty_level "1"-"3"')
+    return rules
+
+
+def _meta(line: Line) -> dict[str, Any]:
+    """What a case itself calls right and wrong; SCALE's say neither."""
+    if not line.row.get("reference"):
+        return {"source": line.source}
+    return {
+        "variants": line.texts("variants"),
+        "counterexamples": [line.text("sql"), *line.texts("counterexamples")],
+        "source": line.source,
+    }
+
+
+def _rewrite(line: Line, metric: str) -> Iterator[Sample]:
+    target = _server(line)
+    yield Sample(
+        metric=metric,
+        id=line.identity(),
+        input=_input(line, target),
+        reference=_reference(line, target) | {"rules": _rules(line)},
+        difficulty=line.difficulty(),
+        meta=_meta(line),
+    )
+
+
+def _depth(line: Line, metric: str) -> Iterator[Sample]:
+    """A sample per rule."""
+    target, rules = _server(line), _rules(line)
+    for rule in rules:
         yield Sample(
             metric=metric,
             id=f"{line.identity()}/{rule['rule_id']}",
             input=_input(line, target),
             reference=_reference(line, target) | {"rule": rule, "rules": rules},
             difficulty=int(rule["difficulty_level"]),
-            meta={
-                "variants": line.texts("variants"),
-                "counterexamples": [line.text("sql")],
-                "source": line.source,
-            }
-            if line.row.get("reference")
-            else {"source": line.source},
+            meta=_meta(line),
         )
 
 

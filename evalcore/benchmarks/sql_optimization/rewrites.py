@@ -1,15 +1,17 @@
 """The rulings of the three rewrite metrics on one assessed rewrite.
 
-Returning the input earns nothing: each metric asks for a statement that is another one. A rule of
-the depth metric counts only in an equivalent rewrite, and then either if the parse tree shows it or
-if the rewrite reads clearly less, and about as little as the authored one. A panel is asked for
+Every metric pays for effect alone: the rewrite gives the same rows, and the engine does clearly
+less work for them by its own counter on a large database. Where that counter shows no saving for
+the authored rewrite either, a rule of the case that the parse tree shows counts as the effect. An
+equal rewrite without effect is `no_saving`. A rule of the depth metric counts in such a rewrite if
+the parse tree shows it, or if it reads about as little as the authored one. A panel is asked for
 what is left open in cases that come without an authored rewrite.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,7 @@ from evalcore.benchmarks import judged
 from evalcore.benchmarks.base import Context
 from evalcore.benchmarks.executed import by_execution
 from evalcore.benchmarks.sql_optimization import judging
-from evalcore.benchmarks.sql_optimization.assessment import Assessment, question_of
+from evalcore.benchmarks.sql_optimization.assessment import Assessment, question_of, saves
 from evalcore.benchmarks.sql_verdict import Ruling
 from evalcore.judges.records import Question
 from evalcore.records import MEASURED, Sample, Section
@@ -31,6 +33,8 @@ _AS_LITTLE = 1.1
 
 _UNCHANGED = "The statement was returned as it was."
 _WORSE = "The same rows, but the engine reads more for them than before."
+_NO_SAVING = "The same rows, but the engine does no less work for them than before."
+_UNCOUNTED = "The same rows, but the work for them cannot be counted: {message}"
 
 
 @dataclass(frozen=True)
@@ -57,24 +61,15 @@ class Rewrite:
 
 
 async def equivalence(rewrite: Rewrite) -> Ruling:
-    """The same rows, from another statement that reads no more."""
+    """The same rows, for less work."""
     question = judging.equivalence(rewrite.sample, rewrite.sql)
-    return await rewrite.unless_open(_executed(rewrite), question)
+    return await rewrite.unless_open(await _executed(rewrite), question)
 
 
 async def runs(rewrite: Rewrite) -> Ruling:
-    """Another statement that runs and gives the same columns; its rows are for other metrics."""
-    found = rewrite.found
-    ruling = by_execution(found.equivalence, rewrite.sample.input["sql"])
-    if found.unchanged:
-        return _failed(ruling, "unchanged", _UNCHANGED)
-    example = found.equivalence.counterexample
-    if found.equivalence.status == "different" and example is not None:
-        if example.reason in ("columns_count", "no_rows", "failed"):
-            return ruling
-        note = "It runs and gives the same columns."
-        return msgspec.structs.replace(ruling, outcome="passed", reason="", note=note, evidence=())
-    return await rewrite.unless_open(ruling, judging.validity(rewrite.sample, rewrite.sql))
+    """Valid on the engine; only a rewrite with effect earns it, as any valid statement runs."""
+    question = judging.validity(rewrite.sample, rewrite.sql)
+    return await rewrite.unless_open(await _executed(rewrite), question)
 
 
 async def depth(rewrite: Rewrite) -> Ruling:
@@ -82,13 +77,13 @@ async def depth(rewrite: Rewrite) -> Ruling:
     ruling = await equivalence(rewrite)
     if ruling.outcome != "passed":
         return ruling
-    check, shown = _shown(rewrite)
+    check, shown = _shown(rewrite, _rule(rewrite))
     details = {**ruling.details, "rule": str(_rule(rewrite)["rule_id"]), "check": check}
     ruling = msgspec.structs.replace(ruling, details=details)
     if shown:
         note = "The parse tree shows the improvement, and the rewrite is equivalent."
         return msgspec.structs.replace(ruling, note=note)
-    if rewrite.found.better and await _as_little(rewrite):
+    if rewrite.found.saves and await _as_little(rewrite):
         note = "The engine reads as little as for the reference, so the improvement is there."
         return msgspec.structs.replace(ruling, note=note)
     if shown is False:
@@ -110,15 +105,41 @@ RULES: dict[str, Callable[[Rewrite], Awaitable[Ruling]]] = {
 }
 
 
-def _executed(rewrite: Rewrite) -> Ruling:
+async def _executed(rewrite: Rewrite) -> Ruling:
     """What execution and the counters say."""
     found = rewrite.found
     ruling = _with_work(by_execution(found.equivalence, rewrite.sample.input["sql"]), found)
     if found.unchanged:
         return _failed(ruling, "unchanged", _UNCHANGED)
-    if ruling.outcome == "passed" and found.worse:
+    if ruling.outcome != "passed":
+        return ruling
+    if found.worse:
         return _failed(ruling, "worse", _WORSE)
-    return ruling
+    if found.saves:
+        return ruling
+    if _rules_shown(rewrite) and not await _authored_saves(rewrite):
+        details = {**ruling.details, "effect": "rule"}
+        return msgspec.structs.replace(ruling, details=details)
+    if found.saves is None:
+        message = found.before.execution.message if found.before else ""
+        note = _UNCOUNTED.format(message=message)
+        return msgspec.structs.replace(ruling, outcome="not_executed", reason="no_count", note=note)
+    return _failed(ruling, "no_saving", _NO_SAVING, "no_saving")
+
+
+async def _authored_saves(rewrite: Rewrite) -> bool:
+    """Whether the counter shows the saving of the authored rewrite; without one it might."""
+    before = rewrite.found.before
+    if not rewrite.authored:
+        return rewrite.found.saves is not None
+    question = question_of(rewrite.sample)
+    best = await asyncio.to_thread(rewrite.meter.of_known, question, rewrite.authored)
+    return saves(before, best) is True
+
+
+def _rules_shown(rewrite: Rewrite) -> bool:
+    """Whether the parse tree shows that some fault is gone which a rule of the case names."""
+    return any(_shown(rewrite, rule)[1] for rule in rewrite.sample.reference.get("rules", ()))
 
 
 def _rule(rewrite: Rewrite) -> dict[str, Any]:
@@ -126,9 +147,9 @@ def _rule(rewrite: Rewrite) -> dict[str, Any]:
     return rule
 
 
-def _shown(rewrite: Rewrite) -> tuple[str, bool | None]:
-    """The detector for the rule and what it says; None where there is none, or it cannot tell."""
-    rule, sample = _rule(rewrite), rewrite.sample
+def _shown(rewrite: Rewrite, rule: Mapping[str, Any]) -> tuple[str, bool | None]:
+    """The detector for a rule and what it says; None where there is none, or it cannot tell."""
+    sample = rewrite.sample
     check = rule.get("check") or rewrite_rules.detector_for(str(rule.get("rationale", "")))
     if not check:
         return "", None
@@ -147,10 +168,10 @@ async def _as_little(rewrite: Rewrite) -> bool:
     return bool(best.unit) and after.amount <= best.amount * _AS_LITTLE
 
 
-def _failed(ruling: Ruling, error: str, note: str) -> Ruling:
+def _failed(ruling: Ruling, error: str, note: str, reason: str = "wrong_answer") -> Ruling:
     details: dict[str, Any] = {**ruling.details, "error_type": error}
     return msgspec.structs.replace(
-        ruling, outcome="failed", reason="wrong_answer", note=note, details=details
+        ruling, outcome="failed", reason=reason, note=note, details=details
     )
 
 

@@ -103,7 +103,7 @@ def decide_all(decider: Decider, asked: Sequence[Asked]) -> list[Equivalence]:
 
 
 def _decide(decider: Decider, one: Asked) -> Equivalence:
-    sql = read_sql(one.answer).sql
+    sql = read_sql(one.answer, one.twin.answer_dialect or one.twin.questions[0].engine).sql
     if not sql:
         return Equivalence(status="error", cause="format", message="the answer holds no SQL")
     found = Equivalence(status="undecided", cause="few_databases")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.charts import pareto
 from evalcore.exchange.site import drawings
 from evalcore.exchange.site.facts import Data, Facts, Listed
@@ -17,7 +18,6 @@ from evalcore.queries import board_words
 from evalcore.queries.ranking import SUITE
 from evalcore.queries.ranking_views import parts, tie_groups
 
-_FLOORS = ("null", "noop")
 _LONGEST = 60  # characters of a name in a table
 
 
@@ -25,7 +25,9 @@ def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> D
     """The page of one ranking; `home` leads to the pages of the language, `top` to the data."""
     shown = parts(listed.board)
     floors = {
-        name: score for name, score in listed.data["floors"][listed.by].items() if name in _FLOORS
+        name: score
+        for name, score in listed.data["floors"][listed.by].items()
+        if name in FLOOR_CONTROLS
     }
     rows = [_row(row, shown, floors, w, home) for row in listed.rows]
     ranked = [row for row in rows if row["status"] == "ranked"]

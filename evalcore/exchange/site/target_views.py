@@ -12,7 +12,7 @@ from evalcore.exchange.site.paths import board_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import line
 from evalcore.queries.boards import Row
-from evalcore.queries.metrics import metric_line
+from evalcore.queries.metrics import FLOORS, metric_line
 from evalcore.records import BenchmarkSpec, RunSpec, to_json
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
@@ -103,9 +103,7 @@ def _whole(measure: Measure, row: Row, benchmark: str, identity: str, w: Words) 
     score = row.runs[benchmark].benchmarks[benchmark]
     every = [one["scores"][benchmark] for one in measure.listed.rows if one["status"] == "ranked"]
     floors = [
-        one["scores"][benchmark]
-        for one in measure.listed.rows
-        if one["target_key"] in ("control:null", "control:noop")
+        one["scores"][benchmark] for one in measure.listed.rows if one["target_key"] in FLOORS
     ]
     best, floor = (
         max((v for v in group if v is not None), default=None) for group in (every, floors)

@@ -49,6 +49,7 @@ class Decider:
         if verdict.status != "equivalent":
             return verdict
         added = trials.more(engine, question, prepared.schema, answer, _MORE)
+        added += trials.beyond_limits(engine, question, prepared.schema, answer)
         return _compare(engine, question, prepared, added, answer, verdict)
 
     def prepare(self, question: Question) -> Trials:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from evalcore.records import Record
 from evalcore.sqlkit.engines.base import Engine
 from evalcore.sqlkit.equivalence.observe import Observation, difference, observe, select_all
 from evalcore.sqlkit.equivalence.records import Question
-from evalcore.sqlkit.generate import Database, databases, inserts, permuted
+from evalcore.sqlkit.generate import Database, crowded, databases, inserts, permuted, row_limits
 from evalcore.sqlkit.rewrite import on_another_engine, orders_rows, tie_breakers
 from evalcore.sqlkit.schema import Schema, read_schema
 
@@ -71,6 +73,42 @@ def more(
     mined = ((answer, question.engine), (question.reference, question.engine))
     made = databases(schema, mined, seed=question.seed + 1, count=count)
     return _gather(engine, question, schema, map(_generated, made)).kept
+
+
+#: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
+_LIMITS = range(9, 2_001)
+_MOST_LIMITS = 2
+#: So many rows per row of a limit, tried one after another, and never more than these.
+_CROWDS, _MOST_ROWS = (1.25, 4), 5_000
+
+
+def beyond_limits(
+    engine: Engine, question: Question, schema: Schema, answer: str
+) -> tuple[Trial, ...]:
+    """Databases on which the reference shows more rows than the answer's own limits let through.
+
+    Only for limits that stand in none of the question's statements; where conditions let too few
+    rows pass, there is none.
+    """
+    asked = ((question.reference, question.engine), *question.related)
+    stated = frozenset().union(*(row_limits(sql, dialect) for sql, dialect in asked))
+    limits = sorted(
+        limit for limit in row_limits(answer, question.engine) - stated if limit in _LIMITS
+    )
+    kept: list[Trial] = []
+    for limit in limits[-_MOST_LIMITS:]:
+        for factor in _CROWDS:
+            size = min(_MOST_ROWS, int(factor * limit) + 10)
+            rows = crowded(schema, asked, seed=question.seed, rows=size)
+            made = _gather(engine, question, schema, (_generated(rows),)).kept
+            tables = [table for trial in made for table in trial.expected.tables.values() if table]
+            if any(len(table.rows) > limit for table in tables):
+                # too many rows to shrink: their number is what tells
+                kept += [msgspec.structs.replace(trial, rows=None) for trial in made]
+                break
+            if not any(table.rows for table in tables):
+                break  # more rows would pass no better
+    return tuple(kept)
 
 
 def setup_of(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:

@@ -6,9 +6,19 @@ kinds of databases there are, `fill` fills a table and `build` a database, `rend
 INSERTs, `shrink` makes a counterexample small.
 """
 
-from evalcore.sqlkit.generate.build import databases, scaled
+from evalcore.sqlkit.generate.build import crowded, databases, scaled
 from evalcore.sqlkit.generate.database import Database, permuted
+from evalcore.sqlkit.generate.hints import row_limits
 from evalcore.sqlkit.generate.render import inserts
 from evalcore.sqlkit.generate.shrink import shrink
 
-__all__ = ["Database", "databases", "inserts", "permuted", "scaled", "shrink"]
+__all__ = [
+    "Database",
+    "crowded",
+    "databases",
+    "inserts",
+    "permuted",
+    "row_limits",
+    "scaled",
+    "shrink",
+]

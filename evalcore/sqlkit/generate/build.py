@@ -15,7 +15,7 @@ from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.domains import Domains
 from evalcore.sqlkit.generate.fill import Filler
 from evalcore.sqlkit.generate.hints import Hints, read_hints
-from evalcore.sqlkit.generate.profiles import SCALED, Profile, choose, made_eager
+from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose, made_eager
 from evalcore.sqlkit.schema import Schema, in_order, plain_name
 
 
@@ -47,6 +47,16 @@ def scaled(
     profile = msgspec.structs.replace(SCALED, rows=rows)
     hints = read_hints((*statements, *_checks_of(schema)))
     return _database(schema, hints, profile, random.Random(f"{seed}/scaled"))  # noqa: S311
+
+
+def crowded(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int, rows: int
+) -> Database:
+    """One database of so many rows a table, nearly all of which pass the statements' conditions:
+    on it a limit below that number cuts something off."""
+    profile = msgspec.structs.replace(CROWDED, name=f"{rows} rows to limit", rows=rows)
+    hints = read_hints((*statements, *_checks_of(schema)))
+    return _database(schema, hints, profile, random.Random(f"{seed}/{rows}"))  # noqa: S311
 
 
 def _checks_of(schema: Schema) -> Iterator[tuple[str, str]]:

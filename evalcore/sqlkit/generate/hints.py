@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate import clock
+from evalcore.sqlkit.generate.arithmetic import folded
 from evalcore.sqlkit.generate.constants import COMPARISONS, Constant, columns_of, constants
 
 
@@ -75,6 +76,11 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
             )
         ),
     )
+
+
+def row_limits(sql: str, dialect: str) -> frozenset[int]:
+    """The numbers of rows that a statement cuts off at, skips or counts up to."""
+    return frozenset(count for tree in _trees(sql, dialect) for count in _counts(tree))
 
 
 def _trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
@@ -146,8 +152,8 @@ def _joined(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 def _counts(tree: exp.Expr) -> Iterator[int]:
     for limit in tree.find_all(exp.Limit, exp.Offset, exp.Fetch):
         inner = limit.args.get("expression") or limit.args.get("count")
-        if isinstance(inner, exp.Literal) and inner.is_int:
-            yield int(inner.this)
+        if inner is not None:
+            yield from _whole(inner)
     counting = {
         alias.alias.lower()
         for alias in tree.find_all(exp.Alias)
@@ -161,8 +167,12 @@ def _counts(tree: exp.Expr) -> Iterator[int]:
 
 
 def _whole(node: exp.Expr) -> Iterator[int]:
-    if isinstance(node, exp.Literal) and node.is_int:
-        yield int(node.this)
+    """The number that an expression gives, or those in it where only an engine can tell."""
+    number = folded(node)
+    if isinstance(number, int):
+        yield number
+    elif isinstance(node, exp.Query | exp.Func):
+        yield from (int(part.this) for part in node.find_all(exp.Literal) if part.is_int)
 
 
 def _ranks(tree: exp.Expr) -> bool:

@@ -58,6 +58,7 @@ _MOST_ROWS = 64
 SCALED = Profile(
     "scaled", rows=4000, good=0.04, near=0.01, null=0.03, duplicate=0.0, dangling=0.02, wide=True
 )
+CROWDED = Profile("crowded", rows=0, good=1.0, near=0.0, null=0.02, dangling=0.0, domain=0.9)
 
 
 def choose(counts: Sequence[int], count: int, *, ranked: bool = False) -> tuple[Profile, ...]:

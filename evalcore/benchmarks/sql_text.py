@@ -1,0 +1,215 @@
+"""What a text of SQL looks like without being run: where its statements end, and what is prose.
+
+Everything here takes linear time in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+_VERBS = (
+    "SELECT WITH VALUES TABLE INSERT UPDATE DELETE MERGE REPLACE UPSERT CREATE ALTER DROP TRUNCATE "
+    "RENAME COMMENT GRANT REVOKE BEGIN DECLARE DO CALL EXEC EXECUTE SET LOCK DELIMITER START IF "
+    "USE PIVOT FROM"
+)
+VERBS = tuple(_VERBS.split())
+_LEADING = r"(?:\s|;|\(|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*+"
+_SQL = re.compile(rf"{_LEADING}(?:{'|'.join(VERBS)})\b", re.I)
+#: A first word that is English where one of these follows.
+_ENGLISH = re.compile(
+    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)"
+    r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
+    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b)",
+    re.I,
+)
+_INVISIBLE = re.compile("[\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f])")
+_WIDE_SPACES = re.compile("'[^'\n]*'|[\u00a0\u2000-\u200a\u202f\u3000]")
+_ROUTINE = re.compile(
+    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DELIMITER\b|DECLARE\b|BEGIN\b|DO\s+\$|CREATE\s+(?:OR\s+REPLACE\s+)?"
+    r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
+    re.I,
+)
+_DEEPEST, _LONGEST = 80, 30_000  # brackets and characters that a parser is given
+
+
+def clean(text: str) -> str:
+    """Without outer blanks, invisible characters and carriage returns; wide spaces outside of
+    quotes are plain ones."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _JOINERS.sub("", _INVISIBLE.sub("", text))
+    return _WIDE_SPACES.sub(lambda m: m[0] if m[0].startswith("'") else " ", text).strip()
+
+
+def starts_like_sql(text: str) -> bool:
+    """Whether a text begins with a word that begins statements, not with an English sentence."""
+    return _SQL.match(text) is not None and _ENGLISH.match(text) is None
+
+
+def is_routine(sql: str) -> bool:
+    """Whether a text is a program or creates one, whose semicolons end no statement of ours."""
+    return _ROUTINE.match(sql) is not None
+
+
+def only_comments(text: str) -> bool:
+    """Whether a text holds nothing that a server would run."""
+    return not re.sub(r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|[\s(;]", "", text)
+
+
+def words_of(sql: str) -> str:
+    """A statement in lower case without layout, comments and semicolons, to compare by."""
+    bare = re.sub(r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)", " ", sql)
+    return re.sub(r"\s*([(),=<>])\s*", r"\1", " ".join(bare.lower().replace(";", " ").split()))
+
+
+_COMMON = (
+    r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
+    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n])"
+)
+_LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X)
+_LEXER_MYSQL = re.compile(rf"'(?:[^'\\]|\\.|'')*(?:'|\Z) | \#[^\n]* | {_COMMON}", re.X | re.S)
+
+
+def _marks(text: str, dialect: str) -> Iterator[tuple[int, str]]:
+    """The semicolons and line breaks outside of quotes, comments and brackets, by position."""
+    lexer = _LEXER_MYSQL if dialect == "mysql" else _LEXER
+    depth = position = 0
+    while (token := lexer.search(text, position)) is not None:
+        position = token.end()
+        if token["dollar"]:
+            closing = text.find(token["dollar"], position)
+            position = len(text) if closing < 0 else closing + len(token["dollar"])
+        elif token["mark"] in ("(", ")"):
+            depth = max(0, depth + (1 if token["mark"] == "(" else -1))
+        elif token["mark"] and depth == 0:
+            yield token.start(), token["mark"]
+
+
+#: What may follow a semicolon and still be SQL.
+_CODE = re.compile(
+    rf"(?:{'|'.join(VERBS)}|EXPLAIN|ANALYZE|COMMIT|ROLLBACK|END|GO|SHOW)\b|[-/;(\\$]", re.I
+)
+
+
+#: After these a statement goes on.
+_UNFINISHED = re.compile(
+    r"(?:[,(=<>+*/|-]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|ON|BY|AS|SET|VALUES|IN|JOIN|HAVING|NOT"
+    r"|LIKE|BETWEEN|UNION|ALL|WITH|INTO|UPDATE|TABLE|CASE|WHEN|THEN|ELSE|LIMIT|USING|BEGIN|IS))"
+    r"\s*\Z",
+    re.I,
+)
+
+
+def ends_of(text: str, dialect: str) -> Iterator[int]:
+    """Where a statement may end that prose follows."""
+    for position, mark in _marks(text, dialect):
+        end = position + (mark == ";")
+        rest = text[end : end + 400].lstrip()
+        if mark == "\n" and _UNFINISHED.search(text, max(0, end - 60), end):
+            continue
+        if looks_like_prose(rest) or (mark == ";" and rest and not _CODE.match(rest)):
+            yield end
+
+
+def split_statements(sql: str, dialect: str) -> list[str]:
+    """The statements of a script without their semicolons' empty rests."""
+    found, start = [], 0
+    for position, mark in _marks(sql, dialect):
+        if mark == ";":
+            found.append(sql[start : position + 1])
+            start = position + 1
+    found.append(sql[start:])
+    return [part for part in found if not only_comments(part)]
+
+
+_MARKDOWN = re.compile(
+    r"\s*(?:#{1,6}\s|\*\*|__|[-*•+]\s+\S|>\s|\d{1,2}[.)、]\s|```|~~~|---+\s*$|\|)"
+)
+_CJK = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
+_HEADING = re.compile(
+    r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage"
+    r"|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"
+    r"|i|in|for|on|as|because|since|where|when|both|let|hope|please|also|now|what|how|no|you|we"
+    r"|there|which|using|all|each|then|finally|with|to|by|first|second|example|result|thanks"
+    r"|optimi[sz]ed|converted|final|corrected|improved|rewritten|suggested|recommended)\b",
+    re.I,
+)
+_SQL_LINE = re.compile(
+    r"(?:AND|OR|ON|WHERE|FROM|SELECT|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|OFFSET|FETCH|UNION|EXCEPT"
+    r"|INTERSECT|MINUS|(?:LEFT|RIGHT|FULL|INNER|CROSS|NATURAL|STRAIGHT_)?\s*(?:OUTER\s+)?JOIN|SET"
+    r"|VALUES|RETURNING|USING|WHEN|THEN|ELSE|END|CASE|AS|IN|EXISTS|BETWEEN|LIKE|IS|NOT|WINDOW|BY"
+    r"|FOR|CONNECT|START|WITH|INTO|PARTITION|QUALIFY|LATERAL|TABLE|INSERT|UPDATE|DELETE|CREATE"
+    r"|ALTER|DROP|MERGE|DO|GO|COMMIT|BEGIN|CALL|EXEC|DECLARE|OPTION|DESC|ASC|INTERVAL)\b",
+    re.I,
+)
+
+
+def looks_like_prose(text: str) -> bool:
+    """Whether what follows a possible end of SQL reads like words to people."""
+    line = text.split("\n", 1)[0].strip()
+    if not line or line.startswith(("--", "/*")):
+        return False
+    if _MARKDOWN.match(line) or line.startswith(("</", "<")):
+        return True
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--.*", "x", line)
+    if _CJK.search(bare):
+        return not _SQL_LINE.match(bare) or bare.endswith(("。", "：", "！"))
+    if _ENGLISH.match(line):
+        return True
+    words = re.findall(r"[A-Za-z'’]+", bare)
+    sentence = bare.endswith((".", ":", "!", "?")) and len(words) >= 3
+    operators = re.search(r"[=<>;]|\w\(|\w\.\w|\*", bare.rstrip(".:!"))
+    if _SQL_LINE.match(bare) and line[:4].isupper():
+        return False
+    if _HEADING.match(bare) and (len(words) >= 3 or bare.endswith(":") or len(words) == 1):
+        return not (operators and not sentence and not re.match(r"[A-Z][a-z]", bare))
+    if _SQL_LINE.match(bare) and not (sentence and not operators):
+        return False
+    return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
+
+
+class StatementParser:
+    """Says of texts whether they are statements of one dialect, until it has read too much.
+
+    sqlglot reads some 50,000 characters a second; the budget bounds what one answer may cost.
+    """
+
+    def __init__(self, dialect: str, budget: int = 100_000) -> None:
+        self.dialect, self.budget = dialect, budget
+        self._known: dict[str, bool] = {}
+
+    def accepts(self, sql: str) -> bool:
+        """Whether a text is nothing but statements that sqlglot knows, as it takes any text for the
+        rest of one that it does not; false also where it is too much to read."""
+        if sql not in self._known:
+            self._known[sql] = self._accepts(sql)
+        return self._known[sql]
+
+    def _accepts(self, sql: str) -> bool:
+        if is_routine(sql):
+            return True
+        if len(sql) > min(_LONGEST, self.budget) or _depth(sql) > _DEEPEST:
+            return False
+        self.budget -= len(sql)
+        try:
+            trees = [t for t in sqlglot.parse(sql, read=self.dialect or None) if t is not None]
+        except (SqlglotError, RecursionError, AttributeError, TypeError, ValueError):
+            return False
+        return bool(trees) and not any(
+            isinstance(tree, exp.Condition | exp.Alias | exp.Command)
+            and not isinstance(tree, exp.Query)
+            for tree in trees
+        )
+
+
+def _depth(sql: str) -> int:
+    depth = deepest = 0
+    for mark in re.finditer(r"[()]", sql):
+        depth += 1 if mark[0] == "(" else -1
+        deepest = max(deepest, depth)
+    return deepest
