@@ -43,7 +43,7 @@ def rows_of(
 ) -> Iterator[tuple[str, CaseRow]]:
     """The rows of `cases` (by metric) with their metrics, from the first indicator of each.
 
-    A case that stands there twice has only its first row: its second would count twice.
+    Of a case that stands there twice only the first row is read: the second would count twice.
     """
     left = {metric: set(ids) for metric, ids in cases.items()}
     for indicator in report:

@@ -1,8 +1,8 @@
 """A first pass over all months: what was carried over, and which cases and prompts are current.
 
 Three quarters of the published files are copies of earlier ones. A report is decoded once and only
-its outline kept, so that the whole folder (hundreds of megabytes) has been looked at, and found
-readable, before anything is written.
+its outline stays in memory, so that the whole folder (hundreds of megabytes) has proved readable
+before anything is written.
 """
 
 from __future__ import annotations
