@@ -30,6 +30,7 @@ from evalcore.targets.application import Application
 from evalcore.targets.base import Target
 
 _PATIENCE = 60.0  # seconds that a connection test waits for a task of a service
+_GREEDY = ("0", "0.0")
 _WITHOUT_TOKENS = ("baseline", "control", "application")
 
 
@@ -63,6 +64,8 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
         usage = Usage(input_tokens=0, output_tokens=0)
     else:
         notes.append("input tokens are estimated from the length of the prompts")
+        if request.epochs > 1 and str(request.target_options.get("temperature")) in _GREEDY:
+            notes.append("at temperature 0 epochs hardly differ, and neither do pass^k and pass@1")
     return Estimate(
         samples=sum(len(group) for group in made.samples.values()),
         requests=requests,

@@ -11,7 +11,7 @@ import pytest
 
 from evalcore.access import OPERATOR
 from evalcore.errors import TargetFailure, UsageError
-from evalcore.records import GenerationRequest, TargetSpec
+from evalcore.records import Completion, GenerationRequest, TargetSpec
 from evalcore.runner import client
 from evalcore.runner import service as service_verbs
 from evalcore.runner.request import RunRequest
@@ -308,3 +308,25 @@ def test_the_connection_test_is_content_with_a_task_that_is_taken(monkeypatch, t
 def test_options_are_checked():
     with pytest.raises(UsageError, match="known: base_url"):
         application.read_options(TargetSpec("app:sqlflash", {"temperature": 0}))
+
+
+async def test_the_time_of_a_connection_test_is_that_of_the_request_alone(monkeypatch):
+    class Slow:
+        """A target that takes long to open, by a clock that only it moves."""
+
+        now = 0.0
+
+        async def open(self, progress):
+            self.now += 100.0
+
+        async def generate(self, request):
+            self.now += 2.0
+            return Completion(text="ready")
+
+        async def close(self):
+            self.now += 100.0
+
+    target = Slow()
+    monkeypatch.setattr(service_verbs.time, "monotonic", lambda: target.now)
+    report = await service_verbs._try(target, GenerationRequest(messages=()))
+    assert (report.ok, report.latency) == (True, 2.0)

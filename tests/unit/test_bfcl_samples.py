@@ -16,7 +16,7 @@ from evalcore.benchmarks.bfcl.dataset import entry_of
 from evalcore.benchmarks.bfcl.entry import load_folder
 from evalcore.benchmarks.bfcl.weights import per_entry
 from evalcore.errors import UsageError
-from evalcore.records import Sample, Verdict, from_json, to_json
+from evalcore.records import Episode, Sample, Verdict, from_json, to_json
 from tests.support.bfcl_results import data_folder
 
 BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
@@ -114,3 +114,18 @@ def test_slm_evals_option_chooses_what_ranks(strict: str, view: str):
 def test_a_boolean_of_a_configuration_file_is_understood():
     assert bfcl(strict=False).ranked == "fuzzy"
     assert bfcl(strict=True).ranked == "strict"
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt_python"])
+async def test_a_withheld_answer_is_no_abstention(mode):
+    """An empty answer is what irrelevance asks for, but not where the provider withheld one."""
+    benchmark = bfcl()
+    samples = benchmark.load_dataset(SOURCE)
+    sample = next(one for one in samples if one.metric == "irrelevance")
+    ends = {}
+    for reason in ("stop", "content_filter"):
+        episode = Episode(key="k", epoch=0, finish_reason=reason, state={"mode": mode})
+        verdict = await benchmark.evaluate_sample(sample, episode)
+        ends[reason] = (verdict.outcome, verdict.reason)
+    assert ends["content_filter"] == ("failed", "content_filter")
+    assert mode != "fc" or ends["stop"][0] == "passed"

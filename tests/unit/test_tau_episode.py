@@ -110,6 +110,7 @@ def test_a_transfer_ends_the_conversation_and_is_rewarded(folder):
         (calls(THINK, latency=0.5), {"max_seconds": 1.0}, "max_seconds", 2),
         (calls(THINK), {"max_cost": 0.05}, "max_cost", 3),
         (Completion(finish_reason="context_overflow"), {}, "context_overflow", 1),
+        (Completion(finish_reason="content_filter"), {}, "content_filter", 1),
     ],
 )
 def test_every_limit_ends_an_episode_for_its_own_reason(folder, answer, options, limit, requests):

@@ -12,7 +12,8 @@ import msgspec
 import torch
 
 from evalcore.errors import EvalboardError
-from evalcore.records import Completion, FailureKind, GenerationRequest, Usage
+from evalcore.intake.json_text import replace_surrogates
+from evalcore.records import Completion, FailureKind, GenerationRequest, ToolCall, Usage
 from evalcore.targets.huggingface import chat
 from evalcore.targets.huggingface.generate import Engine, Job, Output
 from evalcore.targets.huggingface.load import Loaded
@@ -117,7 +118,7 @@ class Service:
         except Exception as problem:  # what a model wrote must not end the process
             self._fail(item.id, "environment", f"{type(problem).__name__}: {problem}"[:500])
             return
-        self._send(Answer(item.id, self._completed(begun, done)))
+        self._send(Answer(item.id, self._completed(begun, _writable(done))))
 
     def _completed(self, begun: _Open, done: Completion) -> Completion:
         sampling = begun.request.sampling
@@ -152,6 +153,21 @@ class Service:
                 halved=self._scheduler.halved,
             )
         )
+
+
+def _writable(done: Completion) -> Completion:
+    """The completion without halves of surrogate pairs: the JSON of a call may hold them escaped,
+    and no message of this process can."""
+    calls = tuple(
+        ToolCall(call.id, replace_surrogates(call.name), replace_surrogates(call.arguments))
+        for call in done.tool_calls
+    )
+    return msgspec.structs.replace(
+        done,
+        text=replace_surrogates(done.text),
+        reasoning=replace_surrogates(done.reasoning),
+        tool_calls=calls,
+    )
 
 
 def _overflow(problem: chat.TooLong) -> Completion:
