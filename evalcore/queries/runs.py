@@ -211,8 +211,13 @@ def row_of_entry(root: Path, entry: RunEntry, *, own: bool) -> RunRow | None:
     """An entry of a folder of runs as a row, None for a folder that is just being written."""
     if entry.problem:
         return _broken(entry.name, f"{root / entry.name}: {entry.problem}", own=own)
-    if is_being_written(entry) and not os.path.lexists(root / entry.name / "spec.json"):
-        return None
+    try:
+        (root / entry.name / "spec.json").lstat()
+    except FileNotFoundError:
+        if is_being_written(entry):
+            return None
+    except OSError as error:
+        return _broken(entry.name, f"{root / entry.name}: {error.strerror}", own=own)
     return row_of(RunFolder(root / entry.name), own=own)
 
 
