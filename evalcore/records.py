@@ -53,8 +53,10 @@ class Measured(Record, frozen=True):
     def __post_init__(self) -> None:
         for name, read, default in _bounded_fields(type(self)):
             value = getattr(self, name)
-            if value is not None and read(value) is None:
-                msgspec.structs.force_setattr(self, name, default)
+            number = None if value is None else read(value)
+            if number is not value:  # 12.0 tokens are 12: a count is written as one
+                number = default if number is None else number
+                msgspec.structs.force_setattr(self, name, number)
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import stat
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -18,6 +19,8 @@ from evalcore.errors import UsageError
 #: The others need as much memory as the archive says (LZMA), or are unknown.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
+#: What `zipfile` raises for an archive that is damaged, or not what it says.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError)
 _LONGEST_NAME, _LONGEST_PATH = 255, 1024
 _CHUNK = 1 << 16
 #: Below so many bytes a high ratio is no sign of anything.
@@ -60,7 +63,7 @@ def unpack_zip(
     try:
         with zipfile.ZipFile(archive) as opened:
             return _unpack(opened, archive, folder, limits)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as problem:
+    except _DAMAGE as problem:
         raise UsageError(f"{archive}: cannot be unpacked: {problem}") from problem
 
 

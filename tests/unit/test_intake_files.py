@@ -118,3 +118,14 @@ def test_what_is_no_archive(tmp_path: Path, content: bytes) -> None:
         return
     with pytest.raises(UsageError, match=r"archive\.zip"):
         unpack_zip(path, tmp_path / "out")
+
+
+def test_a_member_whose_packed_bytes_are_damaged_is_refused(tmp_path):
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("a", b"text " * 100)
+    content = bytearray(archive.read_bytes())
+    content[31:40] = bytes(9)
+    archive.write_bytes(content)
+    with pytest.raises(UsageError, match="cannot be unpacked"):
+        unpack_zip(archive, tmp_path / "out")

@@ -193,6 +193,7 @@ ANYTHING = st.one_of(
 @FUZZ
 @given(st.lists(ANYTHING, max_size=5))
 @example([10**30, math.nan, -1, COUNT_LIMIT, COUNT_LIMIT])
+@example([0.0, 12.0, 1, 3])
 def test_numbers(values: list[Any]) -> None:
     counts = [read_count(value) for value in values]
     total = add_counts(*counts)
