@@ -16,8 +16,11 @@ from evalcore.records import MEASURED, Sample, Verdict
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.products import missing_feature
+from evalcore.sqlkit.rewrite import transpile_within
 
 _NO_ENGINE = "no engine here runs this dialect"
+_NO_PRODUCT = "{title} has {feature}, which its stand-in lacks; give a real server in {engine}_dsn"
 
 
 class ExecutedBenchmark(Benchmark):
@@ -36,8 +39,25 @@ class ExecutedBenchmark(Benchmark):
         """Whether the published rule is asked for, by which a panel decides everything."""
         return bool(self.options.get("mode") == "scale")
 
-    async def decide(self, question: Question, answer: str) -> Equivalence:
-        """The decision, made beside the event loop; `undecided` where the engine is missing."""
+    async def decide(self, question: Question, answer: str, title: str = "") -> Equivalence:
+        """The decision, made beside the event loop; `undecided` where the engine is missing, or
+        lacks what the product `title` has. Where the answer can be said without that and then gives
+        other rows, it is different all the same."""
+        found = await self._decide(question, answer)
+        feature = found.status == "error" and missing_feature(answer, title, found.message)
+        if not feature:
+            return found
+        plain = transpile_within(answer, question.engine)
+        rest = await self._decide(question, plain) if plain != answer else found
+        if rest.status == "different":
+            return rest
+        return Equivalence(
+            status="undecided",
+            cause="product_feature",
+            message=_NO_PRODUCT.format(feature=feature, title=title, engine=question.engine),
+        )
+
+    async def _decide(self, question: Question, answer: str) -> Equivalence:
         if not question.engine:
             return Equivalence(status="undecided", cause="no_engine", message=_NO_ENGINE)
         try:

@@ -74,7 +74,7 @@ class DialectConversion(ExecutedBenchmark):
             return passed_or_failed(False, "parsed", lacking, error_type="version")
         if not told["reference"]:
             return await self._without_reference(sample, sql, context)
-        equivalence = await self.decide(question_of(sample), sql)
+        equivalence = await self.decide(question_of(sample), sql, told["title"])
         return by_execution(equivalence, told["reference"])
 
     async def _without_reference(self, sample: Sample, sql: str, context: Context | None) -> Ruling:

@@ -17,6 +17,10 @@ _SLACK, _SLACK_UNITS = 1.05, 8
 _BETTER = 0.9
 
 
+#: The product that a case of a dialect means.
+_PRODUCTS = {"mysql": "MySQL"}
+
+
 class Assessment(Record, frozen=True):
     """One rewrite beside its original. Work is None where it was not counted."""
 
@@ -71,7 +75,7 @@ async def assess(
 ) -> Assessment:
     """Compare with the original, then count the work of both where they are equivalent."""
     unchanged = same_statement(question.reference, sql, dialect, question.schema)
-    equivalence = await benchmark.decide(question, sql)
+    equivalence = await benchmark.decide(question, sql, _PRODUCTS.get(dialect, ""))
     if unchanged or equivalence.status != "equivalent":
         return Assessment(unchanged=unchanged, equivalence=equivalence)
     before = await asyncio.to_thread(meter.of_reference, question)

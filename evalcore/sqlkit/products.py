@@ -1,0 +1,71 @@
+"""What a database product has and the engine that stands in for it here lacks.
+
+A refusal by the stand-in says nothing of an answer that uses such a feature: it stays undecided
+until a real server runs it. Only a refusal that names the feature counts, in a statement that
+parses in the product's dialect, so that a misspelt word or an unknown column stays invalid.
+Sources: the reference manuals of MySQL 8.0 and openGauss; refusals by MariaDB 10.11 and PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import re
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from evalcore import settings
+
+_MYSQL = ("MySQL", "OceanBase (MySQL mode)")
+_GAUSS = ("openGauss", "GaussDB")
+#: Functions that the product has, by how the refusal names them.
+_FUNCTIONS = {
+    **dict.fromkeys(_MYSQL, "any_value|grouping|regexp_like|bin_to_uuid|uuid_to_bin"),
+    **dict.fromkeys(
+        _GAUSS,
+        "nvl|nvl2|decode|add_months|months_between|last_day|next_day|instr|to_number|sysdate"
+        "|instrb|lengthb|substrb|rawtohex|bitand|systimestamp|listagg|regexp_like",
+    ),
+}
+_UNKNOWN_FUNCTION = r"(?:function|column)\s+[\"'`]?(?:\w+\.)?(?P<name>{names})\b"
+#: Syntax that MySQL 8 has: how a statement shows it, and where MariaDB's message then points.
+_MYSQL_SYNTAX = {
+    "LATERAL": (r"\bLATERAL\s*\(", r"near '(?:LATERAL\b|\(\s*SELECT)"),
+    "->>": (r"->>?\s*'", r"near '>"),
+    "MEMBER OF": (r"\bMEMBER\s+OF\s*\(", r"near '(?:MEMBER\b|OF\b)"),
+    "VALUES ROW": (r"\bVALUES\s+ROW\s*\(", r"near '(?:ROW\b|\()"),
+    "a row alias": (r"\bVALUES\b.*\)\s*AS\s+\w+\s*ON\s+DUPLICATE\b", r"near '(?:AS\b|ON\b)"),
+    "TABLE": (r"(?:\A|[(;]|\bUNION\b(?:\s+ALL)?)\s*TABLE\s+\w+", r"near '(?:TABLE\b|\w+)"),
+    "WITH before a change": (r"\A\s*WITH\b.*\b(?:DELETE|UPDATE)\b", r"near '(?:DELETE|UPDATE)\b"),
+    "GROUPING": (r"\bGROUPING\s*\(", r"GROUPING|near '\("),
+}
+
+
+def missing_feature(sql: str, title: str, message: str) -> str:
+    """The feature of the product `title` over which its stand-in refused `sql` with `message`.
+
+    "" where the refusal is about something else, where the statement does not parse in the
+    product's dialect, and where a server of one's own runs it.
+    """
+    own, dialect = settings.load(), "mysql" if title in _MYSQL else "postgres"
+    if title not in _FUNCTIONS or (own.mysql_dsn if title in _MYSQL else own.postgres_dsn):
+        return ""
+    text = re.sub(r"--[^\n]*|/\*.*?(?:\*/|\Z)", " ", sql[:100_000], flags=re.S)
+    named = re.search(_UNKNOWN_FUNCTION.format(names=_FUNCTIONS[title]), message, re.I)
+    feature = named["name"].upper() if named else ""
+    if title in _MYSQL and not feature:
+        feature = next(
+            (
+                name
+                for name, (shown, refused) in _MYSQL_SYNTAX.items()
+                if re.search(refused, message, re.I) and re.search(shown, text, re.I | re.S)
+            ),
+            "",
+        )
+    return feature if feature and _parses(sql, dialect) else ""
+
+
+def _parses(sql: str, dialect: str) -> bool:
+    try:
+        return any(sqlglot.parse(sql, read=dialect))
+    except (SqlglotError, RecursionError):
+        return False

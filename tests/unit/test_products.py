@@ -1,0 +1,57 @@
+"""A refusal by a stand-in: what the product has is undecided, what nobody has stays invalid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion
+from evalcore.sqlkit.engines.base import Limits
+from evalcore.sqlkit.equivalence.records import Question
+from tests.support.engines import server_engine
+
+SCHEMA = ("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)",)
+REFERENCE = "SELECT id, COALESCE(a, 0) AS a FROM t"
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Iterator[DialectConversion]:
+    made = DialectConversion({"mode": "verified"})
+    yield made
+    made.close()
+
+
+CASES = [
+    ("postgres", "GaussDB", "SELECT id, NVL(a, 0) AS a FROM t", "undecided"),
+    ("postgres", "openGauss", "SELECT id, decode(a, NULL, 0, a) AS a FROM t", "undecided"),
+    ("postgres", "GaussDB", "SELECT id, NVL(a, 1) AS a FROM t", "different"),
+    ("postgres", "GaussDB", "SELECT id, NVL(b, 0) AS a FROM t", "different"),
+    ("postgres", "GaussDB", "SELEC id, NVL(a, 0) AS a FROM t", "error"),
+    ("postgres", "GaussDB", "SELECT id, nvll(a, 0) AS a FROM t", "error"),
+    ("postgres", "GaussDB", "SELECT id, missing AS a, 'NVL(a, 0)' FROM t", "error"),
+    ("postgres", "PostgreSQL", "SELECT id, NVL(a, 0) AS a FROM t", "error"),
+    (
+        "mysql",
+        "MySQL",
+        "SELECT t.id, x.a FROM t, LATERAL (SELECT COALESCE(t.a, 0) AS a) x",
+        "undecided",
+    ),
+    ("mysql", "MySQL", "SELECT id, ANY_VALUE(COALESCE(a, 0)) AS a FROM t GROUP BY id", "undecided"),
+    ("mysql", "MySQL", "SELECT id, missing AS a FROM t /* LATERAL ( */", "error"),
+    ("mysql", "MySQL", "SELECT id, COALESCE(a, 0) AS a FORM t", "error"),
+]
+
+
+@pytest.mark.parametrize(("engine", "title", "answer", "status"), CASES)
+def test_what_the_product_has_is_undecided_and_what_nobody_has_invalid(
+    benchmark: DialectConversion, engine: str, title: str, answer: str, status: str
+) -> None:
+    server_engine(engine, Limits()).close()
+    question = Question(engine=engine, schema=SCHEMA, reference=REFERENCE)
+    found = asyncio.run(benchmark.decide(question, answer, title))
+    assert found.status == status, found.message
+    if status == "undecided":
+        assert found.cause == "product_feature"
+        assert f"{engine}_dsn" in found.message
