@@ -285,3 +285,13 @@ def test_an_import_is_never_repeated(tree, settings, capsys, verb):
     assert main((verb, f"scale-{MONTH}-a", "--data", settings.data)) == 2
     assert "was imported" in capsys.readouterr().err
     assert files(settings) == before
+
+
+def test_damage_of_another_run_refuses_no_import(tree, settings):
+    damaged = settings.runs_dir / "damaged"
+    damaged.mkdir(parents=True)
+    for name in ("spec.json", "published.json"):
+        (damaged / name).write_bytes(b"\xff{")
+    one_model(tree, report())
+    assert taken(tree, settings).created == [f"scale-{MONTH}-a"]
+    assert (damaged / "published.json").read_bytes() == b"\xff{"

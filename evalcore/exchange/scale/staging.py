@@ -124,7 +124,10 @@ def _known(settings: Settings) -> Mapping[str, Path]:
     """The files of earlier imports by digest."""
     found: dict[str, Path] = {}
     for folder in folders((settings.runs_dir,)):
-        told = published_file.read(folder)
+        try:
+            told = published_file.read(folder)
+        except EvalboardError:  # another run's damage is no reason to refuse this one
+            continue
         for name, digest in (told.files if told else {}).items():
             if (folder.path / name).is_file():
                 found.setdefault(digest, folder.path / name)
