@@ -315,3 +315,17 @@ def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypat
     evidence_run(runs_root)
     open_page("case", run=RUN, metric=METRIC, id="table_diff")
     assert seen == [told]
+
+
+def test_who_was_let_in_is_not_locked_out_by_the_wrong_tries_of_others(monkeypatch):
+    """Not even by those from their own address, nor while all tries are slow."""
+    monkeypatch.setattr(visitor, "GATE", Gate(sleep=lambda seconds: None))
+    monkeypatch.setattr(visitor, "address", lambda: "127.0.0.1")  # a test has no connection
+    set_mode(monkeypatch, "passcode", passcode=CODE)
+    app = unlock(door().run(), CODE)
+    assert may_launch(app)
+    for number in range(300):
+        visitor.GATE.passes("wrong", [], f"198.51.100.{number}")
+        visitor.GATE.passes("wrong", [], "127.0.0.1")
+    assert may_launch(app.run())
+    assert not may_launch(unlock(door().run(), CODE)), "a new visitor of that address waits"
