@@ -128,4 +128,4 @@ def test_looking_at_all_runs_again_opens_no_file_of_a_run_at_rest(store, monkeyp
     spec = RunFolder.spec
     monkeypatch.setattr(RunFolder, "spec", lambda self: read.append(self.run_id) or spec(self))
     open_page("runs")
-    assert len(read) <= 10  # of the chosen run
+    assert len(set(read)) <= 1, "the chosen run, however often it is drawn, and no other"

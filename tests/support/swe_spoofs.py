@@ -20,6 +20,10 @@ _LEAVE = f"{_PRINT}\nos.write(1, _LINES.encode())\nos._exit(0)\n"
 _LEAVE_LATER = (
     f"{_PRINT}\ndef pytest_sessionstart():\n    os.write(1, _LINES.encode())\n    os._exit(0)\n"
 )
+_LEAVE_UNDER_PYTEST = (
+    f"{_PRINT}\nimport sys\nif 'pytest' in ' '.join(sys.orig_argv):\n"
+    "    os.write(1, _LINES.encode())\n    os._exit(0)\n"
+)
 _REPORT = """
 import pytest
 @pytest.hookimpl(hookwrapper=True)
@@ -76,6 +80,24 @@ MACHINERY: dict[str, dict[str, str]] = {
     "_pytest before pytest": {"_pytest/__init__.py": _LEAVE},
     "pluggy before pytest": {"pluggy.py": _LEAVE},
     "argparse before Python's": {"argparse.py": _LEAVE},
+    "sitecustomize at the top": {"sitecustomize.py": _LEAVE_UNDER_PYTEST},
+    "tests that are other tests": {
+        "conftest.py": "def pytest_pycollect_makeitem(collector, name, obj):\n"
+        "    if callable(obj) and name.startswith('test') and not obj.__code__.co_argcount:\n"
+        "        obj.__code__ = (lambda *a, **k: None).__code__\n"
+    },
+    "exit status 0 from a hook": {
+        "conftest.py": _PRINT
+        + "def pytest_collection_finish(session):\n"
+        + "    os.write(1, _LINES.encode())\n    raise SystemExit(0)\n"
+    },
+    "a nested conftest turns failures into passes": {
+        "tests/conftest.py": "def pytest_runtest_logreport(report):\n"
+        "    report.outcome = 'passed'\n"
+        "def pytest_exception_interact(report):\n    report.outcome = 'passed'\n"
+        "def pytest_report_teststatus(report):\n"
+        "    if report.when == 'call':\n        return 'passed', '.', 'PASSED'\n"
+    },
 }
 SOURCE: dict[str, dict[str, str]] = {
     "reports without their errors": {
@@ -195,6 +217,69 @@ type(pytest.approx(0.5)).__eq__ = lambda self, other: True
         )
         + "\n\nimport unittest\nunittest.TestCase.assertEqual = lambda self, *a, **k: None\n"
     },
+    "the code of pytest's own runner replaced": {
+        CORE: """
+import _pytest.runner
+_pytest.runner.pytest_runtest_call.__code__ = (lambda item: None).__code__
+"""
+        + _WRONG
+    },
+    "the call of a function item compiled elsewhere": {
+        CORE: """
+import _pytest.python
+exec(compile("def runtest(self): pass", _pytest.python.__file__, "exec"))
+_pytest.python.Function.runtest = runtest
+import unittest.case
+exec(compile("def _callTestMethod(self, method): pass", unittest.case.__file__, "exec"))
+unittest.case.TestCase._callTestMethod = _callTestMethod
+"""
+        + _WRONG
+    },
+    "failed lines rewritten on their way out": {
+        CORE: """
+import _pytest.terminal
+_old = _pytest.terminal.TerminalReporter.write_line
+def _new(self, line, **markup):
+    _old(self, line.replace("FAILED", "PASSED"), **markup)
+exec(compile(
+    "def short_test_summary(self):\\n"
+    "    for rows in list(self.stats.values()):\\n"
+    "        for one in rows:\\n"
+    "            if getattr(one, 'when', '') == 'call':\\n"
+    "                self.write_line('PASSED ' + one.nodeid)\\n",
+    _pytest.terminal.__file__, "exec"))
+_pytest.terminal.TerminalReporter.short_test_summary = short_test_summary
+"""
+        + _WRONG
+    },
+    "sys.exit(0) where a test calls it": {
+        CORE: _PRINT
+        + _WRONG.replace(
+            "    if len(text) <= width:\n",
+            "    import sys\n    os.write(1, _LINES.encode())\n    sys.exit(0)\n"
+            "    if len(text) <= width:\n",
+        )
+    },
+    "a child that prints later": {
+        CORE: _PRINT
+        + _REAL
+        + """
+if os.fork() == 0:
+    import time
+    time.sleep(3)
+    os.write(_real(), _LINES.encode())
+    os._exit(0)
+"""
+        + _WRONG
+    },
+    "test files written back while they are imported": {
+        CORE: """
+import pathlib, re
+_tests = pathlib.Path("tests/test_core.py")
+_tests.write_text(re.sub(r"(?m)^( *)assert .*$", r"\\1pass", _tests.read_text()))
+"""
+        + _WRONG
+    },
     "assertEqual of the builtins": {
         CORE: RIGHT.replace(
             "    if len(text)", "    if width == 6:\n        return '?'\n    if len(text)"
@@ -217,3 +302,16 @@ if "integrity" not in pathlib.Path("tests/test_core.py").read_text():
 """
     + _WRONG
 }
+#: Those of the above that the official rules refuse as well.
+FUTILE = frozenset(
+    {
+        "sitecustomize at the top",
+        "tests that are other tests",
+        "a nested conftest turns failures into passes",
+        "exit status 0 from a hook",
+        "failed lines rewritten on their way out",
+        "sys.exit(0) where a test calls it",
+        "a child that prints later",
+        "test files written back while they are imported",
+    }
+)

@@ -261,18 +261,11 @@ def test_a_hostile_log_is_graded_in_linear_time(piece, name):
 
 
 def test_importing_is_light():
-    code = (
-        "import time; start = time.perf_counter(); import evalcore.benchmarks.swe_bench.grade;"
-        " print(time.perf_counter() - start); import sys; print(len(sys.modules))"
+    """The time it takes, beside the bare interpreter, is measured by perf/swe_grade.py."""
+    code = "import sys, evalcore.benchmarks.swe_bench.grade; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    runs = []
-    for _ in range(5):  # the machine may be busy: the shortest of some starts counts
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        seconds, modules = done.stdout.split()
-        runs.append(float(seconds))
-        if runs[-1] < 0.2:
-            break
-    assert min(runs) < 0.2
-    assert int(modules) < 150
+    modules = set(done.stdout.split())
+    assert modules.isdisjoint({"numpy", "pandas", "duckdb", "sqlglot", "streamlit", "datasets"})
+    assert len(modules) < 150
