@@ -23,7 +23,7 @@ _FUNCTIONS = {
     **dict.fromkeys(
         _GAUSS,
         "nvl|nvl2|decode|add_months|months_between|last_day|next_day|instr|to_number|sysdate"
-        "|instrb|lengthb|substrb|rawtohex|bitand|systimestamp|listagg|regexp_like",
+        "|instrb|lengthb|substrb|rawtohex|bitand|systimestamp|listagg|regexp_like|rownum",
     ),
 }
 _UNKNOWN_FUNCTION = r"(?:function|column)\s+[\"'`]?(?:\w+\.)?(?P<name>{names})\b"

@@ -26,6 +26,10 @@ def benchmark() -> Iterator[DialectConversion]:
 CASES = [
     ("postgres", "GaussDB", "SELECT id, NVL(a, 0) AS a FROM t", "undecided"),
     ("postgres", "openGauss", "SELECT id, decode(a, NULL, 0, a) AS a FROM t", "undecided"),
+    (
+        *("postgres", "GaussDB", "SELECT id, COALESCE(a, 0) AS a FROM t WHERE rownum <= 999999"),
+        "undecided",
+    ),
     ("postgres", "GaussDB", "SELECT id, NVL(a, 1) AS a FROM t", "different"),
     ("postgres", "GaussDB", "SELECT id, NVL(b, 0) AS a FROM t", "different"),
     ("postgres", "GaussDB", "SELEC id, NVL(a, 0) AS a FROM t", "error"),
@@ -39,6 +43,14 @@ CASES = [
         "undecided",
     ),
     ("mysql", "MySQL", "SELECT id, ANY_VALUE(COALESCE(a, 0)) AS a FROM t GROUP BY id", "undecided"),
+    (
+        *("mysql", "MySQL", "SELECT id, COALESCE(a, 0) AS a FROM t WHERE b->>'$.x' = 1 OR TRUE"),
+        "undecided",
+    ),
+    (
+        *("mysql", "MySQL", "SELECT id, 0 FROM t UNION SELECT * FROM (VALUES ROW(1, 2)) v"),
+        "undecided",
+    ),
     ("mysql", "MySQL", "SELECT id, missing AS a FROM t /* LATERAL ( */", "error"),
     ("mysql", "MySQL", "SELECT id, COALESCE(a, 0) AS a FORM t", "error"),
 ]
