@@ -106,6 +106,14 @@ def _verdict(capability: str, sample: Sample, row: CaseRow, cast: list[Vote]) ->
     details: dict[str, Any] = {"published": row.case_eval_result}
     if row.service_error:
         details["error_type"] = "service_error"
+    if not row.decided:
+        return Verdict(
+            metric=sample.metric,
+            id=sample.id,
+            outcome="not_executed",
+            reason="unknown_verdict",
+            details=details,
+        )
     return Verdict(
         metric=sample.metric,
         id=sample.id,

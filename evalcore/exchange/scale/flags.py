@@ -35,6 +35,7 @@ Kind = Literal[
     "service_error",  # graded as an answer
     "error_passed",
     "empty_answer",
+    "unknown_verdict",  # neither Pass nor Fail
     "fewer_cases",  # less than half of what others of the month were asked, or none
     "dropped_cases",
     "extra_case",  # that fewer than half of the month's reports hold
@@ -139,6 +140,7 @@ def _case_flags(entry: Entry, indicator: IndicatorOutline, found: Survey) -> Ite
         ("service_error", {row.case for row in rows if row.service_error}),
         ("error_passed", {row.case for row in rows if row.service_error and row.passed}),
         ("empty_answer", {row.case for row in rows if row.empty}),
+        ("unknown_verdict", {row.case for row in rows if not row.decided}),
     )
     for kind, cases in found_cases:
         if cases:

@@ -18,6 +18,7 @@ _UP_TO_1000 = msgspec.Meta(ge=0, le=MOST_POINTS)
 Score = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Points = Annotated[int, _UP_TO_1000]
 Weight = Annotated[int, _UP_TO_1000] | Annotated[float, _UP_TO_1000]
+_PASS, _FAIL = "pass", "fail"  # verdicts, letter case aside
 _ERROR_TEXT = "ERROR:"
 
 
@@ -74,7 +75,12 @@ class CaseRow(Record, frozen=True, omit_defaults=False):
 
     @property
     def passed(self) -> bool:
-        return self.case_eval_result == "Pass"
+        return self.case_eval_result.strip().casefold() == _PASS
+
+    @property
+    def decided(self) -> bool:
+        """Whether the verdict is a word that is understood; any other is no wrong answer."""
+        return self.case_eval_result.strip().casefold() in (_PASS, _FAIL)
 
     @property
     def id(self) -> str:

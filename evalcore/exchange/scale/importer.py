@@ -94,7 +94,13 @@ def _month(tree: Tree, name: str, found: Survey) -> Month:
 
 
 def _prepare(month: Month, bindery: Bindery, staged: Stage, done: Imported) -> None:
+    prepared: set[str] = set()
     for model in month.tree.models(month.name):
+        run_id = run_id_of(month.name, model.id)
+        if run_id in prepared:
+            done.skipped.append(f"{month.name} {model.id}: stands there twice; the first counts")
+            continue
+        prepared.add(run_id)
         for name in sorted(model.scores.keys() - set(CAPABILITIES)):
             done.skipped.append(f"{month.name} {model.id}: capability {name} is unknown")
         made = {
@@ -105,7 +111,6 @@ def _prepare(month: Month, bindery: Bindery, staged: Stage, done: Imported) -> N
         if not made:
             done.skipped.append(f"{month.name} {model.id}: has no score of a known capability")
             continue
-        run_id = run_id_of(month.name, model.id)
         became = staged.add(run_id, published(month.name, model, made, staged.shelf))
         getattr(done, became).append(run_id)
         _count(run_id, made, done)

@@ -19,6 +19,7 @@ class RowOutline(Record, frozen=True):
     content: str
     service_error: bool
     empty: bool
+    decided: bool = True
 
 
 class IndicatorOutline(Record, frozen=True):
@@ -71,6 +72,7 @@ def _row(row: CaseRow) -> RowOutline:
         content=_content(row),
         service_error=row.service_error,
         empty=row.empty,
+        decided=row.decided,
     )
 
 
