@@ -125,7 +125,7 @@ async def test_tokens_are_paced_by_their_number() -> None:
     began = asyncio.get_running_loop().time()
     await pacer.wait(100)
     await pacer.wait(1)
-    assert 0.09 <= asyncio.get_running_loop().time() - began < 0.3
+    assert asyncio.get_running_loop().time() - began >= 0.09
 
 
 async def test_who_leaves_the_line_takes_no_start() -> None:

@@ -16,7 +16,6 @@ CLOCKS = frozenset({"perf_counter", "monotonic", "process_time", "thread_time", 
 #: Assertions that still wait to be moved or restated, by file. It only ever shrinks.
 REMAINING: dict[str, int] = {
     "chaos/test_gaia_hostile_files.py": 2,
-    "chaos/test_hf_worker.py": 1,
     "chaos/test_hostile_servers.py": 2,
     "chaos/test_hostile_sql.py": 2,
     "chaos/test_worker_process.py": 1,
@@ -32,16 +31,14 @@ REMAINING: dict[str, int] = {
     "unit/test_gaia_score.py": 1,
     "unit/test_gaia_tools.py": 1,
     "unit/test_gaia_web.py": 1,
-    "unit/test_hf_target.py": 1,
     "unit/test_hf_tool_calls.py": 1,
     "unit/test_hub_keeping.py": 1,
     "unit/test_index.py": 1,
     "unit/test_index_advice_reading.py": 1,
     "unit/test_job_process.py": 2,
-    "unit/test_limits.py": 3,
+    "unit/test_limits.py": 1,
     "unit/test_pricing.py": 1,
     "unit/test_readers.py": 1,
-    "unit/test_retry.py": 2,
     "unit/test_rewrite_rules.py": 1,
     "unit/test_server_engines.py": 1,
     "unit/test_sql_answer.py": 1,
@@ -82,12 +79,25 @@ def timed_assertions(source: str) -> list[int]:
             and any(map(_holds_span, node.args))
         }
         for node in ast.walk(function):
-            if isinstance(node, ast.Assert) and (
-                _holds_span(node.test)
-                or any(isinstance(n, ast.Name) and n.id in spans for n in ast.walk(node.test))
+            if (
+                isinstance(node, ast.Assert)
+                and not _is_least(node.test)
+                and (
+                    _holds_span(node.test)
+                    or any(isinstance(n, ast.Name) and n.id in spans for n in ast.walk(node.test))
+                )
             ):
                 found.append(node.lineno)
     return sorted(set(found))
+
+
+def _is_least(test: ast.expr) -> bool:
+    """Whether it asks for so much time at least, which a busy machine always takes."""
+    return (
+        isinstance(test, ast.Compare)
+        and not isinstance(test.left, ast.Constant)
+        and all(isinstance(op, ast.Gt | ast.GtE) for op in test.ops)
+    )
 
 
 def _holds_span(tree: ast.AST) -> bool:
@@ -106,7 +116,9 @@ def _holds_span(tree: ast.AST) -> bool:
     ("body", "count"),
     [
         ("    assert time.perf_counter() - start < 2", 1),
-        ("    assert asyncio.get_running_loop().time() - began >= 0.1", 1),
+        ("    assert 0.1 <= asyncio.get_running_loop().time() - began < 0.3", 1),
+        ("    assert loop.time() - began >= 0.1", 0),
+        ("    assert 2 > loop.time() - began", 1),
         ("    took = time.monotonic() - start\n    assert took < 1", 1),
         ("    spent.append(time.process_time() - start)\n    assert min(spent) < 1", 1),
         ("    assert end - start < 2", 0),
