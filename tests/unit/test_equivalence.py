@@ -228,3 +228,18 @@ def test_an_unknown_engine_is_said() -> None:
 
     with pytest.raises(UsageError, match="unknown SQL engine"):
         Decider(none).decide(Question(engine="x", schema=(), reference="SELECT 1"), "SELECT 1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "limit", ["LIMIT 40", "LIMIT 1000", "LIMIT 10 * 100", "LIMIT 1000 OFFSET 0"]
+)
+def test_a_limit_that_the_reference_lacks_cuts_something_off(limit: str) -> None:
+    question = Question(
+        engine="sqlite",
+        schema=("CREATE TABLE t (id INTEGER PRIMARY KEY, city TEXT)",),
+        reference="SELECT id, city FROM t WHERE city = 'x'",
+    )
+    with EnginePool() as engines:
+        decider = Decider(engines.get)
+        assert decider.decide(question, f"{question.reference} {limit}").status == "different"
+        assert decider.decide(question, f"{question.reference} AND 1 = 1").status == "equivalent"
