@@ -109,11 +109,11 @@ def replace_surrogates(value: Any) -> Any:
     return value
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_rows(path: Path, *, drop: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a file of JSON lines with their line numbers, from 1.
 
     Empty lines are passed over; a byte order mark is no part of the first line; only a line feed
-    ends a line. One line is in memory at a time.
+    ends a line. One line is in memory at a time. `drop` as in `parse_json`.
 
     Raises DatasetError naming the line, for a file that cannot be read, for a line that is no JSON
     object, and beyond `FILE_LIMIT`, `LINE_LIMIT` and `ROWS_LIMIT`.
@@ -135,14 +135,14 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     raise DatasetError(path, number, "", f"is one more than {ROWS_LIMIT} lines")
                 text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if text.strip():
-                    yield number, _row(path, number, text)
+                    yield number, _row(path, number, text, drop)
     except OSError as error:
         raise DatasetError(path, None, "", f"cannot be read: {error.strerror}") from None
 
 
-def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _row(path: Path, number: int, line: bytes, drop: bool) -> dict[str, Any]:
     try:
-        row = parse_json(line)
+        row = parse_json(line, drop=drop)
     except IntakeError as error:
         raise DatasetError(path, number, "", str(error)) from None
     if not isinstance(row, dict):

@@ -101,7 +101,7 @@ def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
 
 
 def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
-    for number, row in read_rows(path):
+    for number, row in read_rows(path, drop=True):  # what a model wrote is data
         for field in ("id", "prediction"):
             if field not in row:
                 raise DatasetError(path, number, field, "is missing")

@@ -81,7 +81,6 @@ def test_the_prompt_of_the_chosen_metric_is_shown_as_code(store):
 def test_a_corrupt_run_folder_leaves_the_rules_standing(store):
     fill(store)
     folder = make_run(store, Plan(target="openai:broken", skill=0.9))
-    (folder.path / "summary.json").write_text("nonsense", encoding="utf-8")
     (folder.path / "samples.jsonl").write_text("{torn\n", encoding="utf-8")
     app = open_page("methodology", key="openai:broken")
     assert "cannot be read" in words(app)

@@ -116,7 +116,8 @@ def test_a_corrupt_run_folder_does_not_hide_the_others(store):
     (broken.path / "spec.json").write_text("nonsense", encoding="utf-8")
     app = open_page()
     assert list(table(app, "rank")["target"]) == ["openai:strong", "openai:weak"]
-    assert "openai:broken" in list(table(app, "status")["target"])
+    assert "openai:broken" not in list(table(app, "status")["target"])
+    assert "left out of the ranking" in words(open_page("runs"))
 
 
 def test_a_run_folder_that_is_gone_takes_no_rank(store):

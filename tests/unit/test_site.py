@@ -254,11 +254,14 @@ def test_paths_of_this_machine_do_not_leave_it(store):
         assert b"/home/me" not in content, path
 
 
-def test_a_broken_run_is_left_out_of_the_facts(store):
+def test_a_broken_run_is_left_out_and_the_others_stand(store):
+    make_run(store, Plan(target="openai:b", skill=0.5, cases=2))
     folder = make_run(store, Plan(target="openai:a", skill=0.5, cases=2))
     (folder.path / "spec.json").write_text("{torn")
-    assert facts.collect(store).specs == {}
-    assert target_page("openai:a") in dict(pages(store, "Evalboard", ""))
+    assert folder.run_id not in facts.collect(store).specs
+    made = dict(pages(store, "Evalboard", ""))
+    assert target_page("openai:b") in made
+    assert target_page("openai:a") not in made
 
 
 def test_names_of_files_are_plain_and_different():
