@@ -16,7 +16,7 @@ from evalcore.records import MEASURED, Sample, Verdict
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.equivalence.records import Equivalence, Question
-from evalcore.sqlkit.products import missing_feature
+from evalcore.sqlkit.products import missing_feature, replace_minus
 from evalcore.sqlkit.rewrite import transpile_within
 
 _NO_ENGINE = "no engine here runs this dialect"
@@ -47,8 +47,12 @@ class ExecutedBenchmark(Benchmark):
         feature = found.status == "error" and missing_feature(answer, title, found.message)
         if not feature:
             return found
-        plain = transpile_within(answer, question.engine)
-        rest = await self._decide(question, plain) if plain != answer else found
+        standard = replace_minus(answer) if question.engine == "postgres" else answer
+        rest = await self._decide(question, standard) if standard != answer else found
+        if rest.status == "error" and not missing_feature(standard, title, rest.message):
+            return rest
+        plain = transpile_within(standard, question.engine)
+        rest = await self._decide(question, plain) if plain != standard else rest
         if rest.status == "different":
             return rest
         return Equivalence(

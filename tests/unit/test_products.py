@@ -32,6 +32,30 @@ CASES = [
     ),
     ("postgres", "GaussDB", "SELECT id, NVL(a, 1) AS a FROM t", "different"),
     ("postgres", "GaussDB", "SELECT id, NVL(b, 0) AS a FROM t", "different"),
+    *(
+        ("postgres", title, f"SELECT id, COALESCE(a, 0) AS a FROM t{minus}", "undecided")
+        for title in ("GaussDB", "openGauss")
+        for minus in (
+            " MINUS SELECT -1, -1",
+            " x minus all (SELECT -1, -1)",
+            " WHERE TRUE\nMINUS /* MINUS */ VALUES (-1, -1)",
+            " MINUS SELECT -1, NVL(NULL, -1)",
+        )
+    ),
+    (
+        *("postgres", "GaussDB", "(SELECT id, COALESCE(a, 0) AS a FROM t) MINUS (SELECT -1, -1)"),
+        "undecided",
+    ),
+    (
+        *("postgres", "GaussDB", "SELECT id, COALESCE(a, 0) AS a FROM t MINUS SELECT id, 0 FROM t"),
+        "different",
+    ),
+    ("postgres", "GaussDB", "SELECT id, missing AS a FROM t MINUS SELECT 1, 1", "error"),
+    ("postgres", "GaussDB", "SELECT id, COALESCE(a, 0) AS a FROM t MINUS SELCT 1, 1", "error"),
+    ("postgres", "GaussDB", "SELECT id a FROM t WHER a MINUS SELECT 1, 1", "error"),
+    ("postgres", "GaussDB", "SELECT id, FROM t WHERE '' = ' MINUS SELECT 1'", "error"),
+    ("postgres", "GaussDB", "SELECT id, COALESCE(a, 0) AS minus FROM t", "equivalent"),
+    ("postgres", "PostgreSQL", "SELECT id, a FROM t MINUS SELECT 1, 1", "error"),
     ("postgres", "GaussDB", "SELEC id, NVL(a, 0) AS a FROM t", "error"),
     ("postgres", "GaussDB", "SELECT id, nvll(a, 0) AS a FROM t", "error"),
     ("postgres", "GaussDB", "SELECT id, missing AS a, 'NVL(a, 0)' FROM t", "error"),
