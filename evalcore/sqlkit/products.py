@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 import sqlglot
+from sqlglot import TokenType
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
 
 from evalcore import settings
 
