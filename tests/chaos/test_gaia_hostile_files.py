@@ -6,7 +6,6 @@ import base64
 import os
 import random
 import threading
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,17 +26,14 @@ from evalcore.errors import EnvironmentFailure
 from tests.support import gaia_files as made
 
 RANDOM = 20_261_122
-SLOWEST = 35.0  # seconds: the readers' own limit, and a fresh process
 
 
 def attempt(name: str, content: bytes, member: str = "", **asked: object) -> str:
     """The text, or the reason why there is none; anything else is a failure of ours."""
-    start = time.perf_counter()
     try:
         text = read_content(content, Asked(name=name, **asked), member)  # type: ignore[arg-type]
     except Unreadable as problem:
         text = f"{ERROR}{problem}"
-    assert time.perf_counter() - start < SLOWEST
     assert len(text) < 25_000
     assert "refused in this process" not in text  # something would be loaded too late
     return text
@@ -158,9 +154,8 @@ def test_a_sheet_with_one_cell_at_the_far_end_costs_nothing() -> None:
     book.active["XFD1048576"] = "far away"
     file = BytesIO()
     book.save(file)
-    start = time.perf_counter()
+    # going through the empty cells before it would outlast the time limit of a reader
     assert "XFD1048576: far away" in attempt("a.xlsx", file.getvalue())
-    assert time.perf_counter() - start < 5
 
 
 def test_a_picture_that_says_it_is_huge() -> None:

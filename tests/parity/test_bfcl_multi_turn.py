@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -66,12 +65,10 @@ def read(text: str) -> list[Call]:
 
 
 def test_all_ground_truths_are_valid_twice_in_one_process(entries, simulators):
-    began = time.perf_counter()
     for _ in range(2):
         failed = [one.id for one in entries if not check(one, as_truth(one), simulators).valid]
         assert not failed
     assert len(entries) == 800
-    assert time.perf_counter() - began < 30
 
 
 def some_turn(prediction: Prediction, dice: random.Random) -> list[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,13 +16,14 @@ Page = tuple[int, dict[str, str], bytes]
 
 class Web:
     """`pages` maps a path to (status, headers, body); `seen` holds (path, headers, body) of each
-    request; the path /drip sends a byte now and then, for ever."""
+    request; the path /drip sends a header now and then, for half a minute."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.pages: dict[str, list[Page]] = {}
         self.seen: list[tuple[str, dict[str, str], bytes]] = []
         self.stop = threading.Event()
+        self.dripped_out = False
 
     @property
     def base(self) -> str:
@@ -70,10 +70,12 @@ def serve() -> Iterator[Web]:
         def drip(self) -> None:
             self.wfile.write(b"HTTP/1.1 200 OK\r\n")
             try:
-                while not web.stop.is_set():
+                for _ in range(600):
                     self.wfile.write(b"X: y\r\n")
                     self.wfile.flush()
-                    time.sleep(0.05)
+                    if web.stop.wait(0.05):
+                        return
+                web.dripped_out = True
             except OSError:
                 return
 

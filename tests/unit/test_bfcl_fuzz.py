@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from evalcore.benchmarks.bfcl.entry import Entry
 from evalcore.benchmarks.bfcl.reference import reference_answer
 from evalcore.benchmarks.bfcl.score import official, read, views
 from tests.support.bfcl import entry, function, weather
+from tests.support.hangs import stop_hang
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 
@@ -113,7 +113,6 @@ def random_answer(one: Entry, mode: str, chance: random.Random) -> Any:
 def test_random_and_mutated_answers_raise_nothing():
     chance = random.Random(4)
     modes = sorted(MODES)
-    start = time.process_time()
     for number in range(20_000):
         one, mode = chance.choice(ENTRIES), chance.choice(modes)
         answer = (
@@ -128,7 +127,6 @@ def test_random_and_mutated_answers_raise_nothing():
             assert scored.valid == (not scored.error_type), answer
             assert scored.group is None or scored.group in GROUPS, answer
             json.dumps(plain(scored.calls))
-    assert time.process_time() - start < 120
 
 
 def text_answer(one: Entry, mode: str, chance: random.Random) -> Any:
@@ -169,6 +167,5 @@ def test_nested_without_end_and_long_answers():
     long = ["f(a='" + "x" * 50_000 + "')", "[" + "f(a=1), " * 2_000 + "]", "f(a=1)\n" * 2_000]
     for text in (*deep, *long):
         for one in ENTRIES:
-            start = time.process_time()
-            views(read(one, text))
-            assert time.process_time() - start < 5
+            with stop_hang():
+                views(read(one, text))

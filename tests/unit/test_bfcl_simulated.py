@@ -6,7 +6,6 @@ import copy
 import inspect
 import json
 import random
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from evalcore.benchmarks.bfcl.simulated.greenhouse import Greenhouse
 from evalcore.benchmarks.bfcl.simulated.greenhouse_stock import BATCHES, READINGS
 from evalcore.benchmarks.bfcl.simulated.library_desk import LibraryDesk
 from evalcore.benchmarks.bfcl.simulated.library_stock import ROWS
+from tests.support.hangs import stop_hang
 from tests.support.shared_data import ROOT
 
 FOLDER = ROOT / "datasets" / "bfcl"
@@ -234,19 +234,18 @@ def outcome(tool, arguments):
 @BOTH
 def test_hostile_arguments_raise_only_type_and_value_errors(stem):
     api = fresh(stem)
-    started = time.perf_counter()
-    for name, tool in tools(api).items():
-        if not callable(tool):
-            continue
-        places = inspect.signature(tool).parameters
-        for value in HOSTILE:
-            for hostile in places:
-                arguments = {key: value if key == hostile else "Z1" for key in places}
-                before = state(api)
-                answer = outcome(tool, arguments)
-                assert len(json.dumps(answer)) < 20_000
-                assert "error" not in answer or state(api) == before, name
-    assert time.perf_counter() - started < 10
+    with stop_hang():
+        for name, tool in tools(api).items():
+            if not callable(tool):
+                continue
+            places = inspect.signature(tool).parameters
+            for value in HOSTILE:
+                for hostile in places:
+                    arguments = {key: value if key == hostile else "Z1" for key in places}
+                    before = state(api)
+                    answer = outcome(tool, arguments)
+                    assert len(json.dumps(answer)) < 20_000
+                    assert "error" not in answer or state(api) == before, name
 
 
 @BOTH

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from evalcore.benchmarks.sql_understanding.extraction import extract
 from evalcore.records import from_json, to_json
+from tests.support.hangs import stop_hang
 
 FIELDS = ("columns", "rows")
 ANSWER = {"columns": ["a"], "rows": [[1], [None]]}
@@ -79,9 +79,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_answers_take_no_time(text: str) -> None:
-    began = time.process_time()
-    assert extract(text, FIELDS).kind == "none"
-    assert time.process_time() - began < 1.5
+    with stop_hang():
+        assert extract(text, FIELDS).kind == "none"
 
 
 @pytest.mark.parametrize(

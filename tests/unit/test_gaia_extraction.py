@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from evalcore.benchmarks.gaia.extraction import Extracted, as_text, extract, unwrapped
+from tests.support.hangs import stop_hang
 
 ASKED_FOR = [
     ("FINAL ANSWER: 17", "17"),
@@ -142,6 +141,5 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(name):
-    began = time.process_time()
-    extract(HOSTILE[name])
-    assert time.process_time() - began < 3
+    with stop_hang():
+        extract(HOSTILE[name])

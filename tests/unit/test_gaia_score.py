@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from evalcore.benchmarks.gaia.score import NOTES, Scored, branch_of, question_scorer
+from tests.support.hangs import stop_hang
 
 RIGHT = [
     # numbers, with no tolerance
@@ -194,6 +193,5 @@ def test_halves_of_characters_reach_no_note_and_break_nothing():
 @pytest.mark.parametrize("truth", ["17", "1, 2", "Paris", "x" * 1_000_000])
 @pytest.mark.parametrize("piece", ["1", "a", ",", " ", "$", "\x00", "-", "ﬁ", "1_"])
 def test_time_is_linear(truth, piece):
-    began = time.process_time()
-    question_scorer(piece * 1_000_000, truth)
-    assert time.process_time() - began < 2
+    with stop_hang():
+        question_scorer(piece * 1_000_000, truth)

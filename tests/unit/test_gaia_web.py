@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from ipaddress import ip_address
 
@@ -196,10 +195,9 @@ def test_large_slow_and_packed_pages_end(site: Web, monkeypatch: pytest.MonkeyPa
         visited(site.put("/torn", b"x", content_encoding="gzip"))
     with pytest.raises(Refusal, match="packed in a way"):
         visited(site.put("/wrong", b"no gzip at all", content_encoding="gzip"))
-    start = time.perf_counter()
     with pytest.raises(Unreachable, match=r"within 0\.5 seconds"):
         exchange(Sent(f"{site.base}/drip"), allowed=first_loopback, seconds=0.5)
-    assert time.perf_counter() - start < 3
+    assert not site.dripped_out
 
 
 def test_nobody_answers() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
 from evalcore.targets.huggingface.tool_calls import read_calls
+from tests.support.hangs import stop_hang
 
 TOOLS = [
     {
@@ -156,7 +156,6 @@ def test_ids_go_on_from_the_conversation_and_have_nine_signs():
     ids=range(16),
 )
 def test_hostile_text_ends_soon_as_text(text):
-    began = time.process_time()
-    _, calls = read_calls(text, TOOLS)
-    assert calls == ()
-    assert time.process_time() - began < 3
+    with stop_hang():
+        _, calls = read_calls(text, TOOLS)
+        assert calls == ()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from evalcore.sqlkit.index_advice import Unreadable, ddl_of, placed, read_advice, read_index
 from evalcore.sqlkit.schema import read_schema
+from tests.support.hangs import stop_hang
 
 
 @pytest.mark.parametrize(
@@ -164,17 +163,16 @@ def test_more_statements_than_are_read_are_not_passed_over() -> None:
 
 
 def test_hostile_answers_are_read_in_linear_time() -> None:
-    start = time.perf_counter()
-    for text in (
-        "CREATE INDEX `" * 20_000,
-        "CREATE INDEX i ON t (" * 9_000,
-        "no need " * 30_000,
-        "\nDROP TABLE " * 9_000,
-        "\nALTER TABLE a.b" + " " * 90_000,
-        "\nUPDATE a" * 11_000,
-    ):
-        read_advice(text, "mysql")
-    assert time.perf_counter() - start < 2
+    with stop_hang():
+        for text in (
+            "CREATE INDEX `" * 20_000,
+            "CREATE INDEX i ON t (" * 9_000,
+            "no need " * 30_000,
+            "\nDROP TABLE " * 9_000,
+            "\nALTER TABLE a.b" + " " * 90_000,
+            "\nUPDATE a" * 11_000,
+        ):
+            read_advice(text, "mysql")
 
 
 def test_only_our_own_spelling_is_executed() -> None:

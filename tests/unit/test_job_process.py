@@ -33,7 +33,7 @@ def signals():
 
 
 def stopped_in_a_callback(number):
-    """A loop whose own callback is what the signal interrupts; it gives up after `SECONDS`."""
+    """A loop whose own callback is what the signal interrupts; it fails after `SECONDS`."""
 
     def interrupted():
         os.kill(os.getpid(), number)
@@ -42,6 +42,7 @@ def stopped_in_a_callback(number):
     async def work():
         asyncio.get_running_loop().call_soon(interrupted)
         await asyncio.sleep(SECONDS)
+        pytest.fail("the signal did not end the loop")
 
     asyncio.run(work())
 
@@ -59,9 +60,7 @@ def prepared(settings, monkeypatch):
 
 def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
     prepared(settings, monkeypatch)
-    start = time.monotonic()
     assert job_process.run(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
-    assert time.monotonic() - start < SECONDS / 2
     assert jobs.find(settings, "confirm", "x").state == "cancelled"
 
 
@@ -77,10 +76,8 @@ def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
 
 
 def test_the_time_of_a_bundle_ends_inside_an_event_loop(settings):
-    start = time.monotonic()
     with pytest.raises(import_job._TookTooLong), import_job._limited(settings):
         stopped_in_a_callback(signal.SIGALRM)
-    assert time.monotonic() - start < SECONDS / 2
 
 
 def test_the_last_word_of_a_job_that_ends_while_it_is_looked_at_is_told(settings, monkeypatch):

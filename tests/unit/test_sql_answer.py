@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from evalcore.benchmarks.sql_answer import read_sql
+from tests.support.hangs import stop_hang
 
 STRICT = [
     "SELECT 1",
@@ -74,7 +73,6 @@ def test_plans_prose_and_noise_are_no_sql(text: str) -> None:
     ],
 )
 def test_hostile_answers_take_no_long_time(text: str) -> None:
-    start = time.perf_counter()
-    read_sql(text)
-    read_sql("x" + text)
-    assert time.perf_counter() - start < 2
+    with stop_hang():
+        read_sql(text)
+        read_sql("x" + text)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import time
 
 import pytest
 
 from evalcore.benchmarks.swe_bench.diff import parse
+from tests.support.hangs import stop_hang
 
 ONE = """\
 diff --git a/pkg/x.py b/pkg/x.py
@@ -177,7 +177,6 @@ def test_git_reads_the_same_files(tmp_path):
 )  # fmt: skip
 def test_hostile_text_is_read_in_linear_time(piece):
     text = "--- a/x\n+++ b/x\n@@ -1,99999999 +1,99999999 @@\n" + piece * (300_000 // len(piece))
-    start = time.perf_counter()
-    for patch in (text, piece * (300_000 // len(piece))):
-        parse(patch)
-    assert time.perf_counter() - start < 10.0
+    with stop_hang():
+        for patch in (text, piece * (300_000 // len(piece))):
+            parse(patch)

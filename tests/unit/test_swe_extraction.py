@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from evalcore.benchmarks.swe_bench.patches.extraction import official
+from tests.support.hangs import stop_hang
 
 CASES = [
     ("no mark at all", "no mark at all"),
@@ -52,13 +51,11 @@ def test_what_is_taken_out(text: str, patch: str) -> None:
 )
 def test_hostile_texts_take_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    begun = time.perf_counter()
-    official(text)
-    assert time.perf_counter() - begun < 5
+    with stop_hang():
+        official(text)
 
 
 def test_many_names_that_are_never_closed() -> None:
     text = "".join(f"<t{number}>" for number in range(100_000))
-    begun = time.perf_counter()
-    assert official(text) == text
-    assert time.perf_counter() - begun < 5
+    with stop_hang():
+        assert official(text) == text

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from evalcore.benchmarks.swe_bench.grade import exit_code, grade, read_log, resolution, status_map
 from evalcore.errors import UsageError
+from tests.support.hangs import stop_hang
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = {
@@ -255,9 +255,8 @@ def test_a_spec_that_cannot_be_used(changed, message):
 @pytest.mark.parametrize("name", ["parse_log_pytest", "parse_log_pytest_v2", "parse_log_django"])
 def test_a_hostile_log_is_graded_in_linear_time(piece, name):
     log = written(piece * (600_000 // len(piece)))
-    start = time.process_time()
-    grade(SPEC | {"log_parser": name, "FAIL_TO_PASS": ["t.py::p[x", "t.py::q[y"]}, log)
-    assert time.process_time() - start < 8.0
+    with stop_hang():
+        grade(SPEC | {"log_parser": name, "FAIL_TO_PASS": ["t.py::p[x", "t.py::q[y"]}, log)
 
 
 def test_importing_is_light():

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from importlib import metadata
 from pathlib import Path
 
@@ -159,13 +158,13 @@ class TestPreflight:
         monkeypatch.setenv("PATH", str(tmp_path))
         assert {"docker", "daemon", "images", "swebench"} <= failing(preflight([task], tmp_path))
 
-    def test_a_daemon_that_hangs_costs_less_than_two_seconds(
+    def test_a_daemon_that_hangs_is_not_waited_for(
         self, stand: Stand, task: Task, tmp_path: Path
     ) -> None:
-        stand.command("docker", "#!/bin/sh\nsleep 30\n")
-        begun = time.monotonic()
+        ended = stand.folder / "ended"
+        stand.command("docker", f"#!/bin/sh\n(sleep 60; touch {ended}) &\nsleep 60\n")
         found = preflight([task], tmp_path)
-        assert time.monotonic() - begun < 2.0
+        assert not ended.exists()
         (daemon,) = [one for one in found if one.name == "daemon"]
         assert "no answer" in daemon.problem
 
@@ -342,7 +341,6 @@ class TestEvaluate:
         )
         stand.plan(second.instance_id)
         stand.say(containers="abc123")
-        begun = time.monotonic()
         folder = tmp_path / "run"
         found = self.run(
             stand,
@@ -350,7 +348,9 @@ class TestEvaluate:
             folder,
             cancelled=lambda: "ran" in (folder / "harness.log").read_text(),
         )
-        assert time.monotonic() - begun < 20
+        log = (folder / "harness.log").read_text()
+        assert f"ran {second.instance_id}" not in log
+        assert "Report written" not in log
         assert found[first.instance_id].outcome == "unresolved"
         assert found[second.instance_id].outcome == "environment_error"
         assert "rm -f abc123" in (stand.folder / "asked").read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
 from evalcore.benchmarks.swe_bench.patches.repair import LARGEST, repair
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from tests.support.hangs import stop_hang
 from tests.support.patch_trees import MappingTree, make_tree
 from tests.support.patch_variants import diff_of, small
 
@@ -43,9 +43,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
     text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
-    begun = time.process_time()
-    assert repair(text, MappingTree(TREE)).patch == ""
-    assert time.process_time() - begun < 15
+    with stop_hang():
+        assert repair(text, MappingTree(TREE)).patch == ""
 
 
 @pytest.mark.parametrize(
@@ -59,9 +58,8 @@ def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
 )
 def test_a_file_of_equal_lines_takes_seconds(hunk: str) -> None:
     tree = MappingTree({"big.py": "x = 1\n" * 200_000})
-    begun = time.process_time()
-    assert repair("--- a/big.py\n+++ b/big.py\n" + hunk, tree).patch == ""
-    assert time.process_time() - begun < 15
+    with stop_hang():
+        assert repair("--- a/big.py\n+++ b/big.py\n" + hunk, tree).patch == ""
 
 
 def test_source_that_breaks_a_compiler() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 
 import pytest
 
@@ -20,6 +19,7 @@ from evalcore.benchmarks.tau_bench.environment.arguments import MOST_CHARACTERS
 from evalcore.benchmarks.tau_bench.environment.reward import flagged
 from evalcore.benchmarks.tau_bench.environment.said import missing
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
+from tests.support.hangs import stop_hang
 from tests.support.tau import airline, retail
 
 CANCEL = Action("cancel_pending_order", {"order_id": "#W1", "reason": "ordered by mistake"})
@@ -117,9 +117,8 @@ def test_an_expected_text_is_found(output, said, as_number, as_text):
 
 
 def test_many_digits_are_searched_in_little_time():
-    start = time.perf_counter()
-    missing(["10"], ["1" * 300_000, "1," * 150_000, "1,111" * 60_000], substring=False)
-    assert time.perf_counter() - start < 1.0
+    with stop_hang():
+        missing(["10"], ["1" * 300_000, "1," * 150_000, "1,111" * 60_000], substring=False)
 
 
 NAMES = "GetUserDetails.invoke()"
@@ -239,21 +238,19 @@ HOSTILE = [
 def test_too_much_is_refused_in_little_time(name, value):
     environment = Environment(airline())
     kwargs = {"thought": value} if name == "think" else {"user_id": "user_1", "amount": value}
-    start = time.perf_counter()
-    assert environment.call(name, kwargs).startswith("Error: ")
-    assert time.perf_counter() - start < 0.5
+    with stop_hang():
+        assert environment.call(name, kwargs).startswith("Error: ")
     assert environment.database.changed() == {}
 
 
 def test_many_items_are_checked_in_little_time():
     items = ["l1", "c1"] + [f"x{number}" for number in range(4000)]
     environment = Environment(retail(status="delivered"))
-    start = time.perf_counter()
-    environment.call(
-        "return_delivered_order_items",
-        {"order_id": "#W1", "item_ids": items, "payment_method_id": "card_1"},
-    )
-    assert time.perf_counter() - start < 0.2
+    with stop_hang():
+        environment.call(
+            "return_delivered_order_items",
+            {"order_id": "#W1", "item_ids": items, "payment_method_id": "card_1"},
+        )
 
 
 VALUES = [
@@ -309,7 +306,7 @@ def arguments(chance, tool):
 
 
 def test_two_thousand_hostile_episodes_raise_nothing():
-    chance, wanted, wrote, start = random.Random(7), task(CANCEL), 0, time.perf_counter()
+    chance, wanted, wrote = random.Random(7), task(CANCEL), 0
     domains = [retail(), retail(status="delivered"), airline()]
     for _ in range(2000):
         domain = chance.choice(domains)
@@ -324,5 +321,4 @@ def test_two_thousand_hostile_episodes_raise_nothing():
         found = reward(domain, wanted, environment, ["x"])
         assert found.value in (0.0, 1.0)
     assert wrote > 1000
-    assert time.perf_counter() - start < 60
     assert domains[0].database.changed() == {}

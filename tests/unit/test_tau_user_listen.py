@@ -1,10 +1,9 @@
 """What the rule user understands: agents' questions in many wordings, and what is no question."""
 
-import time
-
 import pytest
 
 from evalcore.benchmarks.tau_bench.users.listen import listen
+from tests.support.hangs import stop_hang
 
 #: Questions as agents word them, by the slots that they ask for.
 QUESTIONS = {
@@ -279,7 +278,6 @@ def test_what_no_rule_fits_is_not_recognised():
 
 def test_hostile_texts_take_little_time():
     texts = ["a" * 10**6, "i " * 10**5, "?\n" * 10**5, "can" * 10**5, ": - " * 10**5, "请" * 10**5]
-    start = time.perf_counter()
-    for text in texts:
-        listen(text)
-    assert time.perf_counter() - start < 2
+    with stop_hang():
+        for text in texts:
+            listen(text)
