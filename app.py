@@ -56,7 +56,7 @@ def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
     from evalcore import access
     from evalcore.errors import UsageError
-    from pages.components import language, share, style, uploader, visitor
+    from pages.components import language, share, state, style, uploader, visitor
     from pages.components.text import escape
 
     st.set_page_config(
@@ -80,6 +80,7 @@ def main() -> None:
     path = unknown_path(st.context.url) or unknown_page(asked)
     if path is not None:
         st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
+    state.mask_links()
     chosen.run()
     language.remember()
     if chosen.url_path not in _NOT_SHARED:

@@ -38,18 +38,20 @@ def _card(given: argparse.Namespace) -> int:
 
     from evalcore import settings
     from evalcore.access import OPERATOR
+    from evalcore.privacy import mask_target
     from evalcore.records import to_json
     from evalcore.target_cards import NO_CARD, load_cards, save_card
 
     current, changes = settings.load(given.data), _changes(given)
+    name = mask_target(given.key)
     if given.remove and changes:
         raise UsageError("--remove takes the whole card back; drop the other flags")
-    shown = load_cards(current).get(given.key, NO_CARD)
+    shown = load_cards(current).get(name, NO_CARD)
     if given.remove:
         save_card(current, OPERATOR, given.key, NO_CARD)
     elif changes:
         save_card(current, OPERATOR, given.key, msgspec.structs.replace(shown, **changes))
-    card = load_cards(current).get(given.key, NO_CARD)
+    card = load_cards(current).get(name, NO_CARD)
     print(to_json(card).decode() if given.json else _text(given.key, card))
     return _DONE
 

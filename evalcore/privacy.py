@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
@@ -11,7 +12,15 @@ from typing import Any
 
 import msgspec
 
-from evalcore.records import BenchmarkSpec, Record, RunSpec, RunSummary, Sample, TargetSpec
+from evalcore.records import (
+    BenchmarkSpec,
+    Record,
+    RunSpec,
+    RunSummary,
+    Sample,
+    TargetSpec,
+    Verdict,
+)
 from evalcore.secrets import scrub
 from evalcore.settings import ROOT, Settings
 
@@ -23,10 +32,88 @@ _PLACE = re.compile(r"(?<![\w/.~-])/(?:[^\s/'\"=,;&]+/)*([^\s/'\"=,;&]+)/?")
 #: An absolute path of at least two parts, not the path of an address of the web.
 _PATH = re.compile(r"(?<![\w./:~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"`,;()<>|]+[/\\])+")
 
+#: A target named by a path within a text, such as a message or a command.
+_TARGET_IN_TEXT = re.compile(
+    r"(?<!\w)(?:app|hf|openai):(?:~?/|[A-Za-z]:[/\\]|\\\\)(?!/)[^\s'\"`,;()<>|?]*[^\s'\"`,;()<>|?.:]"
+)
+
+#: What the name of a target begins with that is a path; a service may have models named ~x.
+_BEGINS_PATH = re.compile(r"\w+:\s*(?:[/\\]|[A-Za-z]:[/\\])|(?:app|hf):\s*~")
+#: What an identity adds to its key (`TargetSpec.identity`).
+_VARIANT = re.compile(r"#[0-9a-f]{8}\Z")
+
 
 def without_places(text: str) -> str:
-    """`text` with every absolute path cut to its last part."""
-    return _PATH.sub("…/", text)
+    """`text` with every absolute path cut to its last part, and every target that is named by a
+    path under its masked name."""
+    return _PATH.sub("…/", _TARGET_IN_TEXT.sub(lambda match: mask_target(match[0]), text))
+
+
+def mask_target(name: str) -> str:
+    """Name a target for readers, from its key or its identity: `hf:/srv/models/tiny` is
+    `hf:tiny~` and a short hash of the path, since folders of the same name hold other models.
+
+    A name that is no path, and one that is masked already, stays as it is: whatever a link or a
+    request names is looked up under its masked name.
+    """
+    if not _BEGINS_PATH.match(name):
+        return name
+    kind, _, rest = name.partition(":")
+    variant = _VARIANT.search(rest)
+    path = rest[: variant.start()] if variant else rest
+    return f"{kind}:{mask_path(path)}{variant[0] if variant else ''}"
+
+
+def mask_path(path: str) -> str:
+    """The last part of a path and a short hash of all of it; never itself a path."""
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{_last_part(path).lstrip('~ ') or 'folder'}~{digest[:8]}"
+
+
+def mask_judge(judge: str) -> str:
+    """Name a judge, which is a target perhaps with `?OPTIONS`, as `mask_target` does."""
+    key, mark, options = judge.partition("?")
+    return f"{mask_target(key)}{mark}{without_places(options)}"
+
+
+def mask_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a target without places; an adapter that is a folder goes by name and hash."""
+    return {
+        name: mask_path(value)
+        if isinstance(value, str) and is_path(value) and _last_part(value) != value.strip("/\\ ")
+        else _without_places(value)
+        for name, value in options.items()
+    }
+
+
+def mask_votes(verdict: Verdict) -> Verdict:
+    """The verdict with the names of the judges in its evidence masked."""
+    sections = tuple(
+        msgspec.structs.replace(
+            section,
+            body=[
+                line | {"judge": mask_judge(str(line["judge"]))}
+                if isinstance(line, dict) and "judge" in line
+                else line
+                for line in section.body
+            ],
+        )
+        if section.kind == "votes" and isinstance(section.body, list)
+        else section
+        for section in verdict.evidence
+    )
+    return msgspec.structs.replace(verdict, evidence=sections)
+
+
+def with_masked_target(spec: RunSpec) -> RunSpec:
+    """The spec under the masked name of its target. The options stay, as the identity holds their
+    hash."""
+    target = TargetSpec(mask_target(spec.target.key), spec.target.options)
+    return msgspec.structs.replace(spec, target=target)
+
+
+def _last_part(path: str) -> str:
+    return re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1]
 
 
 def is_path(dataset: str) -> bool:
@@ -43,19 +130,20 @@ def dataset_name(dataset: str, dataset_hash: str = "") -> str:
     first characters of its hash, since folders of the same name hold different cases."""
     if not is_path(dataset):
         return dataset
-    name = re.split(r"[/\\]", dataset.rstrip("/\\"))[-1] or "dataset"
+    name = _last_part(dataset) or "dataset"
     return f"{name} ({dataset_hash[:8]})" if dataset_hash else name
 
 
 def benchmark_for_readers(one: BenchmarkSpec) -> BenchmarkSpec:
-    """The spec of a benchmark without the places of its data set and of what its options name. The
-    prompt among them is a text of its own."""
+    """The spec of a benchmark without the places of its data set, of its judges and of what its
+    options name. The prompt among them is a text of its own."""
     hidden = {
         name: value if name == "prompt" else _without_places(value)
         for name, value in one.options.items()
     }
     name = dataset_name(one.dataset, one.dataset_hash)
-    return msgspec.structs.replace(one, dataset=name, options=hidden)
+    judges = tuple(map(mask_judge, one.judges))
+    return msgspec.structs.replace(one, dataset=name, options=hidden, judges=judges)
 
 
 def label_for_readers(label: str, spec: BenchmarkSpec) -> str:
@@ -66,10 +154,11 @@ def label_for_readers(label: str, spec: BenchmarkSpec) -> str:
 
 
 def spec_for_readers(spec: RunSpec) -> RunSpec:
-    """The spec of a run as pages and comparisons show it: no place of the machine in its data
-    sets, options, command and note."""
+    """The spec of a run as pages and comparisons show it: no place of the machine in its target,
+    data sets, judges, options, command and note."""
     return msgspec.structs.replace(
-        spec,
+        with_masked_target(spec),
+        judges=tuple(map(mask_judge, spec.judges)),
         benchmarks=tuple(map(benchmark_for_readers, spec.benchmarks)),
         command=without_places(spec.command),
         note=without_places(spec.note),
@@ -148,7 +237,7 @@ def _places(settings: Settings) -> Iterator[tuple[str, str]]:
 def spec_told(spec: RunSpec, censored: Censor) -> RunSpec:
     """The spec as others may read it: data sets and models by name instead of by path, and nothing
     of who started it."""
-    kind, colon, name = spec.target.key.partition(":")
+    kind, colon, name = mask_target(spec.target.key).partition(":")
     return msgspec.structs.replace(
         spec,
         target=TargetSpec(
@@ -156,7 +245,7 @@ def spec_told(spec: RunSpec, censored: Censor) -> RunSpec:
             options=censored.values(spec.target.options),
         ),
         benchmarks=tuple(_benchmark(one, censored) for one in spec.benchmarks),
-        judges=tuple(map(scrub, spec.judges)),
+        judges=tuple(scrub(mask_judge(judge)) for judge in spec.judges),
         command=censored.about(spec.command),
         note=censored.about(spec.note),
         access="",
@@ -179,7 +268,7 @@ def _benchmark(one: BenchmarkSpec, censored: Censor) -> BenchmarkSpec:
         one,
         dataset=PurePath(one.dataset).name or one.key,
         options=censored.values(one.options) | kept,
-        judges=tuple(map(scrub, one.judges)),
+        judges=tuple(scrub(mask_judge(judge)) for judge in one.judges),
     )
 
 

@@ -2,7 +2,8 @@
 
 Cards are typed in the app, so they are hostile text and live in a TinyDB file of their own: the
 index of runs is disposable, a card is not. A card belongs to a target key, so that every variant of
-a model (its temperatures, its dtypes) shows the same one. Cards that come with the project stand
+a model (its temperatures, its dtypes) shows the same one; the card of a target that is named by a
+path belongs to its masked name (`privacy.mask_target`). Cards that come with the project stand
 beside the shipped runs and give way to those of the data folder.
 """
 
@@ -22,6 +23,7 @@ from filelock import FileLock, Timeout
 from evalcore import access
 from evalcore.access import Visitor
 from evalcore.errors import IndexFileError, UsageError
+from evalcore.privacy import mask_target
 from evalcore.records import Record, from_json
 from evalcore.settings import Settings
 from evalcore.store.atomic_storage import AtomicStorage, signature
@@ -68,7 +70,7 @@ def own_card(settings: Settings, key: str) -> TargetCard:
     Raises IndexFileError as `load_cards`.
     """
     place = settings.data_dir / FILE
-    return _cards(place, signature(place)).get(key, NO_CARD)
+    return _cards(place, signature(place)).get(mask_target(key), NO_CARD)
 
 
 def cards_signature(settings: Settings) -> str:
@@ -89,10 +91,14 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
             table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
+            name = mask_target(key)
+            for stored in (AtomicStorage(path).read() or {}).get(TABLE, {}):
+                if stored != name and mask_target(stored) == name:  # as older versions wrote it
+                    table.drop(stored)
             if card == NO_CARD:
-                table.drop(key)
+                table.drop(name)
             else:
-                table.put(key, msgspec.to_builtins(card))
+                table.put(name, msgspec.to_builtins(card))
     except Timeout:
         raise IndexFileError(f"{path}: another process holds its lock; try again") from None
     except OSError as error:
@@ -168,7 +174,7 @@ def _cards(path: Path, version: str) -> dict[str, TargetCard]:
         return {}
     rows = (AtomicStorage(path).read() or {}).get(TABLE, {})
     try:
-        found = {key: from_json(TargetCard, row.raw) for key, row in rows.items()}
+        found = {mask_target(key): from_json(TargetCard, row.raw) for key, row in rows.items()}
         for card in found.values():  # the file may have been edited by hand
             check(card)
         return found

@@ -15,6 +15,7 @@ import msgspec
 from evalcore import access
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
+from evalcore.privacy import mask_target
 from evalcore.queries.readers import without_places
 from evalcore.runner import job_process
 from evalcore.runner.job_process import Say, Stopped
@@ -56,8 +57,9 @@ def take_in(
 
 def _told(done: ImportedBundle, settings: Settings) -> dict[str, Any]:
     spec = RunFolder(settings.runs_dir / done.run).spec()
+    identity = mask_target(spec.target.identity)
     found: dict[str, Any] = msgspec.to_builtins(done)
-    return found | {"identity": spec.target.identity, "board": spec.benchmarks[0].dataset}
+    return found | {"identity": identity, "board": spec.benchmarks[0].dataset}
 
 
 def _reason(text: str, place: Path) -> str:

@@ -9,7 +9,7 @@ import msgspec
 import pandas as pd
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.privacy import spec_for_readers
+from evalcore.privacy import mask_votes, spec_for_readers
 from evalcore.queries import gated
 from evalcore.queries.boards import is_rescored
 from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
@@ -108,6 +108,7 @@ def case_view(
         closed = frozenset() if show_gated else gated.gated_cases(folder)
         own = Neighbour(metric=metric, id=case, epoch=epoch)
         place = _place(folder, name, own, where, closed)
+        verdict = verdict and mask_votes(verdict)
         view = CaseView(spec_for_readers(spec), name, stored.sample, episode, verdict, place)
         return view if show_gated or not gated.is_gated(view.sample) else _bare(view)
     raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")

@@ -10,6 +10,7 @@ from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import agreement
 from evalcore.judges.agreement import Calibration, JudgeProfile, PairAgreement, SplitRate
 from evalcore.judges.records import Vote, VoteWord
+from evalcore.privacy import mask_target
 from evalcore.records import MEASURED, Record, Verdict
 from evalcore.store.run_folder import RunFolder, find
 
@@ -72,7 +73,7 @@ def votes_of(verdict: Verdict) -> tuple[Vote, ...]:
 
 def _name(line: Mapping[str, Any]) -> str:
     """A judge without its options, which only say where it is served and how it is sampled."""
-    return str(line.get("judge", "")).partition("?")[0]
+    return mask_target(str(line.get("judge", "")).partition("?")[0])
 
 
 def _verdicts(folder: RunFolder) -> list[Verdict]:

@@ -15,7 +15,12 @@ import msgspec
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.privacy import benchmark_for_readers, label_for_readers, without_places
+from evalcore.privacy import (
+    benchmark_for_readers,
+    label_for_readers,
+    mask_target,
+    without_places,
+)
 from evalcore.queries.boards import is_control
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Record, Totals
 from evalcore.store import samples_table
@@ -169,8 +174,8 @@ def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
     return Entrant(
         letter=letter,
         run_id=run,
-        target_key=spec.target.key,
-        identity=spec.target.identity,
+        target_key=mask_target(spec.target.key),
+        identity=mask_target(spec.target.identity),
         created_at=summary.created_at or spec.created_at,
         specs={key: benchmark_for_readers(one) for key, one in specs.items()},
         scores={

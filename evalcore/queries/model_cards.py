@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import EvalboardError
+from evalcore.privacy import is_path, mask_path, without_places
 from evalcore.records import Record
 from evalcore.store.run_folder import find
 
@@ -52,4 +53,6 @@ def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
         card = msgspec.convert(find(run, roots).card(), ModelCard)
     except (EvalboardError, OSError, msgspec.MsgspecError):
         return None
-    return card if card.loaded else None
+    adapter = mask_path(card.adapter) if is_path(card.adapter) else card.adapter
+    notes = tuple(map(without_places, card.notes))
+    return msgspec.structs.replace(card, adapter=adapter, notes=notes) if card.loaded else None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalcore.privacy import mask_target
 from evalcore.queries.boards import Board
 
 
@@ -29,6 +30,7 @@ def parts(board: Board) -> list[str]:
 def said_of(frame: pd.DataFrame, text: str) -> pd.Series[bool]:
     """Which rows hold `text` (letter case aside) in the identity or, where the frame has such
     columns, in the name or the maker's."""
+    text = mask_target(text)
     fits = pd.Series(False, index=frame.index)
     for name in frame.columns.intersection(["identity", "name", "organization"]):
         fits |= frame[name].str.contains(text, case=False, regex=False)

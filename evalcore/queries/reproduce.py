@@ -83,6 +83,9 @@ def recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") 
     censored = censor(settings)
     whole, weights = folder.spec(), _weights(folder.spec().command)
     told = spec_told(whole, censored)
+    kind, colon, name = whole.target.key.partition(":")  # without the hash, which no command takes
+    bare = TargetSpec(f"{kind}{colon}{censored.about(name)}", told.target.options)
+    told = msgspec.structs.replace(told, target=bare)
     part = _narrowed(told, folder, benchmark, metric)
     imported = whole.origin == "imported"
     flags = [] if imported else _words(part, weights)

@@ -18,10 +18,11 @@ import msgspec
 import pandas as pd
 
 from evalcore.errors import EvalboardError, RunFolderError
+from evalcore.privacy import mask_target, with_masked_target
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
 from evalcore.scoring.benchmark import MISSING
 from evalcore.store.kept import Kept
-from evalcore.store.run_folder import RunEntry, RunFolder, is_being_written, list_entries
+from evalcore.store.run_folder import RunEntry, RunFolder, find, is_being_written, list_entries
 from evalcore.store.scan import check_folder
 
 #: States in which nothing more happens without a person.
@@ -38,8 +39,8 @@ _REST = 2.0  # s in which runs at rest are taken to be so still
 
 
 class RunRow(Record, frozen=True):
-    """A run at one moment. `scores` are 0 to 100 by benchmark, None where nothing was measured;
-    `fraction` is 0 to 1 of the verdicts.
+    """A run at one moment. `target` has its masked name (`privacy.mask_target`). `scores` are 0 to
+    100 by benchmark, None where nothing was measured; `fraction` is 0 to 1 of the verdicts.
 
     `levels` are those of evidence behind the scores of an import; `own` is False for runs in a
     read-only root. Costs are USD, durations seconds, None unknown.
@@ -197,7 +198,7 @@ def order(row: RunRow) -> tuple[bool, str, str]:
 
 def matching(rows: Sequence[RunRow], text: str) -> Sequence[RunRow]:
     """The rows whose id, target or note holds `text`, letter case aside."""
-    wanted = text.casefold()
+    wanted = mask_target(text).casefold()
     if not wanted:
         return rows
     return [
@@ -219,6 +220,14 @@ def row_of_entry(root: Path, entry: RunEntry, *, own: bool) -> RunRow | None:
     except OSError as error:
         return _broken(entry.name, f"{root / entry.name}: {error.strerror}", own=own)
     return row_of(RunFolder(root / entry.name), own=own)
+
+
+def target_of(roots: Sequence[Path], run: str) -> TargetSpec:
+    """The target of a run as its spec names it, to be asked again.
+
+    Raises UsageError where there is no such run, RunFolderError where it cannot be read.
+    """
+    return find(run, roots).spec().target
 
 
 def _broken(name: str, problem: str, *, own: bool) -> RunRow:
@@ -266,7 +275,7 @@ def _of_spec(spec: RunSpec, own: bool) -> RunRow:
         run_id=spec.run_id,
         state="planned",
         own=own,
-        target=spec.target,
+        target=with_masked_target(spec).target,
         benchmarks=tuple(benchmark.key for benchmark in spec.benchmarks),
         created_at=spec.created_at,
         origin=spec.origin,

@@ -14,7 +14,14 @@ import msgspec
 
 from evalcore.catalog import is_builtin
 from evalcore.errors import IndexFileError, RunFolderError
-from evalcore.privacy import dataset_name, is_path, label_for_readers, without_places
+from evalcore.privacy import (
+    dataset_name,
+    is_path,
+    label_for_readers,
+    mask_options,
+    mask_target,
+    without_places,
+)
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
@@ -150,6 +157,18 @@ def with_shared_texts(header: RunHeader) -> RunHeader:
     for score in header.benchmarks.values():
         score.metrics.update({name: _shared(line) for name, line in score.metrics.items()})
     return header
+
+
+def mask_header(header: RunHeader) -> RunHeader:
+    """The header with its target named for readers; the very same where that changes nothing."""
+    masked = {
+        "target_key": intern(mask_target(header.target_key)),
+        "identity": intern(mask_target(header.identity)),
+        "target_options": mask_options(header.target_options),
+    }
+    if all(getattr(header, name) == value for name, value in masked.items()):
+        return header
+    return msgspec.structs.replace(header, **masked)
 
 
 @lru_cache(maxsize=_LINES)

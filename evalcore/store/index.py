@@ -30,7 +30,7 @@ from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import from_json
 from evalcore.settings import Settings
 from evalcore.store.atomic_storage import AtomicStorage, signature
-from evalcore.store.headers import RunHeader, check_size, with_shared_texts
+from evalcore.store.headers import RunHeader, check_size, mask_header, with_shared_texts
 from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, is_file
@@ -298,7 +298,9 @@ def open_index(settings: Settings) -> Index:
 def load_headers(settings: Settings) -> Snapshot:
     """Every finished run, newest first: the writable index and the shipped runs.
 
-    Where both hold a run id, the one that `run_folder.find` would open is given. Costs a look at
+    Targets that are named by a path have their masked names (`privacy.mask_target`): from here on
+    pages, API, site and exports know no other. Where both hold a run id, the one that
+    `run_folder.find` would open is given. Costs a look at
     the files while nothing changes, and then gives the very same snapshot.
     """
     place = (settings.index_path, settings.runs_dir, Path(settings.shipped))
@@ -310,7 +312,8 @@ def load_headers(settings: Settings) -> Snapshot:
     if known is None or known[0] != state:
         hidden = set(shipped).difference(twice)
         headers = shipped | {h.run_id: h for h in own.headers() if h.run_id not in hidden}
-        known = _snapshots[place] = (state, Snapshot(newest_first(headers.values())))
+        masked = map(mask_header, headers.values())
+        known = _snapshots[place] = (state, Snapshot(newest_first(masked)))
     return known[1]
 
 

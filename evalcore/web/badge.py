@@ -127,7 +127,10 @@ BADGE = Resource(
     signature=signature,
     parameters=(
         Parameter(
-            "target", f"the whole name of a target, up to {LONGEST} characters", required=True
+            "target",
+            f"the whole name of a target, up to {LONGEST} characters",
+            kind="target",
+            required=True,
         ),
         SUITE,
         BOARD,

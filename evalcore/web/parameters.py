@@ -13,6 +13,7 @@ from typing import Any, Literal
 import orjson
 
 from evalcore.errors import EvalboardError
+from evalcore.privacy import mask_target
 from evalcore.records import Record
 
 #: Characters of one value; identities and names of cases are shorter.
@@ -35,11 +36,12 @@ class Refusal(EvalboardError):
 
 class Parameter(Record, frozen=True):
     """One query parameter. A `list` takes several values, parted by commas or repeated; `least` and
-    `most` bound an integer; `choices`, where there are any, are all that is allowed."""
+    `most` bound an integer; `choices`, where there are any, are all that is allowed; a `target` is
+    a text that is read as the masked name of the target (`privacy.mask_target`)."""
 
     name: str
     about: str
-    kind: Literal["text", "integer", "list", "numbers"] = "text"
+    kind: Literal["text", "integer", "list", "numbers", "target"] = "text"
     default: str | int | None = None
     choices: tuple[str, ...] = ()
     least: int = 0
@@ -119,6 +121,7 @@ _READERS: dict[str, Callable[[Parameter, list[str]], Any]] = {
     "integer": _integer,
     "list": _list,
     "numbers": _numbers,
+    "target": lambda parameter, texts: mask_target(_text(parameter, texts)),
 }
 
 

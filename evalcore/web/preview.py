@@ -27,7 +27,9 @@ SITE = "Evalboard"
 _KEPT = 64  # pictures ready at once
 
 BY = Parameter("by", "what to rank by; default, and where the board has none such: its first")
-TARGET = Parameter("target", "the whole name of a target; default: the first of the board")
+TARGET = Parameter(
+    "target", "the whole name of a target; default: the first of the board", kind="target"
+)
 _pictures: dict[SocialCard, bytes] = {}
 _one_at_a_time = threading.Lock()
 

@@ -88,7 +88,7 @@ RUNS = Resource(
     signature=None,
     parameters=(
         Parameter("state", "of a run", choices=get_args(RunState)),
-        Parameter("target", "the whole name (identity) of a target"),
+        Parameter("target", "the whole name (identity) of a target", kind="target"),
         Parameter("benchmark", "the key of a benchmark that the run holds"),
         LIMIT,
         CURSOR,

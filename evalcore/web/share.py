@@ -20,6 +20,7 @@ from starlette.responses import Response
 
 from evalcore.i18n import DEFAULT, LANGUAGES, t
 from evalcore.plain_text import line
+from evalcore.privacy import mask_target
 from evalcore.queries import board_words
 from evalcore.settings import Settings
 from evalcore.web.answers import known_tag
@@ -69,7 +70,7 @@ def answer(
     `wanted` the If-None-Match header. Blocking. Raises EvalboardError for an unreadable store."""
     language = query.get("lang", "") if query.get("lang", "") in LANGUAGES else DEFAULT
     about_target = TARGET in (page, query.get("page", ""))
-    asked = {"target": query.get("key", "") if about_target else ""}
+    asked = {"target": mask_target(query.get("key", "")) if about_target else ""}
     asked |= {name: query.get(name, "") for name in ("suite", "board", "by")}
     told = [version("evalboard"), str(own), signature(settings, asked)]
     tag = f'"{hashlib.sha256("|".join(told).encode()).hexdigest()[:32]}"'

@@ -66,7 +66,8 @@ def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
 
 def _missing(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
     try:
-        names = client.missing_keys(row.target.key, row.target.options, settings)
+        target = runs.target_of(settings.run_roots, row.run_id)
+        names = client.missing_keys(target.key, target.options, settings)
     except EvalboardError as error:
         st.warning(escape(error, 400), icon=":material/key_off:")
         return []

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from evalcore.privacy import mask_target
 from evalcore.queries.boards import Board
 from evalcore.queries.cases import CaseFilter
 from evalcore.queries.lineup import MOST
@@ -125,6 +126,13 @@ def compare_link(runs: Iterable[str]) -> dict[str, str]:
     """The query parameters of a comparison of some runs, each once and no more than there is room
     for."""
     return {"runs": ",".join([*dict.fromkeys(runs)][:MOST])}
+
+
+def mask_links() -> None:
+    """Write a target that a link names by a path under its masked name, which the pages know."""
+    key = st.query_params.get("key", "")
+    if mask_target(key) != key:
+        remember("key", mask_target(key))
 
 
 def remember(name: str, value: str | None) -> None:

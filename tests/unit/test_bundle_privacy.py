@@ -98,7 +98,7 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
     )
     told = spec_told(spec, censor(store))
     assert told.target == TargetSpec(
-        "hf:tiny", {"base_url": "http://127.0.0.1:8/v1", "adapter": "lora"}
+        "hf:tiny~22ce4946", {"base_url": "http://127.0.0.1:8/v1", "adapter": "lora"}
     )
     assert told.command == "evalcore run --target hf:tiny --dataset mine.jsonl"
     (benchmark,) = told.benchmarks

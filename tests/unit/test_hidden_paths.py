@@ -1,37 +1,56 @@
 """Where files lie on the machine stands nowhere that strangers read: API, pages, site, exports.
 
-A real run over a data set named by its absolute path, whose every free text names paths, goes
-through every route, every page, every file of the site and every form of export.
+Real runs over a data set named by its absolute path, whose every free text names paths, and runs
+of models that are folders, judged by another, go through every route, every page, every file of the
+site and every form of export.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
+from msgspec.structs import replace
 
+from evalcore.access import OPERATOR
 from evalcore.cli import main
 from evalcore.exchange import board_export
 from evalcore.exchange.export_service import made
 from evalcore.exchange.site.publish import Options, publish
-from evalcore.privacy import dataset_name
+from evalcore.i18n import t
+from evalcore.privacy import dataset_name, mask_target, without_places
 from evalcore.queries import boards, stored_boards
+from evalcore.queries.names import display_name
+from evalcore.queries.runs import target_of
 from evalcore.records import from_json, to_json
 from evalcore.runner.export_client import BUNDLE
 from evalcore.settings import ROOT, Settings
-from evalcore.store.headers import RunHeader, with_shared_texts
+from evalcore.store.headers import RunHeader, mask_header, with_shared_texts
 from evalcore.store.run_folder import RunFolder
+from evalcore.target_cards import (
+    FILE,
+    NO_CARD,
+    TABLE,
+    TargetCard,
+    load_cards,
+    own_card,
+    save_card,
+)
 from evalcore.web.resources import RESOURCES
 from tests.support.api import V1, client
 from tests.support.app_session import AppSession
+from tests.support.boards import Plan, make_run
 from tests.support.bundles import files_of
 from tests.support.server import serve
 
 PLACE = "secretplace"  # a word that no markup escapes
 BENCHMARKS = ("sql_understanding", "dialect_conversion")
+LOCAL = ("hf", "app", "openai")
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +72,61 @@ def stored(tmp_path_factory) -> Settings:
             for target in ("control:null", "control:reference"):
                 words = ["run", "--target", target, "--benchmarks", benchmark, "--dataset"]
                 assert main([*words, str(cases / benchmark)]) == 0
+        _make_local_runs(settings, cases)
         for folder in settings.runs_dir.iterdir():
             spec = json.loads((folder / "spec.json").read_bytes())
             spec["note"] = f"tried with {cases}/notes.txt"
             (folder / "spec.json").write_text(json.dumps(spec), "utf-8")
+        for target in LOCAL:  # as an older version wrote it: under the path
+            _write_card(settings, f"{target}:{cases}/tiny", {"name": f"Tiny of {target}"})
     return settings
+
+
+def _make_local_runs(settings: Settings, cases: Path) -> None:
+    """Two models, a service and a served model, each named by its path; the second model has an
+    adapter, and a judge voted on it that is a folder too."""
+    for target in (*(f"{kind}:{cases}/tiny" for kind in LOCAL), f"hf:{cases}/other/tiny"):
+        make_run(settings, Plan(target=target, skill=0.6, cases=4))
+    options = {"adapter": f"{cases}/lora", "dtype": "int4"}
+    folder = make_run(settings, Plan(target=f"hf:{cases}/tiny", options=options, cases=4))
+    folder.write_card(
+        {
+            "parameters": 1000,
+            "architecture": "Qwen3",
+            "adapter": options["adapter"],
+            "notes": [f"the adapter says that it was made for {cases}/base"],
+        }
+    )
+    judge = f"hf:{cases}/judge?dtype=int4"
+    spec = folder.spec()
+    panel = tuple(replace(one, judges=(judge,)) for one in spec.benchmarks)
+    judged = replace(
+        spec,
+        judges=(judge,),
+        benchmarks=panel,
+        command=f"evalcore run --target {spec.target.key} --judge '{judge}'",
+    )
+    (folder.path / "spec.json").write_bytes(to_json(judged))
+    [journal] = (folder.path / "verdicts").rglob("*.jsonl")
+    votes = [{"judge": judge, "vote": "yes", "reason": "so it is"}]
+    section = {"kind": "votes", "title": "votes", "body": votes}
+    lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
+    for line in lines:
+        line["verdict"]["evidence"] = [section]
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def _write_card(settings: Settings, key: str, card: dict[str, str]) -> None:
+    path = settings.data_dir / FILE
+    document = json.loads(path.read_bytes()) if path.exists() else {TABLE: {}}
+    document[TABLE][key] = card
+    path.write_text(json.dumps(document), "utf-8")
+
+
+def local_runs(settings: Settings) -> dict[str, str]:
+    """The path under which each target is stored that is named by one, by run."""
+    specs = {run: RunFolder(settings.runs_dir / run).spec() for run in runs_of(settings)}
+    return {run: spec.target.identity for run, spec in specs.items() if PLACE in spec.target.key}
 
 
 @pytest.fixture
@@ -86,6 +155,9 @@ def test_the_runs_do_name_the_place(stored):
     spec = RunFolder(stored.runs_dir / runs_of(stored)[0]).spec()
     assert PLACE in spec.benchmarks[0].dataset
     assert PLACE in spec.note
+    assert len(local_runs(stored)) == len(LOCAL) + 2
+    assert places((stored.data_dir / FILE).read_bytes())
+    assert places(stored.index_path.read_bytes())
 
 
 def addresses(settings: Settings) -> Iterator[str]:
@@ -108,6 +180,53 @@ def test_no_answer_of_the_api_names_a_place(here):
         said = answer.content + repr(answer.headers).encode()
         assert places(said) == [], address
     assert answered > 20
+
+
+def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here):
+    """The masked name, and the path in links of before, give the same answer."""
+    asked, rows = client(), {header.run_id: header for header in stored_boards.headers(here)}
+    local = local_runs(here)
+    masked = {run: rows[run].identity for run in local}
+    assert len(set(masked.values())) == len(local)
+    cards = load_cards(here)
+    for run, identity in local.items():
+        assert masked[run] == mask_target(identity)
+        assert re.fullmatch(r"\w+:tiny~[0-9a-f]{8}(#[0-9a-f]{8})?", masked[run])
+        assert ("other" in identity) or cards[rows[run].target_key].name.startswith("Tiny of")
+        for route in ("badge.svg", "preview.png", "runs"):
+            answers = [
+                asked.get(f"{V1}/{route}", params={"target": name})
+                for name in (identity, masked[run])
+            ]
+            assert answers[0].status_code == 200
+            assert answers[0].content == answers[1].content, route
+        listed = asked.get(f"{V1}/runs", params={"target": identity}).json()
+        assert [row["run_id"] for row in listed["items"]] == [run]
+        badge = asked.get(f"{V1}/badge.svg", params={"target": identity}).text
+        assert t("badge.unknown", "en") not in badge
+        board, by = stored_boards.board_of_run(list(rows.values()), run)
+        where = {"suite": board.suite, "board": board.key, "by": by, "q": identity}
+        ranked = asked.get(f"{V1}/ranking", params=where).json()["items"]
+        assert masked[run] in [row["identity"] for row in ranked]
+        picture = asked.get("/share/target", params={"key": masked[run]}).text
+        assert display_name(masked[run], rows[run].target_key, cards) in unescape(picture)
+
+
+def test_a_card_is_written_under_the_masked_name(here, tmp_path):
+    settings = Settings(data=str(tmp_path), shipped=here.shipped)
+    key = f"hf:/{PLACE}/models/tiny"
+    _write_card(settings, key, {"name": "Before"})
+    assert own_card(settings, key).name == own_card(settings, mask_target(key)).name == "Before"
+    save_card(settings, OPERATOR, key, TargetCard(name="After"))
+    assert places((tmp_path / FILE).read_bytes()) == []
+    assert load_cards(settings)[mask_target(key)].name == "After"
+    save_card(settings, OPERATOR, mask_target(key), NO_CARD)
+    assert own_card(settings, key) == NO_CARD
+
+
+def test_what_a_run_needs_to_go_on_is_asked_of_its_real_target(here):
+    for run, identity in local_runs(here).items():
+        assert target_of(here.run_roots, run).identity == identity
 
 
 def test_no_file_of_the_site_names_a_place(here, tmp_path):
@@ -148,6 +267,9 @@ def test_no_page_for_readers_names_a_place(here, monkeypatch):
         sample = next(iter(RunFolder(here.runs_dir / run).samples())).sample
         pages += [f"runs?run={run}", f"case?run={run}&metric={sample.metric}&id={sample.id}"]
     with serve(Path(here.data).parent) as served, AppSession(served.url) as visitor:
+        for identity in local_runs(here).values():
+            visitor.open("target", f"key={quote(identity)}")  # repeats its own link in places
+            assert visitor.open("target", f"key={quote(mask_target(identity))}")
         for address in pages:
             page, _, query = address.partition("?")
             for message in visitor.open(page, query):
@@ -163,11 +285,63 @@ def test_an_index_that_an_older_version_wrote_is_read_without_its_places(here):
             score["dataset"] = f"/srv/{PLACE}/cases"
             score["label"] = f"/srv/{PLACE}/cases · verified · files=/srv/{PLACE}/x · 3 samples"
         with_shared = with_shared_texts(from_json(RunHeader, json.dumps(row).encode()))
-        assert places(to_json(with_shared)) == []
+        assert places(to_json(mask_header(with_shared))) == []
         assert with_shared.source != fresh[run_id].source
     here.index_path.write_text(json.dumps(document), "utf-8")
     again = {header.run_id: header for header in stored_boards.headers(here)}
     assert again == fresh
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("hf:/srv/models/tiny", "hf:tiny~0f5db2c9"),
+        ("hf:/srv/models/tiny#0123abcd", "hf:tiny~0f5db2c9#0123abcd"),
+        ("openai:/srv/models/tiny", "openai:tiny~0f5db2c9"),
+        ("hf: /srv/x", "hf:x~"),
+        ("hf:~/models/tiny", "hf:tiny~"),
+        ("hf:~", "hf:folder~"),
+        ("hf:/", "hf:folder~"),
+        ("hf:/srv/~x/", "hf:x~"),
+        ("hf:/srv/ ~x", "hf:x~"),
+        ("hf:C:\\Users\\ada\\tiny", "hf:tiny~"),
+        ("hf:\\\\server\\share\\tiny", "hf:tiny~"),
+        ("app:/srv/my services/a.yaml", "app:a.yaml~"),
+        ("hf:/srv/\ud800/\udfff", "hf:\udfff~"),
+        ("hf:/srv/a:/b", "hf:b~"),
+    ],
+)
+def test_a_target_is_named_without_its_place(target, name):
+    masked = mask_target(target)
+    assert masked.startswith(name)
+    assert mask_target(masked) == masked
+    assert mask_target(f"{target}x") != masked
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("", "hf", "/srv/x", "hf:Qwen/Qwen3-0.6B", "hf:tiny~0f5db2c9", "hf:a/../b"),
+        *("openai:~vendor/latest#0123abcd", "openai:http://host/v1"),
+        *("control:null", "app:sqlglot", "baseline:x#0123abcd"),
+    ],
+)
+def test_a_target_that_is_no_path_keeps_its_name(target):
+    assert mask_target(target) == target
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("--target hf:/srv/models/tiny --x", "--target hf:tiny~0f5db2c9 --x"),
+        ("hf:/srv/models/tiny: not there.", "hf:tiny~0f5db2c9: not there."),
+        ("'hf:/srv/models/tiny?dtype=int4'", "'hf:tiny~0f5db2c9?dtype=int4'"),
+        ("see app://x/y and https://example.org/a/b", "see app://x/y and https://example.org/a/b"),
+        ("chaff:/srv/x", "chaff:/srv/x"),
+    ],
+)
+def test_a_target_within_a_text_has_its_masked_name(text, shown):
+    assert without_places(text) == shown
 
 
 @pytest.mark.parametrize(

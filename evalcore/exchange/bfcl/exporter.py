@@ -20,6 +20,7 @@ from evalcore.benchmarks.bfcl.decode.native import name_and_arguments
 from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
+from evalcore.privacy import mask_target
 from evalcore.records import Episode, Message, Record, Sample
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -52,7 +53,8 @@ def export(folder: RunFolder, out: Path) -> Exported:
         raise UsageError(f"run {folder.run_id} has no BFCL in it")
     declared = sum(line.benchmark == BENCHMARK for line in folder.samples())
     answers = list(predictions_of(folder))
-    model = model_folder(spec.target.key.partition(":")[2] or spec.target.key)
+    key = mask_target(spec.target.key)
+    model = model_folder(key.partition(":")[2] or key)
     files = write_results(out, model, answers)
     return Exported(
         model=model,

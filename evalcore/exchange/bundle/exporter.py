@@ -18,7 +18,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import Manifest
-from evalcore.privacy import Censor, censor, sample_told, spec_told, summary_told
+from evalcore.privacy import Censor, censor, mask_votes, sample_told, spec_told, summary_told
 from evalcore.queries.gated import bare_episode, bare_sample, bare_verdict, is_gated
 from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
 from evalcore.runner.plan import create_benchmark
@@ -172,7 +172,7 @@ def _verdicts_told(journals: _Journals, censored: Censor) -> Iterator[StoredVerd
         verdict: Verdict = line.verdict
         if verdict.outcome in ("target_error", "environment_error"):
             verdict = msgspec.structs.replace(verdict, note=censored.about(verdict.note))
-        yield StoredVerdict(line.benchmark, verdict)
+        yield StoredVerdict(line.benchmark, mask_votes(verdict))
 
 
 def _lines(records: Iterable[Record], censored: Censor) -> bytes:

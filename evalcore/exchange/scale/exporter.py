@@ -34,6 +34,7 @@ from evalcore.exchange.scale.forms import (
 )
 from evalcore.exchange.scale.recompute import part_of, score
 from evalcore.exchange.scale.tree import board_path, case_folder, log_path
+from evalcore.privacy import with_masked_target
 from evalcore.records import BenchmarkScore, Record, RunSpec
 from evalcore.store import published as published_file
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -59,6 +60,7 @@ def export(folder: RunFolder, out: Path) -> Exported:
     another model of that id; also where `out` cannot be written.
     """
     run = read(folder)
+    run = msgspec.structs.replace(run, spec=with_masked_target(run.spec))
     reports = [report for report in run.benchmarks if report.spec.key in CAPABILITIES]
     if not reports:
         known = ", ".join(CAPABILITIES)

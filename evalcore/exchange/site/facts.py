@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
-from msgspec.structs import replace
 
 from evalcore import privacy
 from evalcore.errors import EvalboardError
@@ -29,9 +28,6 @@ from evalcore.store.run_folder import find
 from evalcore.target_cards import TargetCard, load_cards
 
 Data = dict[str, Any]
-#: Kinds of target whose name may be a path of this machine, and the columns that hold names.
-_BY_PATH = ("hf", "app")
-_NAMES = ("identity", "target_key", "leader")
 
 
 class Listed(NamedTuple):
@@ -68,15 +64,14 @@ class Facts(NamedTuple):
     runs: Mapping[str, Sequence[RunHeader]]
     specs: Mapping[str, RunSpec]
     cards: Mapping[str, TargetCard]
-    censor: Censor
 
 
 def collect(settings: Settings) -> Facts:
     """Read the store; raises EvalboardError where it cannot be read."""
-    headers, censor = stored_boards.headers(settings), privacy.censor(settings)
+    headers = stored_boards.headers(settings)
     known = [b for suite in boards.suites(headers) for b in boards.boards(headers, suite)]
-    listed = [one for board in known for one in _rankings(settings, headers, board, censor)]
-    measures = [_measure(headers, one, censor) for one in listed if one.first]
+    listed = [one for board in known for one in _rankings(settings, headers, board)]
+    measures = [_measure(headers, one) for one in listed if one.first]
     standing = {
         run.run_id for one in measures for row in one.rows.values() for run in row.runs.values()
     }
@@ -85,49 +80,35 @@ def collect(settings: Settings) -> Facts:
         headers=headers,
         listed=listed,
         measures=measures,
-        runs={told(one, censor): targets.runs_of(headers, one) for one in identities},
-        specs=_specs(settings, sorted(standing), censor),
+        runs={one: targets.runs_of(headers, one) for one in identities},
+        specs=_specs(settings, sorted(standing), privacy.censor(settings)),
         cards=load_cards(settings),
-        censor=censor,
     )
 
 
-def told(name: str, censor: Censor) -> str:
-    """The key or identity of a target as others may read it: a path by its last part."""
-    kind, colon, rest = name.partition(":")
-    return f"{kind}{colon}{censor.about(rest)}" if kind in _BY_PATH else name
-
-
-def _rankings(
-    settings: Settings, headers: stored_boards.Headers, board: Board, censor: Censor
-) -> list[Listed]:
+def _rankings(settings: Settings, headers: stored_boards.Headers, board: Board) -> list[Listed]:
     data, held, found = board_data(headers, board), boards.rows(headers, board), []
     for number, by in enumerate(orders(board)):
         frame = stored_boards.board_ranking(settings, board, by)
-        first = _leaders(held, frame, board, censor)
-        names = {one: frame[one].map(lambda name: told(name, censor), "ignore") for one in _NAMES}
-        frame = frame.assign(**names)
+        first = _leaders(held, frame, board)
         stem = stem_of(board.suite, board.key) + (f"-by-{stem_of(by)}" if number else "")
         rows = ranking_data(frame, board)
         found.append(Listed(board, by, stem, not number, frame, data, rows, first))
     return found
 
 
-def _leaders(
-    held: Sequence[Row], frame: pd.DataFrame, board: Board, censor: Censor
-) -> tuple[Leader, ...]:
+def _leaders(held: Sequence[Row], frame: pd.DataFrame, board: Board) -> tuple[Leader, ...]:
     placed = frame[frame["status"] == "ranked"]
     standing = set(placed["identity"])
     rows = [row for row in held if row.identity in standing]
-    best = leaders(rows, placed.assign(name=placed["identity"]), parts(board))
-    return tuple(replace(one, identity=told(one.identity, censor)) for one in best)
+    return leaders(rows, placed.assign(name=placed["identity"]), parts(board))
 
 
-def _measure(headers: stored_boards.Headers, listed: Listed, censor: Censor) -> Measure:
+def _measure(headers: stored_boards.Headers, listed: Listed) -> Measure:
     everyone = boards.rows(headers, listed.board)
     return Measure(
         listed=listed,
-        rows={told(row.identity, censor): row for row in everyone},
+        rows={row.identity: row for row in everyone},
         best=peaks(ranked(everyone), metric_values),
         floor=peaks(idle(everyone), metric_values),
     )

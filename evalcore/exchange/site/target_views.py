@@ -7,7 +7,7 @@ from typing import Any
 
 from evalcore.exchange.site import drawings
 from evalcore.exchange.site.board_views import tab_title
-from evalcore.exchange.site.facts import Data, Facts, Measure, told
+from evalcore.exchange.site.facts import Data, Facts, Measure
 from evalcore.exchange.site.paths import board_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import line
@@ -25,7 +25,7 @@ _MOST_RUNS = 200  # in the list of a target's history
 def target_view(facts: Facts, identity: str, w: Words, home: str) -> Data:
     """The page of one target; `home` leads to the pages of the language."""
     runs = facts.runs[identity]
-    key = told(runs[0].target_key, facts.censor)
+    key = runs[0].target_key
     card = facts.cards.get(runs[0].target_key, NO_CARD)
     standing = [one for one in facts.measures if identity in one.rows]
     return {

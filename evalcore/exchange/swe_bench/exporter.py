@@ -19,6 +19,7 @@ from evalcore.benchmarks.swe_bench.patches.repair import repair
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from evalcore.errors import UsageError
 from evalcore.exchange.submission import Answered, answered, write_lines
+from evalcore.privacy import mask_target
 from evalcore.records import Episode, Record, Sample
 from evalcore.sandbox.folder import remove
 from evalcore.store.run_folder import RunFolder
@@ -49,7 +50,7 @@ def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
     pairs = list(answered(folder, BENCHMARK))
     if patch == REPAIRED:
         _check_repositories(pairs)
-    key = folder.spec().target.key
+    key = mask_target(folder.spec().target.key)
     model = key.partition(":")[2] or key
     patches = [_FORMS[patch](sample, episode) if episode else "" for sample, episode in pairs]
     write_lines(
