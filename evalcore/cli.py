@@ -177,7 +177,7 @@ def _list(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from evalcore.runner import client, panel, plan
+    from evalcore.runner import client, gold, panel, plan
     from evalcore.secrets import Secrets
     from evalcore.targets import registry
 
@@ -191,6 +191,8 @@ def _run(given: argparse.Namespace) -> int:
     missing += client.missing_judge_keys(panel.sits_on(made.spec), settings)
     if missing:
         raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
+    for line in gold.require_gold(made.gold, made.samples, settings):
+        print(f"evalcore: {line}", file=sys.stderr)
     folder = plan.create_folder(made, settings)
     return _work(given, folder.run_id, place=place)
 

@@ -194,6 +194,8 @@ def _say_found(given: argparse.Namespace, found: Any, kept: Any) -> int:
         )
         return _BAD
     print(f"{found.summary.samples} cases, hash {found.summary.hash}")
+    if found.unconfirmed:
+        print(f"{found.unconfirmed} expected answers are not confirmed: {found.reason}")
     if kept is not None:
         print(
             f"now: evalcore run --target TARGET --benchmarks {kept.benchmark} --dataset {kept.name}"

@@ -16,6 +16,7 @@ import msgspec
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.records import (
+    MEASURED,
     BenchmarkScore,
     Completion,
     Episode,
@@ -45,18 +46,26 @@ class DatasetSource(Record, frozen=True):
 
 
 class Finding(Record, frozen=True):
-    """Something wrong with a case of a dataset."""
+    """Something wrong with a case of a dataset, in a `field` of its line.
+
+    `contradicted`: the expected answer does not run, or an engine says something else;
+    `unconfirmed`: nothing here can tell; `duplicate`: another case asks the same.
+    """
 
     sample: str
     problem: str
+    field: str = ""
+    kind: Literal["contradicted", "unconfirmed", "duplicate"] = "contradicted"
 
 
 class _Claim(Record, frozen=True):
-    """What a dataset says of an answer: which outcome is due, and what it means if it is not."""
+    """What a field of a dataset says of an answer: which outcome is due, and what it means if it is
+    not."""
 
     sample: Sample
     episode: Episode
     due: Outcome
+    field: str
     problem: str
 
 
@@ -108,6 +117,9 @@ class Benchmark(ABC):
     """
 
     card: ClassVar[BenchmarkCard]
+    #: Whether engines can confirm expected answers, so that a dataset is refused which they
+    #: contradict.
+    confirms_gold: ClassVar[bool] = False
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = dict(options)
@@ -230,11 +242,11 @@ class Benchmark(ABC):
         counterexample fails; one overrides `confirm` to have the reference itself confirmed.
         """
         claims = [claim for sample in samples for claim in self._claims(sample)]
-        outcomes = asyncio.run(self._outcomes(claims))
+        verdicts = asyncio.run(self._verdicts(claims))
         findings = [
-            Finding(sample=claim.sample.key, problem=claim.problem)
-            for claim, outcome in zip(claims, outcomes, strict=True)
-            if outcome != claim.due
+            _finding(claim, verdict)
+            for claim, verdict in zip(claims, verdicts, strict=True)
+            if verdict.outcome != claim.due
         ]
         confirmed, engines = self.confirm(samples)
         return findings + confirmed, engines
@@ -243,20 +255,26 @@ class Benchmark(ABC):
         """Confirm references by something other than the scorer; nothing to do by default."""
         return [], {}
 
+    def gold_field(self, sample: Sample) -> str:
+        """The field of a case's line that holds its expected answer."""
+        return "reference" if sample.reference.get("reference") else "expected"
+
     def _claims(self, sample: Sample) -> Iterator[_Claim]:
-        reference = self.reference_episode(sample)
-        yield _Claim(sample, reference, "passed", "the reference answer does not pass")
+        reference, field = self.reference_episode(sample), self.gold_field(sample)
+        yield _Claim(sample, reference, "passed", field, "the reference answer does not pass")
         for number, right in enumerate(sample.meta.get("variants", ()), 1):
             problem = f"variant {number} does not pass: {str(right)[:80]!r}"
-            yield _Claim(sample, self.episode_of(sample, right), "passed", problem)
+            yield _Claim(sample, self.episode_of(sample, right), "passed", "variants", problem)
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
             problem = f"counterexample {number} does not fail"
-            yield _Claim(sample, self.episode_of(sample, wrong), "failed", problem)
+            episode = self.episode_of(sample, wrong)
+            yield _Claim(sample, episode, "failed", "counterexamples", problem)
 
-    async def _outcomes(self, claims: Sequence[_Claim]) -> list[Outcome]:
+    async def _verdicts(self, claims: Sequence[_Claim]) -> list[Verdict]:
         """Side by side, since some scorers wait for programs."""
-        verdicts = (self.evaluate_sample(claim.sample, claim.episode) for claim in claims)
-        return [verdict.outcome for verdict in await asyncio.gather(*verdicts)]
+        return await asyncio.gather(
+            *(self.evaluate_sample(claim.sample, claim.episode) for claim in claims)
+        )
 
     def aggregate(
         self,
@@ -285,6 +303,17 @@ class Benchmark(ABC):
             full=full,
             label=label,
         )
+
+
+def _finding(claim: _Claim, verdict: Verdict) -> Finding:
+    """What is wrong where a claim does not hold, in the words of whoever decided it."""
+    decided = verdict.outcome in MEASURED or verdict.reason == "reference_fails"
+    return Finding(
+        sample=claim.sample.key,
+        problem=claim.problem + (f": {verdict.note}" if verdict.note else ""),
+        field=claim.field,
+        kind="contradicted" if decided else "unconfirmed",
+    )
 
 
 def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:

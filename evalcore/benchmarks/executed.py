@@ -26,6 +26,8 @@ _NO_PRODUCT = "{title} has {feature}, which its stand-in lacks; give a real serv
 class ExecutedBenchmark(Benchmark):
     """Keeps engines and prepared databases while it lives; nothing of a verdict depends on that."""
 
+    confirms_gold = True
+
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         self.engines = EnginePool()
@@ -44,6 +46,8 @@ class ExecutedBenchmark(Benchmark):
         lacks what the product `title` has. Where the answer can be said without that and then gives
         other rows, it is different all the same."""
         found = await self._decide(question, answer)
+        if found.cause == "reference_fails":
+            return _within_product(found, question, title)
         feature = found.status == "error" and missing_feature(answer, title, found.message)
         if not feature:
             return found
@@ -55,11 +59,7 @@ class ExecutedBenchmark(Benchmark):
         rest = await self._decide(question, plain) if plain != standard else rest
         if rest.status == "different":
             return rest
-        return Equivalence(
-            status="undecided",
-            cause="product_feature",
-            message=_NO_PRODUCT.format(feature=feature, title=title, engine=question.engine),
-        )
+        return _lacking(feature, question, title)
 
     async def _decide(self, question: Question, answer: str) -> Equivalence:
         if not question.engine:
@@ -72,6 +72,20 @@ class ExecutedBenchmark(Benchmark):
     def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Execution confirmed everything; the engines are those that decided."""
         return [], self.engines.versions()
+
+
+def _within_product(found: Equivalence, question: Question, title: str) -> Equivalence:
+    """A reference that fails, unless only the stand-in of the product `title` refuses it."""
+    feature = missing_feature(question.reference, title, found.message)
+    return _lacking(feature, question, title) if feature else found
+
+
+def _lacking(feature: str, question: Question, title: str) -> Equivalence:
+    return Equivalence(
+        status="undecided",
+        cause="product_feature",
+        message=_NO_PRODUCT.format(feature=feature, title=title, engine=question.engine),
+    )
 
 
 def beside_execution(judged: Verdict, executed: Verdict) -> Verdict:

@@ -11,7 +11,9 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,15 +22,18 @@ from evalcore import access
 from evalcore.access import Visitor
 from evalcore.errors import UsageError
 from evalcore.runner import jobs, processes
+from evalcore.runner.gold import MOST_PROBLEMS, GoldProblem, confirm_gold
 from evalcore.runner.jobs import Job
 from evalcore.runner.official import OFFICIAL, VARIABLE
 from evalcore.runner.upload_forms import MOST_BYTES
+from evalcore.runner.upload_records import LineError
 from evalcore.runner.upload_records import Place as Place
 from evalcore.runner.upload_records import Upload as Upload
 from evalcore.runner.upload_records import Validation as Validation
 from evalcore.runner.upload_template import Part as Part
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
+from evalcore.store.dataset_index import Summary
 from evalcore.store.own_datasets import OwnCard as OwnCard
 from evalcore.store.own_datasets import own_folder
 
@@ -37,19 +42,43 @@ _TIMEOUT = 170.0
 
 def read(places: Sequence[Place], settings: Settings) -> None:
     """Make what pages show of data sets, where it is not there yet."""
-    _service("index", {"sets": places}, settings)
+    _answer("index", {"sets": places}, settings)
 
 
 def template(benchmark: str, part: str, settings: Settings) -> Part | None:
     """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
-    told = _service("template", {"benchmark": benchmark, "part": part}, settings)
+    told = _answer("template", {"benchmark": benchmark, "part": part}, settings)
     return None if told is None else msgspec.convert(told, Part)
 
 
 def validate(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
-    """Look at a file without keeping it. Raises AccessDenied too: looking costs our time."""
+    """Look at a file without keeping it, and have its expected answers run by the engines that are
+    here. Raises AccessDenied too: looking costs our time."""
     access.require(settings, visitor, "upload")
-    return msgspec.convert(_service("validate", _given(upload), settings), Validation)
+    with _room(settings) as room:
+        asked = _given(upload) | {"room": str(room)}
+        found = msgspec.convert(_answer("validate", asked, settings), Validation)
+        if not found.ok:
+            return found
+        report = confirm_gold(Place(upload.benchmark, str(room)), settings)
+    if report.contradicted:
+        lines: dict[str, list[int]] = _answer("lines", _given(upload), settings)
+        errors = sorted(
+            (_line_error(one, lines) for one in report.contradicted),
+            key=lambda error: (error.line, error.field),
+        )
+        more = len(errors) == MOST_PROBLEMS or not report.complete
+        return Validation(summary=Summary(), errors=tuple(errors), more=more)
+    return msgspec.structs.replace(found, unconfirmed=report.unconfirmed, reason=report.reason)
+
+
+def _line_error(one: GoldProblem, lines: Mapping[str, Sequence[int]]) -> LineError:
+    """A problem by the line of the file that was handed in; its name where that is unknown."""
+    file, _, number = one.source.rpartition(":")
+    known = lines.get(file, ())
+    if number.isdecimal() and 0 < int(number) <= len(known):
+        return LineError(known[int(number) - 1], one.field, one.problem)
+    return LineError(0, one.field, f"{one.sample}: {one.problem}")
 
 
 def save(
@@ -60,10 +89,15 @@ def save(
     Raises AccessDenied, and UsageError for a name that is taken.
     """
     access.require(settings, visitor, "upload")
+    own_datasets.check_card(settings, card)
+    found = validate(upload, visitor, settings)
+    if not found.ok:
+        return found, None
     asked = _given(upload) | {"card": card, "visitor": visitor, "replace": replace}
-    told = _service("save", asked, settings)
-    kept = msgspec.convert(told["card"], OwnCard) if "card" in told else None
-    return msgspec.convert(told["validation"], Validation), kept
+    with _room(settings) as room:
+        answer = _answer("save", asked | {"room": str(room)}, settings)
+    kept = msgspec.convert(answer["card"], OwnCard) if "card" in answer else None
+    return (found if kept else msgspec.convert(answer["validation"], Validation)), kept
 
 
 def remove(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
@@ -129,18 +163,19 @@ def _given(upload: Upload) -> dict[str, Any]:
     return {"upload": upload}
 
 
-def _service(verb: str, given: Mapping[str, Any], settings: Settings) -> Any:
-    """Ask a process of its own; one that is killed by its limits is no fault of the server, and
-    what it was making in its `room` goes with it."""
+@contextmanager
+def _room(settings: Settings) -> Iterator[Path]:
+    """A folder that a process of its own may make; what lies there goes with it, however the
+    process ends."""
     room = settings.data_dir / "datasets" / "own" / f".upload.{secrets.token_hex(6)}"
-    given = {**given, "room": str(room)}
     try:
-        return _answer(verb, given, settings)
+        yield room
     finally:
         shutil.rmtree(room, ignore_errors=True)
 
 
 def _answer(verb: str, given: Mapping[str, Any], settings: Settings) -> Any:
+    """Ask a process of its own; one that is killed by its limits is no fault of the server."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.runner.dataset_service", verb],

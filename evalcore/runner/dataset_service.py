@@ -52,8 +52,13 @@ def _indexed(one: Place) -> tuple[list[Any], Summary]:
 
 
 def validate(given: Mapping[str, Any], settings: Settings) -> Validation:
-    """Look at an upload; nothing of it stays."""
+    """Look at an upload; a valid one lies in the room as a data set for as long as that stays."""
     return upload_check.validate(_upload(given), settings, _room(given))
+
+
+def lines(given: Mapping[str, Any], settings: Settings) -> dict[str, list[int]]:
+    """Where the cases of a valid upload stand in its file."""
+    return upload_check.lines_of(_upload(given), settings)
 
 
 def save(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
@@ -94,6 +99,7 @@ def _room(given: Mapping[str, Any]) -> Path:
 VERBS: dict[str, Verb] = {
     "index": index,
     "validate": validate,
+    "lines": lines,
     "save": save,
     "template": template,
 }

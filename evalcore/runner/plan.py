@@ -23,6 +23,7 @@ from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec,
 from evalcore.runner import panel
 from evalcore.runner.column import column_key, dataset_hash
 from evalcore.runner.request import RunRequest
+from evalcore.runner.upload_records import Place
 from evalcore.settings import ROOT, Settings
 from evalcore.store import own_datasets
 from evalcore.store.run_folder import RunFolder, new_run_id
@@ -33,10 +34,12 @@ _RECORDED = ("openai", "sqlglot", "duckdb", "streamlit", "transformers", "torch"
 
 
 class Plan(Record, frozen=True):
-    """A run that could start: its spec and the samples of each benchmark."""
+    """A run that could start: its spec and the samples of each benchmark. `gold` is where those
+    come from whose expected answers engines can confirm; bundled ones are confirmed already."""
 
     spec: RunSpec
     samples: dict[str, list[Sample]]
+    gold: dict[str, Place] = {}
 
 
 def plan(request: RunRequest, settings: Settings) -> Plan:
@@ -45,10 +48,13 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
     specs: list[BenchmarkSpec] = []
     _check_control(request)
     chosen: dict[str, list[Sample]] = {}
+    gold: dict[str, Place] = {}
     for key in dict.fromkeys(request.benchmarks):
-        spec, samples = _benchmark(key, request, settings)
+        spec, samples, place = _benchmark(key, request, settings)
         specs.append(spec)
         chosen[key] = samples
+        if place is not None:
+            gold[key] = place
     run = RunSpec(
         run_id=new_run_id(),
         created_at=now(),
@@ -68,7 +74,7 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
         access=request.access,
         started_by=request.started_by,
     )
-    return Plan(spec=run, samples=chosen)
+    return Plan(spec=run, samples=chosen, gold=gold)
 
 
 def _check_control(request: RunRequest) -> None:
@@ -167,7 +173,7 @@ def _check(request: RunRequest) -> None:
 
 def _benchmark(
     key: str, request: RunRequest, settings: Settings
-) -> tuple[BenchmarkSpec, list[Sample]]:
+) -> tuple[BenchmarkSpec, list[Sample], Place | None]:
     card = catalog.benchmark_card(key)
     metrics = tuple(m for m in request.metrics if any(c.key == m for c in card.metrics))
     if request.metrics and not metrics:
@@ -209,7 +215,17 @@ def _benchmark(
     )
     if not any(spec.weights.get(one.metric, 0) and spec.case_weight(one) for one in samples):
         raise UsageError(f"no case of {key} has a weight above 0, so that nothing can be scored")
-    return column_of(spec), samples
+    return column_of(spec), samples, gold_place(benchmark, path, settings)
+
+
+def gold_place(benchmark: Benchmark, path: Path, settings: Settings) -> Place | None:
+    """What engines can confirm of a data set, None where that is nothing: the bundled sets are
+    confirmed by their tests, and in mode `scale` the published expectation is right by definition.
+    """
+    bundled = path.resolve().is_relative_to(Path(settings.datasets).resolve())
+    if bundled or not benchmark.confirms_gold or benchmark.options.get("mode") == "scale":
+        return None
+    return Place(benchmark.key, str(path), benchmark.options)
 
 
 def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:

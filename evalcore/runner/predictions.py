@@ -9,6 +9,7 @@ itself needs one.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,8 @@ from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
 from evalcore.records import Episode, Record, Sample, Verdict, to_json
 from evalcore.runner.execute import verdict_on
-from evalcore.runner.plan import create_benchmark, find_dataset
+from evalcore.runner.gold import require_gold
+from evalcore.runner.plan import create_benchmark, find_dataset, gold_place
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
 
@@ -53,13 +55,17 @@ class Prediction(Record, frozen=True):
 def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int]:
     """Score a file of predictions into `out`; returns the counts by outcome.
 
-    Raises DatasetError naming the line and field of a bad prediction, before `out` is touched.
+    Raises DatasetError naming the line and field of a bad prediction or of a wrong expected answer,
+    before `out` is touched.
     """
     card = catalog.benchmark_card(request.benchmark)
     benchmark = create_benchmark(card.key, request.options)
     path = find_dataset(request.dataset, card, settings)
     metrics = (card.metric(request.metric).key,) if request.metric else ()
     samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
+    if place := gold_place(benchmark, path, settings):
+        for line in require_gold({card.key: place}, {card.key: samples}, settings):
+            print(f"evalcore: {line}", file=sys.stderr)
     source, by_id = Path(request.predictions), _by_id(samples)
     pairs = [
         (prediction, _find(source, prediction, by_id))

@@ -19,6 +19,7 @@ import msgspec
 from evalcore.errors import EvalboardError, TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
 from evalcore.runner import allowed, local_models, panel
+from evalcore.runner.gold import INTERACTIVE, require_gold
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.ability import Ability, ability
@@ -40,6 +41,10 @@ def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     made = plan(request, settings)
     for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
         registry.create(spec, settings, secrets)
+    lines = require_gold(made.gold, made.samples, settings, INTERACTIVE)
+    if lines:
+        note = "\n".join(filter(None, [made.spec.note, *lines]))
+        made = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, note=note))
     return create_folder(made, settings).run_id
 
 

@@ -61,6 +61,17 @@ def validate(upload: Upload, settings: Settings, ready: Path) -> Validation:
     return Validation(summary=Summary(), errors=tuple(found[:MOST_ERRORS]), more=more)
 
 
+def lines_of(upload: Upload, settings: Settings) -> dict[str, list[int]]:
+    """The lines of a valid upload by the name of the file that they went to, in its order."""
+    rows, _ = read(upload.content, upload.file, upload_template.columns(upload.benchmark, settings))
+    form = form_of(upload.benchmark)
+    lines: dict[str, list[int]] = {}
+    for line, row in rows:
+        name = Path(form.file.format(part=form.part_of(row, upload.part))).name
+        lines.setdefault(name, []).append(line)
+    return lines
+
+
 @contextmanager
 def loads_alone(
     benchmark: str, settings: Settings

@@ -45,12 +45,15 @@ class Gist(Record, frozen=True):
 
 class Validation(Record, frozen=True):
     """The numbers of a set that can be taken, or its errors by line and field (some of them, where
-    there are `more`)."""
+    there are `more`). Of its expected answers so many are `unconfirmed`, the first over `reason`.
+    """
 
     summary: Summary
     errors: tuple[LineError, ...] = ()
     more: bool = False
     preview: tuple[Gist, ...] = ()
+    unconfirmed: int = 0
+    reason: str = ""
 
     @property
     def ok(self) -> bool:

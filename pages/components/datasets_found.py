@@ -11,12 +11,16 @@ from evalcore.plain_text import DASH
 from evalcore.runner.dataset_client import Validation
 from pages.components import datasets_words as words
 from pages.components.language import Translate, note
-from pages.components.text import plain
+from pages.components.text import escape, plain
 
 #: What to do about a problem, by what its English sentence holds; the first that fits.
 _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), key)
     for pattern, key in (
+        (
+            r"engine gives|parser gives|engine ended|not pass\b|not fail\b|with the label",
+            "datasets.hint.gold",
+        ),
         (r"UTF-8|UTF-16|NUL", "datasets.hint.encoding"),
         (r"MB; at most|cases; at most|longer than", "datasets.hint.size"),
         (r"one JSON object a line|is not a JSON object", "datasets.hint.object"),
@@ -79,6 +83,12 @@ def _cases(benchmark: str, found: Validation, tr: Translate) -> None:
     st.success(
         tr("datasets.valid", count=numbers.samples, hash=numbers.hash), icon=":material/check:"
     )
+    if found.unconfirmed:
+        reason = escape(note(found.reason), 300)
+        st.warning(
+            tr("datasets.unconfirmed", count=found.unconfirmed, reason=reason),
+            icon=":material/rule:",
+        )
     titled = {words.metric_title(benchmark, m): n for m, n in numbers.metrics.items()}
     lines = [words.split(titled, tr), words.difficulties(numbers, tr)]
     lines.append(words.split(numbers.dialects, tr))

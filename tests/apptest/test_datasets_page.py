@@ -106,6 +106,29 @@ def test_a_bad_file_is_told_by_line_and_field_and_not_kept(store, language):
     assert datasets.added(store, KEY) == []
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_answer_that_an_engine_contradicts_is_told_and_not_kept(store, language):
+    app = open_page("datasets", language, view="add")
+    wrong = {"result_type": "select", "columns": ["a"], "rows": [[2]]}
+    hand_in(app, cases({}, {"sql": "SELECT 1 AS a", "expected": wrong}))
+    errors = table(app, "hint")
+    assert list(errors["line"])[:1] == [2]
+    assert errors["field"].iloc[0] == "expected"
+    assert {"en": "the engine gives", "zh": "引擎"}[language] in errors["problem"].iloc[0]
+    assert {"en": "Mend the expected answer", "zh": "期望答案"}[language] in errors["hint"].iloc[0]
+    assert "datasets.name.mine.jsonl" not in {field.key for field in app.text_input}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_answers_that_nothing_here_runs_are_named(store, language):
+    app = open_page("datasets", language, view="add")
+    hand_in(app, cases({}, {"dialect": "oracle", "counterexamples": []}))
+    assert {"en": "1 expected answers are not", "zh": "1 个期望答案"}[language] in app.warning[
+        0
+    ].value
+    assert "datasets.name.mine.jsonl" in {field.key for field in app.text_input}
+
+
 def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     app = hand_in(open_page("datasets", view="add"), cases({}, {"case_id": CANARY}))
     assert "Every case can be used (2)" in app.success[0].value

@@ -26,6 +26,7 @@ class SqlUnderstanding(Benchmark):
     """Option `mode`: `verified` (default) or `scale`, the published rule."""
 
     card = CARD
+    confirms_gold = True
 
     @property
     def mode(self) -> str:

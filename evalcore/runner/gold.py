@@ -1,0 +1,169 @@
+"""Whether engines confirm the expected answers of a data set, asked wherever one enters.
+
+The answers are run in a process of its own (`gold_service`), which ends when its time is up, and
+what was confirmed is remembered in the data folder by content, so that it is paid for once. What an
+engine contradicts, and what does not run, is refused; what nothing here can run is unconfirmed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from evalcore.errors import DatasetError, EvalboardError
+from evalcore.records import Record, Sample, content_hash, from_json, to_json
+from evalcore.runner import processes
+from evalcore.runner.upload_records import Place
+from evalcore.settings import Settings
+from evalcore.store.run_folder import write_atomic
+
+MOST_PROBLEMS = 200
+#: Seconds for the answers of an upload or of a run that a page starts, and of a run of a shell.
+INTERACTIVE, PATIENT = 90.0, 1800.0
+_SLACK = 20.0  # seconds for the last group, after which the process is killed
+#: Bumped when the rules of confirming change, so that nothing older is recalled.
+_RULES = 1
+_ENDED = "the confirming of the expected answers ended unexpectedly"
+
+
+class GoldProblem(Record, frozen=True):
+    """What is wrong with a `field` of a sample; `source` is file:line, "" where unknown."""
+
+    sample: str
+    source: str
+    field: str
+    problem: str
+
+
+class GoldReport(Record, frozen=True):
+    """What engines say of `samples` expected answers: up to MOST_PROBLEMS that they contradict, how
+    many stay `unconfirmed` and the first reason why. `complete` is False where time ran out."""
+
+    samples: int = 0
+    engines: dict[str, str] = {}
+    contradicted: tuple[GoldProblem, ...] = ()
+    unconfirmed: int = 0
+    reason: str = ""
+    complete: bool = True
+
+
+class Question(Record, frozen=True):
+    """What `gold_service` is asked: a data set, which of its samples (none: all), for how long."""
+
+    place: Place
+    settings: Settings
+    keys: tuple[str, ...] = ()
+    seconds: float = INTERACTIVE
+
+
+def confirm_gold(
+    place: Place, settings: Settings, keys: Sequence[str] = (), seconds: float = INTERACTIVE
+) -> GoldReport:
+    """Ask a process of its own; where it fails or exceeds its time, all is unconfirmed."""
+    question = Question(place, settings, tuple(keys), seconds)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalcore.runner.gold_service"],
+            input=to_json(question),
+            capture_output=True,
+            timeout=seconds + _SLACK,
+            env=processes.importing(),
+            check=False,
+        )
+        return from_json(GoldReport, done.stdout)
+    except subprocess.TimeoutExpired:
+        reason = "there was no time to run the expected answers"
+    except msgspec.MsgspecError:
+        reason = (done.stderr.decode(errors="replace").splitlines() or [_ENDED])[-1][:300]
+    return GoldReport(unconfirmed=max(len(keys), 1), reason=reason, complete=False)
+
+
+def require_gold(
+    places: Mapping[str, Place],
+    samples: Mapping[str, Sequence[Sample]],
+    settings: Settings,
+    seconds: float = PATIENT,
+) -> list[str]:
+    """Confirm the expected answers of a run, by benchmark; returns a line for each benchmark of
+    which some stay unconfirmed.
+
+    Raises DatasetError for answers that do not run or that an engine contradicts.
+    """
+    lines = []
+    for key, place in places.items():
+        chosen = samples[key]
+        report = recall(settings, gold_key(place, chosen))
+        if report is None:
+            report = confirm_gold(place, settings, [one.key for one in chosen], seconds)
+        if report.contradicted:
+            raise _refusal(place, report.contradicted)
+        if report.unconfirmed:
+            lines.append(
+                f"{key}: {report.unconfirmed} of {len(chosen)} expected answers are not confirmed: "
+                f"{report.reason}"
+            )
+    return lines
+
+
+def _refusal(place: Place, problems: Sequence[GoldProblem]) -> DatasetError:
+    first, path = problems[0], Path(place.path)
+    file, _, line = first.source.rpartition(":")
+    more = f" (and {len(problems) - 1} more; `evalcore datasets check` lists them)"
+    return DatasetError(
+        path / file if path.is_dir() else path,
+        int(line) if line.isdecimal() else None,
+        first.field,
+        f"{first.sample}: {first.problem}{more if len(problems) > 1 else ''}",
+    )
+
+
+def gold_key(place: Place, samples: Sequence[Sample]) -> str:
+    """The name of what is remembered: cases, claims about wrong answers, options and engines."""
+    cases = sorted(
+        content_hash([one.key, one.content, *map(one.meta.get, ("variants", "counterexamples"))])
+        for one in samples
+    )
+    return content_hash([_RULES, place.benchmark, place.options, _engines(), cases], 24)
+
+
+def _engines() -> list[str]:
+    """The engines whose program or server is here; none is started for that."""
+    from evalcore.sqlkit.engines import registry
+
+    present = []
+    for name in registry.NAMES:
+        try:
+            registry.open_engine(name).close()
+        except EvalboardError:
+            continue
+        present.append(name)
+    return present
+
+
+def recall(settings: Settings, key: str) -> GoldReport | None:
+    """What was confirmed before; None where nothing is remembered, or nothing that can be read."""
+    try:
+        return from_json(GoldReport, _memory(settings, key).read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def remember(settings: Settings, key: str, report: GoldReport) -> None:
+    """Keep a complete report without contradictions; a folder that takes nothing costs the next
+    run the same work."""
+    if report.contradicted or not report.complete:
+        return
+    path = _memory(settings, key)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, to_json(report))
+    except OSError:
+        return
+
+
+def _memory(settings: Settings, key: str) -> Path:
+    return settings.data_dir / "gold" / f"{key}.json"

@@ -1,0 +1,109 @@
+"""Runs the expected answers of a data set: `python -m evalcore.runner.gold_service`.
+
+A question (see `gold`) comes by standard input, a report leaves by standard output. The process has
+no limits of the kernel, which the database servers that it starts would inherit: engines bound each
+statement, `gold` the time of all.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalcore.benchmarks.base import Benchmark, DatasetSource, Finding
+from evalcore.errors import EvalboardError
+from evalcore.records import Sample, from_json, to_json
+from evalcore.runner.gold import (
+    MOST_PROBLEMS,
+    GoldProblem,
+    GoldReport,
+    Question,
+    gold_key,
+    recall,
+    remember,
+)
+from evalcore.runner.plan import create_benchmark, gold_place
+from evalcore.settings import data_folder
+
+_GROUP = 10  # samples between two looks at the clock
+_NO_TIME = "there was no time to run them; `evalcore datasets check` takes as long as it needs"
+
+
+def confirm(question: Question) -> GoldReport:
+    """The report on the samples of a question, from memory where there is one."""
+    place = question.place
+    benchmark = create_benchmark(place.benchmark, place.options)
+    try:
+        if gold_place(benchmark, Path(place.path), question.settings) is None:
+            return GoldReport()
+        samples = benchmark.load_dataset(DatasetSource(path=place.path))
+        if question.keys:
+            chosen = frozenset(question.keys)
+            samples = [one for one in samples if one.key in chosen]
+        key = gold_key(place, samples)
+        report = recall(question.settings, key)
+        if report is None:
+            report = _confirm(benchmark, samples, question.seconds)
+            remember(question.settings, key, report)
+        return report
+    finally:
+        benchmark.close()
+
+
+def _confirm(benchmark: Benchmark, samples: Sequence[Sample], seconds: float) -> GoldReport:
+    """Samples that a panel may judge bring no answer that could be run."""
+    until = time.monotonic() + seconds
+    runnable = [one for one in samples if not benchmark.may_be_judged(one)]
+    engines: dict[str, str] = {}
+    findings: list[Finding] = []
+    checked = 0
+    while checked < len(runnable) and time.monotonic() < until:
+        group = runnable[checked : checked + _GROUP]
+        found, used = benchmark.check(group)
+        engines |= used
+        findings += found
+        checked += len(group)
+        if sum(one.kind == "contradicted" for one in findings) >= MOST_PROBLEMS:
+            break
+    by_key = {one.key: one for one in samples}
+    wrong = [
+        GoldProblem(
+            one.sample, str(by_key[one.sample].meta.get("source", "")), one.field, one.problem[:500]
+        )
+        for one in findings
+        if one.kind == "contradicted"
+    ]
+    open_ = {one.sample: one.problem[:300] for one in findings if one.kind == "unconfirmed"}
+    for problem in wrong:
+        open_.pop(problem.sample, None)
+    left = len(runnable) - checked
+    return GoldReport(
+        samples=len(samples),
+        engines=engines,
+        contradicted=tuple(wrong[:MOST_PROBLEMS]),
+        unconfirmed=len(open_) + left,
+        reason=next(iter(open_.values()), _NO_TIME if left else ""),
+        complete=not left,
+    )
+
+
+def main() -> int:
+    question = from_json(Question, sys.stdin.buffer.read())
+    answer = sys.stdout.buffer
+    # What a library prints must not stand in the report.
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    try:
+        with data_folder(question.settings.data):
+            report = confirm(question)
+    except (EvalboardError, OSError, MemoryError) as error:
+        print(str(error) or type(error).__name__, file=sys.stderr)
+        return 1
+    answer.write(to_json(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

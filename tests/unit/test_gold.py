@@ -1,0 +1,301 @@
+"""Expected answers that do not run, or that an engine contradicts, enter by no door."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalcore.access import OPERATOR
+from evalcore.cli import main
+from evalcore.errors import UsageError
+from evalcore.runner import dataset_client, gold, processes
+from evalcore.runner.dataset_client import OwnCard, Place, Upload
+from evalcore.runner.plan import plan
+from evalcore.runner.request import RunRequest
+from evalcore.settings import Settings
+from evalcore.store import own_datasets
+
+KEY, PART = "sql_understanding", "execution_accuracy"
+RIGHT: dict[str, Any] = {
+    "case_id": "right",
+    "difficulty_level": "1",
+    "dialect": "sqlite",
+    "sql": "SELECT 1 AS a",
+    "expected": {"result_type": "select", "columns": ["a"], "rows": [[1]]},
+}
+CONTRADICTED = RIGHT | {
+    "case_id": "wrong",
+    "expected": {"result_type": "select", "columns": ["a"], "rows": [[2]]},
+}
+BROKEN = RIGHT | {"case_id": "broken", "sql": "SELECT a FROM nowhere"}
+UNCONFIRMED = RIGHT | {"case_id": "open", "dialect": "mysql"}
+REFUSED = [(CONTRADICTED, "the engine gives"), (BROKEN, "no such table: nowhere")]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "none"))
+
+
+@pytest.fixture
+def without_mysql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process that is started finds MariaDB."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import shutil\n"
+        "which = shutil.which\n"
+        "shutil.which = lambda name, *a, **k: None if 'maria' in name else which(name, *a, **k)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.delenv("EVALBOARD_MYSQL_DSN", raising=False)
+
+
+def write(folder: Path, *rows: dict[str, Any], part: str = PART) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{part}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def command(verb: str, file: Path, settings: Settings) -> list[str]:
+    """The words of a command by which a file enters."""
+    predictions = file.with_name("predictions.jsonl")
+    predictions.write_text("")
+    words = {
+        "validate": ["datasets", "validate", file, "--benchmark", KEY],
+        "add": ["datasets", "add", file, "--benchmark", KEY, "--name", "mine"],
+        "run": ["run", "--target", "control:null", "--benchmarks", KEY, "--dataset", file],
+        "folder": [
+            "run",
+            "--target",
+            "control:null",
+            "--benchmarks",
+            KEY,
+            "--dataset",
+            file.parent,
+        ],
+        "option": [
+            *("run", "--target", "control:null", "--benchmarks", KEY),
+            *("--option", f"{KEY}.data_path={file}"),
+        ],
+        "score": [
+            *("score", KEY, "--dataset", file),
+            *("--predictions", predictions, "--out", file.with_name("out.jsonl")),
+        ],
+    }
+    return [str(word) for word in [*words[verb], "--data", settings.data]]
+
+
+VERBS = ("validate", "add", "run", "folder", "option", "score")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(("row", "words"), REFUSED)
+def test_every_command_refuses_it(
+    verb: str,
+    row: dict[str, Any],
+    words: str,
+    settings: Settings,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = write(tmp_path / "own", RIGHT, row)
+    assert main(command(verb, file, settings)) == 2
+    shown = "".join(capsys.readouterr())
+    assert "line 2" in shown
+    assert "expected" in shown
+    assert words in shown
+    if verb not in ("validate", "add"):
+        assert str(file) in shown
+    assert own_datasets.own_cards(settings) == []
+    assert not list(settings.runs_dir.glob("*"))
+    assert not file.with_name("out.jsonl").exists()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.usefixtures("without_mysql")
+def test_every_command_takes_what_nothing_here_runs_and_says_so(
+    verb: str, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "own", RIGHT, UNCONFIRMED)
+    main(command(verb, file, settings))
+    shown = "".join(capsys.readouterr())
+    assert "not confirmed" in shown
+    assert "no engine here runs mysql" in shown
+    assert "apt-get install mariadb-server" in shown
+    assert bool(own_datasets.own_cards(settings)) == (verb == "add")
+    assert bool(list(settings.runs_dir.glob("*"))) == (verb in ("run", "folder", "option"))
+
+
+@pytest.mark.parametrize(("row", "words"), REFUSED)
+def test_what_a_page_keeps_or_starts_is_refused(
+    row: dict[str, Any], words: str, settings: Settings, tmp_path: Path
+) -> None:
+    content = b"\n" + json.dumps(RIGHT).encode() + b"\n\n" + json.dumps(row).encode()
+    upload = Upload(KEY, "mine.jsonl", content, PART)
+    found, kept = dataset_client.save(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
+    assert kept is None
+    [error] = found.errors
+    assert (error.line, error.field) == (4, "expected")
+    assert words in error.problem
+    assert list((settings.data_dir / "datasets" / "own").glob("*")) == []
+    path = write(tmp_path / "own", row)
+    request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
+    with pytest.raises(UsageError, match="line 1, field expected"):
+        processes.service("plan", request, {}, settings, OPERATOR)
+    assert not list(settings.runs_dir.glob("*"))
+
+
+@pytest.mark.usefixtures("without_mysql")
+def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
+    settings: Settings, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "own", RIGHT, UNCONFIRMED)
+    request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note="mine")
+    run_id = processes.service("plan", request, {}, settings, OPERATOR)
+    spec = json.loads((settings.runs_dir / run_id / "spec.json").read_text())
+    assert spec["note"].startswith(f"mine\n{KEY}: 1 of 2 expected answers are not confirmed")
+
+
+def test_what_was_confirmed_is_not_run_again(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "own", RIGHT)
+    request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
+    made = plan(request, settings)
+    asked: list[Place] = []
+    ask: Callable[..., gold.GoldReport] = gold.confirm_gold
+
+    def counted(place: Place, *rest: Any) -> gold.GoldReport:
+        asked.append(place)
+        return ask(place, *rest)
+
+    monkeypatch.setattr(gold, "confirm_gold", counted)
+    for _ in range(2):
+        assert gold.require_gold(made.gold, made.samples, settings) == []
+    assert len(asked) == 1
+    write(tmp_path / "own", RIGHT | {"counterexamples": [RIGHT["expected"]]})
+    made = plan(request, settings)  # the hash of its samples is the same
+    with pytest.raises(UsageError, match="field counterexamples"):
+        gold.require_gold(made.gold, made.samples, settings)
+    for note in (settings.data_dir / "gold").iterdir():
+        note.write_text("{torn")
+    write(tmp_path / "own", RIGHT)
+    made = plan(request, settings)
+    assert gold.require_gold(made.gold, made.samples, settings) == []
+    assert len(asked) == 3
+
+
+def test_only_the_cases_of_the_run_are_run(settings: Settings, tmp_path: Path) -> None:
+    path = write(tmp_path / "own", CONTRADICTED, RIGHT)
+    request = RunRequest(
+        target="control:null", benchmarks=(KEY,), dataset=str(path), max_samples=1, seed=0
+    )
+    made = plan(request, settings)
+    [sample] = made.samples[KEY]
+    report = gold.confirm_gold(made.gold[KEY], settings, [sample.key])
+    assert report.samples == 1
+    assert bool(report.contradicted) == (sample.id == "wrong")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options"), [("", {}), (KEY, {}), ("FILE", {KEY: {"mode": "scale"}})]
+)
+def test_bundled_sets_and_the_published_rule_are_not_run(
+    dataset: str, options: dict[str, dict[str, str]], settings: Settings, tmp_path: Path
+) -> None:
+    dataset = dataset.replace("FILE", str(write(tmp_path / "own", CONTRADICTED)))
+    request = RunRequest(
+        target="control:null", benchmarks=(KEY,), dataset=dataset, options=options, max_samples=1
+    )
+    assert plan(request, settings).gold == {}
+
+
+def test_a_second_case_of_one_kind_is_no_contradiction(settings: Settings, tmp_path: Path) -> None:
+    place = Place(KEY, str(write(tmp_path, RIGHT, RIGHT | {"case_id": "again"})))
+    report = gold.confirm_gold(place, settings)
+    assert (report.samples, report.contradicted, report.unconfirmed) == (2, (), 0)
+    assert list(report.engines) == ["sqlite"]
+
+
+CONVERSION = {
+    "case_id": "c",
+    "difficulty_level": "1",
+    "source_dialect": "MySQL",
+    "target_dialect": "SQLite",
+    "schema": ["CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)"],
+    "sql": "SELECT id, IFNULL(a, 0) AS a FROM t",
+    "reference": "SELECT id, COALESCE(a, 0) AS a FROM t",
+}
+REWRITE = {
+    "case_id": "r",
+    "difficulty_level": "1",
+    "db_type": "SQLite",
+    "description": "Rows by a day.",
+    "create_table_statements": ["CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)"],
+    "sql": "SELECT id FROM t WHERE a + 0 = 5",
+    "reference": "SELECT id FROM t WHERE a = 6",
+    "expected": {"optimization_rules": []},
+}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "part", "row", "field", "words"),
+    [
+        ("dialect_conversion", "logical_equivalence", CONVERSION, "", ""),
+        (
+            *("dialect_conversion", "logical_equivalence"),
+            *(CONVERSION | {"reference": "SELECT id, nowhere FROM t"}, "reference", "nowhere"),
+        ),
+        (
+            *("dialect_conversion", "logical_equivalence"),
+            *(CONVERSION | {"schema": ["CREATE TABL t (id)"]}, "reference", "syntax error"),
+        ),
+        (
+            *("dialect_conversion", "logical_equivalence"),
+            CONVERSION | {"variants": ["SELECT id, a FROM t"]},
+            *("variants", "variant 1 does not pass"),
+        ),
+        (
+            *("dialect_conversion", "logical_equivalence"),
+            CONVERSION | {"counterexamples": ["SELECT id, IFNULL(a, 0) AS a FROM t"]},
+            *("counterexamples", "counterexample 1 does not fail"),
+        ),
+        ("dialect_conversion", "logical_equivalence", CONVERSION | {"reference": ""}, "", ""),
+        ("sql_optimization", "rewrite", REWRITE, "reference", "differ"),
+    ],
+)
+def test_every_benchmark_of_engines_refuses_it(
+    benchmark: str,
+    part: str,
+    row: dict[str, Any],
+    field: str,
+    words: str,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    place = Place(benchmark, str(write(tmp_path, row, part=part)))
+    report = gold.confirm_gold(place, settings)
+    assert report.unconfirmed == 0, report.reason
+    assert {one.field for one in report.contradicted} == ({field} if field else set())
+    if field:
+        assert words in report.contradicted[0].problem
+        assert report.contradicted[0].source == f"{part}.jsonl:1"
+
+
+def test_a_process_that_fails_or_takes_too_long_leaves_everything_unconfirmed(
+    settings: Settings, tmp_path: Path
+) -> None:
+    gone = gold.confirm_gold(Place(KEY, str(tmp_path / "gone")), settings)
+    assert (gone.unconfirmed, gone.complete) == (1, False)
+    assert "no such file" in gone.reason
+    path = write(tmp_path, RIGHT, CONTRADICTED)
+    late = gold.confirm_gold(Place(KEY, str(path)), settings, seconds=0)
+    assert (late.unconfirmed, late.complete) == (2, False)
+    assert "no time" in late.reason
+    assert not (settings.data_dir / "gold").exists()
