@@ -28,7 +28,8 @@ from evalcore.runner.gold import (
 from evalcore.runner.plan import create_benchmark, gold_place
 from evalcore.settings import data_folder
 
-_GROUP = 10  # samples between two looks at the clock
+_FIRST, _LARGEST = 10, 640  # samples between two looks at the clock
+_QUICK = 2.0  # seconds within which a group is worth doubling: each opens its engines anew
 _NO_TIME = "there was no time to run them; `evalcore datasets check` takes as long as it needs"
 
 
@@ -59,10 +60,12 @@ def _confirm(benchmark: Benchmark, samples: Sequence[Sample], seconds: float) ->
     runnable = [one for one in samples if not benchmark.may_be_judged(one)]
     engines: dict[str, str] = {}
     findings: list[Finding] = []
-    checked = 0
-    while checked < len(runnable) and time.monotonic() < until:
-        group = runnable[checked : checked + _GROUP]
+    checked, size = 0, _FIRST
+    while checked < len(runnable) and (began := time.monotonic()) < until:
+        group = runnable[checked : checked + size]
         found, used = benchmark.check(group)
+        quick = time.monotonic() - began < _QUICK
+        size = min(2 * size, _LARGEST) if quick else _FIRST
         engines |= used
         findings += found
         checked += len(group)
