@@ -1,8 +1,12 @@
-"""Uploads against a real server: what a visitor who may hand in nothing can make it hold."""
+"""Uploads against a real server: what a visitor who may hand in nothing can make it hold.
+
+EVALBOARD_FULL=1 makes it a hundred uploads.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import time
 import urllib.request
@@ -18,7 +22,8 @@ from tests.support.app_session import AppSession, form
 from tests.support.server import serve
 
 SIZE = 49 << 20
-UPLOADS = 100
+#: Thirty of them grew a server sevenfold while the upload route took what anybody sent.
+UPLOADS = 100 if os.environ.get("EVALBOARD_FULL") else 24
 
 
 def status_of(url: str, head: bytes, body: bytes) -> int:
@@ -115,12 +120,12 @@ def test_what_a_session_holds_is_bounded(tmp_path, monkeypatch, server_process):
         assert memory_of(process) - before < 5 * SIZE
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:9", "null"])
-def test_a_page_of_another_origin_opens_no_session(tmp_path, monkeypatch, origin):
+def test_a_page_of_another_origin_opens_no_session(tmp_path, monkeypatch):
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
     with serve(tmp_path) as served:
-        with pytest.raises(InvalidStatus, match="403"):
-            AppSession(served.url, origin=origin)
+        for origin in ("http://evil.example", "http://localhost:9", "null"):
+            with pytest.raises(InvalidStatus, match="403"):
+                AppSession(served.url, origin=origin)
         log = (tmp_path / "server.log").read_text()
         assert "external IP" not in log, "it asks no foreign server either"
         with urllib.request.urlopen(f"{served.url}/_stcore/host-config", timeout=10) as answer:
