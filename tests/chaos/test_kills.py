@@ -11,11 +11,12 @@ import os
 import random
 import signal
 import time
-from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import orjson
 import pytest
+from filelock import FileLock
 
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import RunSummary
@@ -34,9 +35,11 @@ from tests.support.worker_runs import (
     wait_until,
 )
 
-KILLS = int(os.environ.get("EVALBOARD_KILLS", "10"))
-END_KILLS = int(os.environ.get("EVALBOARD_END_KILLS", "5"))
-SAMPLES = 40 + 6 * KILLS
+KILLS = int(os.environ.get("EVALBOARD_KILLS", "6"))
+END_KILLS = int(os.environ.get("EVALBOARD_END_KILLS", "4"))
+SAMPLES = 40 + 8 * KILLS
+#: More than are answered while another worker starts, however slowly.
+MANY = 2000
 FEW = 6
 ALL = ("calls", "generations", "verdicts")
 
@@ -62,21 +65,23 @@ def test_kills_at_any_moment_change_nothing(tmp_path: Path) -> None:
     dice = random.Random(20)
     with serve(Options(latency=0.06)) as server:
         folder = new_run(tmp_path / "killed", server, SAMPLES)
-        kept: Counter[str] = Counter()
-        for _ in range(KILLS):
+        kills = 0
+        while kills < KILLS:
             journaled = journaled_prompts(folder)
             before = server.stats()["prompts"]
             process = start(folder)
             wait_for_work(folder, size(folder), process)
             time.sleep(dice.uniform(0, 0.12))
-            assert process.poll() is None, "the run ended before the kills did"
+            if process.poll() is not None:  # on a busy machine the sleep may outlast the run
+                break
             process.send_signal(signal.SIGKILL)
             process.wait()
             assert folder.state() == "interrupted"
             after = server.stats()["prompts"]
             again = {name for name in journaled if after.get(name, 0) != before.get(name, 0)}
             assert not again, "a journaled answer was asked for again"
-            kept.update(journaled)
+            kills += 1
+        assert kills
         assert start(folder).wait(120) == 0
         calls = [call.key for call in folder.calls()]
         episodes = [line.episode.key for line in folder.episodes()]
@@ -85,7 +90,7 @@ def test_kills_at_any_moment_change_nothing(tmp_path: Path) -> None:
         for journal in (calls, episodes, verdicts):
             assert len(journal) == len(set(journal)) == SAMPLES
         requests = server.stats()["requests"]
-        assert SAMPLES <= requests <= SAMPLES + 2 * KILLS, "more than what was in flight was lost"
+        assert SAMPLES <= requests <= SAMPLES + 2 * kills, "more than what was in flight was lost"
 
         undisturbed = new_run(tmp_path / "undisturbed", server, SAMPLES)
         assert start(undisturbed).wait(120) == 0
@@ -106,17 +111,19 @@ def test_a_kill_at_the_very_end_leaves_no_run_unranked(tmp_path: Path) -> None:
     with serve(Options(latency=0.01)) as server:
         for number in range(END_KILLS):
             folder = new_run(tmp_path / str(number), server, FEW)
-            process = start(folder)
-            wait_until(lambda f=folder: count_verdicts(f) == FEW)
-            if number % 2:
-                wait_until(folder.summary_path.exists)
-                time.sleep(dice.uniform(0, 0.004))
-            else:
-                time.sleep(dice.uniform(0, 0.06))
-            process.send_signal(signal.SIGKILL)
-            process.wait()
             settings = settings_of(folder)
             path = settings.index_path
+            locked = number % 3 == 2  # it cannot enter the index before it is killed
+            with FileLock(f"{path}.lock") if locked else nullcontext():
+                process = start(folder)
+                wait_until(lambda f=folder: count_verdicts(f) == FEW)
+                if number % 3:
+                    wait_until(folder.summary_path.exists)
+                    time.sleep(dice.uniform(0, 0.004))
+                else:
+                    time.sleep(dice.uniform(0, 0.06))
+                process.send_signal(signal.SIGKILL)
+                process.wait()
             entered = path.exists() and folder.run_id in orjson.loads(path.read_bytes())["runs"]
             if folder.summary_path.exists():
                 unindexed += not entered
@@ -129,7 +136,7 @@ def test_a_kill_at_the_very_end_leaves_no_run_unranked(tmp_path: Path) -> None:
             assert ranked(folder)
             assert [header.run_id for header in load_headers(settings)] == [folder.run_id]
     print(f"{unindexed} of {END_KILLS} kills struck between the summary and the index")
-    assert unindexed
+    assert unindexed >= END_KILLS // 3
 
 
 def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
@@ -138,7 +145,7 @@ def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
         process = start(folder)
         wait_for_work(folder, 0, process)
         folder.cancel_path.touch()
-        assert process.wait(20) == 3
+        assert process.wait(120) == 3
         assert folder.state() == "cancelled"
         partial = folder.summary().benchmarks["sql_understanding"]
         assert 0 < partial.coverage < 1
@@ -151,13 +158,13 @@ def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
 
 def test_two_workers_cannot_share_a_run(tmp_path: Path) -> None:
     with serve(Options(latency=0.06)) as server:
-        folder = new_run(tmp_path, server, SAMPLES)
+        folder = new_run(tmp_path, server, MANY)
         first = start(folder)
         wait_for_work(folder, 0, first)
         assert folder.state() == "running"
-        assert start(folder).wait(30) == 2
+        assert start(folder).wait(120) == 2
         folder.cancel_path.touch()
-        first.wait(20)
+        first.wait(120)
 
 
 @pytest.mark.parametrize(("damaged", "asked"), [(("generations",), 0), (ALL, 1)])
