@@ -113,11 +113,16 @@ def _refusal(place: Place, problems: Sequence[GoldProblem]) -> DatasetError:
     first, path = problems[0], Path(place.path)
     file, _, line = first.source.rpartition(":")
     more = f" (and {len(problems) - 1} more; `evalcore datasets check` lists them)"
+    rule = (
+        f"; mend it, or keep the published rule by --option {place.benchmark}.mode=scale"
+        if "mode" in place.options
+        else "; mend it"
+    )
     return DatasetError(
         path / file if path.is_dir() else path,
         int(line) if line.isdecimal() else None,
         first.field,
-        f"{first.sample}: {first.problem}{more if len(problems) > 1 else ''}",
+        f"{first.sample}: {first.problem}{more if len(problems) > 1 else ''}{rule}",
     )
 
 

@@ -63,7 +63,7 @@ def _confirm(benchmark: Benchmark, samples: Sequence[Sample], seconds: float) ->
     checked, size = 0, _FIRST
     while checked < len(runnable) and (began := time.monotonic()) < until:
         group = runnable[checked : checked + size]
-        found, used = benchmark.check(group)
+        found, used = _check(benchmark, group)
         quick = time.monotonic() - began < _QUICK
         size = min(2 * size, _LARGEST) if quick else _FIRST
         engines |= used
@@ -91,6 +91,20 @@ def _confirm(benchmark: Benchmark, samples: Sequence[Sample], seconds: float) ->
         reason=next(iter(open_.values()), _NO_TIME if left else ""),
         complete=not left,
     )
+
+
+def _check(benchmark: Benchmark, group: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    """The findings of a group; a sample on which a check breaks is alone in being unconfirmed."""
+    try:
+        return benchmark.check(group)
+    except Exception as error:
+        if len(group) == 1:
+            problem = f"the check of this case broke: {type(error).__name__}: {error}"
+            return [Finding(group[0].key, problem, kind="unconfirmed")], {}
+    half = len(group) // 2
+    findings, engines = _check(benchmark, group[:half])
+    more, used = _check(benchmark, group[half:])
+    return findings + more, engines | used
 
 
 def main() -> int:

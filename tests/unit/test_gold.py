@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalcore.access import OPERATOR
+from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.cli import main
 from evalcore.errors import UsageError
-from evalcore.runner import dataset_client, gold, processes
+from evalcore.records import Sample
+from evalcore.runner import dataset_client, gold, gold_service, processes
 from evalcore.runner.dataset_client import OwnCard, Place, Upload
 from evalcore.runner.plan import plan
 from evalcore.runner.request import RunRequest
@@ -146,7 +148,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
     assert list((settings.data_dir / "datasets" / "own").glob("*")) == []
     path = write(tmp_path / "own", row)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
-    with pytest.raises(UsageError, match="line 1, field expected"):
+    with pytest.raises(UsageError, match=r"line 1, field expected: .*; mend it, or .*mode=scale"):
         processes.service("plan", request, {}, settings, OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
@@ -299,3 +301,40 @@ def test_a_process_that_fails_or_takes_too_long_leaves_everything_unconfirmed(
     assert (late.unconfirmed, late.complete) == (2, False)
     assert "no time" in late.reason
     assert not (settings.data_dir / "gold").exists()
+
+
+def test_a_case_on_which_the_check_breaks_shields_no_other(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [RIGHT | {"case_id": f"r{number}"} for number in range(5)]
+    place = Place(KEY, str(write(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED)))
+    check = SqlUnderstanding.check
+
+    def broken(benchmark: SqlUnderstanding, samples: Sequence[Sample]) -> Any:
+        if any(sample.id == "odd" for sample in samples):
+            raise RecursionError("too deep")
+        return check(benchmark, samples)
+
+    monkeypatch.setattr(SqlUnderstanding, "check", broken)
+    report = gold_service.confirm(gold.Question(place, settings))
+    assert [one.sample for one in report.contradicted] == [f"{PART}/wrong"]
+    assert (report.unconfirmed, report.complete) == (1, True)
+    assert "RecursionError: too deep" in report.reason
+
+
+def test_statements_that_exhaust_an_engine_or_a_parser_are_answered_by_case(
+    settings: Settings, tmp_path: Path
+) -> None:
+    endless = "WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT max(a) FROM r"
+    deep = f"SELECT {'(' * 5_000}1{')' * 5_000} AS a"
+    rows = [
+        RIGHT | {"case_id": "endless", "sql": endless},
+        RIGHT | {"case_id": "deep", "sql": deep},
+        RIGHT | {"case_id": "file", "sql": "ATTACH DATABASE '/tmp/gold.db' AS x"},
+        RIGHT,
+        CONTRADICTED,
+    ]
+    report = gold.confirm_gold(Place(KEY, str(write(tmp_path, *rows))), settings)
+    assert report.complete
+    refused = {one.sample.partition("/")[2] for one in report.contradicted}
+    assert refused | {"deep"} == {"endless", "deep", "file", "wrong"}
