@@ -37,8 +37,13 @@ _TARGET_IN_TEXT = re.compile(
     r"(?<!\w)(?:app|hf|openai):(?:~?/|[A-Za-z]:[/\\]|\\\\)(?!/)[^\s'\"`,;()<>|?]*[^\s'\"`,;()<>|?.:]"
 )
 
+#: A path in quotation marks, which may hold spaces, perhaps after the kind of a target.
+_QUOTED = re.compile(
+    r"(['\"])((?:(?:app|hf|openai):)?(?:~?/|[A-Za-z]:[/\\])[^'\"\n]*[/\\][^'\"\n?]*)(\?[^'\"\n]*)?\1"
+)
+
 #: What the name of a target begins with that is a path; a service may have models named ~x.
-_BEGINS_PATH = re.compile(r"\w+:\s*(?:[/\\]|[A-Za-z]:[/\\])|(?:app|hf):\s*~")
+_BEGINS_PATH = re.compile(r"\w{2,}:\s*(?:[/\\]|[A-Za-z]:[/\\])|(?:app|hf):\s*~")
 #: What an identity adds to its key (`TargetSpec.identity`).
 _VARIANT = re.compile(r"#[0-9a-f]{8}\Z")
 
@@ -46,7 +51,14 @@ _VARIANT = re.compile(r"#[0-9a-f]{8}\Z")
 def without_places(text: str) -> str:
     """`text` with every absolute path cut to its last part, and every target that is named by a
     path under its masked name."""
+    text = _QUOTED.sub(_mask_quoted, text)
     return _PATH.sub("…/", _TARGET_IN_TEXT.sub(lambda match: mask_target(match[0]), text))
+
+
+def _mask_quoted(match: re.Match[str]) -> str:
+    quote, path, options = match[1], match[2], match[3] or ""
+    masked = mask_target(path)
+    return f"{quote}{masked if masked != path else f'…/{_last_part(path)}'}{options}{quote}"
 
 
 def mask_target(name: str) -> str:
@@ -78,12 +90,9 @@ def mask_judge(judge: str) -> str:
 
 def mask_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a target without places; an adapter that is a folder goes by name and hash."""
-    return {
-        name: mask_path(value)
-        if isinstance(value, str) and is_path(value) and _last_part(value) != value.strip("/\\ ")
-        else _without_places(value)
-        for name, value in options.items()
-    }
+    masked = {name: _without_places(value) for name, value in options.items()}
+    adapter = str(options.get("adapter", ""))
+    return masked | ({"adapter": mask_path(adapter)} if is_path(adapter) else {})
 
 
 def mask_votes(verdict: Verdict) -> Verdict:
@@ -110,6 +119,12 @@ def with_masked_target(spec: RunSpec) -> RunSpec:
     hash."""
     target = TargetSpec(mask_target(spec.target.key), spec.target.options)
     return msgspec.structs.replace(spec, target=target)
+
+
+def _bare(name: str) -> str:
+    """A path by its last part, after the kind of a target where it names one."""
+    kind, colon, path = name.rpartition(":")
+    return f"{kind}{colon}{_last_part(path)}" if len(kind) > 1 else _last_part(path)
 
 
 def _last_part(path: str) -> str:
@@ -192,11 +207,18 @@ class Censor(Record, frozen=True):
 
     def about(self, text: str) -> str:
         """A text about a run, where whatever looks like a key or a path goes too."""
+        text = _QUOTED.sub(lambda m: f"{m[1]}{_bare(m[2])}{m[3] or ''}{m[1]}", text)
         return _PLACE.sub(r"\1", scrub(self.line(text), self.keys))
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Options or facts, texts at any depth as by `about`."""
-        return {name: self._value(value) for name, value in given.items()}
+        """Options or facts, texts at any depth as by `about`; an adapter that is a folder, which
+        may hold spaces, by its last part."""
+        return {
+            name: self.about(_last_part(value))
+            if name == "adapter" and isinstance(value, str) and is_path(value)
+            else self._value(value)
+            for name, value in given.items()
+        }
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -16,7 +16,7 @@ import msgspec
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import UsageError
-from evalcore.privacy import Censor, censor, spec_told
+from evalcore.privacy import Censor, censor, mask_target, spec_told
 from evalcore.queries.model_cards import ModelCard, model_card
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
@@ -83,9 +83,10 @@ def recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") 
     censored = censor(settings)
     whole, weights = folder.spec(), _weights(folder.spec().command)
     told = spec_told(whole, censored)
-    kind, colon, name = whole.target.key.partition(":")  # without the hash, which no command takes
-    bare = TargetSpec(f"{kind}{colon}{censored.about(name)}", told.target.options)
-    told = msgspec.structs.replace(told, target=bare)
+    masked = mask_target(whole.target.key)
+    if masked != whole.target.key:  # the hash is of no use to who fills in a path of their own
+        bare = TargetSpec(masked.rpartition("~")[0], told.target.options)
+        told = msgspec.structs.replace(told, target=bare)
     part = _narrowed(told, folder, benchmark, metric)
     imported = whole.origin == "imported"
     flags = [] if imported else _words(part, weights)

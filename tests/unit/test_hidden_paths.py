@@ -51,13 +51,14 @@ from tests.support.server import serve
 PLACE = "secretplace"  # a word that no markup escapes
 BENCHMARKS = ("sql_understanding", "dialect_conversion")
 LOCAL = ("hf", "app", "openai")
+FOLDER = f"my {PLACE}"  # a folder whose name holds a space
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory) -> Settings:
     """Two finished runs over data sets in a folder of the machine."""
     base = tmp_path_factory.mktemp("machine")
-    cases = base / PLACE / "mine"
+    cases = base / FOLDER / "mine"
     cases.mkdir(parents=True)
     for benchmark in BENCHMARKS:
         for path in sorted((ROOT / "datasets" / benchmark).glob("*.jsonl"))[:1]:
@@ -75,7 +76,7 @@ def stored(tmp_path_factory) -> Settings:
         _make_local_runs(settings, cases)
         for folder in settings.runs_dir.iterdir():
             spec = json.loads((folder / "spec.json").read_bytes())
-            spec["note"] = f"tried with {cases}/notes.txt"
+            spec["note"] = f"tried with '{cases}/notes.txt'"
             (folder / "spec.json").write_text(json.dumps(spec), "utf-8")
         for target in LOCAL:  # as an older version wrote it: under the path
             _write_card(settings, f"{target}:{cases}/tiny", {"name": f"Tiny of {target}"})
@@ -94,7 +95,7 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
             "parameters": 1000,
             "architecture": "Qwen3",
             "adapter": options["adapter"],
-            "notes": [f"the adapter says that it was made for {cases}/base"],
+            "notes": [f"the adapter says that it was made for '{cases}/base'"],
         }
     )
     judge = f"hf:{cases}/judge?dtype=int4"
@@ -104,7 +105,7 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
         spec,
         judges=(judge,),
         benchmarks=panel,
-        command=f"evalcore run --target {spec.target.key} --judge '{judge}'",
+        command=f"evalcore run --target '{spec.target.key}' --judge '{judge}'",
     )
     (folder.path / "spec.json").write_bytes(to_json(judged))
     [journal] = (folder.path / "verdicts").rglob("*.jsonl")
@@ -338,6 +339,11 @@ def test_a_target_that_is_no_path_keeps_its_name(target):
         ("'hf:/srv/models/tiny?dtype=int4'", "'hf:tiny~0f5db2c9?dtype=int4'"),
         ("see app://x/y and https://example.org/a/b", "see app://x/y and https://example.org/a/b"),
         ("chaff:/srv/x", "chaff:/srv/x"),
+        ("--judge 'hf:/srv/my models/tiny?dtype=int4'", "--judge 'hf:tiny~f7725638?dtype=int4'"),
+        ("no file '/srv/my secret/cases 1.jsonl'; or", "no file '…/cases 1.jsonl'; or"),
+        ('at "C:\\Users\\ada b\\tiny"', 'at "…/tiny"'),
+        ("it's /srv/x/y and that's 1/2", "it's …/y and that's 1/2"),
+        ("'/single name'", "'/single name'"),
     ],
 )
 def test_a_target_within_a_text_has_its_masked_name(text, shown):

@@ -130,7 +130,7 @@ def _other_base(extra: Path, place: Place) -> list[str]:
     """A note where an adapter fits by shape, but names another base by the end of its path."""
     base = adapter.base_of(extra)
     same = not base or Path(base).name == Path(place.reference).name
-    return [] if same else [f"the adapter says that it was made for {base}"]
+    return [] if same else [f"the adapter says that it was made for {base!r}"]
 
 
 def _speaker(folder: Path, extra: Path | None) -> Path:
