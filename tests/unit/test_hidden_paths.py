@@ -21,6 +21,7 @@ from evalcore.access import OPERATOR
 from evalcore.cli import main
 from evalcore.exchange import board_export
 from evalcore.exchange.export_service import made
+from evalcore.exchange.scale import exporter
 from evalcore.exchange.site.publish import Options, publish
 from evalcore.i18n import t
 from evalcore.privacy import dataset_name, mask_target, without_places
@@ -255,6 +256,15 @@ def test_no_export_names_a_place(here, capsys, tmp_path):
         assert places(capsys.readouterr().out.encode()) == [], form
 
 
+def test_no_file_for_the_site_of_scale_names_a_place(here, tmp_path):
+    for run in local_runs(here):
+        exporter.export(RunFolder(here.runs_dir / run), tmp_path / run)
+        files = [path for path in (tmp_path / run).rglob("*") if path.is_file()]
+        assert len(files) > 2
+        for path in files:
+            assert places(path.read_bytes() + path.name.encode()) == [], path.name
+
+
 def test_no_page_for_readers_names_a_place(here, monkeypatch):
     """All that the server sends for every page, as it goes over the wire."""
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
@@ -269,8 +279,13 @@ def test_no_page_for_readers_names_a_place(here, monkeypatch):
         pages += [f"runs?run={run}", f"case?run={run}&metric={sample.metric}&id={sample.id}"]
     with serve(Path(here.data).parent) as served, AppSession(served.url) as visitor:
         for identity in local_runs(here).values():
-            visitor.open("target", f"key={quote(identity)}")  # repeats its own link in places
-            assert visitor.open("target", f"key={quote(mask_target(identity))}")
+            drawn = [
+                b"".join(m.SerializeToString() for m in visitor.open("target", f"key={quote(key)}"))
+                for key in (identity, mask_target(identity))
+            ]
+            for content in drawn:
+                assert mask_target(identity).encode() in content.replace(b"\\", b"")
+                assert t("target.not_found", "en", name="")[:20].encode() not in content
         for address in pages:
             page, _, query = address.partition("?")
             for message in visitor.open(page, query):

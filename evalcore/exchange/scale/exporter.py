@@ -34,7 +34,7 @@ from evalcore.exchange.scale.forms import (
 )
 from evalcore.exchange.scale.recompute import part_of, score
 from evalcore.exchange.scale.tree import board_path, case_folder, log_path
-from evalcore.privacy import with_masked_target
+from evalcore.privacy import mask_votes, with_masked_target
 from evalcore.records import BenchmarkScore, Record, RunSpec
 from evalcore.store import published as published_file
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -127,7 +127,7 @@ def _claim(indicators: Sequence[Indicator]) -> CapabilityScore:
 
 
 def _logged(case: Case) -> log_text.LoggedCase:
-    rounds = tuple((episode, verdict) for episode, verdict in case.rounds)
+    rounds = tuple((episode, verdict and mask_votes(verdict)) for episode, verdict in case.rounds)
     name = "/".join(filter(None, identity(case.sample)))
     return log_text.LoggedCase(name, rounds, tuple(answers(case)), case.passed)
 
