@@ -46,7 +46,6 @@ class Tracker:
         self.requests = 0
         self.usage = Usage()
         self.cost: float | None = 0.0
-        self.usage = Usage()
         self.started_at = now()
         self.started = time.monotonic()
         self.phase = "loading"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -60,10 +61,14 @@ _NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
 def make(settings: Settings) -> list[RunSummary]:
     """Replace the shipped runs by fresh ones; returns their summaries."""
     root = Path(settings.shipped)
-    shutil.rmtree(root / "runs", ignore_errors=True)
-    own = replace(settings, data=str(root))
-    make_cards(own)
-    return [_run(target, own) for target in TARGETS]
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # engines write there as well
+        own = replace(settings, data=folder, shipped=folder)
+        make_cards(own)
+        summaries = [_run(target, own) for target in TARGETS]
+        shutil.rmtree(root / "runs", ignore_errors=True)
+        shutil.copytree(own.runs_dir, root / "runs")
+        shutil.copy(own.data_dir / FILE, root / FILE)
+    return summaries
 
 
 def make_cards(settings: Settings) -> None:

@@ -63,7 +63,7 @@ _FEATURES: dict[str, tuple[Feature, ...]] = {
     "MySQL": (
         Feature("common table expressions", (8,), _any(exp.With)),
         Feature("window functions", (8,), _any(exp.Window)),
-        Feature("LATERAL", (8,), _any(exp.Lateral)),
+        Feature("LATERAL", (8, 0, 14), _any(exp.Lateral)),
         Feature("recursive queries", (8,), _recursive),
         Feature("INTERSECT and EXCEPT", (8, 0, 31), _any(exp.Intersect, exp.Except)),
         Feature("REGEXP_REPLACE", (8,), _any(exp.RegexpReplace)),
@@ -74,7 +74,8 @@ _FEATURES: dict[str, tuple[Feature, ...]] = {
 def missing(sql: str, dialect: str, title: str, version: str) -> str:
     """The first construct in `sql` that the server does not have at that version, else "".
 
-    Nothing is said of a server without a version or a text that does not parse.
+    A version counts as far as it is stated: 8.0 may be any release of 8.0. Nothing is said of a
+    server without a version or a text that does not parse.
     """
     stated = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
     if not stated or title not in _FEATURES:
@@ -84,7 +85,7 @@ def missing(sql: str, dialect: str, title: str, version: str) -> str:
     except (sqlglot.errors.SqlglotError, RecursionError):
         return ""
     for feature in _FEATURES[title]:
-        if stated < feature.since and any(feature.seen(tree) for tree in trees):
+        if stated < feature.since[: len(stated)] and any(feature.seen(tree) for tree in trees):
             since = ".".join(map(str, feature.since))
             return f"{title} {version} has no {feature.title}; it came with {since}"
     return ""

@@ -75,6 +75,19 @@ CASES = [
         *("mysql", "MySQL", "SELECT id, 0 FROM t UNION SELECT * FROM (VALUES ROW(1, 2)) v"),
         "undecided",
     ),
+    (
+        "mysql",
+        "MySQL",
+        "WITH c AS (SELECT id FROM t) DELETE FROM t WHERE id IN (TABLE c)",
+        "undecided",
+    ),
+    ("mysql", "MySQL", "WITH c AS (SELECT id FROM t) DELETE FROM c WHERE id > 1", "error"),
+    (
+        "mysql",
+        "MySQL",
+        "WITH b AS (SELECT 1), c (i) AS (SELECT id FROM t) UPDATE c SET i = 1",
+        "error",
+    ),
     ("mysql", "MySQL", "SELECT id, missing AS a FROM t /* LATERAL ( */", "error"),
     ("mysql", "MySQL", "SELECT id, COALESCE(a, 0) AS a FORM t", "error"),
 ]
