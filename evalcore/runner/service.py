@@ -26,6 +26,7 @@ from evalcore.sandbox.ability import Ability, ability
 from evalcore.secrets import Secrets, scrub
 from evalcore.settings import Settings, data_folder
 from evalcore.store.index import load_headers
+from evalcore.store.pairs import pair_of
 from evalcore.targets import pricing, registry
 from evalcore.targets.application import Application
 from evalcore.targets.base import Target
@@ -42,7 +43,7 @@ def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
         registry.create(spec, settings, secrets)
     lines = require_gold(made.gold, made.samples, settings, INTERACTIVE)
-    if lines:
+    if lines and pair_of(made.spec.note) is None:  # the note of a pair is read by machines
         note = "\n".join(filter(None, [made.spec.note, *lines]))
         made = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, note=note))
     return create_folder(made, settings).run_id

@@ -20,6 +20,7 @@ from evalcore.runner.plan import plan
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
+from evalcore.store.pairs import new_pair, note_of
 
 KEY, PART = "sql_understanding", "execution_accuracy"
 RIGHT: dict[str, Any] = {
@@ -162,6 +163,14 @@ def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
     run_id = processes.service("plan", request, {}, settings, OPERATOR)
     spec = json.loads((settings.runs_dir / run_id / "spec.json").read_text())
     assert spec["note"].startswith(f"mine\n{KEY}: 1 of 2 expected answers are not confirmed")
+
+
+@pytest.mark.usefixtures("without_mysql")
+def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_path: Path) -> None:
+    path, note = write(tmp_path / "own", UNCONFIRMED), note_of(new_pair()[0])
+    request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note=note)
+    run_id = processes.service("plan", request, {}, settings, OPERATOR)
+    assert json.loads((settings.runs_dir / run_id / "spec.json").read_text())["note"] == note
 
 
 def test_what_was_confirmed_is_not_run_again(
