@@ -36,7 +36,6 @@ def test_many_processes_cannot_either(sandbox: Way) -> None:
     """
     found = sandbox.python(code)
     assert (found.ended_by, found.exit_code) == ("memory", None)
-    assert found.seconds < 10
 
 
 def test_shared_memory_is_counted_once(sandbox: Way) -> None:
@@ -89,7 +88,6 @@ def test_a_loop_ends(
     found = sandbox.python("while True: pass", changed(**limits))
     assert found.ended_by == ended_by
     assert found.exit_code is None if code is None else found.exit_code in code
-    assert found.seconds < 4
 
 
 def test_a_fork_bomb_stays_small(sandbox: Way) -> None:
@@ -148,7 +146,6 @@ def test_an_output_flood_ends_at_once(sandbox: Way) -> None:
     found = sandbox.run(("yes",))
     assert found.ended_by == "output"
     assert len(found.output) == SMALL.output_bytes
-    assert found.seconds < 3
 
 
 def test_an_output_that_is_no_text(sandbox: Way) -> None:
@@ -188,4 +185,3 @@ def test_a_folder_cannot_be_flooded(sandbox: Way, code: str) -> None:
     with sandbox.folder() as folder:
         found = sandbox.python(loop, binds=shown(folder, "/case"), cwd="/case")
         assert found.ended_by == "disk"
-        assert found.seconds < 8

@@ -46,7 +46,7 @@ def test_a_query_gives_columns_and_rows(engine: Engine) -> None:
     assert found.table.columns == ("n", "b")
     assert not found.table.truncated
     assert found.affected is None
-    assert 0 < found.elapsed < 2
+    assert found.elapsed > 0
     assert from_json(Execution, to_json(found)) == found
 
 

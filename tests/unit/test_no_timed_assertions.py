@@ -18,6 +18,8 @@ CLOCKS = frozenset(
     for name in ("perf_counter", "monotonic", "process_time", "thread_time", "time")
     for unit in ("", "_ns")
 ) | {"timeit", "now", "utcnow"}
+#: Where results of the code under test say how long something took.
+DURATIONS = frozenset({"seconds", "elapsed"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -28,7 +30,11 @@ def timed_assertions(source: str, timers: frozenset[str] = frozenset()) -> list[
     """
     tree = ast.parse(source)
     timers |= timer_functions(tree)
-    lines = set()
+    lines = {
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert) and _bounds_duration(node.test)
+    }
     for function in _functions(tree, timers):
         spans = _span_names(function, timers)
         clocks = _clock_names(function)
@@ -79,6 +85,17 @@ def _fails(step: ast.stmt) -> bool:
         isinstance(step, ast.Expr)
         and isinstance(step.value, ast.Call)
         and _name(step.value.func) == "fail"
+    )
+
+
+def _bounds_duration(test: ast.expr) -> bool:
+    """Whether it compares a measured duration with anything that it may exceed."""
+    return any(
+        isinstance(part, ast.Attribute) and part.attr in DURATIONS
+        for node in ast.walk(test)
+        if isinstance(node, ast.Compare) and not _is_least(node)
+        if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in node.ops)
+        for part in (node.left, *node.comparators)
     )
 
 
@@ -177,6 +194,10 @@ def _holds_span(tree: ast.AST, spans: set[str], clocks: set[str], timers: frozen
         ("    assert timed(run) > timed(other)", 1),
         ("    if time.time() - start > 2:\n        pytest.fail('slow')", 1),
         ("    if time.time() - start > 2:\n        raise AssertionError", 1),
+        ("    assert done.seconds < 3", 1),
+        ("    assert 0 < done.elapsed < 3", 1),
+        ("    assert done.elapsed > 0", 0),
+        ("    assert limits.seconds == 3", 0),
         ("    assert timeit.timeit(run) < 2", 0),
         ("    assert time.monotonic() < until, 'nothing came'", 0),
     ],
