@@ -157,25 +157,28 @@ def _fences(text: str) -> tuple[list[tuple[str, str]], str]:
     """
     blocks: list[tuple[str, str]] = []
     prose: list[str] = []
-    end, opened = 0, None
+    end, opened, before = 0, None, ""
     for mark in _FENCE.finditer(text):
         if opened is None:
             one_line = re.match(r"[ \t]*\w*[ \t]+(.+?)[ \t]*(?:`{3,}|~{3,})[ \t]*$", mark[2])
             prose.append(text[end : mark.start()])
+            before = (before + prose[-1])[-400:]
             end = mark.end()
             if one_line is not None:
-                blocks.append((one_line[1], "".join(prose)[-400:]))
+                blocks.append((one_line[1], before))
                 prose.append("\n")
+                before += "\n"
             elif starts_like_sql(mark[2]):  # no line break after the mark
                 opened, end = mark, mark.start(2)
             else:
                 opened = mark
         elif mark[1].startswith(opened[1]) and not mark[2].strip():
-            blocks.append((_unquoted(text[end : mark.start()]), "".join(prose)[-400:]))
+            blocks.append((_unquoted(text[end : mark.start()]), before))
             prose.append("\n")
+            before += "\n"
             end, opened = mark.end(), None
     if opened is not None:
-        blocks.append((_unquoted(text[end:]), "".join(prose)[-400:]))
+        blocks.append((_unquoted(text[end:]), before))
     else:
         prose.append(text[end:])
     return [(body.strip(), before) for body, before in blocks if body.strip()], "".join(prose)

@@ -52,7 +52,8 @@ def done(monkeypatch):
 
     monkeypatch.setattr(io, "open", counted("opened", io.open))
     monkeypatch.setattr(builtins, "open", counted("opened", builtins.open))
-    monkeypatch.setattr(ranks, "_resampled", counted("ranked", ranks._resampled))
+    compare = counted("ranked", ranks._significantly_better)
+    monkeypatch.setattr(ranks, "_significantly_better", compare)
     monkeypatch.setattr(alt.LayerChart, "to_dict", counted("built", alt.LayerChart.to_dict))
     monkeypatch.setattr(samples_table, "ensure", counted("asked", samples_table.ensure))
     return counts

@@ -87,8 +87,8 @@ def test_hostile_text_in_a_recipe_stays_text(store):
 @pytest.mark.parametrize(
     ("language", "rate", "pair"),
     [
-        ("en", "Wilson's interval of that plain rate", "told apart"),
-        ("zh", "这一比率的 Wilson 区间", "可以区分"),
+        ("en", "Wilson's interval of that plain rate", "tells the two apart"),
+        ("zh", "这一比率的 Wilson 区间", "这足以区分两者"),
     ],
 )
 def test_certainty_is_worked_with_the_numbers_of_the_board(store, language, rate, pair):

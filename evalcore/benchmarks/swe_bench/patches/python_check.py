@@ -43,6 +43,7 @@ def compiles(source: str) -> bool:
     Raises EnvironmentFailure where the child cannot be started.
     """
     try:
+        source.encode()  # what asks the child would mend half of a surrogate pair
         reply = _WORKER.request({"source": source})
     except (WorkerLost, UnicodeEncodeError):  # crashed, or text that is no Unicode
         return False
