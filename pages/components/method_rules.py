@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards
+from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.queries import board_words, methodology
 from evalcore.queries.boards import Board, Row
@@ -91,7 +91,7 @@ def floors(scores: Mapping[str, float], tr: Translate) -> None:
 _NATIVE = "fc"  # the mode in which functions go beside the messages
 _MOST_SEGMENTS = 12
 _FIRST = 2  # messages that are shown; those of later turns are folded
-_CONTROLS = ("null", "noop", "reference")
+_CONTROLS = (*FLOOR_CONTROLS, "reference")
 
 
 def prompts(row: Row, settings: Settings, tr: Translate) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from evalcore import charts
+from evalcore import catalog, charts
 from evalcore.target_colours import colour_of
 from pages.components import chart_frame, ranking_data, url_state
 from pages.components.language import Translate
@@ -48,7 +48,7 @@ def _bars(rows: Rows, floors: dict[str, float], tr: Translate) -> None:
             floors={
                 tr(f"ranking.floor.{name}", score=f"{score:.1f}"): score
                 for name, score in floors.items()
-                if name in ("null", "noop")
+                if name in catalog.FLOOR_CONTROLS
             },
         ),
         tr,

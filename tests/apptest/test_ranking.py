@@ -68,8 +68,12 @@ def test_missing_values_are_shown_as_a_dash(store):
 
 def test_floors_are_drawn_in_the_chart(store):
     fill(store)
+    make_run(store, Plan(target="control:tautology", skill=0.2))
     labels = chart_rows(open_page(), 0)["label"].dropna()
-    assert set(labels.str.rsplit(" ", n=1).str[0]) == {"floor: empty answer"}
+    drawn = set(labels.str.rsplit(" ", n=1).str[0])
+    assert drawn == {"floor: empty answer", "floor: input with 1 = 1"}
+    tables = [table.value.to_string() for table in open_page("methodology").table]
+    assert any("a condition that always holds" in text for text in tables)
 
 
 def test_the_search_filters_without_moving_the_ranks(store):
