@@ -55,6 +55,7 @@ def supervise(means: Means, program: Program, limits: Limits) -> Finished:
     Raises SandboxBroken, and EnvironmentFailure where the program itself cannot be started.
     """
     try:
+        "".join(program.argv).encode()  # the plan, written as JSON, would mend what is no text
         with identity() as who, lent(program.binds, who) as binds:
             return _run(means, msgspec.structs.replace(program, binds=binds), limits, who)
     except OSError as problem:

@@ -89,7 +89,7 @@ def test_a_failing_server_is_never_a_right_abstention(tmp_path: Path, monkeypatc
             tmp_path, "openai:m", target_options=options, metrics=("irrelevance",)
         )
     assert {v.outcome for v in verdicts(summary, folder)} == {"target_error"}
-    assert summary.benchmarks["bfcl"].score == 0
+    assert summary.benchmarks["bfcl"].score is None
     assert summary.state == "incomplete"
 
 

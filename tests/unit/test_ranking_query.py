@@ -104,11 +104,11 @@ def test_a_run_whose_journals_are_broken_is_listed_as_unreadable(settings):
     assert list(frame["identity"]) == ["openai:weak", "openai:strong"]
 
 
-def test_a_run_that_was_deleted_meanwhile_is_unreadable(settings):
+def test_a_run_that_was_deleted_meanwhile_leaves_the_board(settings):
     folder = make_run(settings, STRONG)
     board = boards.boards(stored_boards.headers(settings), "sql")[0]
     shutil.rmtree(folder.path)
-    assert list(stored_boards.board_ranking(settings, board)["status"]) == ["unreadable"]
+    assert list(stored_boards.board_ranking(settings, board)["status"]) == []
 
 
 def test_the_newest_run_is_shown_and_the_signature_follows_the_store(settings):
