@@ -3,7 +3,8 @@
 Two differences are known, and are asserted. That server answers a bare HTTP 500, for ever, where it
 cannot parse what the model wrote as a call; here such words are the text of the answer. Where tools
 were offered that is the model's failure, else it cannot be told from the server's. And it goes on
-beyond the model's context, which here is an outcome of its own.
+beyond the model's context, which here is an outcome of its own. A third is bounded, its cause not
+known: it closes the connection of a few requests at every attempt.
 """
 
 from __future__ import annotations
