@@ -98,6 +98,16 @@ class Index:
     def get(self, run_id: str) -> RunHeader | None:
         return self._current().headers.get(run_id)
 
+    def is_readable(self) -> bool:
+        """Whether the file can be read, after an attempt to mend it; a missing one can."""
+        self._current()
+        with self._looking:
+            try:
+                self._load()
+            except IndexFileError:
+                return False
+        return True
+
     def put(self, header: RunHeader) -> None:
         """Insert the header, or replace the one of its run."""
         check_size(header)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,12 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalcore import settings
+from evalcore.errors import IndexFileError
 from evalcore.settings import Settings
 from evalcore.store.run_folder import folders
 
 
 async def health(request: Request) -> Response:
-    """Whether the server can do its work: 200 when it can, 503 when the index is unreadable."""
+    """Whether the server can do its work: 200 when it can, 503 when the index cannot be mended."""
     state = await run_in_threadpool(health_state, settings.load())
     return Response(
         orjson.dumps(state),
@@ -33,9 +32,10 @@ async def health(request: Request) -> Response:
 def health_state(current: Settings) -> dict[str, Any]:
     """`status` ok or degraded, `version`, number of `runs`, `index_readable`.
 
-    A missing index counts as readable: it is rebuilt from the run folders when next needed.
+    An index that cannot be read is mended first, as whoever reads a page would: the run folders are
+    the truth. It stays unreadable where its folder cannot be written, for example.
     """
-    readable = _index_readable(current.index_path)
+    readable = _mend_index(current)
     return {
         "status": "ok" if readable else "degraded",
         "version": version("evalboard"),
@@ -44,24 +44,14 @@ def health_state(current: Settings) -> dict[str, Any]:
     }
 
 
-def _index_readable(path: Path) -> bool:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return _parses(path, status.st_mtime_ns, status.st_size)
+def _mend_index(current: Settings) -> bool:
+    """Whether the index can be read, afterwards; a missing one can, as it is made when needed."""
+    from evalcore.store.index import open_index  # tinydb comes with it
 
-
-@lru_cache(maxsize=4)
-def _parses(path: Path, changed: int, size: int) -> bool:
-    """Whether the file is JSON; remembered until its time or size changes."""
     try:
-        orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        return open_index(current).is_readable()
+    except (IndexFileError, OSError):
         return False
-    return True
 
 
 async def data(request: Request) -> Response:

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from filelock import FileLock
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -15,6 +16,8 @@ from starlette.testclient import TestClient
 
 from evalcore.errors import UsageError
 from evalcore.settings import Settings
+from evalcore.store import index
+from evalcore.store.index import Index
 from evalcore.web import lifespan
 from evalcore.web.headers import HEADERS, POLICY, SecurityHeaders, frame_ancestors, policy
 from evalcore.web.routes import ROUTES, health_state
@@ -56,12 +59,31 @@ def test_health_counts_runs_also_broken_ones(store, client):
     assert found == {"status": "ok", "runs": 2, "index_readable": True}
 
 
-def test_health_of_an_unreadable_index_is_503_until_it_is_mended(store, client):
+@pytest.mark.parametrize(
+    "damage",
+    [b"{torn", b"", b"[]", b'{"runs": 5}', b'{"runs": {"a": {"run_id": 7}}}', b"\xff\x00" * 9],
+    ids=["torn", "empty", "no object", "no table", "no header", "binary"],
+)
+def test_health_mends_an_unreadable_index(store, client, damage):
+    evidence_run(store.runs_dir)
+    store.index_path.parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(2):  # at the start of the server, and while it serves
+        store.index_path.write_bytes(damage)
+        answer = client.get("/api/v1/health")
+        assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+        assert answer.json()["index_readable"]
+        assert len(Index(store.index_path).headers()) == 1
+
+
+def test_health_of_an_index_that_cannot_be_mended_is_503_until_it_can(store, client, monkeypatch):
     store.index_path.parent.mkdir(parents=True, exist_ok=True)
     store.index_path.write_text("{torn", encoding="utf-8")
-    answer = client.get("/api/v1/health")
-    assert answer.status_code == 503
-    assert answer.json()["status"] == "degraded"
+    lock = FileLock(f"{store.index_path}.lock")
+    with monkeypatch.context() as patch, lock:
+        patch.setattr(index, "_MENDING_LOCK_SECONDS", 0.01)
+        answer = client.get("/api/v1/health")
+        assert answer.status_code == 503
+        assert (answer.json()["status"], answer.json()["index_readable"]) == ("degraded", False)
     store.index_path.write_text("{}", encoding="utf-8")
     assert client.get("/api/v1/health").status_code == 200
 
