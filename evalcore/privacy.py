@@ -26,33 +26,43 @@ from evalcore.settings import ROOT, Settings
 
 _NAMES_A_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSW")
 _SHORTEST_KEY = 8
-#: An absolute path at the beginning of a word, of which the last part is kept.
-_PLACE = re.compile(r"(?<![\w/.~-])/(?:[^\s/'\"=,;&]+/)*([^\s/'\"=,;&]+)/?")
+#: A path at the beginning of a word that shows itself as one, of which the last part is kept.
+_PLACE = re.compile(r"(?<![\w/.~-])\.{0,2}/(?:[^\s/'\"=,;&]+/)*([^\s/'\"=,;&]+)/?")
 
-#: An absolute path of at least two parts, not the path of an address of the web.
-_PATH = re.compile(r"(?<![\w./:~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"`,;()<>|]+[/\\])+")
+#: A path of at least two parts that shows itself as one by its beginning (`/`, `./`, `../`, `~/`,
+#: `C:\`), not the path of an address of the web.
+_PATH = re.compile(r"(?<![\w./:~-])(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^\s/\\'\"`,;()<>|]+[/\\])+")
 
-#: A target named by a path within a text, such as a message or a command.
+#: A target that may be named by a path within a text, such as a message or a command: alone, and in
+#: quotation marks, where the path may hold spaces.
 _TARGET_IN_TEXT = re.compile(
-    r"(?<!\w)(?:app|hf|openai):(?:~?/|[A-Za-z]:[/\\]|\\\\)(?!/)[^\s'\"`,;()<>|?]*[^\s'\"`,;()<>|?.:]"
+    r"(?<!\w)(?:(?:app|hf|openai):(?:~?/|\.{1,2}[/\\]|[A-Za-z]:[/\\]|\\\\)(?!/)"
+    r"|(?:app|hf):[^\s'\"`,;()<>|?/\\]{1,200}[/\\])[^\s'\"`,;()<>|?]*[^\s'\"`,;()<>|?.:]"
 )
+_QUOTED_TARGET = re.compile(r"(?<=['\"])(?:app|hf):[^'\"\n?]{1,1000}(?=['\"?])")
 
 #: A path in quotation marks, which may hold spaces, perhaps after the kind of a target.
 _QUOTED = re.compile(
-    r"(['\"])((?:(?:app|hf|openai):)?(?:~?/|[A-Za-z]:[/\\])[^'\"\n]*[/\\][^'\"\n?]*)(\?[^'\"\n]*)?\1"
+    r"(['\"])((?:(?:app|hf|openai):)?(?:~?/|\.{1,2}[/\\]|[A-Za-z]:[/\\])[^'\"\n]*[/\\][^'\"\n?]*)(\?[^'\"\n]*)?\1"
 )
 
 #: What the name of a target begins with that is a path; a service may have models named ~x.
-_BEGINS_PATH = re.compile(r"\w{2,}:\s*(?:[/\\]|[A-Za-z]:[/\\])|(?:app|hf):\s*~")
+_BEGINS_PATH = re.compile(r"\w{2,}:\s*(?:\.{0,2}[/\\]|[A-Za-z]:[/\\])|(?:app|hf):\s*~")
 #: What an identity adds to its key (`TargetSpec.identity`).
 _VARIANT = re.compile(r"#[0-9a-f]{8}\Z")
 
 
 def without_places(text: str) -> str:
-    """`text` with every absolute path cut to its last part, and every target that is named by a
-    path under its masked name."""
-    text = _QUOTED.sub(_mask_quoted, text)
-    return _PATH.sub("…/", _TARGET_IN_TEXT.sub(lambda match: mask_target(match[0]), text))
+    """`text` with every path that shows itself as one cut to its last part, and every target that
+    is named by a path under its masked name. A path that begins with a word (`models/tiny`) stays:
+    nothing tells it from other words with a slash."""
+    return _PATH.sub("…/", _QUOTED.sub(_mask_quoted, _mask_targets(text)))
+
+
+def _mask_targets(text: str) -> str:
+    for pattern in (_QUOTED_TARGET, _TARGET_IN_TEXT):
+        text = pattern.sub(lambda match: mask_target(match[0]), text)
+    return text
 
 
 def _mask_quoted(match: re.Match[str]) -> str:
@@ -64,22 +74,24 @@ def _mask_quoted(match: re.Match[str]) -> str:
 def mask_target(name: str) -> str:
     """Name a target for readers, from its key or its identity: `hf:/srv/models/tiny` is
     `hf:tiny~` and a short hash of the path, since folders of the same name hold other models.
+    So is `hf:./models/tiny`; `hf:models/tiny` may be an id of the Hub and stays.
 
     A name that is no path, and one that is masked already, stays as it is: whatever a link or a
     request names is looked up under its masked name.
     """
-    if not _BEGINS_PATH.match(name):
-        return name
     kind, _, rest = name.partition(":")
     variant = _VARIANT.search(rest)
     path = rest[: variant.start()] if variant else rest
+    by_path = _BEGINS_PATH.match(name) or (kind in ("app", "hf") and _is_relative(path.strip()))
+    if not by_path and not (kind == "app" and "/" in path):  # a service is a name or a file
+        return name
     return f"{kind}:{mask_path(path)}{variant[0] if variant else ''}"
 
 
 def mask_path(path: str) -> str:
     """The last part of a path and a short hash of all of it; never itself a path."""
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{_last_part(path).lstrip('~ ') or 'folder'}~{digest[:8]}"
+    return f"{_bare_name(path) or 'folder'}~{digest[:8]}"
 
 
 def mask_judge(judge: str) -> str:
@@ -131,12 +143,34 @@ def _last_part(path: str) -> str:
     return re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1]
 
 
-def is_path(dataset: str) -> bool:
-    """Whether a data set is named by where it lies on the machine."""
+def _bare_name(path: str) -> str:
+    """The last part of a path as a name that is no path itself; "" where nothing of it is left."""
+    name = _last_part(path).lstrip("~ ")
+    return name if name.strip(".") else ""
+
+
+def is_path(name: str) -> bool:
+    """Whether a data set or an adapter is named by where it lies on the machine. A word, and two
+    with a slash between them, may be an id of the Hub and count as none."""
     return (
-        dataset.startswith("~")
-        or PurePosixPath(dataset).is_absolute()
-        or (PureWindowsPath(dataset).is_absolute())
+        name.startswith("~")
+        or PurePosixPath(name).is_absolute()
+        or PureWindowsPath(name).is_absolute()
+        or _is_relative(name)
+    )
+
+
+def _is_relative(path: str) -> bool:
+    """Whether a name can only be a path below, or beside, a folder that is not told."""
+    parts = re.split(r"[/\\]", path)
+    if "://" in path:
+        return False
+    return (
+        len(parts) > 2
+        or "\\" in path
+        or ".." in parts
+        or path == "."
+        or (len(parts) == 2 and path.startswith("."))
     )
 
 
@@ -145,7 +179,7 @@ def dataset_name(dataset: str, dataset_hash: str = "") -> str:
     first characters of its hash, since folders of the same name hold different cases."""
     if not is_path(dataset):
         return dataset
-    name = _last_part(dataset) or "dataset"
+    name = _bare_name(dataset) or "dataset"
     return f"{name} ({dataset_hash[:8]})" if dataset_hash else name
 
 
@@ -207,7 +241,7 @@ class Censor(Record, frozen=True):
 
     def about(self, text: str) -> str:
         """A text about a run, where whatever looks like a key or a path goes too."""
-        text = _QUOTED.sub(lambda m: f"{m[1]}{_bare(m[2])}{m[3] or ''}{m[1]}", text)
+        text = _QUOTED.sub(lambda m: f"{m[1]}{_bare(m[2])}{m[3] or ''}{m[1]}", _mask_targets(text))
         return _PLACE.sub(r"\1", scrub(self.line(text), self.keys))
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
     assert told.target == TargetSpec(
         "hf:tiny~22ce4946", {"base_url": "http://127.0.0.1:8/v1", "adapter": "lora"}
     )
-    assert told.command == "evalcore run --target hf:tiny --dataset mine.jsonl"
+    assert told.command == "evalcore run --target hf:tiny~1888bd7d --dataset mine.jsonl"
     (benchmark,) = told.benchmarks
     assert benchmark.dataset == "mine.jsonl"
     assert benchmark.options == {

@@ -67,6 +67,12 @@ def test_a_target_says_what_it_is_before_it_is_loaded(folder):
     assert target(folder, batch_size="1").info.max_in_flight == 4
 
 
+def test_a_folder_goes_by_its_name_however_it_is_reached(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent.parent)
+    for path in (folder, f"./{folder.parent.name}/model", f"{folder.parent.name}/model/"):
+        assert target(Path(path)).info.title == "model"
+
+
 def test_a_wrong_path_or_option_is_refused_before_loading(folder):
     with pytest.raises(LoadError) as refused:
         target(folder / "absent")

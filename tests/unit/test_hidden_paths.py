@@ -24,7 +24,7 @@ from evalcore.exchange.export_service import made
 from evalcore.exchange.scale import exporter
 from evalcore.exchange.site.publish import Options, publish
 from evalcore.i18n import t
-from evalcore.privacy import dataset_name, mask_target, without_places
+from evalcore.privacy import dataset_name, is_path, mask_target, without_places
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.names import display_name
 from evalcore.queries.runs import target_of
@@ -53,6 +53,8 @@ PLACE = "secretplace"  # a word that no markup escapes
 BENCHMARKS = ("sql_understanding", "dialect_conversion")
 LOCAL = ("hf", "app", "openai")
 FOLDER = f"my {PLACE}"  # a folder whose name holds a space
+#: Models in folders below and beside the one where the command was given.
+RELATIVE = (f"hf:./{PLACE}/tiny", f"hf:../{FOLDER}/models/tiny", f"hf:{PLACE}/models/tiny")
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +91,15 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
     adapter, and a judge voted on it that is a folder too."""
     for target in (*(f"{kind}:{cases}/tiny" for kind in LOCAL), f"hf:{cases}/other/tiny"):
         make_run(settings, Plan(target=target, skill=0.6, cases=4))
+    for target in RELATIVE:
+        options = {"adapter": f"../{FOLDER}/lora"}
+        folder = make_run(settings, Plan(target=target, options=options, cases=4))
+        folder.write_card({"parameters": 1000, "adapter": options["adapter"], "model": target[3:]})
+        spec = folder.spec()
+        command = f"evalcore run --target '{target}' --adapter '{options['adapter']}'"
+        own = tuple(replace(one, dataset=f"./{PLACE}/cases") for one in spec.benchmarks)
+        relative = replace(spec, command=command, benchmarks=own)
+        (folder.path / "spec.json").write_bytes(to_json(relative))
     options = {"adapter": f"{cases}/lora", "dtype": "int4"}
     folder = make_run(settings, Plan(target=f"hf:{cases}/tiny", options=options, cases=4))
     folder.write_card(
@@ -157,7 +168,7 @@ def test_the_runs_do_name_the_place(stored):
     spec = RunFolder(stored.runs_dir / runs_of(stored)[0]).spec()
     assert PLACE in spec.benchmarks[0].dataset
     assert PLACE in spec.note
-    assert len(local_runs(stored)) == len(LOCAL) + 2
+    assert len(local_runs(stored)) == len(LOCAL) + len(RELATIVE) + 2
     assert places((stored.data_dir / FILE).read_bytes())
     assert places(stored.index_path.read_bytes())
 
@@ -194,7 +205,8 @@ def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here)
     for run, identity in local.items():
         assert masked[run] == mask_target(identity)
         assert re.fullmatch(r"\w+:tiny~[0-9a-f]{8}(#[0-9a-f]{8})?", masked[run])
-        assert ("other" in identity) or cards[rows[run].target_key].name.startswith("Tiny of")
+        written = "other" not in identity and not identity.startswith(RELATIVE)
+        assert not written or cards[rows[run].target_key].name.startswith("Tiny of")
         for route in ("badge.svg", "preview.png", "runs"):
             answers = [
                 asked.get(f"{V1}/{route}", params={"target": name})
@@ -325,6 +337,22 @@ def test_an_index_that_an_older_version_wrote_is_read_without_its_places(here):
         ("app:/srv/my services/a.yaml", "app:a.yaml~"),
         ("hf:/srv/\ud800/\udfff", "hf:\udfff~"),
         ("hf:/srv/a:/b", "hf:b~"),
+        ("hf:./secret/tiny", "hf:tiny~"),
+        ("hf:./tiny", "hf:tiny~"),
+        ("hf:../../secret/tiny/", "hf:tiny~"),
+        ("hf:../tiny#0123abcd", "hf:tiny~"),
+        ("hf: ./tiny", "hf:tiny~"),
+        ("hf:.", "hf:folder~"),
+        ("hf:..#0123abcd", "hf:folder~"),
+        ("hf:secret/../..", "hf:folder~"),
+        ("hf:.secret/tiny", "hf:tiny~"),
+        ("hf:.\\secret\\tiny", "hf:tiny~"),
+        ("hf:secret\\tiny", "hf:tiny~"),
+        ("hf:secret/models/tiny", "hf:tiny~"),
+        ("hf:a/../b", "hf:b~"),
+        ("openai:./secret/tiny", "openai:tiny~"),
+        ("app:./secret/a.yaml", "app:a.yaml~"),
+        ("app:secret/a.yaml", "app:a.yaml~"),
     ],
 )
 def test_a_target_is_named_without_its_place(target, name):
@@ -337,8 +365,9 @@ def test_a_target_is_named_without_its_place(target, name):
 @pytest.mark.parametrize(
     "target",
     [
-        *("", "hf", "/srv/x", "hf:Qwen/Qwen3-0.6B", "hf:tiny~0f5db2c9", "hf:a/../b"),
+        *("", "hf", "/srv/x", "hf:Qwen/Qwen3-0.6B", "hf:tiny~0f5db2c9", "hf:.hidden"),
         *("openai:~vendor/latest#0123abcd", "openai:http://host/v1"),
+        *("openai:accounts/fireworks/models/x", "scale:a/b/c", "hf:Qwen/Qwen3-0.6B#0123abcd"),
         *("control:null", "app:sqlglot", "baseline:x#0123abcd"),
     ],
 )
@@ -359,10 +388,18 @@ def test_a_target_that_is_no_path_keeps_its_name(target):
         ('at "C:\\Users\\ada b\\tiny"', 'at "…/tiny"'),
         ("it's /srv/x/y and that's 1/2", "it's …/y and that's 1/2"),
         ("'/single name'", "'/single name'"),
+        ("--target hf:./secret/tiny --x", "--target hf:tiny~e7c80f25 --x"),
+        ("'hf:./secret/tiny?dtype=int4'", "'hf:tiny~e7c80f25?dtype=int4'"),
+        ("'hf:my secret/of/tiny?dtype=int4'", "'hf:tiny~3480dc7d?dtype=int4'"),
+        ("hf:secret/models/tiny.", "hf:tiny~fc30a1da."),
+        ("--adapter=../secret/lora", "--adapter=…/lora"),
+        ("no folder './secret place/tiny'; or", "no folder '…/tiny'; or"),
+        ("--target hf:Qwen/Qwen3-0.6B 'hf:Qwen/Qwen3'", None),
+        ("and so on.../ or ./x and a.b/c/d", None),
     ],
 )
 def test_a_target_within_a_text_has_its_masked_name(text, shown):
-    assert without_places(text) == shown
+    assert without_places(text) == (text if shown is None else shown)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +415,13 @@ def test_a_target_within_a_text_has_its_masked_name(text, shown):
         ("C:\\Users\\ada\\cases", "cases (0123abcd)"),
         ("\\\\server\\share\\cases", "cases (0123abcd)"),
         ("/", "dataset (0123abcd)"),
+        ("./secret/cases.jsonl", "cases.jsonl (0123abcd)"),
+        ("../cases", "cases (0123abcd)"),
+        ("..", "dataset (0123abcd)"),
+        ("secret/my/cases.jsonl", "cases.jsonl (0123abcd)"),
+        ("/srv/~x", "x (0123abcd)"),
     ],
 )
 def test_a_data_set_is_named_without_its_place(dataset, name):
     assert dataset_name(dataset, "0123abcd4567") == name
+    assert not is_path(dataset_name(dataset))

@@ -76,6 +76,8 @@ def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
         contents.VERDICTS: _lines(_verdicts_told(journals, censored), censored),
     }
     if card := folder.card():
+        if spec.target.key.startswith("hf:"):  # which says where the model lies
+            card = {**card, "model": told.target.key.removeprefix("hf:")}
         files[contents.CARD] = to_json(censored.values(card))
     _write(out, _packed(told, files, dict(redacted)))
     return Exported(

@@ -44,7 +44,7 @@ class HuggingFace:
         self._process: ModelProcess | None = None
         self._say: Callable[[str], None] = lambda line: None
         width = _EXACT_WIDTH if options.batch_size == 1 else _width(options)
-        name = place.path.name if place.path and place.reference == str(place.path) else ""
+        name = place.path.name if place.path and not place.revision else ""  # a folder's own
         self.info = TargetInfo(
             kind="local",
             title=name or place.reference,
