@@ -260,6 +260,8 @@ def _bundle_text(done: ImportedBundle) -> str:
             f"{one.equal} of {one.verdicts} verdicts came out equal"
         )
         lines += [f"  not scored here, {count}: {why}" for why, count in one.kept.items()]
+        if one.unconfirmed:
+            lines.append(f"  {one.unconfirmed} expected answers are not confirmed: {one.reason}")
     return "\n".join(lines)
 
 

@@ -78,7 +78,8 @@ def _taken(told: Pulled) -> list[str]:
     if told.foreign and not told.imported:
         lines.append(f"{len(told.foreign)} runs of other installations: --foreign takes them in")
     lines += [f"taken in from another installation: {run}" for run in told.imported]
-    return lines + [f"{run} was refused: {why}" for run, why in told.refused.items()]
+    lines += [f"{name}: {why}" for name, why in told.unconfirmed.items()]
+    return lines + [f"{name} was refused: {why}" for name, why in told.refused.items()]
 
 
 def _print(given: argparse.Namespace, told: Pushed | Pulled, lines: list[str]) -> None:

@@ -24,6 +24,8 @@ from evalcore.store.run_folder import write_atomic
 MOST_PROBLEMS = 200
 #: Seconds for the answers of an upload or of a run that a page starts, and of a run of a shell.
 INTERACTIVE, PATIENT = 90.0, 1800.0
+#: Seconds for all data sets of one bundle, and of one pull from the Hub.
+IMPORTED = 600.0
 _SLACK = 20.0  # seconds for the last group, after which the process is killed
 #: Bumped when the rules of confirming change, so that nothing older is recalled.
 _RULES = 1
@@ -52,19 +54,25 @@ class GoldReport(Record, frozen=True):
 
 
 class Question(Record, frozen=True):
-    """What `gold_service` is asked: a data set, which of its samples (none: all), for how long."""
+    """What `gold_service` is asked: a data set, which of its samples (none: all), for how long.
+    `samples` stand for what lies at the place, where that is nowhere yet."""
 
     place: Place
     settings: Settings
     keys: tuple[str, ...] = ()
     seconds: float = INTERACTIVE
+    samples: tuple[Sample, ...] = ()
 
 
 def confirm_gold(
-    place: Place, settings: Settings, keys: Sequence[str] = (), seconds: float = INTERACTIVE
+    place: Place,
+    settings: Settings,
+    keys: Sequence[str] = (),
+    seconds: float = INTERACTIVE,
+    samples: Sequence[Sample] = (),
 ) -> GoldReport:
     """Ask a process of its own; where it fails or exceeds its time, all is unconfirmed."""
-    question = Question(place, settings, tuple(keys), seconds)
+    question = Question(place, settings, tuple(keys), seconds, tuple(samples))
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.runner.gold_service"],
@@ -79,7 +87,8 @@ def confirm_gold(
         reason = "there was no time to run the expected answers"
     except msgspec.MsgspecError:
         reason = (done.stderr.decode(errors="replace").splitlines() or [_ENDED])[-1][:300]
-    return GoldReport(unconfirmed=max(len(keys), 1), reason=reason, complete=False)
+    unconfirmed = len(keys) or len(samples) or 1
+    return GoldReport(unconfirmed=unconfirmed, reason=reason, complete=False)
 
 
 def require_gold(

@@ -38,9 +38,11 @@ def confirm(question: Question) -> GoldReport:
     place = question.place
     benchmark = create_benchmark(place.benchmark, place.options)
     try:
-        if gold_place(benchmark, Path(place.path), question.settings) is None:
-            return GoldReport()
-        samples = benchmark.load_dataset(DatasetSource(path=place.path))
+        samples = list(question.samples)
+        if not samples:
+            if gold_place(benchmark, Path(place.path), question.settings) is None:
+                return GoldReport()
+            samples = benchmark.load_dataset(DatasetSource(path=place.path))
         if question.keys:
             chosen = frozenset(question.keys)
             samples = [one for one in samples if one.key in chosen]

@@ -30,6 +30,7 @@ from evalcore.store.run_folder import RunFolder, new_run_id
 
 #: An option of every benchmark: where its cases are, before the dataset of the whole run.
 _DATA_PATH = "data_path"
+_FETCHED = own_datasets.SOURCE
 _RECORDED = ("openai", "sqlglot", "duckdb", "streamlit", "transformers", "torch")
 
 
@@ -220,12 +221,19 @@ def _benchmark(
 
 def gold_place(benchmark: Benchmark, path: Path, settings: Settings) -> Place | None:
     """What engines can confirm of a data set, None where that is nothing: the bundled sets are
-    confirmed by their tests, and in mode `scale` the published expectation is right by definition.
+    confirmed by their tests; in mode `scale`, and of an official set that was fetched, what was
+    published is right by definition.
     """
-    bundled = path.resolve().is_relative_to(Path(settings.datasets).resolve())
-    if bundled or not benchmark.confirms_gold or benchmark.options.get("mode") == "scale":
+    fetched = (note.parent for note in (settings.data_dir / "datasets").glob(f"*/{_FETCHED}"))
+    published = (Path(settings.datasets), *fetched)
+    if any(path.resolve().is_relative_to(folder.resolve()) for folder in published):
         return None
-    return Place(benchmark.key, str(path), benchmark.options)
+    return Place(benchmark.key, str(path), benchmark.options) if is_confirmable(benchmark) else None
+
+
+def is_confirmable(benchmark: Benchmark) -> bool:
+    """Whether anything but the data set itself can say that its expected answers are right."""
+    return benchmark.confirms_gold and benchmark.options.get("mode") != "scale"
 
 
 def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:

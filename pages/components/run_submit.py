@@ -143,6 +143,11 @@ def _taken_in(job: Job, tr: Translate) -> None:
     told = job.result
     new = "known" if told["became"] == "unchanged" else "taken_in"
     st.success(tr(f"submit.{new}", target=escape(told["target"])), icon=":material/verified:")
+    for one in told["scores"]:
+        if one.get("unconfirmed"):  # absent from what was taken in before it was counted
+            reason = escape(note(one["reason"]), 300)
+            text = tr("datasets.unconfirmed", count=one["unconfirmed"], reason=reason)
+            st.warning(text, icon=":material/rule:")
     with st.container(horizontal=True, vertical_alignment="center"):
         run_levels.badges((one["level"] for one in told["scores"]), tr)
         query = {"key": told["identity"], "board": told["board"]}

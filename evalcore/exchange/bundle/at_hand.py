@@ -25,12 +25,13 @@ _MARKS: Mapping[str, type] = {"gated": bool, "hidden": bool, "flagged": str, "ne
 class Cases(Record, frozen=True):
     """The samples of a benchmark in the order of the bundle; `known` are the keys of those that are
     at hand, `differing` of those that are at hand with another content; `all_known` tells that the
-    bundle has every case of the data set it was found in."""
+    bundle has every case of the data set it was found in, which lies at `place`."""
 
     samples: tuple[Sample, ...]
     known: frozenset[str]
     differing: frozenset[str]
     all_known: bool
+    place: str = ""
 
 
 def find(
@@ -43,26 +44,26 @@ def find(
     """Compare with the data set `dataset`, else with the one of the name that the bundle says, else
     with the bundled one. Raises UsageError where a `dataset` was given and cannot be read."""
     best = Cases(tuple(map(_as_told, samples)), frozenset(), frozenset(), all_known=False)
-    for here in _loaded(benchmark, spec, settings, dataset):
-        found = _compared(samples, here, _runnable(benchmark, here))
+    for path, here in _loaded(benchmark, spec, settings, dataset):
+        found = _compared(samples, here, _runnable(benchmark, here), path)
         best = max(best, found, key=lambda one: (len(one.known), len(one.differing)))
     return best
 
 
 def _loaded(
     benchmark: Benchmark, spec: BenchmarkSpec, settings: Settings, dataset: str
-) -> Iterator[dict[str, Sample]]:
+) -> Iterator[tuple[Path, dict[str, Sample]]]:
     if dataset:
         place = Path(dataset)
         path = place if place.exists() else Path(settings.datasets) / dataset
-        yield _by_key(benchmark, path)
+        yield path, _by_key(benchmark, path)
         return
     for name in dict.fromkeys((spec.dataset, benchmark.card.dataset)):
         for root in (Path(settings.datasets), settings.data_dir / "datasets"):
             if not (root / name).exists():
                 continue
             try:
-                yield _by_key(benchmark, root / name)
+                yield root / name, _by_key(benchmark, root / name)
             except UsageError:  # of that name, and of another kind
                 continue
 
@@ -80,7 +81,7 @@ def _runnable(benchmark: Benchmark, here: Mapping[str, Sample]) -> frozenset[str
 
 
 def _compared(
-    samples: Sequence[Sample], here: Mapping[str, Sample], runnable: frozenset[str]
+    samples: Sequence[Sample], here: Mapping[str, Sample], runnable: frozenset[str], path: Path
 ) -> Cases:
     kept, known, differing = [], set(), set()
     for sample in samples:
@@ -92,7 +93,8 @@ def _compared(
         if ours is not None and not is_bare(sample):
             differing.add(sample.key)
         kept.append(_as_told(sample))
-    return Cases(tuple(kept), frozenset(known), frozenset(differing), known >= runnable)
+    all_known = known >= runnable
+    return Cases(tuple(kept), frozenset(known), frozenset(differing), all_known, str(path))
 
 
 def _as_told(sample: Sample) -> Sample:

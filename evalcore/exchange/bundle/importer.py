@@ -14,11 +14,14 @@ from pathlib import Path
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import at_hand, checks, reader
+from evalcore.exchange.bundle.at_hand import Cases
 from evalcore.exchange.bundle.contents import Contents
 from evalcore.exchange.bundle.imported_run import Part, published
 from evalcore.exchange.bundle.rescored import rescore
+from evalcore.exchange.imported_gold import GoldCheck
 from evalcore.exchange.scale.staging import Became, stage
 from evalcore.records import Record
+from evalcore.runner.gold import GoldReport
 from evalcore.runner.plan import create_benchmark
 from evalcore.settings import Settings
 from evalcore.store import published as published_file
@@ -29,7 +32,8 @@ from evalcore.store.run_folder import RunFolder
 
 class Scored(Record, frozen=True):
     """A claim beside what is counted here, None at level 0; both 0 to 100. Of `verdicts`, `equal`
-    came out as claimed; `kept` counts by reason those that could not be scored again."""
+    came out as claimed; `kept` counts by reason those that could not be scored again. Of the
+    expected answers of its cases so many are `unconfirmed`, the first over `reason`."""
 
     benchmark: str
     level: int
@@ -39,6 +43,8 @@ class Scored(Record, frozen=True):
     equal: int
     kept: dict[str, int] = {}
     known_cases: int = 0
+    unconfirmed: int = 0
+    reason: str = ""
 
 
 class ImportedBundle(Record, frozen=True):
@@ -61,9 +67,11 @@ def import_bundle(
     dataset: str = "",
     progress: Callable[[str], None] = print,
     scored: Callable[[int, int], None] = _unheard,
+    gold: GoldCheck | None = None,
 ) -> ImportedBundle:
     """Import one bundle; `dataset`, a path or name, says where its cases are to be found here.
-    `scored` hears how many verdicts of how many are done.
+    `scored` hears how many verdicts of how many are done; imports that share a `gold` share its
+    time.
 
     Raises UsageError with the reason why it is refused.
     """
@@ -75,7 +83,15 @@ def import_bundle(
     try:
         checks.check(made, benchmarks)
         with stage(settings) as staged:
-            parts = _parts(made, benchmarks, settings, dataset, progress, scored)
+            cases = {
+                one.key: at_hand.find(
+                    benchmarks[one.key], one, checks.samples_of(made, one), settings, dataset
+                )
+                for one in made.spec.benchmarks
+            }
+            check = gold or GoldCheck(settings, progress)
+            reports = _require_gold(made, benchmarks, cases, check)
+            parts = _parts(made, benchmarks, cases, progress, scored)
             run_id, told = published(made, parts, benchmarks, staged.shelf)
             became: Became = "unchanged"
             if not _stands(settings, run_id, told):
@@ -84,7 +100,9 @@ def import_bundle(
     finally:
         for benchmark in benchmarks.values():
             benchmark.close()
-    scores = tuple(_scored(part, told.scores[part.spec.key]) for part in parts)
+    scores = tuple(
+        _scored(part, told.scores[part.spec.key], reports[part.spec.key]) for part in parts
+    )
     return ImportedBundle(run_id, became, made.spec.run_id, made.spec.target.key, scores)
 
 
@@ -105,11 +123,27 @@ def _benchmarks(made: Contents) -> dict[str, Benchmark]:
         raise UsageError(f"{made.source}: refused: {error}") from None
 
 
+def _require_gold(
+    made: Contents,
+    benchmarks: Mapping[str, Benchmark],
+    cases: Mapping[str, Cases],
+    check: GoldCheck,
+) -> dict[str, GoldReport]:
+    """What engines say of the expected answers, by benchmark. Raises UsageError for contradicted
+    ones."""
+    try:
+        return {
+            one.key: check.require(benchmarks[one.key], cases[one.key], made.samples)
+            for one in made.spec.benchmarks
+        }
+    except UsageError as error:
+        raise UsageError(f"{made.source}: refused: {error}") from None
+
+
 def _parts(
     made: Contents,
     benchmarks: Mapping[str, Benchmark],
-    settings: Settings,
-    dataset: str,
+    cases: Mapping[str, Cases],
     progress: Callable[[str], None],
     scored: Callable[[int, int], None],
 ) -> list[Part]:
@@ -117,15 +151,15 @@ def _parts(
     count = itertools.count(1)
     for spec in made.spec.benchmarks:
         progress(f"scoring {spec.samples} cases of {spec.key} again")
-        benchmark = benchmarks[spec.key]
-        samples = checks.samples_of(made, spec)
-        cases = at_hand.find(benchmark, spec, samples, settings, dataset)
-        rescored = rescore(made, spec, benchmark, cases, lambda: scored(next(count), total))
-        parts.append(Part(spec, cases, rescored, made.summary.benchmarks[spec.key]))
+        same = cases[spec.key]
+        rescored = rescore(
+            made, spec, benchmarks[spec.key], same, lambda: scored(next(count), total)
+        )
+        parts.append(Part(spec, same, rescored, made.summary.benchmarks[spec.key]))
     return parts
 
 
-def _scored(part: Part, told: PublishedScore) -> Scored:
+def _scored(part: Part, told: PublishedScore, gold: GoldReport) -> Scored:
     return Scored(
         benchmark=part.spec.key,
         level=told.level,
@@ -135,4 +169,6 @@ def _scored(part: Part, told: PublishedScore) -> Scored:
         equal=part.rescored.equal,
         kept=part.rescored.reasons,
         known_cases=len(part.cases.known),
+        unconfirmed=gold.unconfirmed,
+        reason=gold.reason,
     )

@@ -3,7 +3,8 @@
 Nothing here is overwritten but a run that the repository knows in a newer version, and only where
 the repository holds what is here too. Only what bears the seal of this installation becomes a run
 that was run here; archives of others are not even opened, unless asked for, and then they come in
-as any bundle does: scored again, with a level.
+as any bundle does: scored again, with a level. What holds expected answers that an engine
+contradicts is refused, and everything else comes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from evalcore.exchange.hub_store import archives, extras, versions
 from evalcore.exchange.hub_store.place import Place, exchange
 from evalcore.exchange.hub_store.repository import Head, Repository, Unreachable
 from evalcore.exchange.hub_store.versions import EXTRAS, REMOVED, RUNS, Shelf, Version
+from evalcore.exchange.imported_gold import GoldCheck
 from evalcore.records import Record, now
 from evalcore.settings import Settings
 from evalcore.store import scan
@@ -36,7 +38,8 @@ _PLACE = re.compile(rf"\S*/{re.escape(_SCRATCH)}[0-9a-f]+/")
 class Pulled(Record, frozen=True):
     """Ids of runs: `taken` are new here, `renewed` came in a newer version, `kept` differ from the
     repository and stay as they are. `same` counts the others. `extras` are files besides runs,
-    `foreign` the runs of other installations, `imported` those taken in; `refused` tells why."""
+    `foreign` the runs of other installations, `imported` those taken in; `refused` tells why, by
+    run or data set, and `unconfirmed` what is not known of the expected answers of one."""
 
     repo: str
     taken: tuple[str, ...] = ()
@@ -47,6 +50,7 @@ class Pulled(Record, frozen=True):
     foreign: tuple[str, ...] = ()
     imported: tuple[str, ...] = ()
     refused: dict[str, str] = {}
+    unconfirmed: dict[str, str] = {}
 
 
 def pull(
@@ -94,6 +98,8 @@ class _Pulling:
         self._place, self._progress = place, progress
         self._became: dict[str, list[str]] = {}
         self._refused: dict[str, str] = {}
+        self._unconfirmed: dict[str, str] = {}
+        self._gold = GoldCheck(settings, progress)
 
     def take(self, subject: str, shelf: Shelf) -> None:
         """The newest version of a subject, where it is wanted here."""
@@ -103,6 +109,7 @@ class _Pulling:
         try:
             if subject == EXTRAS:
                 with self._unpacked(newest) as folder:
+                    self._check_datasets(folder)
                     self._note("extras", *extras.merge(folder, self._settings))
             else:
                 became = self._run(newest, shelf)
@@ -131,6 +138,8 @@ class _Pulling:
         """Put a run in its place and into the index; raises RunFolderError for one that is none."""
         if scan.read_header(made) is None:  # which raises for the folder of another run
             raise RunFolderError("the archive holds a run that has not ended")
+        if reason := self._gold.require_run(made):
+            self._unconfirmed[made.run_id] = reason
         old = made.path.with_name(f"{made.path.name}{_FORMER}")
         renewed = here.path.exists()
         here.path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,6 +156,22 @@ class _Pulling:
             raise
         return "renewed" if renewed else "taken"
 
+    def _check_datasets(self, folder: Path) -> None:
+        """Remove from an unpacked folder the own data sets that are here already, whole or changed,
+        and those whose expected answers are contradicted."""
+        for path in sorted(folder.glob("datasets/own/*/*/")):
+            name = path.relative_to(folder).as_posix()
+            if (self._settings.data_dir / name).exists():
+                shutil.rmtree(path)
+                continue
+            try:
+                reason = self._gold.require_dataset(path.parent.name, path)
+            except EvalboardError as error:
+                self._refused[name] = _told(error)
+                shutil.rmtree(path)
+            else:
+                self._unconfirmed |= {name: reason} if reason else {}
+
     def take_foreign(self, version: Version) -> None:
         """A run of another installation, as a bundle of it would be taken in."""
         from evalcore.exchange.bundle import exporter, importer
@@ -158,8 +183,16 @@ class _Pulling:
             with self._unpacked(version) as folder, tempfile.TemporaryDirectory() as scratch:
                 bundle = Path(scratch) / f"{version.run_id}.zip"
                 exporter.export(RunFolder(folder), bundle, self._settings)
-                told = importer.import_bundle(bundle, self._settings, progress=self._progress)
+                told = importer.import_bundle(
+                    bundle, self._settings, progress=self._progress, gold=self._gold
+                )
                 self._note("imported", told.run)
+                for one in told.scores:
+                    if one.unconfirmed:
+                        self._unconfirmed[told.run] = (
+                            f"{one.benchmark}: {one.unconfirmed} expected answers are not "
+                            f"confirmed: {one.reason}"
+                        )
         except Unreachable:
             raise
         except EvalboardError as error:
@@ -195,6 +228,7 @@ class _Pulling:
             foreign=tuple(one.run_id for one in others),
             imported=tuple(self._became.get("imported", ())),
             refused=self._refused,
+            unconfirmed=self._unconfirmed,
         )
 
 

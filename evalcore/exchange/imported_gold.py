@@ -1,0 +1,141 @@
+"""Expected answers of what comes from elsewhere, asked of engines before anything of it stays.
+
+Cases that are those of a bundled or fetched data set need nobody's word; all others are run in a
+process of its own (`runner.gold`), once for equal cases. Contradicted ones are refused. Where an
+engine or time is lacking they are unconfirmed, which is said and refuses nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from evalcore.benchmarks.base import Benchmark
+from evalcore.errors import UsageError
+from evalcore.exchange.bundle import at_hand
+from evalcore.exchange.bundle.at_hand import Cases
+from evalcore.exchange.bundle.checks import is_bare
+from evalcore.exchange.bundle.imported_run import PUBLISHER
+from evalcore.records import Sample
+from evalcore.runner.gold import IMPORTED, GoldProblem, GoldReport, confirm_gold, gold_key, recall
+from evalcore.runner.plan import create_benchmark, gold_place, is_confirmable
+from evalcore.runner.upload_records import Place
+from evalcore.settings import Settings
+from evalcore.store import published
+from evalcore.store.run_folder import RunFolder, StoredSample
+
+_SAMPLES = "samples.jsonl"
+
+
+class GoldCheck:
+    """The checks of one import, which share their time: `seconds` for all of them."""
+
+    def __init__(
+        self, settings: Settings, progress: Callable[[str], None], seconds: float = IMPORTED
+    ) -> None:
+        self._settings, self._progress = settings, progress
+        self._seconds = seconds
+        self._reports: dict[str, GoldReport] = {}
+
+    def require(
+        self, benchmark: Benchmark, cases: Cases, lines: Iterable[StoredSample]
+    ) -> GoldReport:
+        """What engines say of the cases of a benchmark; `lines` are those of the run's samples.
+
+        Raises UsageError naming line, field and case of the first contradicted answer.
+        """
+        samples = _doubtful(benchmark, cases, self._settings)
+        if not samples:
+            return GoldReport()
+        report = self._report(Place(benchmark.key, "", benchmark.options), samples)
+        if report.contradicted:
+            numbers = {
+                (line.benchmark, line.sample.key): number for number, line in enumerate(lines, 1)
+            }
+            first = report.contradicted[0]
+            raise UsageError(
+                _refusal(f"{_SAMPLES}:{numbers[benchmark.key, first.sample]}", report.contradicted)
+            )
+        return report
+
+    def require_run(self, folder: RunFolder) -> str:
+        """Check a run that was run elsewhere, or came in as a bundle there; returns what stays
+        unconfirmed, "" for nothing.
+
+        Figures of a publisher are claims over cases of its own, which nobody here can confirm; nor
+        those of a benchmark that is not installed. Raises UsageError as `require` does.
+        """
+        source = published.read(folder)
+        if source is not None and source.publisher != PUBLISHER:
+            return ""
+        lines = list(folder.samples())
+        notes = []
+        for spec in folder.spec().benchmarks:
+            try:
+                benchmark = create_benchmark(spec.key, spec.options)
+            except UsageError as error:
+                notes.append(f"{spec.key}: no expected answer is confirmed: {error}")
+                continue
+            try:
+                samples = [line.sample for line in lines if line.benchmark == spec.key]
+                cases = at_hand.find(benchmark, spec, samples, self._settings)
+                report = self.require(benchmark, cases, lines)
+            finally:
+                benchmark.close()
+            if report.unconfirmed:
+                notes.append(
+                    f"{spec.key}: {report.unconfirmed} of {len(samples)} expected answers are not "
+                    f"confirmed: {report.reason}"
+                )
+        return "; ".join(notes)
+
+    def require_dataset(self, benchmark_key: str, folder: Path) -> str:
+        """Check a data set in a folder; returns what stays unconfirmed, "" for nothing. Raises
+        UsageError naming file, line, field and case of the first contradicted answer."""
+        try:
+            benchmark = create_benchmark(benchmark_key, {})
+            benchmark.close()
+            place = gold_place(benchmark, folder, self._settings)
+        except UsageError as error:
+            return f"no expected answer is confirmed: {error}"
+        if place is None:
+            return ""
+        report = self._asked(place, ())
+        if report.contradicted:
+            raise UsageError(_refusal(report.contradicted[0].source, report.contradicted))
+        if report.unconfirmed:
+            return f"{report.unconfirmed} expected answers are not confirmed: {report.reason}"
+        return ""
+
+    def _report(self, place: Place, samples: list[Sample]) -> GoldReport:
+        """Equal cases under equal options are asked about once."""
+        key = gold_key(place, samples)
+        if key not in self._reports:
+            self._reports[key] = recall(self._settings, key) or self._asked(place, samples)
+        return self._reports[key]
+
+    def _asked(self, place: Place, samples: Iterable[Sample]) -> GoldReport:
+        asked = tuple(samples)
+        count = f"{len(asked)} cases" if asked else "a data set"
+        self._progress(f"confirming the expected answers of {count} of {place.benchmark}")
+        began = time.monotonic()
+        report = confirm_gold(place, self._settings, (), max(self._seconds, 0.0), asked)
+        self._seconds -= time.monotonic() - began
+        return report
+
+
+def _doubtful(benchmark: Benchmark, cases: Cases, settings: Settings) -> list[Sample]:
+    """The cases whose expected answers engines can confirm and nobody has; bare ones have none."""
+    if not is_confirmable(benchmark):
+        return []
+    confirmed = bool(cases.place) and gold_place(benchmark, Path(cases.place), settings) is None
+    exempt = cases.known if confirmed else frozenset[str]()
+    return [one for one in cases.samples if one.key not in exempt and not is_bare(one)]
+
+
+def _refusal(source: str, problems: tuple[GoldProblem, ...]) -> str:
+    file, _, line = source.rpartition(":")
+    place = f"{file}, line {line}, " if file else ""
+    first, more = problems[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{place}field {first.field or 'reference'}: {first.sample}: {first.problem}{more}"
