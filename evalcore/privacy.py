@@ -21,7 +21,7 @@ from evalcore.records import (
     TargetSpec,
     Verdict,
 )
-from evalcore.secrets import scrub
+from evalcore.secrets import redact, scrub
 from evalcore.settings import ROOT, Settings
 
 _NAMES_A_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSW")
@@ -237,7 +237,8 @@ class Censor(Record, frozen=True):
         """
         for place, name in self.places:
             text = text.replace(place, name)
-        return scrub(text, self.keys) if any(key in text for key in self.keys) else text
+        plain = any(key in text for key in self.keys)
+        return scrub(text, self.keys) if plain else redact(text, self.keys)
 
     def about(self, text: str) -> str:
         """A text about a run, where whatever looks like a key or a path goes too."""

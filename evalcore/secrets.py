@@ -13,6 +13,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import cache
+from html.entities import html5
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -76,6 +77,11 @@ def redact(text: str, keys: Iterable[str | None]) -> str:
     Nothing else is touched, since a changed answer would be scored differently: what merely looks
     like a key stays, and so does a key that is short or a plain word (`password`, `lm-studio` of a
     server that wants none), for it could be a name in an honest answer.
+
+    A server that has a key can always spell it in a way that no reader of texts foresees: split
+    over two fields or two answers, reversed, with blanks, in other alphabets, enciphered. What is
+    redacted is what echoes and the usual encodings leave: escapes of JSON, addresses and HTML, also
+    nested and with invisible characters in between; other case; hexadecimal and base64 as a whole.
     """
     for key in filter(None, keys):
         bare = key.strip()
@@ -105,21 +111,48 @@ def redact_completion(completion: Completion, keys: Iterable[str | None]) -> Com
 def _without(text: str, key: str) -> str:
     for form in _forms(key):
         text = text.replace(form, _MARK)
-    if any(sign in text for sign in ("\\", "%", "&#")):
+    if any(sign in text for sign in ("\\", "%", "&")) or _INVISIBLE.search(text):
         text = _escaped(key).sub(_MARK, text)
     return text
+
+
+#: Characters that take no room on a screen: controls but tab and line ends, format characters,
+#: fillers and variation selectors.
+_INVISIBLE = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+#: Repetitions are bounded, so that a text of nothing but backslashes takes time linear in it.
+_SLASHES, _PERCENT, _ENTITY = r"\\{1,16}", "%(?:25){0,8}", "&(?:amp;){0,8}"
 
 
 @cache
 def _escaped(key: str) -> re.Pattern[str]:
     """A key of which any character may be escaped, as JSON (also within JSON), an address or HTML
-    does it."""
-    characters = (
-        rf"(?:{re.escape(c)}|\\+{re.escape(c)}|\\+u00{ord(c):02x}|\\+x{ord(c):02x}|%{ord(c):02x}"
-        rf"|&\#0*{ord(c)};|&\#x0*{ord(c):x};)"
-        for c in key
+    does it, with invisible characters between them that may be escaped too."""
+    gap = f"(?:{_INVISIBLE.pattern}|{_escaped_invisible()})*+"
+    return re.compile(gap.join(f"(?:{re.escape(c)}|{_escape(c)})" for c in key), re.IGNORECASE)
+
+
+def _escape(character: str) -> str:
+    """Pattern of a character as JSON, addresses and HTML escape it."""
+    code = ord(character)
+    octets = "".join(f"{_PERCENT}{octet:02x}" for octet in character.encode())
+    names = "|".join(
+        name for name, value in html5.items() if value == character and name[-1] == ";"
     )
-    return re.compile("".join(characters), re.IGNORECASE)
+    return (
+        rf"{_SLASHES}(?:u0{{0,4}}{code:02x}|u\{{0{{0,6}}{code:x}\}}|x{code:02x}|{re.escape(character)})"
+        rf"|{octets}|{_PERCENT}u{code:04x}"
+        rf"|{_ENTITY}(?:\#0{{0,8}}{code};|\#x0{{0,8}}{code:x};{'|' + names if names else ''})"
+    )
+
+
+@cache
+def _escaped_invisible() -> str:
+    """Pattern of the invisible characters that are in use, escaped."""
+    return "|".join(map(_escape, "\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))
 
 
 @cache

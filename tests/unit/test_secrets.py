@@ -8,7 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from evalcore.secrets import Secrets, scrub
+from evalcore.privacy import Censor
+from evalcore.secrets import Secrets, redact, scrub
+from tests.support.hangs import stop_hang
 
 KEY = "Zq7/plus+equals=slash-0123456789"
 
@@ -102,3 +104,43 @@ def test_plain_words_are_left_alone(text):
 def test_the_name_of_a_variable_of_the_hub_is_no_key():
     assert scrub("set HF_HUB_OFFLINE_MODE=1") == "set HF_HUB_OFFLINE_MODE=1"
     assert "abcdefghijkl" not in scrub("token hf_abcdefghijklmnop")
+
+
+def percent(text: str) -> str:
+    return "".join(f"%{ord(c):02X}" for c in text)
+
+
+@pytest.mark.parametrize("clean", [scrub, redact, lambda text, keys: Censor(keys, ()).line(text)])
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(c.join(KEY) for c in "\u200b\u200d\u2060\ufeff\xad\u202e\ufe0f\0\U000e0041"),
+        "\u200b\u200d\u2060".join(KEY),
+        KEY[:9] + "\u200b" + KEY[9:],
+        *(c.join(KEY) for c in ("\\u200b", "&#8203;", "&#x200B;", "&ZeroWidthSpace;", "%E2%80%8B")),
+        "\u200c".join(percent(c) for c in KEY),
+        percent(KEY),
+        quote(quote(KEY, safe=""), safe=""),
+        quote(percent(KEY)),
+        KEY[:4] + percent(KEY[4:9]) + KEY[9:],
+        "".join(f"%u{ord(c):04x}" for c in KEY),
+        "".join(f"\\u{{{ord(c):x}}}" for c in KEY),
+        KEY.replace("+", "&plus;").replace("=", "&amp;equals;"),
+    ],
+)
+def test_a_key_is_removed_in_a_disguise_that_encodings_give(clean, form):
+    assert clean(f"before {form} after", (KEY,)) == "before [key removed] after"
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\xad", "%20", "\\n", "&amp;"])
+def test_a_text_with_such_signs_and_no_key_stays(sign):
+    text = f"Zq7{sign}/plus{sign}".join(["SELECT 'a'"] * 9)
+    assert redact(text, [KEY]) == text
+
+
+@pytest.mark.parametrize(
+    "part", ["\\", "%25", "%", "&amp;", "&#0", "\u200b", "Z\u200b", "\\u200b", KEY[:-1] + "\u200b"]
+)
+def test_a_hostile_answer_is_searched_in_time_linear_in_its_length(part):
+    with stop_hang():
+        assert redact(part * 100_000, [KEY]) == part * 100_000
