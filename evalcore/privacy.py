@@ -12,15 +12,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.records import (
-    BenchmarkSpec,
-    Record,
-    RunSpec,
-    RunSummary,
-    Sample,
-    TargetSpec,
-    Verdict,
-)
+from evalcore.records import BenchmarkSpec, Record, RunSpec, RunSummary, Sample, TargetSpec, Verdict
 from evalcore.secrets import redact, scrub
 from evalcore.settings import ROOT, Settings
 

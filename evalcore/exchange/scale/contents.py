@@ -63,9 +63,23 @@ class Bindery:
         cases = {metric: sorted(ids) for metric, ids in declared.items()}
         digest = self._found.reports[report].digest
         key = content_hash([capability, digest, digests, dict(weights), cases, sources])
-        if key not in self._made:
-            self._made[key] = self._make(capability, report, log_paths, weights, declared, missing)
-        return self._made[key]
+        if key in self._made:
+            return self._made[key]
+        read = {metric: logs.read(path) for metric, path in log_paths.items()}
+        votes = {metric: dict(logs.by_case(log.votes)) for metric, log in read.items()}
+        rows = list(graded(capability, read_report(report).indicators, declared, votes))
+        samples = [*(row.sample for row in rows), *_samples_elsewhere(missing)]
+        put = self._shelf.put
+        self._made[key] = made = Contents(
+            samples=put(_lines([StoredSample(capability, sample) for sample in samples])),
+            episodes=put(_lines([StoredEpisode(capability, row.episode) for row in rows])),
+            verdicts=put(_lines([StoredVerdict(capability, row.verdict) for row in rows])),
+            dataset_hash=dataset_hash(samples),
+            score=_score(capability, samples, rows, weights),
+            judges=tuple(sorted({judge for log in read.values() for judge in log.judges})),
+            graded_at=max((log.timestamp for log in read.values()), default=""),
+        )
+        return made
 
     def _missing(self, report: Path, declared: Declared) -> dict[str, dict[str, Path]]:
         """The declared cases that a report lacks, by metric."""
@@ -79,30 +93,6 @@ class Bindery:
 
     def _digests(self, cases: Mapping[str, Path]) -> dict[str, str]:
         return {case: self._found.reports[path].digest for case, path in cases.items()}
-
-    def _make(
-        self,
-        capability: str,
-        report: Path,
-        log_paths: Mapping[str, Path],
-        weights: Weights,
-        declared: Declared,
-        missing: Declared,
-    ) -> Contents:
-        read = {metric: logs.read(path) for metric, path in log_paths.items()}
-        votes = {metric: dict(logs.by_case(log.votes)) for metric, log in read.items()}
-        rows = list(graded(capability, read_report(report).indicators, declared, votes))
-        samples = [*(row.sample for row in rows), *_samples_elsewhere(missing)]
-        put = self._shelf.put
-        return Contents(
-            samples=put(_lines([StoredSample(capability, sample) for sample in samples])),
-            episodes=put(_lines([StoredEpisode(capability, row.episode) for row in rows])),
-            verdicts=put(_lines([StoredVerdict(capability, row.verdict) for row in rows])),
-            dataset_hash=dataset_hash(samples),
-            score=_score(capability, samples, rows, weights),
-            judges=tuple(sorted({judge for log in read.values() for judge in log.judges})),
-            graded_at=max((log.timestamp for log in read.values()), default=""),
-        )
 
 
 def _samples_elsewhere(missing: Declared) -> list[Sample]:
