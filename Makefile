@@ -22,8 +22,9 @@ test: .venv/installed-dev
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict evalcore
+	$(BIN)/mypy --strict evalcore tools
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_names.py
 
 # The runs that come with the project, made by the shipped baselines on the bundled data.
 shipped: .venv/installed
