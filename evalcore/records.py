@@ -162,17 +162,24 @@ class GenerationRequest(Record, frozen=True):
     epoch: int = 0
 
 
+#: Who says what an answer cost: the provider of the answer, the prices in the settings, the price
+#: list of the package, or nobody.
+CostSource = Literal["provider", "user_table", "price_list", "unknown"]
+
+
 class Usage(Measured, frozen=True):
-    """Tokens as the provider reported them."""
+    """Tokens, and the cost in USD where it states that, as the provider reported them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
+    cost: float | None = None
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
-    """Token counts added field by field; what neither reports stays unknown."""
+    """Token counts added field by field; what neither reports stays unknown. The stated costs are
+    not added: where one answer lacks it, their sum would pass for the whole."""
     return Usage(
         input_tokens=add_counts(left.input_tokens, right.input_tokens),
         output_tokens=add_counts(left.output_tokens, right.output_tokens),
@@ -253,8 +260,8 @@ class Sample(Record, frozen=True):
 
 class Episode(Measured, frozen=True):
     """All that happened for one generation key in one epoch: `answer` is the final text, `failure`
-    why there is none, `messages` the transcript and prompt, `termination` the limit that ended it.
-    """
+    why there is none, `messages` the transcript and prompt, `termination` the limit that ended it,
+    `cost_sources` who says what the answers cost (nobody needs to where they are free)."""
 
     key: str
     epoch: int
@@ -264,6 +271,7 @@ class Episode(Measured, frozen=True):
     finish_reason: str = ""
     usage: Usage = Usage()
     cost: float | None = None
+    cost_sources: tuple[CostSource, ...] = ()
     latency: float = 0.0
     attempts: int = 0
     cached: bool = False
@@ -462,6 +470,7 @@ class Totals(Measured, frozen=True):
     wall: float = 0.0
     judge_requests: int = 0
     judge_cost: float | None = 0.0
+    cost_sources: tuple[CostSource, ...] = ()
 
 
 class RunSummary(Record, frozen=True):

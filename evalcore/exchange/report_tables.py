@@ -56,6 +56,7 @@ def _run(report: RunReport) -> Table:
         ("Requests", str(totals.requests)),
         ("Tokens", f"{_count(totals.input_tokens)} in, {_count(totals.output_tokens)} out"),
         ("Cost", "unknown" if totals.cost is None else f"{totals.cost:.4f} USD"),
+        ("Cost by", ", ".join(one.replace("_", " ") for one in totals.cost_sources)),
         ("Note", spec.note),
     )
     return Table("Run", ("Field", "Value"), tuple(row for row in rows if row[1]))

@@ -10,7 +10,7 @@ import msgspec
 from evalcore.errors import TargetFailure
 from evalcore.judges import prompts, reply, tally
 from evalcore.judges.records import Question, Tally, Vote
-from evalcore.records import Completion, GenerationRequest, Message, Usage
+from evalcore.records import Completion, GenerationRequest, Message, Usage, add_usage
 
 #: Characters of an unreadable reply that the judge is shown again, and that are kept as reason.
 _ECHO, _QUOTE = 4_000, 200
@@ -76,19 +76,10 @@ def _counted(vote: Vote, said: Completion, price: float | None) -> Vote:
     return msgspec.structs.replace(
         vote,
         cost=None if vote.cost is None or price is None else vote.cost + price,
-        usage=_added(vote.usage, said.usage),
+        usage=add_usage(vote.usage, said.usage),
         latency=vote.latency + said.latency,
         attempts=vote.attempts + said.attempts,
     )
-
-
-def _added(left: Usage, right: Usage) -> Usage:
-    """Token counts added; what neither reports stays unknown."""
-    counts: dict[str, int | None] = {}
-    for name in Usage.__struct_fields__:
-        known = [n for n in (getattr(left, name), getattr(right, name)) if n is not None]
-        counts[name] = sum(known) if known else None
-    return Usage(**counts)
 
 
 def _again(said: Completion, question: Question) -> tuple[Message, Message]:

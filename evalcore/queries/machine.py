@@ -22,6 +22,7 @@ _RUN = (
     *("run_id", "state", "benchmarks", "created_at", "origin", "epochs", "note"),
     *("total", "generated", "scored", "fraction", "outcomes", "errors", "complete", "scores"),
     *("requests", "rate", "eta", "wall", "input_tokens", "output_tokens", "cost"),
+    "cost_sources",
 )
 _CASE = (
     *("benchmark", "metric", "id", "epoch", "difficulty", "case_weight", "weight", "dialect"),

@@ -72,6 +72,7 @@ class RunRow(Record, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
+    cost_sources: tuple[str, ...] = ()
     scores: dict[str, float | None] = {}
     levels: tuple[int, ...] = ()
     complete: bool = False
@@ -304,6 +305,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cost=totals.cost,
+        cost_sources=totals.cost_sources,
         scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
         levels=tuple({one.level for one in summary.benchmarks.values() if one.level is not None}),
         complete=summary.complete,

@@ -38,6 +38,7 @@ from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import pricing, registry
 from evalcore.targets.base import Target
+from evalcore.targets.pricing import Quote
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class Channel:
     flow: Flow
     policy: Policy
     cache: Cache | None
-    price: Callable[[Usage], float | None]
+    price: Callable[[Usage], Quote]
     report: Callable[[Failure], None]
     seed: int
     answered: list[GenerationRequest] = field(default_factory=list)
@@ -176,7 +177,7 @@ class Channels:
         )
         for call in self._journaled.values():  # paid by an earlier attempt
             if call.role == role:
-                self.purse.pay(channel.price(call.completion.usage))
+                self.purse.pay(channel.price(call.completion.usage).amount)
         await target.open(say)
         return channel
 

@@ -15,6 +15,7 @@ from evalcore.intake import add_numbers
 from evalcore.records import (
     Call,
     Completion,
+    CostSource,
     Failure,
     GenerationRequest,
     Sample,
@@ -47,6 +48,7 @@ class SampleContext:
     judges: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
+    cost_sources: set[CostSource] = field(default_factory=set)
     latency: float = 0.0
     attempts: int = 0
     completions: int = 0
@@ -65,7 +67,7 @@ class SampleContext:
 
     def price(self, role: str, usage: Usage) -> float | None:
         """USD for one answer of the model in that role, None where its price is unknown."""
-        return self.channels[role].price(usage)
+        return self.channels[role].price(usage).amount
 
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
         turn = self._turns.get(role, 0)
@@ -99,7 +101,7 @@ class SampleContext:
         self.channels.purse.check()
         completion = await self._ask_in_time(channel, request, role)
         if not completion.cached:
-            self.channels.purse.pay(channel.price(counted(request, completion)))
+            self.channels.purse.pay(channel.price(counted(request, completion)).amount)
         return completion
 
     async def _ask_in_time(
@@ -120,4 +122,7 @@ class SampleContext:
         self.latency += completion.latency
         self.attempts += completion.attempts
         self.cached = self.cached and completion.cached
-        self.cost = add_numbers(self.cost, self.price(TARGET, completion.usage))
+        quote = self.channels[TARGET].price(completion.usage)
+        self.cost = add_numbers(self.cost, quote.amount)
+        if quote.source:
+            self.cost_sources.add(quote.source)

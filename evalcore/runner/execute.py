@@ -291,6 +291,7 @@ class _Execution:
             completions=context.completions,
             usage=context.usage,
             cost=context.cost if episode.failure is None else None,
+            cost_sources=tuple(sorted(context.cost_sources)) if episode.failure is None else (),
             latency=context.latency,
             attempts=context.attempts or (episode.failure.attempts if episode.failure else 0),
             cached=context.cached and context.completions > 0,

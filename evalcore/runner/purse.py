@@ -19,7 +19,7 @@ class Purse:
 
     def check_price(self, spec: TargetSpec, info: TargetInfo, settings: Settings) -> None:
         """Raises UsageError for a model whose price is unknown: its cost could not be limited."""
-        known = for_target(info, settings)(Usage(input_tokens=1, output_tokens=1))
+        known = for_target(info, settings)(Usage(input_tokens=1, output_tokens=1)).amount
         if self.limit and info.kind == "endpoint" and known is None:
             raise UsageError(
                 f"{spec.key}: its price is unknown, so that a run cannot be kept within the "
@@ -46,4 +46,5 @@ def counted(request: GenerationRequest, completion: Completion) -> Usage:
     return Usage(
         input_tokens=told.input_tokens or asked // _CHARACTERS,
         output_tokens=told.output_tokens or answered // _CHARACTERS,
+        cost=told.cost,
     )

@@ -78,7 +78,7 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens,
         seconds=seconds,
-        cost=pricing.for_target(target.info, settings)(usage),
+        cost=pricing.for_target(target.info, settings)(usage).amount,
         notes=tuple(notes),
     )
 

@@ -159,6 +159,7 @@ def totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float
         cached=sum(e.cached for e in episodes),
         wall=round(wall, 3),
         judge_requests=add_counts(*(read_count(d["judge_requests"]) for d in judged)) or 0,
+        cost_sources=tuple(sorted({one for e in episodes for one in e.cost_sources})),
         judge_cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in judged)),
     )
 

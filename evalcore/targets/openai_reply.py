@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalcore.errors import IntakeError
-from evalcore.intake import read_count
+from evalcore.intake import add_numbers, read_cost, read_count
 from evalcore.intake.http import ANSWER_LIMIT, decode_json, repair_escapes
 from evalcore.records import Completion, Failure, FailureKind, ToolCall, Usage
 from evalcore.targets import failures
@@ -199,7 +199,7 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
 
 
 def _usage(usage: Any) -> Usage:
-    """Tokens as reported; what is missing or no count stays None."""
+    """Tokens and cost as reported; what is missing or out of range stays None."""
     if not isinstance(usage, dict):
         return Usage()
     return Usage(
@@ -210,7 +210,20 @@ def _usage(usage: Any) -> Usage:
             _count(usage.get("prompt_tokens_details"), "cached_tokens"),
             _count(usage, "prompt_cache_hit_tokens"),  # DeepSeek's name
         ),
+        cost=_cost(usage),
     )
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """USD that the request cost by `usage.cost` (OpenRouter, LiteLLM), or by its `total_cost` where
+    it is split (Perplexity). With a key of one's own for the provider behind it, OpenRouter states
+    its fee there and the rest in `cost_details`."""
+    stated, details = usage.get("cost"), usage.get("cost_details")
+    cost = read_cost(stated.get("total_cost") if isinstance(stated, dict) else stated)
+    if usage.get("is_byok") is not True:
+        return cost
+    behind = details.get("upstream_inference_cost") if isinstance(details, dict) else None
+    return add_numbers(cost, read_cost(behind))
 
 
 def _first(*counts: int | None) -> int | None:

@@ -1,17 +1,18 @@
-"""What an answer costs in USD; None where the price is not known, which is not the same as 0.
+"""What an answer costs in USD, and who says so; None where nobody does, which is not the same as 0.
 
-The user's table comes first (`[prices."MODEL"]` in the settings), then the `genai-prices` package,
-by the endpoint's address and the model's name; it knows tiers, cached tokens and times of day. Only
-what asks no money by declaration is free: an endpoint marked as local.
+What the provider itself says that the request cost (`Usage.cost`) comes first, then the user's
+table (`[prices."MODEL"]` in the settings), then the `genai-prices` package, by the endpoint's
+address and the model's name; it knows tiers, cached tokens and times of day. Only what asks no
+money by declaration is free: an endpoint marked as local.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from evalcore.records import Usage
+from evalcore.records import CostSource, Usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoints import known
@@ -19,29 +20,44 @@ from evalcore.targets.endpoints import known
 _FREE_KINDS = frozenset({"baseline", "control", "local"})
 
 
-def cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> float | None:
-    """USD for one answer of `model` at `endpoint`, a known endpoint's name or a server's address.
+class Quote(NamedTuple):
+    """The cost of an answer in USD; `source` is "" for what is free by declaration."""
 
-    None where the price is unknown, or the tokens are that a known price would need.
+    amount: float | None
+    source: CostSource | Literal[""]
+
+
+def cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> float | None:
+    """USD for one answer, see `quote`."""
+    return quote(model, endpoint, usage, settings).amount
+
+
+def quote(model: str, endpoint: str, usage: Usage, settings: Settings) -> Quote:
+    """The cost of one answer of `model` at `endpoint`, a known endpoint's name or an address.
+
+    Unknown where the price is, or the tokens are that a known price would need.
     """
+    if usage.cost is not None:
+        return Quote(usage.cost, "provider")
     price = settings.prices.get(model)
     place = known(settings).get(endpoint)
     if price is None and place is not None and place.local:
-        return 0.0
+        return Quote(0.0, "")
     if usage.input_tokens is None or usage.output_tokens is None:
-        return None
+        return Quote(None, "unknown")
     if price is not None:
-        return by_table(price, usage.input_tokens, usage.output_tokens)
+        return Quote(by_table(price, usage.input_tokens, usage.output_tokens), "user_table")
     address = place.base_url if place else endpoint
-    return _by_package(model, address, usage) if _is_priced(model, address) else None
+    amount = _by_package(model, address, usage) if _is_priced(model, address) else None
+    return Quote(amount, "unknown" if amount is None else "price_list")
 
 
-def for_target(info: TargetInfo, settings: Settings) -> Callable[[Usage], float | None]:
+def for_target(info: TargetInfo, settings: Settings) -> Callable[[Usage], Quote]:
     """The price of one answer of a target, as a function of its usage; programs are free."""
     if info.kind in _FREE_KINDS:
-        return lambda usage: 0.0
+        return lambda usage: Quote(0.0, "")
     model, endpoint = str(info.card.get("model", "")), str(info.card.get("endpoint", ""))
-    return lambda usage: cost(model, endpoint, usage, settings)
+    return lambda usage: quote(model, endpoint, usage, settings)
 
 
 def by_table(price: Price, input_tokens: int, output_tokens: int) -> float:

@@ -70,6 +70,7 @@ ITEMS: dict[str, dict[str, str]] = {
         "input_tokens": "integer?",
         "output_tokens": "integer?",
         "cost": "number?",
+        "cost_sources": "array",
     },
     "Case": {
         "benchmark": "string",

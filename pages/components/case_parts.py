@@ -87,6 +87,8 @@ def measures(view: CaseView, tr: Translate) -> None:
     with st.container(horizontal=True, gap="medium"):
         for key, value in cells:
             st.metric(tr(key), value, width="content")
+    if episode is not None and (source := numbers.cost_sources(episode.cost_sources, tr)):
+        st.caption(source)
     if episode is not None and episode.cached:
         st.caption(tr("case.cached"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evalcore.plain_text import DASH
 from pages.components.language import Translate
 
@@ -44,6 +46,12 @@ def usage(
     ]
     program = tokens_in is None and tokens_out is None and cost == 0
     return [*([] if program else tokens), ("common.cost", money(cost, tr))]
+
+
+def cost_sources(sources: Sequence[str], tr: Translate) -> str:
+    """Who says what a run or a case cost; empty where nobody does, or it is free."""
+    told = [tr(f"common.cost_source.{one}") for one in sources if one != "unknown"]
+    return tr("common.cost_by", sources=" · ".join(told)) if told else ""
 
 
 def score(value: float | None) -> str:

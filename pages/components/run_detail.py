@@ -125,6 +125,8 @@ def _measures(row: RunRow, tr: Translate) -> None:
         told = [(tr(key), value) for key, value in cells]
         for title, value in [*(() if row.moving else scores), *told]:
             st.metric(title, value, width="content")
+    if source := numbers.cost_sources(row.cost_sources, tr):
+        st.caption(source)
     if row.moving and row.limit:
         st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
 

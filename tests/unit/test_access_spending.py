@@ -125,6 +125,8 @@ def test_tokens_that_a_server_does_not_count_are_counted_by_length():
     assert counted(asked, Completion(text="y" * 40)) == Usage(input_tokens=100, output_tokens=10)
     told = Usage(input_tokens=7, output_tokens=3)
     assert counted(asked, Completion(text="y" * 40, usage=told)) == told
+    paid = counted(asked, Completion(text="y" * 40, usage=Usage(cost=0.5)))
+    assert paid == Usage(input_tokens=100, output_tokens=10, cost=0.5)
 
 
 def test_a_run_ends_where_its_budget_does(settings):

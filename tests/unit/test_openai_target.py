@@ -212,6 +212,31 @@ def test_split_thought_takes_only_the_first():
 
 
 @pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        ({"cost": 0.00014}, 0.00014),
+        ({"cost": 0}, 0.0),
+        ({"cost": 0.01, "is_byok": False, "cost_details": {"upstream_inference_cost": None}}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.21),
+        ({"cost": 0, "is_byok": True}, None),
+        ({"cost": 0, "is_byok": True, "cost_details": [1]}, None),
+        ({"cost": {"input_tokens_cost": 0.1, "total_cost": 0.3}}, 0.3),
+        *(({"cost": odd}, None) for odd in (-1, "1", True, None, [], {}, 1e300, 10**30)),
+    ],
+)
+async def test_what_the_provider_says_that_a_request_cost_is_read(opened, usage, cost):
+    done = await (await opened()).generate(script(chat({"content": "a"}) | {"usage": usage}))
+    assert done.usage.cost == (cost if cost is None else pytest.approx(cost))
+
+
+@pytest.mark.parametrize("cost", ["NaN", "Infinity", "1e999", "-1e-9"])
+def test_a_cost_that_is_no_amount_does_not_exist(cost):
+    body = json.dumps(chat({"content": "a"}) | {"usage": {"cost": "HERE"}})
+    done = read(body.replace('"HERE"', cost).encode(), {}, 0.1)
+    assert getattr(done, "usage", Usage()) == Usage()
+
+
+@pytest.mark.parametrize(
     "usage",
     [None, "many", {"prompt_tokens": "5", "completion_tokens": -1}, {"prompt_tokens": True}],
 )

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import genai_prices
+import msgspec
 import pytest
 
+from evalcore.exchange.export_service import made
+from evalcore.queries.runs import row_of
 from evalcore.records import Usage
+from evalcore.runner.execute import execute
+from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.request import RunRequest
+from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Price, Settings
-from evalcore.targets import pricing
+from evalcore.targets import openai_reply, pricing
+from tests.support.loopback_server import serve
 
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)
 SETTINGS = Settings(
@@ -19,6 +27,25 @@ SETTINGS = Settings(
 def test_the_users_table_comes_first():
     assert pricing.cost("my-model", "house", USAGE, SETTINGS) == pytest.approx(2.8)
     assert pricing.cost("gpt-5", "openai", USAGE, SETTINGS) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "endpoint", "usage", "source"),
+    [
+        ("my-model", "house", USAGE, "user_table"),
+        ("gpt-5-mini", "https://api.openai.com/v1", USAGE, "price_list"),
+        ("no-such-model", "openai", USAGE, "unknown"),
+        ("my-model", "house", Usage(input_tokens=1), "unknown"),
+        ("any", "ollama", Usage(), ""),
+    ],
+)
+def test_what_the_provider_states_is_preferred_and_who_says_it_is_named(
+    model, endpoint, usage, source
+):
+    assert pricing.quote(model, endpoint, usage, SETTINGS).source == source
+    for stated in (0.0, 0.25):
+        told = msgspec.structs.replace(usage, cost=stated)
+        assert pricing.quote(model, endpoint, told, SETTINGS) == (stated, "provider")
 
 
 def test_the_users_table_also_holds_for_a_local_server():
@@ -91,3 +118,25 @@ def test_a_repeated_miss_asks_the_package_no_more_and_a_price_once(monkeypatch, 
     for _ in range(20):
         pricing.cost(model, "openai", USAGE, Settings())
     assert len(calls) == lookups
+
+
+@pytest.mark.parametrize("stated", [None, 0.01])
+def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeypatch):
+    monkeypatch.setattr(openai_reply, "_cost", lambda usage: stated)
+    prices = {"test": Price(input=1000.0, output=1000.0)}
+    settings = Settings(data=str(tmp_path), shipped=str(tmp_path / "none"), prices=prices)
+    with serve() as server:
+        request = RunRequest(
+            target="openai:test",
+            benchmarks=("sql_understanding",),
+            target_options={"base_url": server.base_url},
+            max_samples=3,
+        )
+        folder = create_folder(plan(request, settings), settings)
+        summary = execute(folder, settings, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
+    source = "user_table" if stated is None else "provider"
+    episodes = [stored.episode for stored in folder.episodes()]
+    assert {episode.cost_sources for episode in episodes} == {(source,)}
+    assert summary.totals.cost_sources == row_of(folder).cost_sources == (source,)
+    assert (summary.totals.cost == pytest.approx(0.01 * len(episodes))) == (stated is not None)
+    assert source.replace("_", " ") in made(folder.run_id, "md", settings).decode()
