@@ -64,7 +64,8 @@ class BenchmarkCard(Record, frozen=True):
     """What is known of a benchmark without loading it. Titles and texts are per language.
 
     `judged` tells whether a panel may decide what cannot be executed; the panel then belongs to the
-    column key. `controls` are the control targets that can answer it.
+    column key. `controls` are the control targets that can answer it. `evidence_by_mode` tells what
+    all verdicts rest on in a mode that decides otherwise than its metrics say.
     """
 
     key: str
@@ -79,10 +80,15 @@ class BenchmarkCard(Record, frozen=True):
     scorer_version: str = "1"
     judged: bool = False
     controls: tuple[str, ...] = CONTROLS
+    evidence_by_mode: dict[str, EvidenceKind] = {}
 
     @property
     def weights(self) -> dict[str, float]:
         return {m.key: m.weight for m in self.metrics if m.weight is not None}
+
+    def evidence(self, metric: str, mode: str) -> EvidenceKind:
+        """What the verdicts on a metric rest on in a mode; raises UsageError as `metric` does."""
+        return self.evidence_by_mode.get(mode) or self.metric(metric).evidence
 
     def metric(self, key: str) -> MetricCard:
         for metric in self.metrics:

@@ -70,12 +70,16 @@ def board_about(board: Board, by: str, language: str, shown: Callable[[str], str
 
 
 def metric_about(board: Board, benchmark: str, metric: str, language: str) -> str:
-    """What a metric asks and how it is decided; of verdicts that were taken over, that they were.
-    Empty for a metric without a description."""
+    """What a metric asks and how it is decided; of verdicts that were taken over, that they were,
+    and in a mode that decides otherwise, how it does. Empty for a metric without a description."""
     card = benchmark_cards().get(benchmark)
     abouts = {part.key: part.about for part in card.metrics} if card else {}
     if board.taken_over:
         return t("common.evidence.published.about", language)
+    if card and metric in abouts and benchmark in board.columns:
+        evidence = board.columns[benchmark].evidence(metric)
+        if evidence != card.metric(metric).evidence:
+            return t(f"common.evidence.{evidence}.about", language)
     return local(abouts.get(metric, {}), language)
 
 

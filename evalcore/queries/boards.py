@@ -22,7 +22,7 @@ from evalcore.catalog import (
     suite_cards,
     usable_key,
 )
-from evalcore.records import Record, content_hash
+from evalcore.records import EvidenceKind, Record, content_hash
 from evalcore.store.headers import HeaderScore, RunHeader
 from evalcore.store.snapshot import kept
 
@@ -61,6 +61,12 @@ class Column(Record, frozen=True):
         """Whether the benchmark's default mode, where it has modes, stands in the label."""
         modes = [str(one.default) for one in self.card.options if one.name == "mode"]
         return set(modes) <= set(self.label.split(" · "))
+
+    def evidence(self, metric: str) -> EvidenceKind:
+        """What the verdicts on a metric rest on in the mode that stands in the label."""
+        named = self.label.split(" · ")[1:]
+        mode = next((one for one in self.card.evidence_by_mode if one in named), "")
+        return self.card.evidence(metric, mode)
 
     @property
     def card(self) -> BenchmarkCard:

@@ -84,7 +84,7 @@ def shown_parts(board: Board, evidence: Collection[str]) -> list[str]:
         f"{key}/{metric.key}"
         for key, column in board.columns.items()
         for metric in column.card.metrics
-        if metric.evidence in evidence
+        if column.evidence(metric.key) in evidence
     ]
 
 
@@ -97,9 +97,13 @@ def evidence_kinds(board: Board) -> list[str]:
     """What the metrics of a board rest on, each kind once; nothing where a publisher decided."""
     if board.taken_over:
         return []
-    columns = board.columns.values()
-    found = (metric.evidence for column in columns for metric in column.card.metrics)
-    return list(dict.fromkeys(found))
+    return list(
+        dict.fromkeys(
+            column.evidence(metric.key)
+            for column in board.columns.values()
+            for metric in column.card.metrics
+        )
+    )
 
 
 def _nothing(name: str) -> object:

@@ -43,7 +43,7 @@ def evidence(board: Board, tr: Translate) -> None:
     st.subheader(tr("methodology.evidence"), anchor=False)
     st.markdown(tr("methodology.evidence_words"))
     taken_over = "published" if board.taken_over else ""
-    for benchmark in board.columns:
+    for benchmark, column in board.columns.items():
         card = benchmark_cards().get(benchmark)
         st.markdown(f"###### {escape(benchmark_title(benchmark))}")
         if card is None:
@@ -57,7 +57,8 @@ def evidence(board: Board, tr: Translate) -> None:
                     for one in card.metrics
                 ],
                 tr("methodology.evidence_kind"): [
-                    tr(f"common.evidence.{taken_over or one.evidence}") for one in card.metrics
+                    tr(f"common.evidence.{taken_over or column.evidence(one.key)}")
+                    for one in card.metrics
                 ],
                 tr("methodology.evidence_asks"): [
                     board_words.metric_about(board, benchmark, one.key, current())

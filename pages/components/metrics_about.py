@@ -15,7 +15,8 @@ from pages.components.text import escape
 
 def draw(part: Part, view: MetricView, tr: Translate) -> None:
     """Title, description and badges."""
-    card = part.board.columns[part.benchmark].card.metric(part.metric)
+    column = part.board.columns[part.benchmark]
+    card, evidence = column.card.metric(part.metric), column.evidence(part.metric)
     with st.container(border=True, gap="small"):
         name = escape(metric_title(part.benchmark, part.metric))
         st.markdown(f"**{name}** · {escape(benchmark_title(part.benchmark))}")
@@ -30,7 +31,9 @@ def draw(part: Part, view: MetricView, tr: Translate) -> None:
                 color="gray",
                 icon=":material/checklist:",
             )
-            kinds = view.evidence or {card.evidence: 1.0}
+            # In a mode that decides otherwise, runs of an older version name the metric's own kind.
+            counted = view.evidence if evidence == card.evidence else {}
+            kinds = counted or {evidence: 1.0}
             for kind, share in ({"published": 1.0} if part.board.taken_over else kinds).items():
                 word = tr(f"common.evidence.{kind}")
                 st.badge(

@@ -67,6 +67,18 @@ def test_outcomes_evidence_floors_and_versions_are_tables(store, language):
         assert word in texts
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_mode_in_which_nothing_is_executed_does_not_claim_it(store, language):
+    make_run(store, Plan(target="openai:a", mode="scale"))
+    app = open_page("methodology", language)
+    texts = [str(cell) for element in app.table for cell in element.value.to_numpy().ravel()]
+    assert {"en": "Executed", "zh": "实际执行"}[language] not in texts
+    assert texts.count({"en": "Checked exactly", "zh": "规则精确核对"}[language]) == 4
+    for page in ("metrics", "ranking"):
+        drawn = open_page(page, language)
+        assert {"en": "Executed", "zh": "实际执行"}[language] not in words(drawn)
+
+
 def test_without_a_control_the_page_says_how_to_get_a_floor(store):
     make_run(store, Plan(target="openai:a"))
     assert "No control has run" in words(open_page("methodology"))

@@ -67,3 +67,20 @@ def test_a_shared_link_names_what_it_is_ranked_by():
     assert board_words.benchmark_title(SQL[1], "en") in about
     assert board_words.benchmark_title(SQL[2], "en") not in about
     assert title
+
+
+@pytest.mark.parametrize("benchmark", SQL)
+def test_a_mode_that_executes_nothing_rests_on_what_it_does(benchmark):
+    board = board_of(**{benchmark: "scale"})  # a data set, and no mode
+    verified = board.columns[benchmark]
+    metrics = verified.card.metrics
+    assert [verified.evidence(one.key) for one in metrics] == [one.evidence for one in metrics]
+    column = msgspec.structs.replace(verified, label="mine · scale · 3 samples")
+    kind = "checked" if benchmark == "sql_understanding" else "judged"
+    assert {column.evidence(one.key) for one in metrics} == {kind}
+    board = msgspec.structs.replace(board, columns={benchmark: column})
+    assert narrowing.evidence_kinds(board) == [kind]
+    assert narrowing.shown_parts(board, ("executed",)) == []
+    for one in metrics:
+        about = board_words.metric_about(board, benchmark, one.key, "en")
+        assert "real engine" not in about

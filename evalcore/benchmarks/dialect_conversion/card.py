@@ -12,6 +12,7 @@ CARD = BenchmarkCard(
     prompt_version="1",
     scorer_version="2",
     judged=True,
+    evidence_by_mode={"scale": "judged"},
     title={"en": "Dialect conversion", "zh": "方言转换"},
     about={
         "en": "Rewrite a statement for another database; both sides are executed on generated "

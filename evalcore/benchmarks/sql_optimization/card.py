@@ -12,6 +12,7 @@ CARD = BenchmarkCard(
     prompt_version="1",
     scorer_version="2",
     judged=True,
+    evidence_by_mode={"scale": "judged"},
     controls=(*CONTROLS, *COSMETIC_CONTROLS),
     title={"en": "SQL optimization", "zh": "SQL 优化"},
     about={

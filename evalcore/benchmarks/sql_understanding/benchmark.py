@@ -102,7 +102,7 @@ class SqlUnderstanding(Benchmark):
         return nothing_found(sample, episode, self._kind(sample), _provenance(sample))
 
     def _kind(self, sample: Sample) -> EvidenceKind:
-        return self.card.metric(sample.metric).evidence
+        return self.card.evidence(sample.metric, self.mode)
 
 
 def _provenance(sample: Sample) -> tuple[Section, ...]:

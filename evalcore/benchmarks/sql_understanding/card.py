@@ -17,6 +17,7 @@ CARD = BenchmarkCard(
         "without running anything.",
         "zh": "不执行任何语句：预测结果、识别语句类型、读懂执行计划、发现语法错误。",
     },
+    evidence_by_mode={"scale": "checked"},
     metrics=(
         MetricCard(
             key="execution_accuracy",

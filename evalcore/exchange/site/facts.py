@@ -131,6 +131,7 @@ class Worked(NamedTuple):
     benchmark: str
     identity: str
     target_key: str
+    mode: str
     terms: list[Data]
     sums: methodology.Worked
 
@@ -154,8 +155,8 @@ def worked(settings: Settings, measure: Measure) -> list[Worked]:
                 {str(name): _none(value) for name, value in record.items()}
                 for record in terms.to_dict("records")
             ]
-            one = row["identity"], row["target_key"]
-            found.append(Worked(benchmark, *one, records, methodology.worked(terms)))
+            one, mode = (row["identity"], row["target_key"]), str(told[0].options.get("mode", ""))
+            found.append(Worked(benchmark, *one, mode, records, methodology.worked(terms)))
             break
     return found
 

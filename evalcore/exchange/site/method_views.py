@@ -36,10 +36,10 @@ def _worked(one: Worked, w: Words) -> Data:
         | {
             "title": w.part(f"{one.benchmark}/{term['metric']}"),
             "about": local(known[term["metric"]].about, w.language),
-            "evidence": known[term["metric"]].evidence,
+            "evidence": card.evidence(term["metric"], one.mode),
         }
         for term in one.terms
-        if term["metric"] in known
+        if card and term["metric"] in known
     ]
     name = w.name({"identity": one.identity, "target_key": one.target_key})
     return {"title": w.part(one.benchmark), "name": name, "terms": terms, "sums": one.sums}
