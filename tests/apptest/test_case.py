@@ -7,7 +7,9 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from evalcore.settings import Settings
 from tests.apptest.conftest import words
+from tests.support.boards import Plan, make_run
 from tests.support.page_stores import CANARY, METRIC, RUN, SECTIONS, corrupt_run, evidence_run
 
 #: Elements whose text Streamlit reads as Markdown.
@@ -144,3 +146,17 @@ def test_a_step_keeps_the_filter_that_the_address_has_by_then():
     app.button[0].click().run()
     asked = {"run": "r", "metric": "m", "id": "b", "outcome": "passed"}
     assert app.text[0].value == str(asked)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "Cost according to: the provider"), ("zh", "费用依据：服务商给出的金额")],
+)
+def test_who_says_what_a_case_cost(open_page, runs_root, language, text):
+    settings = Settings(data=str(runs_root.parent), shipped=str(runs_root.parent / "none"))
+    shown = []
+    for price in (0.001, None):
+        run = make_run(settings, Plan(target="openai:a", cases=1, price=price)).run_id
+        where = {"run": run, "metric": "execution_accuracy", "id": "0"}
+        shown.append(words(open_page("case", language, **where)).replace("\\", ""))
+    assert [text in one for one in shown] == [True, False]

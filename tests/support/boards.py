@@ -157,6 +157,7 @@ def _episode(plan: Plan, sample: Sample, *, failed: bool) -> Episode:
         finish_reason="" if failed else "stop",
         usage=Usage(input_tokens=300, output_tokens=80),
         cost=plan.price,
+        cost_sources=() if plan.price is None else ("provider",),
         latency=0.8,
         attempts=1,
         failure=Failure(kind="retryable", message="server error") if failed else None,
