@@ -35,7 +35,7 @@ _SECTION = re.compile(r"(?m)^=== ((?:data|texts)/.+)\n")
 def collect(environment: Mapping[str, str] | None = None, *, every_state: bool = False) -> Outputs:
     """Collect every output by its name, in two processes that no test has touched.
 
-    `every_state` opens the states of all pages one by one instead of merging their filters.
+    `every_state` opens all states of all pages instead of enough to use each URL parameter once.
     Raises RuntimeError with a process's last lines if it fails.
     """
     environ = {name: text for name, text in os.environ.items() if not name.startswith("EVALBOARD_")}

@@ -31,7 +31,7 @@ _RUN_WORDING = frozenset({"note"})
 _WORDING = _RUN_WORDING | {"message", "description", "summary", "about", "title"}
 #: Fields of a record of a run made now that hold times, versions or the commit.
 _VOLATILE = frozenset(
-    {"run_id", "created_at", "finished_at", "at", "git_commit", "versions", "scoring"}
+    {"run_id", "created_at", "finished_at", "at", "versions", "scoring"}
     | {"latency", "latency_p50", "latency_p95", "wall"}
 )
 _LONG_NUMBER = re.compile(r"\d+\.\d{9,}(?:e-?\d+)?")
@@ -40,9 +40,6 @@ _ENGINE_VERSION = re.compile(r"(?i)\b(sqlite|duckdb|sqlglot|postgresql|mariadb|m
 _HTML_DATA = frozenset(
     {"href", "src", "id", "name", "property", "rel", "lang", "type", "scope", "fill"}
 )
-#: Parameters of a page's address that choose what it shows; the others narrow or order that.
-_SUBJECT = ("suite", "board", "benchmark", "view", "set", "run", "runs", "key", "lang")
-
 Outputs = dict[str, str]
 Named = Iterator[tuple[str, str]]
 
@@ -163,7 +160,8 @@ def _boards(folder: Path) -> Named:
 def _shipped_files(folder: Path) -> Named:
     """What the other outputs are made from."""
     root = ROOT / "data" / "shipped"
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    caches = (".parquet", ".lock")
+    paths = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix not in caches)
     hashes = (f"{hash_bytes(path.read_bytes())}  {path.relative_to(root)}" for path in paths)
     yield "data/shipped/files", "\n".join(hashes)
 
@@ -375,7 +373,7 @@ def _fresh_runs(folder: Path) -> Named:
 
 
 def _stable(value: Any, depth: int = 2) -> Any:
-    """Mask times, versions and the git commit in a record and in the records right below it, and
+    """Mask times and versions in a record and in the records right below it, and
     versions of engines everywhere; what lies deeper is content."""
     if isinstance(value, dict):
         return {
@@ -383,6 +381,7 @@ def _stable(value: Any, depth: int = 2) -> Any:
             if depth and name in _VOLATILE and part is not None
             else _stable(part, max(depth - 1, 0))
             for name, part in value.items()
+            if not (depth and name == "git_commit")  # none outside a checkout
         }
     if isinstance(value, list):
         return [_stable(part, 0) for part in value]
@@ -403,7 +402,7 @@ def _pages(folder: Path, every_state: bool = False) -> Named:
     key = linked_store.fill(Settings(data=str(folder), shipped=f"{folder}/none"))
     for page, states in STATES.items():
         queries = [state.query for state in states]
-        for query in queries if every_state else _merge(queries):
+        for query in queries if every_state else _cover(queries):
             named = {name: key if text == BOARD else text for name, text in query.items()}
             app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
             for name, text in {"page": page, **named}.items():
@@ -416,18 +415,14 @@ def _pages(folder: Path, every_state: bool = False) -> Named:
             yield f"texts/{name}", _words(app)
 
 
-def _merge(queries: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Merge the queries that show the same thing into few, so that each filter is used in one."""
-    merged: list[dict[str, str]] = []
+def _cover(queries: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Choose few queries, the longest first, that use every parameter once."""
+    chosen, used = [], set[str]()
     for query in sorted(queries, key=len, reverse=True):
-        for other in merged:
-            agree = all(other[name] == query[name] for name in query.keys() & other.keys())
-            if agree and all(query.get(name) == other.get(name) for name in _SUBJECT):
-                other |= query
-                break
-        else:
-            merged.append(dict(query))
-    return merged
+        if not used.issuperset(query):
+            chosen.append(query)
+            used |= set(query)
+    return chosen
 
 
 def _seen(app: Any) -> dict[str, Any]:
