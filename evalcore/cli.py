@@ -191,8 +191,12 @@ def _run(given: argparse.Namespace) -> int:
     missing += client.missing_judge_keys(panel.sits_on(made.spec), settings)
     if missing:
         raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
-    for line in gold.require_gold(made.gold, made.samples, settings):
+
+    def say(line: str) -> None:
         print(f"evalcore: {line}", file=sys.stderr)
+
+    for line in gold.require_gold(made.gold, made.samples, settings, progress=say):
+        say(line)
     folder = plan.create_folder(made, settings)
     return _work(given, folder.run_id, place=place)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import msgspec
 
 from evalcore.catalog import BenchmarkCard
-from evalcore.errors import UsageError
+from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
 from evalcore.records import (
     MEASURED,
     BenchmarkScore,
@@ -120,6 +120,13 @@ class Benchmark(ABC):
     #: Whether engines can confirm expected answers, so that a dataset is refused which they
     #: contradict.
     confirms_gold: ClassVar[bool] = False
+    #: Whether SQL engines alone decide what can be confirmed here, so that the same ones need not
+    #: be asked again about what they left open.
+    confirms_by_engines: ClassVar[bool] = False
+    #: How many cases are checked at a time: of those that take minutes, few.
+    checked_at_once: ClassVar[int] = 10
+    #: The field of a case's line that holds answers which have to fail.
+    wrong_field: ClassVar[str] = "counterexamples"
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = dict(options)
@@ -244,7 +251,12 @@ class Benchmark(ABC):
         claims = [claim for sample in samples for claim in self._claims(sample)]
         verdicts = asyncio.run(self._verdicts(claims))
         findings = [
-            _finding(claim, verdict)
+            Finding(
+                sample=claim.sample.key,
+                problem=claim.problem + (f": {verdict.note}" if verdict.note else ""),
+                field=claim.field,
+                kind="contradicted" if self.is_decided(claim.sample, verdict) else "unconfirmed",
+            )
             for claim, verdict in zip(claims, verdicts, strict=True)
             if verdict.outcome != claim.due
         ]
@@ -254,6 +266,10 @@ class Benchmark(ABC):
     def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Confirm references by something other than the scorer; nothing to do by default."""
         return [], {}
+
+    def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
+        """Whether a verdict on the expected answer speaks against the case, not of this machine."""
+        return verdict.outcome in MEASURED or verdict.reason == "reference_fails"
 
     def gold_field(self, sample: Sample) -> str:
         """The field of a case's line that holds its expected answer."""
@@ -268,13 +284,25 @@ class Benchmark(ABC):
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
             problem = f"counterexample {number} does not fail"
             episode = self.episode_of(sample, wrong)
-            yield _Claim(sample, episode, "failed", "counterexamples", problem)
+            yield _Claim(sample, episode, "failed", self.wrong_field, problem)
 
     async def _verdicts(self, claims: Sequence[_Claim]) -> list[Verdict]:
         """Side by side, since some scorers wait for programs."""
-        return await asyncio.gather(
-            *(self.evaluate_sample(claim.sample, claim.episode) for claim in claims)
-        )
+        return await asyncio.gather(*map(self._verdict_on_claim, claims))
+
+    async def _verdict_on_claim(self, claim: _Claim) -> Verdict:
+        """What is missing here is no verdict on a claim, and ends none of the others."""
+        try:
+            return await self.evaluate_sample(claim.sample, claim.episode)
+        except (EnvironmentFailure, MissingDependency) as error:
+            return Verdict(
+                metric=claim.sample.metric,
+                id=claim.sample.id,
+                epoch=claim.episode.epoch,
+                outcome="environment_error",
+                reason="environment",
+                note=str(error),
+            )
 
     def aggregate(
         self,
@@ -303,17 +331,6 @@ class Benchmark(ABC):
             full=full,
             label=label,
         )
-
-
-def _finding(claim: _Claim, verdict: Verdict) -> Finding:
-    """What is wrong where a claim does not hold, in the words of whoever decided it."""
-    decided = verdict.outcome in MEASURED or verdict.reason == "reference_fails"
-    return Finding(
-        sample=claim.sample.key,
-        problem=claim.problem + (f": {verdict.note}" if verdict.note else ""),
-        field=claim.field,
-        kind="contradicted" if decided else "unconfirmed",
-    )
 
 
 def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class ExecutedBenchmark(Benchmark):
     """Keeps engines and prepared databases while it lives; nothing of a verdict depends on that."""
 
     confirms_gold = True
+    confirms_by_engines = True
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)

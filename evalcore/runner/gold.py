@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -91,14 +91,19 @@ def confirm_gold(
     return GoldReport(unconfirmed=unconfirmed, reason=reason, complete=False)
 
 
+def _unheard(line: str) -> None:
+    pass
+
+
 def require_gold(
     places: Mapping[str, Place],
     samples: Mapping[str, Sequence[Sample]],
     settings: Settings,
     seconds: float = PATIENT,
+    progress: Callable[[str], None] = _unheard,
 ) -> list[str]:
     """Confirm the expected answers of a run, by benchmark; returns a line for each benchmark of
-    which some stay unconfirmed.
+    which some stay unconfirmed. `progress` hears what begins.
 
     Raises DatasetError for answers that do not run or that an engine contradicts.
     """
@@ -107,6 +112,7 @@ def require_gold(
         chosen = samples[key]
         report = recall(settings, gold_key(place, chosen))
         if report is None:
+            progress(f"confirming the expected answers of {len(chosen)} cases of {key}")
             report = confirm_gold(place, settings, [one.key for one in chosen], seconds)
         if report.contradicted:
             raise _refusal(place, report.contradicted)
@@ -166,10 +172,11 @@ def recall(settings: Settings, key: str) -> GoldReport | None:
         return None
 
 
-def remember(settings: Settings, key: str, report: GoldReport) -> None:
-    """Keep a complete report without contradictions; a folder that takes nothing costs the next
-    run the same work."""
-    if report.contradicted or not report.complete:
+def remember(settings: Settings, key: str, report: GoldReport, *, by_engines: bool) -> None:
+    """Keep a complete report without contradictions, unless what is missing for the rest is not
+    part of its `key`, which names engines alone; a folder that takes nothing costs the next run the
+    same work."""
+    if report.contradicted or not report.complete or (report.unconfirmed and not by_engines):
         return
     path = _memory(settings, key)
     try:

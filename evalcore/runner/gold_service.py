@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,14 +29,52 @@ from evalcore.runner.gold import (
 from evalcore.runner.plan import create_benchmark, gold_place
 from evalcore.settings import data_folder
 
-_FIRST, _LARGEST = 10, 640  # samples between two looks at the clock
+_LARGEST = 640  # samples between two looks at the clock
 _QUICK = 2.0  # seconds within which a group is worth doubling: each opens its engines anew
+_GRACE = 10.0  # seconds for a group under way when the time is up
 _NO_TIME = "there was no time to run them; `evalcore datasets check` takes as long as it needs"
 
 
-def confirm(question: Question) -> GoldReport:
+class Tally:
+    """What was found out so far, which is reported also where a sample hangs."""
+
+    def __init__(self) -> None:
+        self.samples: Sequence[Sample] = ()
+        self.runnable: Sequence[Sample] = ()
+        self.checked = 0
+        self.engines: dict[str, str] = {}
+        self.findings: list[Finding] = []
+
+    def report(self) -> GoldReport:
+        by_key = {one.key: one for one in self.samples}
+        findings = list(self.findings)
+        wrong = [
+            GoldProblem(
+                one.sample,
+                str(by_key[one.sample].meta.get("source", "")),
+                one.field,
+                one.problem[:500],
+            )
+            for one in findings
+            if one.kind == "contradicted"
+        ]
+        open_ = {one.sample: one.problem[:300] for one in findings if one.kind == "unconfirmed"}
+        for problem in wrong:
+            open_.pop(problem.sample, None)
+        left = len(self.runnable) - self.checked
+        return GoldReport(
+            samples=len(self.samples),
+            engines=self.engines,
+            contradicted=tuple(wrong[:MOST_PROBLEMS]),
+            unconfirmed=len(open_) + left,
+            reason=next(iter(open_.values()), _NO_TIME if left else ""),
+            complete=not left,
+        )
+
+
+def confirm(question: Question, tally: Tally | None = None) -> GoldReport:
     """The report on the samples of a question, from memory where there is one."""
-    place = question.place
+    place, tally = question.place, tally or Tally()
     benchmark = create_benchmark(place.benchmark, place.options)
     try:
         samples = list(question.samples)
@@ -49,50 +88,33 @@ def confirm(question: Question) -> GoldReport:
         key = gold_key(place, samples)
         report = recall(question.settings, key)
         if report is None:
-            report = _confirm(benchmark, samples, question.seconds)
-            remember(question.settings, key, report)
+            tally.samples = samples
+            _confirm(benchmark, tally, question.seconds)
+            report = tally.report()
+            by_engines = benchmark.confirms_by_engines
+            remember(question.settings, key, report, by_engines=by_engines)
         return report
     finally:
         benchmark.close()
 
 
-def _confirm(benchmark: Benchmark, samples: Sequence[Sample], seconds: float) -> GoldReport:
+def _confirm(benchmark: Benchmark, tally: Tally, seconds: float) -> None:
     """Samples that a panel may judge bring no answer that could be run."""
-    until = time.monotonic() + seconds
-    runnable = [one for one in samples if not benchmark.may_be_judged(one)]
-    engines: dict[str, str] = {}
-    findings: list[Finding] = []
-    checked, size = 0, _FIRST
-    while checked < len(runnable) and (began := time.monotonic()) < until:
-        group = runnable[checked : checked + size]
-        found, used = _check(benchmark, group)
+    until, parent = time.monotonic() + seconds, os.getppid()
+    tally.runnable = [one for one in tally.samples if not benchmark.may_be_judged(one)]
+    size = benchmark.checked_at_once
+    while tally.checked < len(tally.runnable) and (began := time.monotonic()) < until:
+        if os.getppid() != parent:  # who asked was killed
+            return
+        group = tally.runnable[tally.checked : tally.checked + size]
+        findings, engines = _check(benchmark, group)
         quick = time.monotonic() - began < _QUICK
-        size = min(2 * size, _LARGEST) if quick else _FIRST
-        engines |= used
-        findings += found
-        checked += len(group)
-        if sum(one.kind == "contradicted" for one in findings) >= MOST_PROBLEMS:
+        size = min(2 * size, _LARGEST) if quick else benchmark.checked_at_once
+        tally.engines |= engines
+        tally.findings += findings
+        tally.checked += len(group)
+        if sum(one.kind == "contradicted" for one in tally.findings) >= MOST_PROBLEMS:
             break
-    by_key = {one.key: one for one in samples}
-    wrong = [
-        GoldProblem(
-            one.sample, str(by_key[one.sample].meta.get("source", "")), one.field, one.problem[:500]
-        )
-        for one in findings
-        if one.kind == "contradicted"
-    ]
-    open_ = {one.sample: one.problem[:300] for one in findings if one.kind == "unconfirmed"}
-    for problem in wrong:
-        open_.pop(problem.sample, None)
-    left = len(runnable) - checked
-    return GoldReport(
-        samples=len(samples),
-        engines=engines,
-        contradicted=tuple(wrong[:MOST_PROBLEMS]),
-        unconfirmed=len(open_) + left,
-        reason=next(iter(open_.values()), _NO_TIME if left else ""),
-        complete=not left,
-    )
 
 
 def _check(benchmark: Benchmark, group: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
@@ -114,12 +136,28 @@ def main() -> int:
     answer = sys.stdout.buffer
     # What a library prints must not stand in the report.
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    tally = Tally()
+
+    def end() -> None:
+        """Report what was found out before a sample that hangs, and take the process with it."""
+        if not tally.runnable:  # the cases are not read yet
+            print(_NO_TIME, file=sys.stderr, flush=True)
+            os._exit(1)
+        answer.write(to_json(tally.report()))
+        answer.flush()
+        os._exit(0)
+
+    watch = threading.Timer(question.seconds + _GRACE, end)
+    watch.daemon = True
+    watch.start()
     try:
         with data_folder(question.settings.data):
-            report = confirm(question)
+            report = confirm(question, tally)
     except (EvalboardError, OSError, MemoryError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 1
+    finally:
+        watch.cancel()
     answer.write(to_json(report))
     return 0
 

@@ -67,7 +67,7 @@ def lines_of(upload: Upload, settings: Settings) -> dict[str, list[int]]:
     form = form_of(upload.benchmark)
     lines: dict[str, list[int]] = {}
     for line, row in rows:
-        name = Path(form.file.format(part=form.part_of(row, upload.part))).name
+        name = form.file.format(part=form.part_of(row, upload.part))
         lines.setdefault(name, []).append(line)
     return lines
 

@@ -88,6 +88,7 @@ def test_an_official_row_is_marked_and_its_facts_are_kept(tmp_path):
     assert sample.reference == {"answer": "17", "files": {name: digest}}
     assert sample.difficulty == 1
     assert sample.meta == {
+        "source": "2023/validation/metadata.parquet:1",
         "tools": "1. Search engine",
         "needs_web": True,
         "steps": 7,
@@ -173,7 +174,8 @@ def test_a_scoring_set_is_without_levels_and_never_hidden(tmp_path):
     first, second, third = samples(path, levels=[2])
     assert (first.metric, second.metric, third.metric) == ("unlevelled", "unlevelled", "level_2")
     assert [s.reference["answer"] for s in (first, second, third)] == ["17", "?", ""]
-    assert first.input == first.meta == second.meta == {}
+    assert first.input == {}
+    assert [s.meta for s in (first, second)] == [{"source": f"set.jsonl:{n}"} for n in (1, 2)]
     assert second.id == "2"
 
 

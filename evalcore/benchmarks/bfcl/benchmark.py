@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from evalcore.benchmarks.answer_text import NOTES, unreadable
-from evalcore.benchmarks.base import Asking, Benchmark, Context, DatasetSource
+from evalcore.benchmarks.base import Asking, Benchmark, Context, DatasetSource, Finding
 from evalcore.benchmarks.bfcl import answers, asking, dataset, evidence, weights
 from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
 from evalcore.benchmarks.bfcl.card import CARD
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN, canonical
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, canonical
 from evalcore.benchmarks.bfcl.irrelevance import kind as abstention
 from evalcore.benchmarks.bfcl.multi_turn import play, replay
-from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_simulators
+from evalcore.benchmarks.bfcl.multi_turn.apis import OWN
+from evalcore.benchmarks.bfcl.multi_turn.service import FAILED_CALL
+from evalcore.benchmarks.bfcl.multi_turn.simulators import (
+    Overrun,
+    Simulators,
+    involved,
+    open_simulators,
+)
 from evalcore.benchmarks.bfcl.reference import reference_answer
 from evalcore.benchmarks.bfcl.score import Scored, read, views
+from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     BenchmarkScore,
     Completion,
@@ -50,6 +58,7 @@ class Bfcl(Benchmark):
     """Options: `categories` (v3 or v4 names), `strict` (slm-evals' rules), `exclude_flagged`."""
 
     card = CARD
+    confirms_gold = True
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
@@ -209,6 +218,40 @@ class Bfcl(Benchmark):
         answer = self.control(sample, "reference", ())
         calls = [_native(call) for call in answer.tool_calls]
         return self.episode_of(sample, calls or answer.text, {"mode": answers.NATIVE})
+
+    def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
+        """Flagged entries were published with an answer that no right one can be; they are named.
+
+        A limit of the simulators says nothing of an entry."""
+        limited = verdict.details.get("error_type") in replay.OVERRUNS
+        return super().is_decided(sample, verdict) and not limited and "flagged" not in sample.meta
+
+    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        """Make the calls of every conversation: each has to run."""
+        found = (self._failing_call(one) for one in samples if one.metric in MULTI_TURN)
+        return [finding for finding in found if finding], {}
+
+    def _failing_call(self, sample: Sample) -> Finding | None:
+        """The first call of the ground truth that its APIs do not take. Upstream's own entries may
+        have one over upstream's APIs, which the official check then expects."""
+        entry = dataset.entry_of(sample)
+        calls = [call for turn in replay.ground_truth(entry) for call in turn]
+        try:
+            results = self._apis().execute(entry, [], calls)
+        except (EnvironmentFailure, Overrun) as error:
+            problem = f"its calls cannot be run here: {error}"
+            return Finding(sample.key, problem, "ground_truth", kind="unconfirmed")
+        for call, result in zip(calls, results, strict=True):
+            if result.startswith(FAILED_CALL):
+                problem = f"{call[:100]} does not run: {result.removeprefix(FAILED_CALL)[:200]}"
+                own = set(involved(entry)) <= set(OWN)
+                kind: Literal["contradicted", "unconfirmed"]
+                kind = "contradicted" if own else "unconfirmed"
+                return Finding(sample.key, problem, "ground_truth", kind=kind)
+        return None
+
+    def gold_field(self, sample: Sample) -> str:
+        return "function" if sample.metric in DECODE_ONLY else "ground_truth"
 
     def close(self) -> None:
         if self._simulators is not None:

@@ -71,6 +71,7 @@ def _sample(entry: Entry, functions: list[dict[str, Any]]) -> Sample:
         reference |= {name: entry.extra[name] for name in _HIDDEN if name in entry.extra}
         reference["scenario"] = _text(entry.extra.get("initial_config", {}))
     meta = {name: entry.extra[name] for name in _ABOUT if name in entry.extra}
+    meta |= {"source": entry.source} if entry.source else {}
     if entry.id in FLAGGED:
         meta["flagged"] = FLAGGED[entry.id].defect
     return Sample(

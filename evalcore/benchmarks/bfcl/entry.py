@@ -31,7 +31,8 @@ class Entry(Record, frozen=True):
     """One case. `question` is a list of turns, each a list of {role, content}.
 
     `functions` are the descriptions as the file has them; `ground_truth` is None where the
-    category asks only whether there is a call. `extra` holds the line's other fields.
+    category asks only whether there is a call. `extra` holds the line's other fields, `source` is
+    file:line, "" where unknown.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Entry(Record, frozen=True):
     functions: list[dict[str, Any]]
     ground_truth: list[Any] | None = None
     extra: dict[str, Any] = {}
+    source: str = ""
 
 
 def load_folder(folder: Path, categories: tuple[str, ...] = ()) -> list[Entry]:
@@ -125,7 +127,8 @@ def _entry(
             fits = _all_mappings(truth) and all(map(_is_answer, truth or []))
             _require(fits, path, line, "ground_truth", "must hold {name: {parameter: [values]}}")
     extra = {key: value for key, value in row.items() if key not in _OWN_FIELDS}
-    return Entry(sample_id, category, question or [], functions, truth, extra)
+    source = f"{path.name}:{line}"
+    return Entry(sample_id, category, question or [], functions, truth, extra, source)
 
 
 def _all_mappings(value: Any) -> bool:

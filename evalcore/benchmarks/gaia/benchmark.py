@@ -21,7 +21,7 @@ from evalcore.benchmarks.gaia.score import question_scorer
 from evalcore.benchmarks.gaia.tools import web
 from evalcore.benchmarks.gaia.tools.desk import FINAL, Desk
 from evalcore.benchmarks.gaia.verdict import verdict_on
-from evalcore.errors import UsageError
+from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, now
 from evalcore.sandbox.ability import ability
 
@@ -35,6 +35,8 @@ class Gaia(Benchmark):
     """Options: see the card."""
 
     card = CARD
+    confirms_gold = True
+    wrong_field = "wrong"
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a level or a limit that is none."""
@@ -120,18 +122,26 @@ class Gaia(Benchmark):
     def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Take the steps of every derivation: the last one has to bring the answer."""
         findings = [finding for sample in samples for finding in _not_derived(sample)]
-        return findings, {"tools": ability().means}
+        return findings, {"tools": ability().means} if ability().means else {}
+
+    def gold_field(self, sample: Sample) -> str:
+        return "Final answer" if "question" in sample.input else "reference"
 
 
 def _not_derived(sample: Sample) -> Iterator[Finding]:
     steps = sample.reference.get("derivation", ())
     if not steps:
         return
-    with Desk(dataset.attachments_of(sample)) as desk:
-        results = [desk.call(step["tool"], step["arguments"]) for step in steps]
+    try:
+        with Desk(dataset.attachments_of(sample)) as desk:
+            results = [desk.call(step["tool"], step["arguments"]) for step in steps]
+    except EnvironmentFailure as error:
+        problem = f"the derivation cannot be run here: {error}"
+        yield Finding(sample.key, problem, "derivation", kind="unconfirmed")
+        return
     if not question_scorer(results[-1].strip(), str(sample.reference["answer"])).right:
         problem = f"the derivation does not bring the answer but {results[-1][:80]!r}"
-        yield Finding(sample=sample.key, problem=problem)
+        yield Finding(sample.key, problem, "derivation")
 
 
 def _levels(given: Sequence[Any]) -> list[int]:

@@ -45,6 +45,10 @@ class _Line(Record, frozen=True):
         raise DatasetError(self.path, self.number, field, problem)
 
     @property
+    def source(self) -> str:
+        return f"{self.path.relative_to(self.base).as_posix()}:{self.number}"
+
+    @property
     def scoring(self) -> bool:
         """Whether it is a row of a scoring set: an id and its reference, nothing to ask."""
         return "reference" in self.row and "Question" not in self.row
@@ -96,7 +100,11 @@ def _scoring(line: _Line) -> Sample:
     """Never hidden: its reference is given to score by, whatever it is."""
     level = line.row.get("Level", line.row.get("level"))
     return Sample(
-        metric=_metric(line, level), id=_id(line), input={}, reference={"answer": _answer(line)}
+        metric=_metric(line, level),
+        id=_id(line),
+        input={},
+        reference={"answer": _answer(line)},
+        meta={"source": line.source},
     )
 
 
@@ -136,6 +144,7 @@ def _about(line: _Line) -> dict[str, Any]:
         "hidden": line.split == SPLITS[1] or _answer(line).strip() in _HIDDEN,
         "topic": str(line.row.get("topic") or ""),
         "counterexamples": [str(one) for one in wrong],
+        "source": line.source,
     }
     return {name: value for name, value in found.items() if value}
 

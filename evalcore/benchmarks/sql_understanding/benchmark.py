@@ -27,6 +27,7 @@ class SqlUnderstanding(Benchmark):
 
     card = CARD
     confirms_gold = True
+    confirms_by_engines = True
 
     @property
     def mode(self) -> str:

@@ -15,7 +15,7 @@ from evalcore import settings
 from evalcore.benchmarks.agents.alone import Tools, work
 from evalcore.benchmarks.agents.loop import Worked
 from evalcore.benchmarks.agents.turn import clean
-from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
+from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
 from evalcore.benchmarks.beside import beside
 from evalcore.benchmarks.swe_bench import dataset, prompts, workbench
 from evalcore.benchmarks.swe_bench.aggregate import groups, split_unusable
@@ -51,6 +51,8 @@ class SweBench(Benchmark):
     """Options: see the card."""
 
     card = CARD
+    confirms_gold = True
+    checked_at_once = 1
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
@@ -159,6 +161,20 @@ class SweBench(Benchmark):
 
     def reference_episode(self, sample: Sample) -> Episode:
         return self.episode_of(sample, {"model_patch": sample.reference["patch"]})
+
+    def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        """As every benchmark does, by our own runs: the true patch has to apply and to resolve the
+        task, and no patch must not. The official harness is asked in a run only."""
+        if not self.options["full_eval"]:
+            return super().check(samples)
+        problem = "the official harness decides when it is run"
+        return [Finding(one.key, problem, "patch", kind="unconfirmed") for one in samples], {}
+
+    def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
+        return super().is_decided(sample, verdict) or bool(verdict.details.get("contradicted"))
+
+    def gold_field(self, sample: Sample) -> str:
+        return "patch"
 
 
 def _check_harness(tasks: Sequence[Task]) -> None:

@@ -38,7 +38,8 @@ class Answer(Record, frozen=True):
 
 
 class Examination(Record, frozen=True):
-    """What was found. `unusable` says why the task cannot be used here; then nothing else ran.
+    """What was found. `unusable` says why the task cannot be used here; then nothing else ran, and
+    `contradicted` says that it could be used nowhere.
 
     `repaired` is None where the answer was a patch already; `rerun` is the execution of the
     repaired patch, where there is one and the answer's own did not resolve, `rerun_hardened` the
@@ -48,6 +49,7 @@ class Examination(Record, frozen=True):
 
     answer: Answer
     unusable: str = ""
+    contradicted: bool = False
     execution: Execution | None = None
     hardened: Hardened | None = None
     repaired: Repaired | None = None
@@ -69,7 +71,7 @@ def examine(task: Task, answer: Answer, python: Path | None) -> Examination:
     """Raises EnvironmentFailure where repository, interpreter or sandbox cannot be had."""
     known = usable(task, _cache(), python=python)
     if not known.ok:
-        return Examination(answer, unusable=known.problem)
+        return Examination(answer, unusable=known.problem, contradicted=known.contradicted)
     repaired = None if answer.given or not answer.text.strip() else _repaired(task, answer)
     if not answer.patch.strip():
         return Examination(answer, repaired=repaired)

@@ -125,7 +125,7 @@ def _unmeasured(outcome: Outcome, reason: str, note: str) -> dict[str, Any]:
 
 def _details(found: Examination) -> dict[str, Any]:
     run, hard, repaired, measured = found.execution, found.hardened, found.repaired, found.measures
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = {"contradicted": True} if found.contradicted else {}
     if run is not None:
         details |= {
             "runner": "local",

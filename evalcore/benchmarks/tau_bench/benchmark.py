@@ -11,10 +11,11 @@ import msgspec
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, user_role
+from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding, user_role
 from evalcore.benchmarks.tau_bench import controls, dataset, pass_k, score
 from evalcore.benchmarks.tau_bench.budgets import TRANSFER, USER_STOP, budgets_of
 from evalcore.benchmarks.tau_bench.card import CARD
+from evalcore.benchmarks.tau_bench.confirm import confirm_actions
 from evalcore.benchmarks.tau_bench.environment import Domain
 from evalcore.benchmarks.tau_bench.episode import Conversation, Played
 from evalcore.benchmarks.tau_bench.speakers import ModelSpeaker, RuleSpeaker, Speaker
@@ -39,6 +40,7 @@ class TauBench(Benchmark):
     """Options: see the card. The rule user plays what has slots, a model any task."""
 
     card = CARD
+    confirms_gold = True
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
@@ -147,6 +149,13 @@ class TauBench(Benchmark):
     def reference_episode(self, sample: Sample) -> Episode:
         task, domain = dataset.task_of(sample), dataset.domain_of(sample)
         return self.episode_of(sample, controls.reference_prediction(domain, task))
+
+    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+        """Replay the ground truth: all of its calls have to run."""
+        return [finding for sample in samples for finding in confirm_actions(sample)], {}
+
+    def gold_field(self, sample: Sample) -> str:
+        return "actions"
 
 
 async def _answered(

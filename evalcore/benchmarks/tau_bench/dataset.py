@@ -29,6 +29,8 @@ from evalcore.settings import ROOT
 BOTH = "both"
 #: tau2's split of all tasks: its other splits are parts of it.
 _WHOLE = "base"
+#: Where the data of a task lies that does not say where.
+_BUNDLED = "datasets/tau_bench"
 _KEPT = 8
 _domains: dict[str, Domain] = {}
 
@@ -80,7 +82,7 @@ def domain_of(sample: Sample) -> Domain:
     """The domain of a sample. Raises EnvironmentFailure where its data is gone or was changed."""
     wanted = str(sample.reference["domain"])
     if wanted not in _domains:
-        folder = ROOT / str(sample.meta.get("folder", ""))
+        folder = ROOT / str(sample.meta.get("folder") or _BUNDLED)
         try:
             found = load_domain(folder, sample.metric)
         except DatasetError as error:
@@ -139,7 +141,11 @@ def _sample(task: Task, named: str, folder: str) -> Sample:
         id=task.id,
         input={"domain": task.domain},
         reference=reference,
-        meta={"folder": folder, **({"flags": list(task.flags)} if task.flags else {})},
+        meta={
+            "folder": folder,
+            **({"flags": list(task.flags)} if task.flags else {}),
+            **({"source": task.source} if task.source else {}),
+        },
     )
 
 

@@ -16,15 +16,16 @@ from evalcore.records import Record
 INFERENCE = "multi_turn:inference_error"
 TERMINATED = "multi_turn:force_terminated"
 
-#: Every error type: upstream's five, then two of ours for calls that overran their limits.
+#: Two error types of ours, for calls that overran their limits.
+OVERRUNS = ("execution_timeout", "execution_lost")
+#: Every error type: upstream's five, then ours.
 ERROR_TYPES = (
     INFERENCE,
     TERMINATED,
     "multi_turn:empty_turn_model_response",
     "multi_turn:instance_state_mismatch",
     "multi_turn:execution_response_mismatch",
-    "execution_timeout",
-    "execution_lost",
+    *OVERRUNS,
 )
 
 

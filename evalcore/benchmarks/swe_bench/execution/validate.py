@@ -5,6 +5,7 @@ The same runs show what the hardened check may ask of other patches: what holds 
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
@@ -24,12 +25,17 @@ RULE = 1
 #: Fields of a task that do not bear on what its tests do.
 _UNRELATED = ("repository", "problem_statement", "text", "difficulty", "image")
 _COUNTS = (" passed", " failed", " error", " skipped", " xfailed", " xpassed", "no tests ran")
+#: What a log says where the interpreter lacks what a task needs.
+_LACKING = re.compile(
+    r"ModuleNotFoundError|ImportError|command not found|fixture '\w+' not found"
+).search
 _known: dict[str, Usable] = {}
 _locks: dict[str, threading.Lock] = {}
 
 
 class Usable(Record, frozen=True):
-    """What the reference patch shows about a task.
+    """What the reference patch shows about a task. `contradicted` says that a `problem` is that of
+    the task itself: another machine would see the same.
 
     `must_fail` are the tests that fail with it when they are inverted; `summary` says whether its
     log holds the line in which pytest counts the tests, `self_contained` whether it resolves the
@@ -41,6 +47,7 @@ class Usable(Record, frozen=True):
     must_fail: tuple[str, ...] = ()
     summary: bool = False
     self_contained: bool = True
+    contradicted: bool = False
 
 
 def usable(
@@ -101,9 +108,10 @@ def _measured(task: Task, python: Path | None, limits: Limits) -> Usable:
 
     gold = run(task.patch)
     if not resolved(gold):
-        return Usable(False, f"the reference patch does not resolve it here: {_reason(gold)}")
+        problem = f"the reference patch does not resolve it here: {_reason(gold)}"
+        return Usable(False, problem, contradicted=_is_of_task(gold))
     if passes(run("")):
-        return Usable(False, "its tests pass without a patch")
+        return Usable(False, "its tests pass without a patch", contradicted=True)
     expected = {*task.fail_to_pass, *task.pass_to_pass}
     control = run(task.patch, Variation(inverted=task.base_commit)).tests
     alone = not gold.machinery or resolved(run(task.patch, Variation(without=gold.machinery)))
@@ -113,6 +121,13 @@ def _measured(task: Task, python: Path | None, limits: Limits) -> Usable:
         summary=has_summary(gold.log),
         self_contained=alone,
     )
+
+
+def _is_of_task(gold: Execution) -> bool:
+    """Whether a reference patch fails by itself, and not for want of time or of a module."""
+    if not gold.applied:
+        return True
+    return bool(gold.report.get("tests_status")) and not gold.ended_by and not _LACKING(gold.log)
 
 
 def _reason(gold: Execution) -> str:

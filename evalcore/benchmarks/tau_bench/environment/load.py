@@ -90,7 +90,18 @@ def load_tasks(folder: Path, domain: Domain, split: str) -> list[Task]:
         raise UsageError(f"{domain.name} has no split {split!r} in {folder}; it has: {known}")
     path, rows = _rows(place, split)
     return [
-        flagged(domain, _task(path, line, {**row, "id": f"{domain.name}/{split}/{index}"}))
+        flagged(
+            domain,
+            _task(
+                path,
+                line,
+                {
+                    **row,
+                    "id": f"{domain.name}/{split}/{index}",
+                    "source": f"{path.relative_to(folder)}:{line}" if line else "",
+                },
+            ),
+        )
         for index, line, row in rows
     ]
 

@@ -59,26 +59,37 @@ def reward(
 def truth(domain: Domain, task: Task) -> Environment:
     """A fresh environment after the actions of the ground truth; those that end the conversation
     are left out, as upstream does."""
-    environment, _ = _replayed(domain, task)
-    return environment
+    return _replayed(domain, task)[0]
+
+
+def faults(domain: Domain, task: Task) -> list[str]:
+    """What does not run of the ground truth: writes that are refused, and calls of no tool."""
+    _, refused, unknown = _replayed(domain, task)
+    return [*refused, *unknown]
 
 
 def flagged(domain: Domain, task: Task) -> Task:
     """The task, with the flags that a replay of its ground truth gives."""
-    environment, refused = _replayed(domain, task)
+    environment, refused, _ = _replayed(domain, task)
     flags = [*task.flags, *([TRUTH_ERRS] if refused else [])]
     if not task.outputs and not environment.database.changed():
         flags.append(NOTHING_TO_DO)
     return msgspec.structs.replace(task, flags=tuple(flags))
 
 
-def _replayed(domain: Domain, task: Task) -> tuple[Environment, bool]:
-    """The environment after the ground truth, and whether one of its writes was refused."""
+def _replayed(domain: Domain, task: Task) -> tuple[Environment, list[str], list[str]]:
+    """The environment after the ground truth, its writes that were refused and its calls of no
+    tool, both in words."""
     tools = {tool.name: tool for tool in domain.tools}
-    environment, refused = Environment(domain), False
-    for action in task.actions:
+    environment = Environment(domain)
+    refused: list[str] = []
+    unknown: list[str] = []
+    for number, action in enumerate(task.actions, 1):
         tool = tools.get(action.name)
-        if tool is not None and not tool.terminates:
+        if tool is None:
+            unknown.append(f"action {number}: {domain.name} has no tool {action.name[:60]!r}")
+        elif not tool.terminates:
             said = environment.call(action.name, action.kwargs)
-            refused = refused or (tool.writes and said.startswith("Error"))
-    return environment, refused
+            if tool.writes and said.startswith("Error"):
+                refused.append(f"action {number}: {action.name} is refused: {said[:200]}")
+    return environment, refused, unknown

@@ -25,7 +25,7 @@ class Task(Record, frozen=True):
     """One task. `id` is `<domain>/<split>/<index>`, the index counted from 0.
 
     `outputs` are texts that the agent has to say. `slots` are the instruction as structured data,
-    where the file has them.
+    where the file has them, `source` is the task's file:line within the data, "" where unknown.
     """
 
     id: str
@@ -36,3 +36,4 @@ class Task(Record, frozen=True):
     outputs: tuple[str, ...] = ()
     slots: dict[str, Any] | None = None
     flags: tuple[str, ...] = ()
+    source: str = ""
