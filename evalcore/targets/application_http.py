@@ -20,10 +20,11 @@ from evalcore.intake.http import (
 )
 from evalcore.records import Failure, Record
 from evalcore.targets import failures
+from evalcore.targets.connections import Connections
 from evalcore.targets.reach import Reach, origin_of
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientResponse
 
 _CHUNK = 65_536
 _REDIRECTS = 3
@@ -59,7 +60,7 @@ class Wire:
     ) -> None:
         self._reach, self._limits = reach, limits
         self._headers, self._keys, self._timeout = dict(headers), dict(keys), timeout
-        self._session: ClientSession | None = None
+        self._connections: Connections | None = None
 
     async def send(self, outgoing: Outgoing) -> Any:
         """The JSON of the reply; raises TargetFailure, whose message holds no secret."""
@@ -69,9 +70,9 @@ class Wire:
         return outcome
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        connections, self._connections = self._connections, None
+        if connections is not None:
+            await connections.close()
 
     async def _exchange(self, outgoing: Outgoing) -> Any:
         """Failures are returned: an exception raised from here would carry the request along."""
@@ -85,14 +86,15 @@ class Wire:
         for _ in range(_REDIRECTS + 1):
             if self._reach is not None and origin_of(outgoing.url) != self._reach.origin:
                 return Failure(kind="permanent", message="no request is sent to another server")
-            async with self._open().request(
+            sent = self._open().request(
                 outgoing.method,
                 outgoing.url,
                 data=outgoing.form or None,
                 json=outgoing.json,
                 params=outgoing.query,
                 allow_redirects=False,
-            ) as response:
+            )
+            async with await sent as response:
                 if response.status not in _MOVED:
                     return await _read(response, ", ".join(self._keys), self._limits)
                 following = _redirected(outgoing, response.status, response.headers)
@@ -101,18 +103,19 @@ class Wire:
             outgoing = following
         return Failure(kind="permanent", message=f"more than {_REDIRECTS} redirects")
 
-    def _open(self) -> ClientSession:
-        if self._session is None:
-            from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+    def _open(self) -> Connections:
+        if self._connections is None:
+            from aiohttp import DummyCookieJar
 
-            sockets = self._reach.socket_for if self._reach else None
-            self._session = ClientSession(
-                headers={"Accept-Encoding": ACCEPT_ENCODING, **self._headers},
-                auto_decompress=False,
-                cookie_jar=DummyCookieJar(),
-                connector=TCPConnector(socket_factory=sockets),
+            self._connections = Connections(
+                {"socket_factory": self._reach.socket_for if self._reach else None},
+                {
+                    "headers": {"Accept-Encoding": ACCEPT_ENCODING, **self._headers},
+                    "auto_decompress": False,
+                    "cookie_jar": DummyCookieJar(),
+                },
             )
-        return self._session
+        return self._connections
 
 
 def _redirected(outgoing: Outgoing, status: int, headers: Mapping[str, str]) -> Outgoing | Failure:

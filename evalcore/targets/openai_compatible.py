@@ -32,6 +32,7 @@ from evalcore.secrets import Secrets, redact_completion, scrub
 from evalcore.settings import Settings
 from evalcore.targets import allowed, failures, openai_reply
 from evalcore.targets.base import TargetInfo
+from evalcore.targets.connections import aiohttp_client
 from evalcore.targets.endpoints import Place, locate
 from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
 from evalcore.targets.openai_request import (
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _CONNECT_TIMEOUT = 10.0
-_CONNECTIONS = 1024
-#: Below the 5 s after which common servers close an idle connection, lest a request meets the end.
-_KEEP_ALIVE = 4.0
 _NO_KEY = "none"
 
 
@@ -324,14 +322,9 @@ def _client(
 ) -> AsyncOpenAI:
     """The SDK's client. A query of the address goes with every request, behind its path."""
     import httpx2
-    from openai import AsyncOpenAI, DefaultAioHttpClient
+    from openai import AsyncOpenAI
 
     limit = httpx2.Timeout(timeout, connect=min(_CONNECT_TIMEOUT, timeout))
-    limits = httpx2.Limits(
-        max_connections=_CONNECTIONS,
-        max_keepalive_connections=_CONNECTIONS,
-        keepalive_expiry=_KEEP_ALIVE,
-    )
     address = urlsplit(base_url)
     options: dict[str, Any] = {
         "params": parse_qsl(address.query, keep_blank_values=True),
@@ -341,7 +334,7 @@ def _client(
     transport = (
         reach.client(limit, **options)
         if reach
-        else DefaultAioHttpClient(timeout=limit, limits=limits, **options)
+        else aiohttp_client(limit, follow_redirects=True, **options)
     )
     try:
         client = AsyncOpenAI(

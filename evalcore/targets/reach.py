@@ -17,6 +17,7 @@ from evalcore import addresses
 from evalcore.addresses import NotPublic, is_public
 from evalcore.errors import UsageError
 from evalcore.records import Record
+from evalcore.targets.connections import CONNECTIONS, KEEP_ALIVE_SECONDS
 
 if TYPE_CHECKING:
     import httpx2
@@ -97,6 +98,8 @@ def origin_of(address: str) -> Origin:
 def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
     import httpx2
 
+    single_use = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_keepalive_connections=0))
+
     class Transport(httpx2.AsyncHTTPTransport):
         """Sends to a number that was checked; the name is not looked up a second time."""
 
@@ -106,7 +109,7 @@ def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
             if Origin(url.scheme, host, port) != reach.origin:
                 raise OutOfReach("no request is sent to another server")
             if not reach.public:
-                return await super().handle_async_request(request)
+                return await self._send(request)
             try:
                 found = await asyncio.to_thread(addresses.checked, host, port, addresses.look_up)
             except NotPublic as error:
@@ -116,7 +119,7 @@ def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
             for number, address in enumerate(tried, 1):
                 request.url = url.copy_with(host=address)
                 try:
-                    return await super().handle_async_request(request)
+                    return await self._send(request)
                 except (httpx2.ConnectError, httpx2.ConnectTimeout):
                     if number == len(tried):
                         raise
@@ -124,4 +127,31 @@ def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
                     request.url = url
             raise httpx2.ConnectError("the host has no address")
 
-    return Transport()
+        async def _send(self, request: httpx2.Request) -> httpx2.Response:
+            """Send a request, and again on a new connection if a reused one is closed unanswered
+            (see `connections`)."""
+            is_reuse = True
+
+            async def note_opening(event: str, _: Any) -> None:
+                nonlocal is_reuse
+                is_reuse = is_reuse and not event.startswith("connection.connect")
+
+            request.extensions = {**request.extensions, "trace": note_opening}
+            try:
+                return await super().handle_async_request(request)
+            except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):
+                if not is_reuse:
+                    raise
+            return await single_use.handle_async_request(request)
+
+        async def aclose(self) -> None:
+            await super().aclose()
+            await single_use.aclose()
+
+    return Transport(
+        limits=httpx2.Limits(
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=CONNECTIONS,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
+        )
+    )
