@@ -36,7 +36,26 @@ def open_served(name: str, limits: Limits, folder: Path, dsn: str = "") -> Serve
         parameters = _parameters(name, dsn)
         return ServedEngine(name, limits, lambda: _SERVERS[name](parameters, limits, None))
     PROGRAMS[name].find()
-    return ServedEngine(name, limits, lambda: _connect_kept(name, limits, folder))
+    return ServedEngine(name, limits, _connector(name, limits, folder))
+
+
+def _connector(name: str, limits: Limits, folder: Path) -> Callable[[], Server]:
+    """What connects to the kept server: to a new one where it has died, unless its folder was
+    removed with the data folder above, which is not made anew."""
+    connected = False
+
+    def connect() -> Server:
+        nonlocal connected
+        if connected and not folder.parent.exists():
+            raise EnvironmentFailure(
+                f"the folder {folder.parent} was removed or moved while the {name} server ran "
+                "below it; start again with a data folder that stays"
+            )
+        server = _connect_kept(name, limits, folder)
+        connected = True
+        return server
+
+    return connect
 
 
 def _connect_kept(name: str, limits: Limits, folder: Path) -> Server:

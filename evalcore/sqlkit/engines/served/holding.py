@@ -49,17 +49,19 @@ def hold(folder: Path, kind: str) -> Hold:
         )
     program = PROGRAMS[kind]
     program.find()
-    place = place_of(folder, program.users)
     keeper: subprocess.Popen[bytes] | None = None
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
+        place = place_of(folder, program.users)  # a keeper that is leaving may have removed it
         claim = _claim(place / _SOCKET, deadline)
         if claim is not None:
             return Hold(place, claim)
         if keeper is None or keeper.poll() is not None:
             if keeper is not None and keeper.returncode:
-                raise EnvironmentFailure(f"the keeper of {kind} ends; see {place / _LOG}")
-            keeper = _start_keeper(place, kind)
+                raise EnvironmentFailure(
+                    f"the keeper of {kind} ends (status {keeper.returncode}); see {place / _LOG}"
+                )
+            keeper = _start_keeper(place, kind, folder)
         time.sleep(0.02)
     raise EnvironmentFailure(f"no {kind} server answers after {_PATIENCE:g} s; see {place}")
 
@@ -84,20 +86,19 @@ def _claim(path: Path, deadline: float) -> socket.socket | None:
     return claim
 
 
-def _start_keeper(place: Path, kind: str) -> subprocess.Popen[bytes]:
+def _start_keeper(place: Path, kind: str, folder: Path) -> subprocess.Popen[bytes]:
     """A keeper in a session of its own, which outlives whoever started it."""
     root = Path(evalcore.__file__).resolve().parent.parent
-    with (place / _LOG).open("ab") as log:
-        try:
+    words = (str(root), str(place), kind, str(folder.absolute()))
+    try:
+        with (place / _LOG).open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(root), str(place), kind],
+                [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
             )
-        except OSError as error:
-            raise EnvironmentFailure(
-                f"the {kind} server does not start: {error.strerror}"
-            ) from None
+    except OSError as error:
+        raise EnvironmentFailure(f"the {kind} server does not start: {error.strerror}") from None

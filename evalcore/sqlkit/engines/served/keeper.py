@@ -4,7 +4,8 @@ Clients connect to its socket and are told one line of JSON once the server answ
 or why there is none. A client's connection is its claim, and the kernel closes it however the
 client ends. A moment after the last has gone, the server is stopped. A lock makes the keeper of a
 place the only one; what one that was killed has left behind is cleared by the next, and on Linux
-the kernel ends the server with its keeper.
+the kernel ends the server with its keeper. A server whose folder is removed or moved is ended at
+once, with its clients or without.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from evalcore.errors import EnvironmentFailure, EvalboardError
@@ -38,17 +40,58 @@ _STOP_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
-def main(place: str, kind: str) -> None:
-    """Keep the server of `kind` in `place`; returns at once where another keeper does."""
+class Anchor:
+    """A folder as it was when a keeper began: its path may come to name another one, or none.
+
+    `owner` is the folder that the server belongs to; the server lives in `place`, which is the
+    same one or a substitute of the temporary directory.
+    """
+
+    def __init__(self, place: Path, owner: Path) -> None:
+        flags = os.O_RDONLY | os.O_DIRECTORY
+        self._opened = {path: os.open(path, flags) for path in {place, owner}}
+        self._place, self._owner = place, owner
+
+    def holds(self) -> bool:
+        """Whether both paths still name the same folders; their open files keep them unique."""
+        try:
+            return all(
+                os.path.samestat(path.stat(), os.fstat(opened))
+                for path, opened in self._opened.items()
+            )
+        except OSError:
+            return False
+
+    def clear(self, names: Sequence[str]) -> None:
+        """Remove files of the place, wherever it is now, and a substitute that lost its owner."""
+        for name in names:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=self._opened[self._place])
+        if self._place != self._owner and not self.holds():
+            shutil.rmtree(self._place, ignore_errors=True)
+
+
+def main(place: str, kind: str, owner: str) -> None:
+    """Keep the server of `kind` in `place`, which belongs to the folder `owner`.
+
+    Returns at once where another keeper does, and where the folders are gone.
+    """
     folder, program = Path(place), PROGRAMS[kind]
-    with (folder / _LOCK).open("w") as lock:
+    try:
+        anchor = Anchor(folder, Path(owner))
+        lock = (folder / _LOCK).open("w")
+    except FileNotFoundError:
+        return
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
+        if not anchor.holds():
+            return
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         with _listen(folder / SOCKET) as listener:
-            _keep(folder, program, listener)
+            _keep(folder, program, listener, anchor)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -59,21 +102,25 @@ def _listen(path: Path) -> socket.socket:
     return listener
 
 
-def _keep(place: Path, program: Program, listener: socket.socket) -> None:
+def _keep(place: Path, program: Program, listener: socket.socket, anchor: Anchor) -> None:
     server: subprocess.Popen[bytes] | None = None
     problem = ""
     try:
         try:
             stop_stale(place, program)
-            server = _start(place, program)
+            server = _start(place, program, anchor)
         except (EvalboardError, OSError, subprocess.SubprocessError) as error:
             problem = str(error) or type(error).__name__
-        _serve(listener, problem, lambda: server is None or server.poll() is None)
+        _serve(
+            listener,
+            problem,
+            lambda: anchor.holds() and (server is None or server.poll() is None),
+        )
     finally:
-        (place / SOCKET).unlink(missing_ok=True)
+        anchor.clear((SOCKET,))
         if server is not None:
-            _stop(server, program)
-        (place / _PID).unlink(missing_ok=True)
+            _stop(server, program, in_order=anchor.holds())
+        anchor.clear((_PID, *program.stale))
 
 
 def _serve(listener: socket.socket, problem: str, alive: Callable[[], bool]) -> None:
@@ -111,7 +158,7 @@ def _gone(client: socket.socket) -> bool:
         return True
 
 
-def _start(place: Path, program: Program) -> subprocess.Popen[bytes]:
+def _start(place: Path, program: Program, anchor: Anchor) -> subprocess.Popen[bytes]:
     """The running server, in a data folder that is made anew if it is missing or unusable."""
     found = program.find()
     for attempt in (1, 2):
@@ -119,10 +166,10 @@ def _start(place: Path, program: Program) -> subprocess.Popen[bytes]:
         if fresh:
             _set_up(place, program, found)
         server = _spawn(place, program, program.serve(found, place))
-        if _answers(place, program, server):
+        if _answers(place, program, server, anchor):
             return server
-        _stop(server, program)
-        if fresh or attempt == 2:
+        _stop(server, program, in_order=anchor.holds())
+        if fresh or attempt == 2 or not anchor.holds():
             break
         (place / DATA / "complete").unlink()  # an old folder is damaged: the next try has a new one
     raise EnvironmentFailure(f"the server does not start; its own words are in {place / LOG}")
@@ -205,21 +252,25 @@ def _child(program: Program) -> Callable[[], None]:
     return become
 
 
-def _answers(place: Path, program: Program, server: subprocess.Popen[bytes]) -> bool:
+def _answers(
+    place: Path, program: Program, server: subprocess.Popen[bytes], anchor: Anchor
+) -> bool:
     deadline = time.monotonic() + _START_SECONDS
-    while server.poll() is None and time.monotonic() < deadline:
+    while server.poll() is None and time.monotonic() < deadline and anchor.holds():
         if program.ready(place):
             return True
         time.sleep(0.01)
     return False
 
 
-def _stop(server: subprocess.Popen[bytes], program: Program) -> None:
-    for signal_number, patience in (
+def _stop(server: subprocess.Popen[bytes], program: Program, *, in_order: bool) -> None:
+    """End a server: `in_order`, or at once where its files are gone."""
+    signals = (
         (program.stop, _STOP_SECONDS),
         (program.death, _STOP_SECONDS),
         (signal.SIGKILL, None),
-    ):
+    )
+    for signal_number, patience in signals if in_order else signals[1:]:
         if server.poll() is None:
             server.send_signal(signal_number)
         try:

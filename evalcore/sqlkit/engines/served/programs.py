@@ -234,7 +234,7 @@ PROGRAMS: dict[str, Program] = {
         death=signal.SIGQUIT if sys.platform != "win32" else signal.SIGTERM,
         memory=640 * _MB,
         file=256 * _MB,
-        stale=(f"{DATA}/postmaster.pid",),
+        stale=(f"{DATA}/postmaster.pid", ".s.PGSQL.5432", ".s.PGSQL.5432.lock"),
     ),
     "mysql": Program(
         users=("mysql", "nobody"),
@@ -246,6 +246,6 @@ PROGRAMS: dict[str, Program] = {
         death=signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM,
         memory=3072 * _MB,
         file=1200 * _MB,
-        stale=(SOCKET,),
+        stale=(SOCKET, f"{DATA}/server.pid"),
     ),
 }
