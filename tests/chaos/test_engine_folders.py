@@ -80,22 +80,24 @@ def _descendants(pid: int) -> list[int]:
     return [pid, *(process for child in children for process in _descendants(child))]
 
 
-@pytest.fixture(params=SERVERS)
-def name(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if not Path("/proc/self/cmdline").exists():
-        pytest.skip("this test counts processes by /proc; run it on Linux")
-    server_engine(request.param, Limits(), tmp_path).close()
-    return str(request.param)
-
-
 @pytest.fixture
 def root() -> Iterator[Path]:
     """A data folder that the server's user can reach."""
-    with tempfile.TemporaryDirectory(prefix="evalboard-test-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="evalboard-test-", ignore_cleanup_errors=True
+    ) as folder:
         Path(folder).chmod(0o755)
         root = Path(folder) / "data"
         root.mkdir()
         yield root
+
+
+@pytest.fixture(params=SERVERS)
+def name(request: pytest.FixtureRequest, root: Path) -> str:
+    if not Path("/proc/self/cmdline").exists():
+        pytest.skip("this test counts processes by /proc; run it on Linux")
+    server_engine(request.param, Limits(), root / "probe").close()
+    return str(request.param)
 
 
 @pytest.fixture(params=FOLDERS)
