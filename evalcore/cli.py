@@ -195,7 +195,11 @@ def _run(given: argparse.Namespace) -> int:
     def say(line: str) -> None:
         print(f"evalcore: {line}", file=sys.stderr)
 
-    for line in gold.require_gold(made.gold, made.samples, settings, progress=say):
+    def say_begun(line: str) -> None:
+        if sys.stderr.isatty():
+            say(line)
+
+    for line in gold.require_gold(made.gold, made.samples, settings, progress=say_begun):
         say(line)
     folder = plan.create_folder(made, settings)
     return _work(given, folder.run_id, place=place)

@@ -92,10 +92,11 @@ def test_a_question_is_refused_by_its_field(
     assert (report.unconfirmed, report.complete) == (0, True)
 
 
-def test_hidden_answers_are_unconfirmed(settings: Settings, tmp_path: Path) -> None:
-    path = write(tmp_path / "validation.jsonl", QUESTION | {"Final answer": "?", "derivation": []})
+def test_hidden_answers_and_scoring_sets_claim_nothing(settings: Settings, tmp_path: Path) -> None:
+    hidden = QUESTION | {"Final answer": "?", "derivation": []}
+    path = write(tmp_path / "validation.jsonl", hidden, {"id": "a", "reference": "nan"})
     report = report_of("gaia", path, settings)
-    assert (report.contradicted, report.unconfirmed) == ((), 1)
+    assert (report.samples, report.contradicted, report.unconfirmed) == (2, (), 0)
 
 
 def test_a_derivation_that_nothing_here_runs_is_unconfirmed(
