@@ -1,7 +1,7 @@
 """The command line `evalcore`: the same verbs as the app.
 
-Exit status: 0 done, 2 bad arguments or data, 3 run incomplete. Imports are inside the verbs, so
-that help and lists are quick.
+Exit status: 0 done, 2 bad arguments or data, 3 run or installation incomplete. Imports are inside
+the verbs, so that help and lists are quick.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_hub.add(verbs, _common)
     cli_site.add(verbs, _common)
     _add_index(verbs)
+    _add_doctor(verbs)
     return parser
 
 
@@ -156,6 +157,11 @@ def _add_index(verbs: Any) -> None:
         help="set unreadable lines of journals aside first, so that their runs can be resumed",
     )
     _common(sub, _index_rebuild)
+
+
+def _add_doctor(verbs: Any) -> None:
+    about = "say what this installation has and lacks, and the command that brings it"
+    _common(verbs.add_parser("doctor", help=about, description=about), _doctor)
 
 
 def _settings(given: argparse.Namespace) -> Settings:
@@ -382,6 +388,19 @@ def _index_rebuild(given: argparse.Namespace) -> int:
         print(f"left out, nothing changed: {run_id}: {problem}")
     print(f"{count} runs in the index")
     return DONE
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    import msgspec
+
+    from evalcore import doctor
+
+    report = doctor.examine_installation(_settings(given))
+    if given.json:
+        print(json.dumps([msgspec.to_builtins(check) for check in report], ensure_ascii=False))
+    else:
+        print(doctor.format_report(report))
+    return INCOMPLETE if doctor.has_gaps(report) else DONE
 
 
 if __name__ == "__main__":

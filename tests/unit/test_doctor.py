@@ -1,0 +1,146 @@
+"""`evalcore doctor`: every gap is a line with what closes it, and no key is ever printed."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evalcore import catalog, doctor, plugins
+from evalcore.cli import main
+from evalcore.doctor import Check
+from evalcore.sandbox import ability
+from evalcore.settings import Endpoint, Settings
+from evalcore.sqlkit.engines import registry
+from evalcore.targets.huggingface import machine
+
+KEY = "sk-doctor-0123456789abcdefghijklmnop"
+
+
+@pytest.fixture(autouse=True)
+def quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines and the sandbox have tests of their own; here only what is said of them counts."""
+    monkeypatch.setattr(registry, "available", lambda: {"sqlite": "3.40.1"})
+    monkeypatch.setattr(ability, "ability", lambda: ability.Ability(means="bubblewrap"))
+    monkeypatch.setattr(machine, "gpus", lambda: ())
+
+
+def by_name(settings: Settings) -> dict[str, Check]:
+    return {check.name: check for check in doctor.examine_installation(settings)}
+
+
+def test_this_installation_lacks_nothing_that_it_promises(tmp_path: Path) -> None:
+    report = doctor.examine_installation(Settings(data=str(tmp_path)))
+    assert not doctor.has_gaps(report), doctor.format_report(report)
+    assert {check.group for check in report} >= {"python", "data", "engine", "sandbox", "gpu"}
+
+
+def test_a_requirement_that_is_absent_or_too_old_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["msgspec>=999", "no-such-package>=1", 'nor-this; extra == "auth"', "orjson"]
+    monkeypatch.setattr(doctor, "requires", lambda name: lines)
+    checks = by_name(Settings(data=str(tmp_path)))
+    core = checks["evalboard"]
+    assert (core.status, core.remedy) == ("missing", "pip install 'evalboard'")
+    assert "no-such-package" in core.detail
+    assert "msgspec>=999 (here " in core.detail
+    assert checks["extra auth"].status == "absent"
+    assert checks["extra auth"].detail == "needs nor-this"
+    assert checks["extra local"].status == "ok"
+
+
+def test_the_command_that_brings_an_engine_is_taken_from_its_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = "MySQL statements need MariaDB (apt-get install mariadb-server), or a server"
+    monkeypatch.setattr(registry, "available", lambda: {"sqlite": "3.40.1", "mysql": message})
+    checks = by_name(Settings(data=str(tmp_path)))
+    assert checks["sqlite"].status == "ok"
+    assert checks["mysql"].remedy == "apt-get install mariadb-server"
+
+
+def test_a_sandbox_that_cannot_work_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = ability.Ability(problem="User namespaces are off.", fix="Install bubblewrap.")
+    monkeypatch.setattr(ability, "ability", lambda: broken)
+    check = by_name(Settings(data=str(tmp_path)))["sandbox"]
+    assert (check.status, check.remedy) == ("absent", "Install bubblewrap.")
+
+
+def test_a_data_folder_that_cannot_be_made_is_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    report = doctor.examine_installation(Settings(data=str(tmp_path / "new" / "data")))
+    assert doctor.has_gaps(report)
+    assert {check.name for check in report if check.status == "broken"} == {"data folder"}
+
+
+def test_servers_of_this_machine_are_reached_and_no_other(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        ports = {"here": server.getsockname()[1], "gone": closed.getsockname()[1]}
+        endpoints = {
+            name: Endpoint(base_url=f"http://127.0.0.1:{port}/v1") for name, port in ports.items()
+        }
+        endpoints["far"] = Endpoint(base_url="https://models.example/v1")
+        checks = by_name(Settings(data=str(tmp_path), endpoints=endpoints))
+    assert checks["here"].status == "ok"
+    assert checks["gone"].status == "absent"
+    assert "far" not in checks
+
+
+def test_keys_are_named_and_never_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+
+    def leak() -> dict[str, str]:
+        raise RuntimeError(f"refused: Authorization: Bearer {KEY}")
+
+    monkeypatch.setattr(registry, "available", leak)
+    assert main(["doctor", "--json", "--data", str(tmp_path)]) == 3
+    printed = capsys.readouterr().out
+    assert KEY not in printed
+    checks = {check["name"]: check for check in json.loads(printed)}
+    assert checks["DEEPSEEK_API_KEY"]["status"] == "ok"
+    assert checks["GEMINI_API_KEY"]["status"] == "absent"
+    assert checks["engine"]["status"] == "broken"
+    assert "RuntimeError" in checks["engine"]["detail"]
+
+
+def test_a_plugin_that_is_left_out_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skipped = plugins.LeftOut("arena", "evalboard-arena", "no module arena", "reinstall it")
+    monkeypatch.setattr(catalog, "left_out_plugins", lambda: (skipped,))
+    check = by_name(Settings(data=str(tmp_path)))["arena"]
+    assert (check.status, check.detail, check.remedy) == (
+        "broken",
+        "no module arena",
+        "reinstall it",
+    )
+
+
+def test_the_report_is_aligned_and_puts_the_remedy_under_the_gap() -> None:
+    report = [
+        Check("engine", "sqlite", "ok", "3.40"),
+        Check("engine", "mysql", "missing", "no server", "apt-get install mariadb-server"),
+        Check("gpu", "gpu", "absent", "no CUDA device"),
+    ]
+    assert doctor.format_report(report).splitlines() == [
+        "engine",
+        "  ok      sqlite  3.40",
+        "  MISSING mysql   no server",
+        "                  -> apt-get install mariadb-server",
+        "",
+        "gpu",
+        "  -       gpu     no CUDA device",
+    ]
+    assert msgspec.json.decode(msgspec.json.encode(report), type=list[Check]) == report
