@@ -24,6 +24,7 @@ from evalcore import (
     cli_site,
 )
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.plain_text import format_count
 from evalcore.secrets import scrub
 from evalcore.settings import data_folder
 
@@ -107,12 +108,18 @@ def _add_list(verbs: Any) -> None:
 def _add_run(verbs: Any) -> None:
     sub = verbs.add_parser("run", help="run benchmarks on a target")
     sub.add_argument("--target", metavar="T", help=_TARGET_HELP)
-    sub.add_argument("--benchmarks", nargs="+", metavar="B")
-    sub.add_argument("--metrics", nargs="+", default=[], metavar="M")
-    sub.add_argument("--dataset", default="", metavar="PATH|NAME")
-    sub.add_argument("--max-samples", type=int, metavar="N")
-    sub.add_argument("--seed", type=int, default=0, metavar="S")
-    sub.add_argument("--epochs", type=int, default=1, metavar="K")
+    sub.add_argument(
+        "--benchmarks", nargs="+", metavar="B", help="keys; `evalcore list benchmarks` shows them"
+    )
+    sub.add_argument("--metrics", nargs="+", default=[], metavar="M", help="default: all metrics")
+    sub.add_argument(
+        "--dataset", default="", metavar="PATH|NAME", help="default: the bundled cases"
+    )
+    sub.add_argument("--max-samples", type=int, metavar="N", help="at most N cases per benchmark")
+    sub.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="draws the cases of --max-samples"
+    )
+    sub.add_argument("--epochs", type=int, default=1, metavar="K", help="ask every case K times")
     sub.add_argument(
         "--option",
         action="append",
@@ -121,7 +128,13 @@ def _add_run(verbs: Any) -> None:
         help="an option of a benchmark; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
         "(what a case of difficulty N weighs), BENCHMARK.prompt=FILE, BENCHMARK.data_path=PATH",
     )
-    sub.add_argument("--target-option", action="append", default=[], metavar="KEY=VALUE")
+    sub.add_argument(
+        "--target-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the target, for example temperature=0; repeat for more",
+    )
     sub.add_argument(
         "--judge",
         action="append",
@@ -129,7 +142,9 @@ def _add_run(verbs: Any) -> None:
         help="a judge of the panel, asked only where nothing can be executed; repeat for more",
     )
     sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="flags win over it")
-    sub.add_argument("--concurrency", type=int, default=0, metavar="N")
+    sub.add_argument(
+        "--concurrency", type=int, default=0, metavar="N", help="requests at once; 0: automatic"
+    )
     sub.add_argument(
         "--batch-size", metavar="N", help="of a local model; 1 is exact, one request at a time"
     )
@@ -285,6 +300,8 @@ def _work(
         folder.cancel_path.unlink(missing_ok=True)
     watch = None if given.json or not sys.stderr.isatty() else _watch
     summary = work(folder, settings, Secrets(), generate=generate, listen=watch)
+    if watch:
+        print(file=sys.stderr)  # ends the line of the progress
     if place is not None:
         from evalcore.exchange import slm_evals
 
@@ -294,8 +311,9 @@ def _work(
 
 
 def _watch(tracker: Tracker) -> None:
-    done, total = tracker.outcomes.total(), tracker.total
-    print(f"\r{done}/{total} {dict(tracker.outcomes)}", end="", file=sys.stderr, flush=True)
+    from evalcore.exchange.summary_text import format_progress
+
+    print(format_progress(tracker.outcomes, tracker.total), end="", file=sys.stderr, flush=True)
 
 
 def _print_summary(summary: RunSummary, as_json: bool) -> None:
@@ -386,7 +404,7 @@ def _index_rebuild(given: argparse.Namespace) -> int:
         print(f"`evalcore resume {run_id}` asks and scores what was set aside again")
     for run_id, problem in damaged.items():
         print(f"left out, nothing changed: {run_id}: {problem}")
-    print(f"{count} runs in the index")
+    print(f"{format_count(count, 'run')} in the index")
     return DONE
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
+from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.records import Record
@@ -190,10 +191,12 @@ def _say_found(given: argparse.Namespace, found: Any, kept: Any) -> int:
         print(f"{place or given.file.name}: {error.problem}")
     if found.errors:
         print(
-            "there are more problems than these" if found.more else f"{len(found.errors)} problems"
+            "there are more problems than these"
+            if found.more
+            else format_count(len(found.errors), "problem")
         )
         return _BAD
-    print(f"{found.summary.samples} cases, hash {found.summary.hash}")
+    print(f"{format_count(found.summary.samples, 'case')}, hash {found.summary.hash}")
     if found.unconfirmed:
         print(f"{found.unconfirmed} expected answers are not confirmed: {found.reason}")
     if kept is not None:

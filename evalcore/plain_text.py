@@ -21,6 +21,11 @@ def line(text: object, limit: int = 0) -> str:
     return told if not limit or len(told) <= limit else told[: limit - 1] + "…"
 
 
+def format_count(count: int, noun: str) -> str:
+    """A number and its noun, which takes an s in the plural: "1 case", "0 cases"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula is quoted as text; all else as it is."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

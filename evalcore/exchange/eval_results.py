@@ -51,7 +51,7 @@ def render(folder: RunFolder, places: Mapping[str, Place], source: str = "") -> 
     if summary is None:
         raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.state()}")
     if spec.target.key.startswith("control:"):
-        raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a yardstick and no model")
+        raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
     if source and not _SOURCE.fullmatch(source):
         raise UsageError(f"--source {source!r} must be an address that begins with https://")
     held = ", ".join(summary.benchmarks)

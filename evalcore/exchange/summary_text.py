@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from evalcore.exchange.report_data import unexecuted
+from evalcore.plain_text import format_count
 from evalcore.records import BenchmarkScore, RunSummary
 
 
@@ -33,6 +35,12 @@ def _benchmark(score: BenchmarkScore) -> dict[str, Any]:
     }
 
 
+def format_progress(outcomes: Mapping[str, int], total: int) -> str:
+    """A line that a terminal draws over the last: cases done, and how many of each outcome."""
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in outcomes.items())
+    return f"\r{sum(outcomes.values())}/{total} cases" + (f": {counts}" if counts else "")
+
+
 def as_text(summary: RunSummary) -> str:
     lines = [f"run {summary.run_id}  {summary.target.identity}  {summary.state}"]
     for key, score in summary.benchmarks.items():
@@ -42,7 +50,9 @@ def as_text(summary: RunSummary) -> str:
         shown = f"{'n/e':>6}" if unexecuted(score) else f"{_number(score.score)}{between}"
         lines.append(f"{key:<28}{shown}{partly}")
         for name, metric in score.metrics.items():
-            lines.append(f"  {name:<26}{_number(metric.score)}  {metric.samples} samples")
+            lines.append(
+                f"  {name:<26}{_number(metric.score)}  {format_count(metric.samples, 'sample')}"
+            )
         lines += [f"  view {name:<21}{value:6.1f}" for name, value in score.views.items()]
         counts = ", ".join(f"{name} {count}" for name, count in score.outcomes.items())
         lines.append(f"  {counts}")

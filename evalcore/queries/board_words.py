@@ -193,6 +193,7 @@ def decision(
 
 def _listed(names: list[str], language: str, shown: Callable[[str], str]) -> str:
     told, more = [shown(name) for name in names[:_NAMED]], len(names) - _NAMED
+    separator = t("ranking.words.separator", language)
     if more > 0:
-        return t("ranking.words.and_more", language, names=", ".join(told), count=more)
-    return t("ranking.words.and", language, names=", ".join(told[:-1]), last=told[-1])
+        return t("ranking.words.and_more", language, names=separator.join(told), count=more)
+    return t("ranking.words.and", language, names=separator.join(told[:-1]), last=told[-1])

@@ -9,6 +9,7 @@ from evalcore import catalog
 from evalcore.benchmarks.base import DatasetSource, Finding
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
+from evalcore.plain_text import format_count
 from evalcore.records import Record
 from evalcore.runner.column import dataset_hash
 from evalcore.runner.plan import create_benchmark, find_dataset
@@ -53,8 +54,9 @@ class Report(Record, frozen=True):
         for d in self.datasets:
             engines = ", ".join(f"{name} {version}" for name, version in d.engines.items())
             lines.append(
-                f"{d.dataset}: {d.samples} samples and {d.counterexamples} counterexamples "
-                f"checked ({engines}), {len(d.findings)} problems, hash {d.hash}"
+                f"{d.dataset}: {format_count(d.samples, 'sample')} and "
+                f"{format_count(d.counterexamples, 'counterexample')} checked ({engines}), "
+                f"{format_count(len(d.findings), 'problem')}, hash {d.hash}"
             )
             lines += [f"  {finding.sample}: {finding.problem}" for finding in d.findings]
         return "\n".join(lines)

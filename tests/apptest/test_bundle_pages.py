@@ -11,7 +11,7 @@ __all__ = ["store"]  # a fixture
 
 SQL = "sql_understanding"
 LEVELS = {"en": "level 2: scored again, equal", "zh": "2 级：已重新评分且一致"}
-ABOUT = {"en": "handed in as bundles", "zh": "以提交包导入"}
+ABOUT = {"en": "submitted as bundles", "zh": "以提交包导入"}
 
 
 @pytest.fixture

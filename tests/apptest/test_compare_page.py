@@ -137,7 +137,7 @@ def test_unknown_values_in_a_link_fall_back(compared, runs_root):
 
 @pytest.mark.parametrize(
     ("language", "nothing", "rule"),
-    [("en", "None of the other runs", "data set: A"), ("zh", "没有按相同规则", "数据集: A")],
+    [("en", "None of the other runs", "dataset: A"), ("zh", "没有按相同规则", "数据集: A")],
 )
 def test_runs_by_other_rules_are_told_apart(compared, runs_root, language, nothing, rule):
     current = configuration.load()

@@ -13,7 +13,7 @@ from tests.support.pages import open_page, store, table, words
 
 __all__ = ["store"]  # a fixture
 
-LANGUAGES = {"en": "Data sets", "zh": "数据集"}
+LANGUAGES = {"en": "Datasets", "zh": "数据集"}
 KEY, PART = "sql_understanding", "execution_accuracy"
 CANARY = "![x](http://evil.example/x.png) <script>alert(1)</script> :red[x]"
 
@@ -89,7 +89,7 @@ def test_cases_are_filtered_opened_and_left_by_the_url(store, language):
     ],
 )
 def test_an_odd_link_gets_a_page(store, query):
-    assert open_page("datasets", **query).title[0].value == "Data sets"
+    assert open_page("datasets", **query).title[0].value == "Datasets"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -115,7 +115,7 @@ def test_an_answer_that_an_engine_contradicts_is_told_and_not_kept(store, langua
     assert list(errors["line"])[:1] == [2]
     assert errors["field"].iloc[0] == "expected"
     assert {"en": "the engine gives", "zh": "引擎"}[language] in errors["problem"].iloc[0]
-    assert {"en": "Mend the expected answer", "zh": "期望答案"}[language] in errors["hint"].iloc[0]
+    assert {"en": "Fix the expected answer", "zh": "期望答案"}[language] in errors["hint"].iloc[0]
     assert "datasets.name.mine.jsonl" not in {field.key for field in app.text_input}
 
 

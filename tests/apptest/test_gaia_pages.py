@@ -173,7 +173,7 @@ def gaia_form(monkeypatch, language="en", means="bubblewrap"):
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "nothing is executed"), ("zh", "不执行任何程序")]
+    ("language", "said"), [("en", "not executed"), ("zh", "不执行任何程序")]
 )
 def test_describe_executes_nothing_and_needs_no_sandbox(store, monkeypatch, language, said):
     app = gaia_form(monkeypatch, language)

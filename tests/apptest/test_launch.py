@@ -171,7 +171,7 @@ def test_no_benchmark_and_no_metric_are_said(open_page, asked):
     app.button_group(key="launch.metrics.sql_understanding").set_value([]).run()
     assert "请至少选择 sql_understanding 的一个指标" in words(app)
     app.multiselect(key="launch.benchmarks").set_value([]).run()
-    assert "请至少选择一个基准" in words(app)
+    assert "请至少选择一个评测项" in words(app)
     assert button(app, "start").disabled
 
 

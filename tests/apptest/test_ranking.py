@@ -46,7 +46,7 @@ def test_many_runs_are_ranked_and_the_others_listed_with_the_reason(store, langu
     assert list(ranked["target"]) == ["openai:strong", "openai:weak"]
     assert list(ranked["rank"]) == [1, 2]
     assert list(table(app, "status")["target"]) == ["openai:cut", "control:null"]
-    assert {"en": "**openai\\:strong** leads", "zh": "**openai\\:strong** 领先"}[language] in words(
+    assert {"en": "**openai\\:strong** leads", "zh": "**openai\\:strong** 显著领先"}[language] in words(
         app
     )
 
@@ -55,7 +55,7 @@ def test_a_tie_is_said_to_be_one(store):
     for name in ("a", "b", "c", "d", "e"):
         make_run(store, Plan(target=f"openai:{name}", skill=1.0))
     text = words(open_page())
-    assert "not decisive" in text
+    assert "no clear leader" in text
     assert "and 2 more" in text
 
 

@@ -82,7 +82,7 @@ def test_a_run_under_way_shows_how_it_gets_on(open_page, runs_root):
     assert "1 min 15 s" in said
     assert "Passed 100" in said
     assert "Cost unknown" in said
-    assert "4 of 8 requests open, 3 refused" in said
+    assert "4 of 8 requests open, 3 rate-limited" in said
     assert app.dataframe[1].value.iloc[0].tolist() == ["Rate limited", 3]
     assert actions(app) == ["cancel"]
 
@@ -171,7 +171,7 @@ def cancelled_run(runs_root):
 def test_a_cancelled_run_counts_what_was_judged(open_page, runs_root):
     cancelled_run(runs_root)
     app = open_page("runs")
-    assert "1 of 10 cases judged" in progress_text(app)
+    assert "1 of 10 cases scored" in progress_text(app)
     assert app.dataframe[0].value["progress"].tolist() == [10]
 
 

@@ -17,7 +17,7 @@ LANGUAGES = ("en", "zh")
 SQL = "sql_understanding"
 LEVEL = {"en": "level 2: scored again, equal", "zh": "2 级：已重新评分且一致"}
 HERE = {"en": "level 3: run here", "zh": "3 级：在此运行"}
-NOT_TAKEN = {"en": "Not taken in", "zh": "未收录"}
+NOT_TAKEN = {"en": "Not imported", "zh": "未收录"}
 NO_BUNDLE = {"en": "is no bundle", "zh": "不是提交包"}
 CANARY = "![x](http://evil.example/x.png) :red[x].zip"
 
@@ -47,7 +47,7 @@ def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, languag
     hand_in(app, CANARY, content)
     ended(store)
     app = open_page("runs", language)
-    assert {"en": "Taken in", "zh": "已收录"}[language] in app.success[0].value
+    assert {"en": "Imported", "zh": "已收录"}[language] in app.success[0].value
     assert LEVEL[language] in words(app)
     assert CANARY not in words(app)
     assert set(table(app, "run")["level"]) == {LEVEL[language], HERE[language]}
@@ -80,7 +80,7 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
     assert app.button(key="submit.cancel")
     for state, told in {
         "cancelled": {"en": "Cancelled", "zh": "已取消"},
-        "interrupted": {"en": "ended before", "zh": "提前结束"},
+        "interrupted": {"en": "ended early", "zh": "提前结束"},
     }.items():
         jobs.write(folder, jobs.Job("import", "one", state, started=jobs.now(), at=jobs.now()))
         assert told[language] in words(open_page("runs", language))

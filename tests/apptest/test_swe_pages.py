@@ -168,7 +168,7 @@ def test_the_work_of_an_agent_is_shown_step_by_step(store):
     [
         (
             "en",
-            "Patch format and localisation (not executed)",
+            "Patch format and localization (not executed)",
             "These measures rank nothing",
             ["Official", "Hardened", "Repaired"],
         ),

@@ -45,8 +45,8 @@ def test_a_target_shows_its_figures_charts_and_cases(store, language):
     assert (
         labels[:2]
         == {
-            "en": ["Rank (95 %)", "Score (95 %)"],
-            "zh": ["名次（95 %）", "得分（95 %）"],
+            "en": ["Rank (95%)", "Score (95%)"],
+            "zh": ["名次（95%）", "得分（95%）"],
         }[language]
     )
     assert app.metric[0].value.startswith("2 ")

@@ -94,7 +94,7 @@ def test_what_the_agent_is_told_is_folded_and_holds_nothing_of_the_task(tmp_path
     [
         (
             "en",
-            ["limit of answers reached", "Turns not recognised by the user: 2", "What the user"],
+            ["limit of answers reached", "Turns not recognized by the user: 2", "What the user"],
         ),
         ("zh", ["达到回答数上限", "用户未识别的轮次：2", "用户的目标"]),
     ],

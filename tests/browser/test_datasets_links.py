@@ -30,7 +30,7 @@ def test_a_file_is_handed_in_kept_and_evaluated(served, page, tmp_path):
     heading(page, "2 · The file")
     page.locator("input[type=file]").set_input_files(file)
     heading(page, "4 · Keep it")
-    page.get_by_role("button", name="Keep the data set").click()
+    page.get_by_role("button", name="Keep the dataset").click()
     page.wait_for_url(re.compile(rf"/datasets\?set=own%3A{KEY}%3Amine$"), timeout=READ)
     heading(page, "mine")
     page.get_by_role("button", name="Evaluate on it").click()
@@ -48,9 +48,9 @@ def test_a_file_is_handed_in_kept_and_evaluated(served, page, tmp_path):
 def test_a_phone_scrolls_in_one_direction_only(served, page):
     page.set_viewport_size({"width": 390, "height": 1200})
     for query, title in {
-        "": "Data sets",
+        "": "Datasets",
         f"?set=bundled%3A{KEY}&case={PART}%2Fea-001": "ea-001",
-        "?view=fetch": "Data sets",
+        "?view=fetch": "Datasets",
     }.items():
         page.goto(f"{served.url}/datasets{query}")
         heading(page, title)

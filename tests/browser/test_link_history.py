@@ -74,10 +74,10 @@ WAYS = {
         "",
         (
             (fill("o"), "?q=o"),
-            (choose("Order of rows", "Name"), "?q=o&sort=name"),
+            (choose("Sort by", "Name"), "?q=o&sort=name"),
             (press("Latency", "radio"), "?q=o&sort=name&vs=latency"),
         ),
-        (typed("o"), box("Order of rows", "Name"), segment("Latency")),
+        (typed("o"), box("Sort by", "Name"), segment("Latency")),
     ),
     "metrics": Way(
         "metrics",

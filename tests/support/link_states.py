@@ -82,7 +82,7 @@ RANKING = (
         folded("Filters (1)", box("From month", "2026-08"), box("As of month", "2026-08")),
         says("2 of 2 targets"),
     ),
-    _ranking({"sort": "cost"}, box("Order of rows", "Cost, lowest first")),
+    _ranking({"sort": "cost"}, box("Sort by", "Cost, lowest first")),
     _ranking(
         {"cols": "cost,price"},
         folded("Columns", chips("Columns beside rank, target and score", "Cost", "Price")),

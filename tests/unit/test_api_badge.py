@@ -68,7 +68,7 @@ def test_a_badge_speaks_chinese(api):
     [
         ("openai:nosuch", "not on this board"),
         ("openai:broken", "incomplete"),
-        ("control:null", "yardstick"),
+        ("control:null", "control"),
     ],
 )
 def test_without_a_rank_it_says_why_in_grey(api, target, words):

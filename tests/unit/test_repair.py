@@ -126,7 +126,7 @@ def test_the_command_reports_file_and_line_and_leaves_the_others(settings, capsy
     assert f"{VERDICTS}, line 2" in said
     assert "evalcore resume run-1" in said
     assert "run-3" in said
-    assert "1 runs in the index" in said
+    assert "1 run in the index" in said
     assert main([*flags, "--repair", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["runs"] == 1

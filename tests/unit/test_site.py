@@ -139,7 +139,7 @@ def test_the_floor_and_the_decision_stand_on_the_board(site, api):
     page = read(site, BOARD)
     marked = [told["data-v"] for _, told in page.tags if "data-floor" in told]
     assert [float(value) for value in marked] == [floors["null"]]
-    assert "leads" in page.words or "not decisive" in page.words
+    assert "leads" in page.words or "no clear leader" in page.words
 
 
 def test_the_data_files_are_those_of_the_api_and_of_the_page(site, stored, api):

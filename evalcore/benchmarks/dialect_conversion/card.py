@@ -46,7 +46,7 @@ CARD = BenchmarkCard(
             key="domestic_database",
             weight=3,
             evidence="executed",
-            title={"en": "Databases made in China", "zh": "国产数据库"},
+            title={"en": "Chinese databases", "zh": "国产数据库"},
             about={
                 "en": "Conversion to openGauss, GaussDB and OceanBase, executed on the database "
                 "whose kernel dialect they share.",

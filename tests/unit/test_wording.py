@@ -1,0 +1,88 @@
+"""Wording of the catalogues and the command line: no phrase that readers stumble over returns.
+
+`note` is left out: its English is what old runs store and are matched by, so it cannot be reworded.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+import pytest
+
+from evalcore import cli
+from evalcore.benchmarks.dialect_conversion.card import CARD
+from evalcore.exchange.summary_text import format_progress
+from evalcore.i18n import catalogue
+from evalcore.plain_text import format_count
+from evalcore.queries.board_words import decision
+
+CLUMSY = {
+    "en": [
+        "beyond chance where",
+        "ahead, beyond chance",
+        "chance explains",
+        "told apart",
+        "yardstick",
+        "Within reach",
+        "without any thought",
+        "Take it away",
+        "What a score takes",
+        "Hand in",
+        "anded in",
+        "and it in",
+        "taken in",
+        "Mend",
+        "told of",
+        "is told in",
+        "was held against",
+        "refused for their rate",
+        "lies beside",
+        "At work",
+        "data set",
+        "Data set",
+        "Licence",
+        "licence:",
+        "rganisation",
+        "95 %",
+    ],
+    "zh": ["得点", "满点", "等另外", "行的顺序，", "比较基准", "超出偶然", "95 %"],
+}
+
+
+@pytest.mark.parametrize("language", CLUMSY)
+def test_no_catalogue_holds_a_clumsy_phrase(language):
+    texts = {k: text for k, text in catalogue(language).items() if not k.startswith("note.")}
+    held = {(k, words) for k, text in texts.items() for words in CLUMSY[language] if words in text}
+    assert held == set()
+
+
+def test_a_chinese_list_uses_the_chinese_comma():
+    tied = decision([["A", "B", "C", "D", "E", "F"]], "zh")
+    assert "A、B" in tied
+    assert "A, B" in decision([["A", "B", "C", "D", "E", "F"]], "en")
+
+
+def test_chinese_databases_are_named_plainly():
+    assert "Chinese databases" in {metric.title["en"] for metric in CARD.metrics}
+
+
+def test_every_flag_of_run_has_help():
+    verbs = next(
+        action
+        for action in cli._parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    run = verbs.choices["run"]
+    assert [action.dest for action in run._actions if not action.help] == []
+
+
+def test_a_count_agrees_with_its_noun():
+    counts = [format_count(count, "problem") for count in (0, 1, 2)]
+    assert counts == ["0 problems", "1 problem", "2 problems"]
+
+
+def test_progress_is_words_and_not_a_dict():
+    line = format_progress(Counter(passed=3, target_error=1), 10)
+    assert line == "\r4/10 cases: 3 passed, 1 target error"
+    assert format_progress(Counter(), 10) == "\r0/10 cases"
