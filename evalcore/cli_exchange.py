@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
+from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.exchange.bundle.importer import ImportedBundle
@@ -140,7 +141,11 @@ def _export_scale(given: argparse.Namespace, folder: RunFolder) -> int:
     out = _place(given)
     done = exporter.export(folder, out)
     told = {"month": done.month, "model": done.model, "files": done.files}
-    _tell(given, told, f"{out}: {len(done.files)} files for {done.model} in {done.month}")
+    _tell(
+        given,
+        told,
+        f"{out}: {format_count(len(done.files), 'file')} for {done.model} in {done.month}",
+    )
     if done.unmeasured:
         _say(f"{done.unmeasured} cases without a verdict went out as Fail")
     return _DONE
@@ -151,7 +156,12 @@ def _export_bfcl(given: argparse.Namespace, folder: RunFolder) -> int:
 
     out = _place(given)
     done = exporter.export(folder, out)
-    _tell(given, done, f"{out}: {len(done.files)} files, {done.answers} answers of {done.model}")
+    _tell(
+        given,
+        done,
+        f"{out}: {format_count(len(done.files), 'file')}, "
+        f"{format_count(done.answers, 'answer')} of {done.model}",
+    )
     if done.failed:
         _say(f"{done.failed} failed requests went out as upstream writes them")
     if done.left_out:
@@ -164,7 +174,7 @@ def _export_gaia(given: argparse.Namespace, folder: RunFolder) -> int:
 
     out = _place(given, "file")
     done = exporter.export(folder, out)
-    _tell(given, done, f"{out}: {done.samples} lines for the leaderboard of GAIA")
+    _tell(given, done, f"{out}: {format_count(done.samples, 'line')} for the leaderboard of GAIA")
     if done.missing:
         _say(f"{done.missing} samples without an answer went out as empty ones")
     if done.gated:
@@ -177,7 +187,7 @@ def _export_swe_bench(given: argparse.Namespace, folder: RunFolder) -> int:
 
     out = _place(given, "file")
     done = exporter.export(folder, out, given.patch or exporter.OFFICIAL)
-    _tell(given, done, f"{out}: {done.samples} predictions of {done.model}")
+    _tell(given, done, f"{out}: {format_count(done.samples, 'prediction')} of {done.model}")
     if done.missing:
         _say(f"{done.missing} samples without a patch went out as empty ones")
     if done.repaired:
@@ -200,7 +210,7 @@ def _export_bundle(given: argparse.Namespace, folder: RunFolder) -> int:
 
     out = _place(given, "file")
     done = exporter.export(folder, out, _settings(given))
-    _tell(given, done, f"{out}: a bundle of {done.cases} cases of run {done.run}")
+    _tell(given, done, f"{out}: a bundle of {format_count(done.cases, 'case')} of run {done.run}")
     if done.redacted:
         _say(
             f"the texts of {done.redacted} gated cases were left out, so that nobody can score "

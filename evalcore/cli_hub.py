@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from evalcore.plain_text import format_count
+
 if TYPE_CHECKING:
     from evalcore.exchange.hub_store.pull import Pulled
     from evalcore.exchange.hub_store.push import Pushed
@@ -62,7 +64,7 @@ def _pull(given: argparse.Namespace) -> int:
 
 
 def _sent(told: Pushed) -> list[str]:
-    lines = [f"{told.repo}: {len(told.sent)} runs sent, {told.same} were there"]
+    lines = [f"{told.repo}: {format_count(len(told.sent), 'run')} sent, {told.same} were there"]
     lines += [f"{len(told.removed)} deleted runs marked"] if told.removed else []
     lines += ["cards, data sets and applications sent"] if told.extras else []
     return lines + [f"{run} was not sent: {why}" for run, why in told.held.items()]
@@ -70,13 +72,17 @@ def _sent(told: Pushed) -> list[str]:
 
 def _taken(told: Pulled) -> list[str]:
     lines = [
-        f"{told.repo}: {len(told.taken)} runs taken back, {len(told.renewed)} renewed, "
+        f"{told.repo}: {format_count(len(told.taken), 'run')} taken back, "
+        f"{len(told.renewed)} renewed, "
         f"{told.same} were here"
     ]
     lines += [f"also taken back: {', '.join(told.extras)}"] if told.extras else []
     lines += [f"{run} differs here and was left as it is" for run in told.kept]
     if told.foreign and not told.imported:
-        lines.append(f"{len(told.foreign)} runs of other installations: --foreign takes them in")
+        lines.append(
+            f"{format_count(len(told.foreign), 'run')} of other installations: "
+            "--foreign takes them in"
+        )
     lines += [f"taken in from another installation: {run}" for run in told.imported]
     lines += [f"{name}: {why}" for name, why in told.unconfirmed.items()]
     return lines + [f"{name} was refused: {why}" for name, why in told.refused.items()]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evalcore.plain_text import format_count
+
 Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
 
@@ -41,5 +43,5 @@ def _site(given: argparse.Namespace) -> int:
     count = publish(settings.load(given.data), options)
     place = given.out / "index.html"
     told = {"out": str(given.out), "files": count}
-    print(json.dumps(told) if given.json else f"{count} files; open {place}")
+    print(json.dumps(told) if given.json else f"{format_count(count, 'file')}; open {place}")
     return _DONE

@@ -172,9 +172,7 @@ def gaia_form(monkeypatch, language="en", means="bubblewrap"):
     return app
 
 
-@pytest.mark.parametrize(
-    ("language", "said"), [("en", "not executed"), ("zh", "不执行任何程序")]
-)
+@pytest.mark.parametrize(("language", "said"), [("en", "not executed"), ("zh", "不执行任何程序")])
 def test_describe_executes_nothing_and_needs_no_sandbox(store, monkeypatch, language, said):
     app = gaia_form(monkeypatch, language)
     assert said in plain(app)

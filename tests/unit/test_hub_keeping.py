@@ -65,7 +65,7 @@ def test_the_command_line_sends_and_takes_back(hub, here, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["sent"] == [RUN]
     other = str(tmp_path / "other")
     assert cli.main(["hub", "pull", "--repo", REPO, "--data", other]) == 0
-    assert "1 runs taken back" in capsys.readouterr().out
+    assert "1 run taken back" in capsys.readouterr().out
     assert (tmp_path / "other" / "runs" / RUN / "summary.json").is_file()
 
 
