@@ -84,12 +84,12 @@ async def test_endless_rubbish_behind_a_packed_body_is_refused():
     ("encoding", "content"),
     [
         ("gzip", b"no gzip at all"),
-        ("gzip", gzip.compress(TEXT)[:-20]),
+        ("gzip", gzip.compress(TEXT, mtime=0)[:-20]),
         ("gzip", b"\x1f"),
         ("br", b"{}"),
         ("zstd", b"{}"),
-        ("gzip, gzip", gzip.compress(gzip.compress(TEXT))),
-        ("gzip,gzip", gzip.compress(TEXT)),
+        ("gzip, gzip", gzip.compress(gzip.compress(TEXT, mtime=0), mtime=0)),
+        ("gzip,gzip", gzip.compress(TEXT, mtime=0)),
     ],
 )
 async def test_what_was_not_asked_for_or_is_broken_is_named(encoding, content):
