@@ -66,7 +66,7 @@ def main() -> None:
     style.apply()
     language.switch()
     tr = language.translator()
-    access.listening_on(st.get_option("server.address"))
+    access.set_listen_address(st.get_option("server.address"))
     try:
         visitor.sign_in(tr)
     except UsageError as error:  # a setting that cannot be understood opens nothing
@@ -188,7 +188,7 @@ else:
     # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
     # kind of app: the first visitor with a deep link would get a bare page without our frame.
     PagesManager.uses_pages_directory = False
-    access.listening_on(st.get_option("server.address"))
+    access.set_listen_address(st.get_option("server.address"))
     app = st.App(
         Path(__file__),
         routes=ROUTES,
@@ -198,5 +198,5 @@ else:
             Middleware(FailedLogin),
         ],
         lifespan=lifespan_of(prepare),
-        secrets=login.secrets(os.environ),
+        secrets=login.build_auth_secrets(os.environ),
     )

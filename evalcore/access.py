@@ -1,13 +1,13 @@
 """Who may do what with this installation: the one place that allows or refuses.
 
-Whatever starts a run, steers one, reads a key or writes to the store asks `require` first, so that
-a page that forgot to hide a button gives nothing away. The command line belongs to the operator of
-the host and acts as `OPERATOR`.
+Whatever starts a run, steers one, reads a key or writes to the store asks `require_access` first,
+so that a page that forgot to hide a button gives nothing away. The command line belongs to the
+operator of the host and acts as `OPERATOR`.
 
 Without the setting `access` the address decides: on this machine alone the board is open, on any
-other address read-only. The server tells its address by `listening_on` when it starts; a process
-that serves nobody (a shell, a worker) never does and is open. What a visitor may name in any mode
-but open is decided further down, by `targets.allowed` and `runner.allowed`.
+other address read-only. The server tells its address by `set_listen_address` when it starts; a
+process that serves nobody (a shell, a worker) never does and is open. What a visitor may name in
+any mode but open is decided further down, by `targets.allowed` and `runner.allowed`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from evalcore import passcode
 from evalcore.addresses import is_this_machine
 from evalcore.errors import UsageError
 from evalcore.records import Record
-from evalcore.settings import Settings, check_access
+from evalcore.settings import Settings, check_access_mode
 
 #: launch: start and resume runs; steer: cancel, rescore, delete and restore them; edit: cards;
 #: upload: hand in data sets and bundles; fetch: official data sets.
-Act = Literal["launch", "steer", "edit", "upload", "fetch"]
+AccessAction = Literal["launch", "steer", "edit", "upload", "fetch"]
 Mode = Literal["open", "read-only", "passcode", "oidc"]
 
 
@@ -63,57 +63,57 @@ ASKED_LOGIN = "this needs a login; the button is in the sidebar"
 NOT_LISTED = "this account is not on the list of those who may do that here"
 
 #: What the server told: whether it can be reached from this machine only; None before that.
-_own_machine: bool | None = None
+_is_local_server: bool | None = None
 
 
-def listening_on(address: str | None) -> None:
+def set_listen_address(address: str | None) -> None:
     """The server says where it listens; empty means every address that the machine has."""
-    global _own_machine  # one server per process, and the only state of this module
-    _own_machine = is_this_machine(address or "")
+    global _is_local_server  # one server per process, and the only state of this module
+    _is_local_server = is_this_machine(address or "")
 
 
-def mode(settings: Settings, visitor: Visitor = ANYBODY) -> Mode:
+def resolve_access_mode(settings: Settings, visitor: Visitor = ANYBODY) -> Mode:
     """The mode that holds for a visitor; raises UsageError for a setting that names none."""
-    check_access(settings.access)
+    check_access_mode(settings.access)
     if visitor.operator:
         return "open"
     if settings.access:
         return settings.access  # type: ignore[return-value]  # checked above
-    return "read-only" if _own_machine is False or visitor.remote else "open"
+    return "read-only" if _is_local_server is False or visitor.remote else "open"
 
 
-def seen_by(settings: Settings, visitor: Visitor) -> Settings:
+def restrict_settings(settings: Settings, visitor: Visitor) -> Settings:
     """The settings with what holds for a visitor: his mode, for processes that know no server, and
     no text of gated data sets unless that is open."""
-    found = mode(settings, visitor)
-    shown = settings.show_gated and found == "open"
-    return msgspec.structs.replace(settings, access=found, show_gated=shown)
+    mode = resolve_access_mode(settings, visitor)
+    shown = settings.show_gated and mode == "open"
+    return msgspec.structs.replace(settings, access=mode, show_gated=shown)
 
 
-def guarded(settings: Settings) -> bool:
+def is_restricted(settings: Settings) -> bool:
     """Whether the work is for somebody who does not run this installation."""
-    return mode(settings) != "open"
+    return resolve_access_mode(settings) != "open"
 
 
-def require(settings: Settings, visitor: Visitor, act: Act) -> None:
+def require_access(settings: Settings, visitor: Visitor, action: AccessAction) -> None:
     """Raises AccessDenied, with the reason for people, where the visitor may not do that."""
-    refused = refusal(settings, visitor, act)
+    refused = explain_denial(settings, visitor, action)
     if refused:
         raise AccessDenied(refused)
 
 
-def refusal(settings: Settings, visitor: Visitor, act: Act) -> str:
+def explain_denial(settings: Settings, visitor: Visitor, action: AccessAction) -> str:
     """Why the visitor may not do that, "" where he may."""
-    return _REFUSALS[mode(settings, visitor)](visitor)
+    return _REFUSALS[resolve_access_mode(settings, visitor)](visitor)
 
 
-def _passcode(visitor: Visitor) -> str:
-    if not passcode.usable():
+def _explain_passcode_denial(visitor: Visitor) -> str:
+    if not passcode.is_passcode_usable():
         return NO_PASSCODE
     return "" if visitor.proved else ASKED_PASSCODE
 
 
-def _oidc(visitor: Visitor) -> str:
+def _explain_login_denial(visitor: Visitor) -> str:
     if visitor.proved and visitor.name:
         return ""
     return NOT_LISTED if visitor.name else ASKED_LOGIN
@@ -122,29 +122,32 @@ def _oidc(visitor: Visitor) -> str:
 _REFUSALS: dict[Mode, Callable[[Visitor], str]] = {
     "open": lambda visitor: "",
     "read-only": lambda visitor: READ_ONLY,
-    "passcode": _passcode,
-    "oidc": _oidc,
+    "passcode": _explain_passcode_denial,
+    "oidc": _explain_login_denial,
 }
 
 
-def mark(settings: Settings, visitor: Visitor) -> str:
+def compute_visitor_id(settings: Settings, visitor: Visitor) -> str:
     """A name for a visitor that tells his runs from those of others and nobody who he is.
 
     It is keyed by a secret of the data folder: a plain hash of an e-mail could be looked up. All
     who know the passcode share one.
     """
-    text = f"{mode(settings, visitor)}:{visitor.name}"
-    return hmac.new(_secret(settings.data_dir), text.encode(), hashlib.sha256).hexdigest()[:16]
+    text = f"{resolve_access_mode(settings, visitor)}:{visitor.name}"
+    return hmac.new(
+        _load_visitor_secret(settings.data_dir), text.encode(), hashlib.sha256
+    ).hexdigest()[:16]
 
 
-def _secret(data: Path) -> bytes:
+def _load_visitor_secret(data: Path) -> bytes:
     """The secret of a data folder, made when it is first asked for; whole for whoever reads it."""
     path = data / "visitors.key"
     if not path.exists():
         data.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=data, prefix=".visitors.") as made:  # only its owner reads it
-            made.write(secrets.token_bytes(32))
-            made.flush()
+        # only its owner reads it
+        with NamedTemporaryFile(dir=data, prefix=".visitors.") as key_file:
+            key_file.write(secrets.token_bytes(32))
+            key_file.flush()
             with suppress(FileExistsError):
-                os.link(made.name, path)
+                os.link(key_file.name, path)
     return path.read_bytes()

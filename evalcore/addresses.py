@@ -36,7 +36,7 @@ def is_public(address: Address) -> bool:
         inner = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
         if address in _TRANSLATED_HERE or address.is_site_local:
             return False
-        if not all(is_public(one) for one in inner if one is not None):
+        if not all(is_public(embedded) for embedded in inner if embedded is not None):
             return False
     if any(address in network for network in _SERVICES):
         return False
@@ -51,27 +51,27 @@ def is_this_machine(host: str) -> bool:
         return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
-def look_up(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """The addresses of a host, in whatever form it is written. Raises OSError where it has none."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in address_infos))
 
 
-def checked(
+def resolve_public_addresses(
     host: str,
     port: int,
-    resolve: Resolve = look_up,
+    resolve: Resolve = resolve_host,
     allowed: Callable[[Address], bool] = is_public,
 ) -> list[str]:
     """The addresses to connect to for a host. Raises NotPublic unless there are some and all are
     allowed: one that is not, among others, would be found by trying again."""
     try:
-        found = [ip_address(address.partition("%")[0]) for address in resolve(host, port)]
+        addresses = [ip_address(address.partition("%")[0]) for address in resolve(host, port)]
     except (OSError, UnicodeError, ValueError):
         raise NotPublic(f"the host {host[:100]} is not known") from None
-    if not found or not all(map(allowed, found)):
+    if not addresses or not all(map(allowed, addresses)):
         raise NotPublic(f"the host {host[:100]} is not a public one, and only those can be visited")
-    return [str(address) for address in found]
+    return [str(address) for address in addresses]
 
 
 def visitor_network(host: str, forwarded: str = "") -> str:

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from evalcore import plugins
 from evalcore.errors import UsageError
-from evalcore.plain_text import line
-from evalcore.plugins import LeftOut, Unusable
+from evalcore.plain_text import to_single_line
+from evalcore.plugins import SkippedPlugin, UnusablePlugin
 from evalcore.records import EvidenceKind, Record
 from evalcore.settings import Endpoint, Settings
 
@@ -88,14 +88,14 @@ class BenchmarkCard(Record, frozen=True):
 
     def evidence(self, metric: str, mode: str) -> EvidenceKind:
         """What the verdicts on a metric rest on in a mode; raises UsageError as `metric` does."""
-        return self.evidence_by_mode.get(mode) or self.metric(metric).evidence
+        return self.evidence_by_mode.get(mode) or self.find_metric(metric).evidence
 
-    def metric(self, key: str) -> MetricCard:
+    def find_metric(self, key: str) -> MetricCard:
         for metric in self.metrics:
             if metric.key == key:
                 return metric
-        known = ", ".join(m.key for m in self.metrics)
-        raise UsageError(f"benchmark {self.key} has no metric {key!r}; it has: {known}")
+        metric_keys = ", ".join(m.key for m in self.metrics)
+        raise UsageError(f"benchmark {self.key} has no metric {key!r}; it has: {metric_keys}")
 
 
 class SuiteCard(Record, frozen=True):
@@ -137,7 +137,7 @@ class ApplicationCard(Record, frozen=True):
     variables: tuple[str, ...] = ()
     problem: str = ""
 
-    def takes(self, benchmark: str, metric: str) -> bool:
+    def can_answer(self, benchmark: str, metric: str) -> bool:
         """Whether the service is described to answer cases of a metric."""
         return any(
             name in ("", benchmark) and (not metrics or metric in metrics)
@@ -168,46 +168,46 @@ _SUITES = (
 )
 
 
-def _load(reference: str) -> Any:
+def _import_reference(reference: str) -> Any:
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
 @cache
-def _benchmarks() -> tuple[dict[str, BenchmarkCard], tuple[LeftOut, ...]]:
+def _load_benchmark_cards() -> tuple[dict[str, BenchmarkCard], tuple[SkippedPlugin, ...]]:
     """The cards by key in the order of the suites, and the plug-ins that are left out."""
-    cards: list[BenchmarkCard] = [_load(reference) for reference in _BUILTIN]
-    added, left_out = plugins.load(
+    cards: list[BenchmarkCard] = [_import_reference(reference) for reference in _BUILTIN]
+    added, skipped = plugins.load_plugins(
         plugins.BENCHMARKS, BenchmarkCard, [card.key for card in cards], _check_benchmark
     )
-    cards += map(_titled, added)
-    order = list(dict.fromkeys([*_suites()[0], *sorted({card.suite for card in cards})]))
+    cards += map(_fill_card_titles, added)
+    order = list(dict.fromkeys([*_load_suite_cards()[0], *sorted({card.suite for card in cards})]))
     in_order = sorted(cards, key=lambda card: order.index(card.suite))
-    return {card.key: card for card in in_order}, tuple(left_out)
+    return {card.key: card for card in in_order}, tuple(skipped)
 
 
 @cache
-def _suites() -> tuple[dict[str, SuiteCard], tuple[LeftOut, ...]]:
-    added, left_out = plugins.load(
+def _load_suite_cards() -> tuple[dict[str, SuiteCard], tuple[SkippedPlugin, ...]]:
+    added, skipped = plugins.load_plugins(
         plugins.SUITES, SuiteCard, [card.key for card in _SUITES], _check_suite
     )
-    added = [replace(card, title=_title(card.title, card.key)) for card in added]
-    return {card.key: card for card in (*_SUITES, *added)}, tuple(left_out)
+    added = [replace(card, title=_normalize_title(card.title, card.key)) for card in added]
+    return {card.key: card for card in (*_SUITES, *added)}, tuple(skipped)
 
 
 @cache
-def _target_kinds() -> tuple[dict[str, TargetKindCard], tuple[LeftOut, ...]]:
-    cards: tuple[TargetKindCard, ...] = _load("evalcore.targets.cards:CARDS")
-    added, left_out = plugins.load(
+def _load_target_kinds() -> tuple[dict[str, TargetKindCard], tuple[SkippedPlugin, ...]]:
+    cards: tuple[TargetKindCard, ...] = _import_reference("evalcore.targets.cards:CARDS")
+    added, skipped = plugins.load_plugins(
         plugins.TARGETS, TargetKindCard, [card.prefix for card in cards], _check_target_kind
     )
-    added = [replace(card, title=_title(card.title, card.prefix)) for card in added]
-    return {card.prefix: card for card in (*cards, *added)}, tuple(left_out)
+    added = [replace(card, title=_normalize_title(card.title, card.prefix)) for card in added]
+    return {card.prefix: card for card in (*cards, *added)}, tuple(skipped)
 
 
 def benchmark_cards() -> dict[str, BenchmarkCard]:
     """Every usable benchmark by key, in suite order."""
-    return _benchmarks()[0]
+    return _load_benchmark_cards()[0]
 
 
 def benchmark_card(key: str) -> BenchmarkCard:
@@ -215,7 +215,7 @@ def benchmark_card(key: str) -> BenchmarkCard:
     that name is left out."""
     cards = benchmark_cards()
     if key not in cards:
-        reasons = [f". {one}" for one in left_out_plugins() if one.name == key]
+        reasons = [f". {plugin}" for plugin in list_skipped_plugins() if plugin.name == key]
         raise UsageError(f"unknown benchmark {key!r}; known: {', '.join(cards)}{''.join(reasons)}")
     return cards[key]
 
@@ -223,30 +223,33 @@ def benchmark_card(key: str) -> BenchmarkCard:
 def suite_cards() -> dict[str, SuiteCard]:
     """Every suite by key: the declared ones, then those that only benchmarks name."""
     named = {card.suite: SuiteCard(key=card.suite) for card in benchmark_cards().values()}
-    return {**_suites()[0], **{key: card for key, card in named.items() if key not in _suites()[0]}}
+    return {
+        **_load_suite_cards()[0],
+        **{key: card for key, card in named.items() if key not in _load_suite_cards()[0]},
+    }
 
 
 def target_kinds() -> dict[str, TargetKindCard]:
     """Every usable kind of target by prefix."""
-    return _target_kinds()[0]
+    return _load_target_kinds()[0]
 
 
-def left_out_plugins() -> tuple[LeftOut, ...]:
+def list_skipped_plugins() -> tuple[SkippedPlugin, ...]:
     """Every plug-in that is installed and cannot be used, with the reason."""
-    return (*_benchmarks()[1], *_suites()[1], *_target_kinds()[1])
+    return (*_load_benchmark_cards()[1], *_load_suite_cards()[1], *_load_target_kinds()[1])
 
 
-def membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
+def find_membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
     """What is wrong with the setting `suites`, in sentences for the operator."""
     problems = []
     for suite, members in own.items():
-        of_suite = [key for key, card in benchmark_cards().items() if card.suite == suite]
+        suite_benchmarks = [key for key, card in benchmark_cards().items() if card.suite == suite]
         for member in members:
-            if member not in of_suite:
-                known = ", ".join(of_suite) or "none"
+            if member not in suite_benchmarks:
+                available = ", ".join(suite_benchmarks) or "none"
                 problems.append(
                     f"setting suites.{suite} names {member!r}, which is no installed benchmark of "
-                    f"that suite; its benchmarks: {known}"
+                    f"that suite; its benchmarks: {available}"
                 )
     return problems
 
@@ -258,17 +261,17 @@ def is_builtin(benchmark: str) -> bool:
 
 @cache
 def _builtin_keys() -> frozenset[str]:
-    return frozenset(_load(reference).key for reference in _BUILTIN)
+    return frozenset(_import_reference(reference).key for reference in _BUILTIN)
 
 
-def usable_key(key: str) -> bool:
+def is_usable_key(key: str) -> bool:
     """Whether a benchmark or suite can have this key; of a run whose plug-in is absent."""
     return plugins.is_key(key) and key not in RESERVED
 
 
-def forget_plugins() -> None:
+def clear_plugin_cache() -> None:
     """Read the plug-ins anew at the next question; for tests and for long-lived processes."""
-    for loader in (_benchmarks, _suites, _target_kinds):
+    for loader in (_load_benchmark_cards, _load_suite_cards, _load_target_kinds):
         loader.cache_clear()
 
 
@@ -276,31 +279,35 @@ def _check_benchmark(card: BenchmarkCard) -> str:
     plugins.check_key("the benchmark", card.key)
     plugins.check_key("the suite", card.suite)
     if card.key in RESERVED:
-        raise Unusable(f"the key {card.key!r} is a word of the board's own", "rename it")
+        raise UnusablePlugin(f"the key {card.key!r} is a word of the board's own", "rename it")
     module, colon, name = card.implementation.partition(":")
     if not (module and colon and name):
-        raise Unusable(
+        raise UnusablePlugin(
             f"its implementation is {card.implementation!r}", 'name it as "module:Class"'
         )
     if not card.metrics:
-        raise Unusable("it has no metric", "declare at least one MetricCard")
+        raise UnusablePlugin("it has no metric", "declare at least one MetricCard")
     plugins.check_unique("the metric", (metric.key for metric in card.metrics))
     plugins.check_unique("the option", (option.name for option in card.options))
     for metric in card.metrics:
         plugins.check_weight(f"the metric {metric.key!r}", metric.weight)
     if not any(card.weights.values()):
-        raise Unusable("none of its metrics has a weight", "give at least one a weight above 0")
+        raise UnusablePlugin(
+            "none of its metrics has a weight", "give at least one a weight above 0"
+        )
     return card.key
 
 
-def _titled(card: BenchmarkCard) -> BenchmarkCard:
+def _fill_card_titles(card: BenchmarkCard) -> BenchmarkCard:
     """The card with an English title for itself and its metrics, the key where it has none."""
-    metrics = tuple(replace(one, title=_title(one.title, one.key)) for one in card.metrics)
-    return replace(card, title=_title(card.title, card.key), metrics=metrics)
+    metrics = tuple(
+        replace(metric, title=_normalize_title(metric.title, metric.key)) for metric in card.metrics
+    )
+    return replace(card, title=_normalize_title(card.title, card.key), metrics=metrics)
 
 
-def _title(title: dict[str, str], key: str) -> dict[str, str]:
-    lines = {language: line(text, _TITLE) for language, text in title.items()}
+def _normalize_title(title: dict[str, str], key: str) -> dict[str, str]:
+    lines = {language: to_single_line(text, _TITLE) for language, text in title.items()}
     return lines | {"en": lines.get("en") or key}
 
 
@@ -308,7 +315,7 @@ def _check_suite(card: SuiteCard) -> str:
     plugins.check_key("the suite", card.key)
     for members in card.memberships:
         if not members:
-            raise Unusable("a version of the suite has no member", "name its benchmarks")
+            raise UnusablePlugin("a version of the suite has no member", "name its benchmarks")
         plugins.check_unique("the member", members)
     return card.key
 
@@ -319,24 +326,28 @@ def _check_target_kind(card: TargetKindCard) -> str:
     return card.prefix
 
 
-def endpoints(settings: Settings) -> dict[str, Endpoint]:
+def load_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
-    known: dict[str, Endpoint] = _load("evalcore.targets.endpoints:known")(settings)
-    return known
+    endpoints: dict[str, Endpoint] = _import_reference("evalcore.targets.endpoints:known")(settings)
+    return endpoints
 
 
-def applications(settings: Settings) -> dict[str, ApplicationCard]:
+def load_applications(settings: Settings) -> dict[str, ApplicationCard]:
     """The described services that have a name, by target key."""
-    cards: dict[str, ApplicationCard] = _load("evalcore.targets.application_card:cards")(settings)
+    cards: dict[str, ApplicationCard] = _import_reference(
+        "evalcore.targets.application_card:cards"
+    )(settings)
     return cards
 
 
-def application(key: str, settings: Settings) -> ApplicationCard:
+def load_application(key: str, settings: Settings) -> ApplicationCard:
     """What a target key `app:NAME` or `app:FILE` means, its problem included."""
-    card: ApplicationCard = _load("evalcore.targets.application_card:card")(key, settings)
+    card: ApplicationCard = _import_reference("evalcore.targets.application_card:card")(
+        key, settings
+    )
     return card
 
 
-def local(text: dict[str, str], language: str) -> str:
+def localize_text(text: dict[str, str], language: str) -> str:
     """A per-language text in `language`, else in English, else empty."""
     return text.get(language) or text.get("en", "")

@@ -44,7 +44,7 @@ _CATEGORIES: Mapping[Theme, tuple[str, ...]] = {
 
 
 @cache
-def available() -> bool:
+def has_chart_renderer() -> bool:
     """Whether the package that draws is installed."""
     try:
         version(PACKAGE)
@@ -53,32 +53,35 @@ def available() -> bool:
     return True
 
 
-def render(
+def render_chart_file(
     spec: Mapping[str, Any], form: str, *, title: str, source: str, theme: Theme = "light"
 ) -> bytes:
     """A Vega-Lite specification as a file of a format of FORMATS.
 
     Raises UsageError where the drawing package is not installed, EnvironmentFailure where it fails.
     """
-    if not available():
+    if not has_chart_renderer():
         raise UsageError(f"a chart file needs {PACKAGE}; install it with: pip install {PACKAGE}")
-    asked = {"form": form, "spec": dressed(spec, title=title, source=source, theme=theme)}
+    request = {
+        "form": form,
+        "spec": apply_chart_theme(spec, title=title, source=source, theme=theme),
+    }
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "evalcore.chart_files"],
-            input=orjson.dumps(asked),
+            input=orjson.dumps(request),
             capture_output=True,
             timeout=_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise EnvironmentFailure(f"drawing the chart took more than {_SECONDS:.0f} s") from None
-    if done.returncode:
-        raise EnvironmentFailure(f"the chart could not be drawn: {_last_line(done.stderr)}")
-    return done.stdout
+    if completed.returncode:
+        raise EnvironmentFailure(f"the chart could not be drawn: {_last_line(completed.stderr)}")
+    return completed.stdout
 
 
-def dressed(
+def apply_chart_theme(
     spec: Mapping[str, Any], *, title: str, source: str, theme: Theme = "light"
 ) -> dict[str, Any]:
     """The specification with a size, a title, a line below it that says where the numbers are from,
@@ -100,23 +103,23 @@ def dressed(
     return {**spec, **sized, **look}
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode(errors="replace").strip().splitlines()
+def _last_line(stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").strip().splitlines()
     return lines[-1][:200] if lines else "no reason given"
 
 
-def _draw() -> None:
+def _render_from_stdin() -> None:
     """What the other process does: a question on standard input, a picture on standard output."""
     import vl_convert
 
-    asked = orjson.loads(sys.stdin.buffer.read())
-    given: dict[str, Any] = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}
-    if asked["form"] == "png":
-        picture = vl_convert.vegalite_to_png(asked["spec"], scale=_SCALE, **given)
+    request = orjson.loads(sys.stdin.buffer.read())
+    options: dict[str, Any] = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}
+    if request["form"] == "png":
+        picture = vl_convert.vegalite_to_png(request["spec"], scale=_SCALE, **options)
     else:
-        picture = vl_convert.vegalite_to_svg(asked["spec"], **given).encode()
+        picture = vl_convert.vegalite_to_svg(request["spec"], **options).encode()
     sys.stdout.buffer.write(picture)
 
 
 if __name__ == "__main__":
-    _draw()
+    _render_from_stdin()

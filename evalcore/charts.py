@@ -15,7 +15,7 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
-from evalcore.kept_charts import kept_chart
+from evalcore.chart_cache import cache_chart
 
 SCORE, FLOOR, BEST, MUTED = "#2b8a9b", "#b86f14", "#8a6fc0", "#738083"
 _ROW, _METRIC = 26, 44  # pixels a row
@@ -25,7 +25,7 @@ PARTS = ("#2b8a9b", "#7fb3bd", "#c98a2e", "#b4483f")
 _AXIS, _LABEL = 36, 16  # pixels that the axis below and a floor's label above take
 _DOMAIN = [0, 100]
 #: A chart of counts by name, with its labels.
-Counted = Callable[[pd.DataFrame, Mapping[str, str]], alt.LayerChart]
+CountChartBuilder = Callable[[pd.DataFrame, Mapping[str, str]], alt.LayerChart]
 _CROWD = 200  # points; the whiskers of more are a blot
 _ACROSS = 2  # series side by side in a legend: what a phone has room for
 _NAME_ROOM = 0.07  # of the height of a scatter plot, for the name of a point
@@ -39,12 +39,12 @@ def _score_axis() -> alt.X:
     )
 
 
-def _scored(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+def _drop_missing_rows(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """The rows that have all `columns`, with only what a browser needs."""
     return frame.dropna(subset=list(columns)).reset_index(drop=True)
 
 
-def layered(*layers: alt.Chart, height: int, width: int | None = None) -> alt.LayerChart:
+def layer_charts(*layers: alt.Chart, height: int, width: int | None = None) -> alt.LayerChart:
     """The layers as one chart; sizes in pixels, width None for as wide as there is room."""
     chart = alt.LayerChart(layer=list(layers), height=height)
     if width is not None:
@@ -52,7 +52,7 @@ def layered(*layers: alt.Chart, height: int, width: int | None = None) -> alt.La
     return chart
 
 
-def _rules(lines: Mapping[str, tuple[float, str]]) -> list[alt.Chart]:
+def _build_reference_lines(lines: Mapping[str, tuple[float, str]]) -> list[alt.Chart]:
     """A dashed line per label with its score and colour, and the label above the plot, each on a
     line of its own and to the side where there is room."""
     charts = []
@@ -77,8 +77,8 @@ def _rules(lines: Mapping[str, tuple[float, str]]) -> list[alt.Chart]:
     return charts
 
 
-@kept_chart
-def score_bars(
+@cache_chart
+def build_score_bars(
     frame: pd.DataFrame,
     labels: Mapping[str, str],
     floors: Mapping[str, float] | None = None,
@@ -89,14 +89,16 @@ def score_bars(
     `frame`: name, score, low, high (0 to 100), drawn in its order, and colour where bars are to
     differ in it; `labels`: name, score, interval; `floors`, `ceiling`: label -> score.
     """
-    rows = _scored(frame, "score")
+    rows = _drop_missing_rows(frame, "score")
     drawn = {label: (score, FLOOR) for label, score in (floors or {}).items()}
-    lines = _rules(drawn | {label: (score, BEST) for label, score in (ceiling or {}).items()})
+    lines = _build_reference_lines(
+        drawn | {label: (score, BEST) for label, score in (ceiling or {}).items()}
+    )
     height = len(rows) * _ROW + _AXIS + len(lines) // 2 * _LABEL
-    return layered(*_bars(rows, labels), *lines, height=height)
+    return layer_charts(*_build_interval_bars(rows, labels), *lines, height=height)
 
 
-def _spelled(rows: pd.DataFrame) -> list[str]:
+def _format_intervals(rows: pd.DataFrame) -> list[str]:
     """The intervals in words, "" where there is none."""
     return [
         "" if pd.isna(low) else f"{low:.1f} – {high:.1f}"
@@ -104,11 +106,11 @@ def _spelled(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
+def _build_interval_bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
     """Pale bar, whisker with its ends, and the score itself as a point."""
     rows = rows[["name", "score", "low", "high"]].assign(
         colour=rows.get("colour", SCORE),
-        interval=_spelled(rows),
+        interval=_format_intervals(rows),
     )
     y = alt.Y(
         "name:N",
@@ -138,27 +140,29 @@ def _bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
     ]
 
 
-@kept_chart
-def metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+@cache_chart
+def build_metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """A bar per metric with its interval, and ticks for the board's best and the floor.
 
     `frame`: name, score, low, high, best, floor (0 to 100, None where there is none); `labels`:
     name, score, interval, best, floor.
     """
-    rows = _scored(frame, "score")
+    rows = _drop_missing_rows(frame, "score")
     y = alt.Y("name:N", sort=list(rows["name"]))
     marks = []
     for column, colour in (("best", BEST), ("floor", FLOOR)):
-        known = rows[["name", column]].rename(columns={column: "mark"}).dropna()
-        tick = alt.Chart(known).mark_tick(color=colour, thickness=3, size=20, opacity=1)
+        marked_rows = rows[["name", column]].rename(columns={column: "mark"}).dropna()
+        tick = alt.Chart(marked_rows).mark_tick(color=colour, thickness=3, size=20, opacity=1)
         tip = ["name:N", alt.Tooltip("mark:Q", title=labels[column], format=".1f")]
         marks.append(tick.encode(x="mark:Q", y=y, tooltip=tip))
     step = _METRIC if len(rows) <= _MANY else _ROW + 4
-    return layered(*_bars(rows, labels), *marks, height=len(rows) * step + _AXIS)
+    return layer_charts(
+        *_build_interval_bars(rows, labels), *marks, height=len(rows) * step + _AXIS
+    )
 
 
-@kept_chart
-def count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+@cache_chart
+def build_count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """A bar per row with its count and share written at its end.
 
     `frame`: name, count, share (0 to 1), drawn in its order; `labels`: name, count.
@@ -183,11 +187,11 @@ def count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart
     )
     bars = base.mark_bar(color=SCORE, opacity=0.55, height={"band": 0.66}, cornerRadiusEnd=3)
     words = base.mark_text(color=MUTED, align="left", dx=6, fontSize=12).encode(text="said:N")
-    return layered(bars, words, height=len(rows) * _ROW + _LABEL)
+    return layer_charts(bars, words, height=len(rows) * _ROW + _LABEL)
 
 
-@kept_chart
-def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+@cache_chart
+def build_split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """One bar in the order of the frame, each part named with its count below.
 
     `frame`: name, count, place (of PARTS, whatever other parts there are); `labels`: name, count.
@@ -203,7 +207,7 @@ def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
         legend=alt.Legend(orient="bottom", columns=2, labelLimit=260),
     )
     bar = alt.Chart(rows).mark_bar(height=26, stroke="white", strokeWidth=1)
-    return layered(
+    return layer_charts(
         bar.encode(
             x=alt.X("count:Q", axis=None, stack=True),
             color=colour,
@@ -217,15 +221,15 @@ def split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     )
 
 
-def pareto(frame: pd.DataFrame) -> pd.DataFrame:
+def select_pareto_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows that no other row beats in both: lower `cost` and higher `score`; cheapest first."""
     rows = frame.sort_values(["cost", "score"], ascending=[True, False])
     before = rows["score"].astype(float).cummax().shift(fill_value=-math.inf)
     return rows[rows["score"] > before]
 
 
-@kept_chart
-def score_against_cost(
+@cache_chart
+def build_score_cost_chart(
     frame: pd.DataFrame, labels: Mapping[str, str], unit: str = "$"
 ) -> alt.LayerChart:
     """Score over cost (logarithmic); the Pareto set is joined by a line and named.
@@ -237,11 +241,11 @@ def score_against_cost(
     interval, cost, pareto.
     """
     rows = frame[["name", "score", "low", "high", "cost"]].assign(
-        colour=frame.get("colour", SCORE), interval=_spelled(frame)
+        colour=frame.get("colour", SCORE), interval=_format_intervals(frame)
     )
-    rows = _scored(rows, "score", "cost")
+    rows = _drop_missing_rows(rows, "score", "cost")
     rows = rows[rows["cost"] > 0].reset_index(drop=True)
-    ticks, domain = _ticks(rows["cost"]), _around(rows)
+    ticks, domain = _compute_cost_ticks(rows["cost"]), _compute_score_domain(rows)
     x = alt.X(
         "cost:Q",
         title=labels["cost"],
@@ -249,8 +253,8 @@ def score_against_cost(
         axis=alt.Axis(values=ticks, format=f"{unit}~g"),
     )
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=domain))
-    best = pareto(rows)
-    named = _with_room(best, _NAME_ROOM * (domain[1] - domain[0]))
+    best = select_pareto_rows(rows)
+    named = _select_spaced_rows(best, _NAME_ROOM * (domain[1] - domain[0]))
     dear = named["cost"] > math.sqrt(ticks[0] * ticks[-1])
     line = alt.Chart(best).mark_line(color=BEST, interpolate="step-after", strokeDash=[4, 3])
     paint = alt.Color("colour:N", scale=None, legend=None)
@@ -263,17 +267,19 @@ def score_against_cost(
         alt.Tooltip("interval:N", title=labels["interval"]),
         alt.Tooltip("cost:Q", title=labels["cost"], format=f"{unit}.4~f"),
     ]
-    return layered(
+    return layer_charts(
         line.encode(x=x, y=y, tooltip=alt.value(labels["pareto"])),
         *([] if many else [spans.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=paint)]),
         points.encode(x=x, y=y, tooltip=tip, color=paint),
-        _names(named[~dear], "left", 9).encode(x=x, y=y, text="name:N"),
-        _names(named[dear], "right", -9).encode(x=x, y=y, text="name:N"),
+        _build_point_labels(named[~dear], "left", 9).encode(x=x, y=y, text="name:N"),
+        _build_point_labels(named[dear], "right", -9).encode(x=x, y=y, text="name:N"),
         height=320,
     )
 
 
-def _names(rows: pd.DataFrame, align: Literal["left", "right"], shift: int) -> alt.Chart:
+def _build_point_labels(
+    rows: pd.DataFrame, align: Literal["left", "right"], shift: int
+) -> alt.Chart:
     """Names above their points, to the side where the plot has more room."""
     chart = alt.Chart(rows)
     return chart.mark_text(  # type: ignore[no-any-return]
@@ -281,7 +287,7 @@ def _names(rows: pd.DataFrame, align: Literal["left", "right"], shift: int) -> a
     )
 
 
-def _ticks(costs: pd.Series[float]) -> list[float]:
+def _compute_cost_ticks(costs: pd.Series[float]) -> list[float]:
     """1 and 3 of every decade, from the last at or below the costs to the first at or above."""
     if costs.empty:
         return [1.0, 3.0]
@@ -291,7 +297,7 @@ def _ticks(costs: pd.Series[float]) -> list[float]:
     return [tick for tick in ticks if tick >= first and tick / 3.4 < costs.max()]
 
 
-def _around(rows: pd.DataFrame) -> list[float]:
+def _compute_score_domain(rows: pd.DataFrame) -> list[float]:
     """From the ten below the lowest bound to the ten above the highest: points, unlike bars, do
     not need the zero."""
     bounds = pd.concat([rows["score"], rows["low"], rows["high"]]).astype(float).dropna()
@@ -301,18 +307,18 @@ def _around(rows: pd.DataFrame) -> list[float]:
     return [low, max(10.0 * math.ceil(bounds.max() / 10), low + 10.0)]
 
 
-def _with_room(best: pd.DataFrame, room: float) -> pd.DataFrame:
+def _select_spaced_rows(best: pd.DataFrame, room: float) -> pd.DataFrame:
     """The rows, highest first, that lie at least `room` below the one named before."""
-    kept, last = [], math.inf
+    selected, last = [], math.inf
     for index, score in best["score"].sort_values(ascending=False).items():
         if last - score >= room:
-            kept.append(index)
+            selected.append(index)
             last = score
-    return best.loc[kept]
+    return best.loc[selected]
 
 
-@kept_chart
-def trend(
+@cache_chart
+def build_trend_chart(
     frame: pd.DataFrame, labels: Mapping[str, str], colours: Mapping[str, str] | None = None
 ) -> alt.LayerChart:
     """Scores over time with their intervals, a line per `series`.
@@ -320,7 +326,7 @@ def trend(
     `frame`: date (datetime), score, low, high, series, run_id; `labels`: date, score, series, run;
     `colours`: series -> colour, in the order of the legend.
     """
-    rows = _scored(frame, "score", "date")
+    rows = _drop_missing_rows(frame, "score", "date")
     x = alt.X("date:T", title=None, axis=alt.Axis(format="%Y-%m-%d", tickCount=6))
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))
     several = rows["series"].nunique() > 1
@@ -343,7 +349,7 @@ def trend(
             alt.Tooltip("run_id:N", title=labels["run"]),
         ],
     )
-    return layered(
+    return layer_charts(
         spans.encode(x=x, color=colour, y="low:Q", y2="high:Q"),
         base.mark_line(strokeWidth=1.5, interpolate="linear").encode(y=y),
         points,

@@ -25,8 +25,8 @@ from evalcore import (
 )
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import format_count
-from evalcore.secrets import scrub
-from evalcore.settings import data_folder
+from evalcore.secrets import scrub_secrets
+from evalcore.settings import override_data_folder
 
 if TYPE_CHECKING:
     from evalcore.records import RunSummary
@@ -43,11 +43,11 @@ _TARGET_HELP = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    verb: Callable[[argparse.Namespace], int] = given.verb
+    args = _build_parser().parse_args(arguments)
+    verb: Callable[[argparse.Namespace], int] = args.verb
     try:
-        with data_folder(getattr(given, "data", None)):
-            return verb(given)
+        with override_data_folder(getattr(args, "data", None)):
+            return verb(args)
     except EvalboardError as error:
         print(f"evalcore: {error}", file=sys.stderr)
         return BAD
@@ -55,15 +55,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return DONE
     except OSError as error:  # a folder that cannot be written, a full disk
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"evalcore: {place}{error.strerror or error}", file=sys.stderr)
+        prefix = f"{error.filename}: " if error.filename else ""
+        print(f"evalcore: {prefix}{error.strerror or error}", file=sys.stderr)
         return BAD
     except KeyboardInterrupt:
         print("evalcore: interrupted; `evalcore resume RUN` goes on with a run", file=sys.stderr)
         return INCOMPLETE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="evalcore", description="Evaluate language models and rank them with evidence."
     )
@@ -72,28 +72,30 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(verbs)
     _add_run(verbs)
     for name, verb, about in (
-        ("resume", _resume, "go on with a run that is not complete"),
-        ("rescore", _rescore, "score the journaled answers with the present scorers"),
-        ("cancel", _cancel, "ask a running run to stop"),
-        ("show", _show, "print the result of a run"),
+        ("resume", _resume_run, "go on with a run that is not complete"),
+        ("rescore", _rescore_run, "score the journaled answers with the present scorers"),
+        ("cancel", _cancel_run, "ask a running run to stop"),
+        ("show", _show_run, "print the result of a run"),
     ):
         sub = verbs.add_parser(name, help=about, description=about)
         sub.add_argument("run", metavar="RUN")
-        _common(sub, verb)
+        _add_common_flags(sub, verb)
     _add_score(verbs)
-    cli_board.add(verbs, _common)
-    cli_card.add(verbs, _common)
-    cli_compare.add(verbs, _common)
-    cli_exchange.add(verbs, _common)
-    cli_datasets.add(verbs, _common)
-    cli_hub.add(verbs, _common)
-    cli_site.add(verbs, _common)
+    cli_board.add_board_verb(verbs, _add_common_flags)
+    cli_card.add_card_verb(verbs, _add_common_flags)
+    cli_compare.add_compare_verb(verbs, _add_common_flags)
+    cli_exchange.add_exchange_verbs(verbs, _add_common_flags)
+    cli_datasets.add_datasets_verb(verbs, _add_common_flags)
+    cli_hub.add_hub_verb(verbs, _add_common_flags)
+    cli_site.add_site_verb(verbs, _add_common_flags)
     _add_index(verbs)
     _add_doctor(verbs)
     return parser
 
 
-def _common(sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]) -> None:
+def _add_common_flags(
+    sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]
+) -> None:
     sub.add_argument("--data", metavar="DIR", help="data folder (default: EVALBOARD_DATA or data/)")
     sub.add_argument("--json", action="store_true", help="print JSON for machines")
     sub.set_defaults(verb=verb)
@@ -102,7 +104,7 @@ def _common(sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], i
 def _add_list(verbs: Any) -> None:
     sub = verbs.add_parser("list", help="list benchmarks, targets, datasets or runs")
     sub.add_argument("what", choices=("benchmarks", "targets", "datasets", "runs"))
-    _common(sub, _list)
+    _add_common_flags(sub, _print_listing)
 
 
 def _add_run(verbs: Any) -> None:
@@ -148,7 +150,7 @@ def _add_run(verbs: Any) -> None:
     sub.add_argument(
         "--batch-size", metavar="N", help="of a local model; 1 is exact, one request at a time"
     )
-    _common(sub, _run)
+    _add_common_flags(sub, _run_benchmarks)
 
 
 def _add_score(verbs: Any) -> None:
@@ -160,7 +162,7 @@ def _add_score(verbs: Any) -> None:
     sub.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
     sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
     sub.add_argument("--evidence", action="store_true", help="write the evidence sections too")
-    _common(sub, _score)
+    _add_common_flags(sub, _score_predictions)
 
 
 def _add_index(verbs: Any) -> None:
@@ -171,45 +173,45 @@ def _add_index(verbs: Any) -> None:
         action="store_true",
         help="set unreadable lines of journals aside first, so that their runs can be resumed",
     )
-    _common(sub, _index_rebuild)
+    _add_common_flags(sub, _index_rebuild)
 
 
 def _add_doctor(verbs: Any) -> None:
     about = "say what this installation has and lacks, and the command that brings it"
-    _common(verbs.add_parser("doctor", help=about, description=about), _doctor)
+    _add_common_flags(verbs.add_parser("doctor", help=about, description=about), _doctor)
 
 
-def _settings(given: argparse.Namespace) -> Settings:
+def _load_operator_settings(args: argparse.Namespace) -> Settings:
     """The settings as they hold for whoever has a shell on this machine."""
     from evalcore import access, settings
 
-    return access.seen_by(settings.load(given.data), access.OPERATOR)
+    return access.restrict_settings(settings.load_settings(args.data), access.OPERATOR)
 
 
-def _list(given: argparse.Namespace) -> int:
+def _print_listing(args: argparse.Namespace) -> int:
     from evalcore.queries import listing
 
-    settings = _settings(given)
-    rows = listing.rows(given.what, settings)
-    print(json.dumps(rows, ensure_ascii=False) if given.json else listing.as_text(rows))
-    for problem in listing.problems(given.what, settings):
-        print(problem, file=sys.stderr if given.json else sys.stdout)
+    settings = _load_operator_settings(args)
+    rows = listing.rows(args.what, settings)
+    print(json.dumps(rows, ensure_ascii=False) if args.json else listing.as_text(rows))
+    for problem in listing.problems(args.what, settings):
+        print(problem, file=sys.stderr if args.json else sys.stdout)
     return DONE
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run_benchmarks(args: argparse.Namespace) -> int:
     from evalcore.runner import client, gold, panel, plan
     from evalcore.secrets import Secrets
     from evalcore.targets import registry
 
-    request, place = _request(given)
-    settings, secrets = _settings(given), Secrets()
-    made = plan.plan(request, settings)
-    registry.create(made.spec.target, settings, secrets)
-    for judge in panel.sits_on(made.spec):
+    request, slm_evals_path = _build_run_request(args)
+    settings, secrets = _load_operator_settings(args), Secrets()
+    run_plan = plan.plan(request, settings)
+    registry.create(run_plan.spec.target, settings, secrets)
+    for judge in panel.sits_on(run_plan.spec):
         registry.create(panel.spec_of(judge), settings, secrets)
     missing = client.missing_keys(request.target, request.target_options, settings)
-    missing += client.missing_judge_keys(panel.sits_on(made.spec), settings)
+    missing += client.missing_judge_keys(panel.sits_on(run_plan.spec), settings)
     if missing:
         raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
 
@@ -220,13 +222,13 @@ def _run(given: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             say(line)
 
-    for line in gold.require_gold(made.gold, made.samples, settings, progress=say_begun):
+    for line in gold.require_gold(run_plan.gold, run_plan.samples, settings, progress=say_begun):
         say(line)
-    folder = plan.create_folder(made, settings)
-    return _work(given, folder.run_id, place=place)
+    folder = plan.create_folder(run_plan, settings)
+    return _execute_run(args, folder.run_id, slm_evals_path=slm_evals_path)
 
 
-def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
+def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
     """The request of a `run` command, and where its config file wants slm-evals' files.
 
     A flag that was not typed is None. What the flags override in the file is said on stderr.
@@ -234,51 +236,51 @@ def _request(given: argparse.Namespace) -> tuple[RunRequest, Path | None]:
     from evalcore.runner import config
     from evalcore.runner.request import RunRequest
 
-    target, benchmarks, judges = given.target, given.benchmarks, given.judge
-    typed = {
+    target, benchmarks, judges = args.target, args.benchmarks, args.judge
+    flag_values = {
         "target": target,
         "benchmarks": None if benchmarks is None else tuple(benchmarks),
         "judges": None if judges is None else tuple(judges),
-        "max_samples": given.max_samples,
-        "target_options": _target_options(given.target_option, given.batch_size),
-        "metrics": tuple(given.metrics),
-        "dataset": given.dataset,
-        "seed": given.seed,
-        "epochs": given.epochs,
-        "options": _benchmark_options(given.option),
-        "concurrency": given.concurrency,
+        "max_samples": args.max_samples,
+        "target_options": _target_options(args.target_option, args.batch_size),
+        "metrics": tuple(args.metrics),
+        "dataset": args.dataset,
+        "seed": args.seed,
+        "epochs": args.epochs,
+        "options": _benchmark_options(args.option),
+        "concurrency": args.concurrency,
     }
-    flags = {name: value for name, value in typed.items() if value is not None}
-    place = None
-    if given.config:
-        file, fields = config.read(given.config)
+    flags = {name: value for name, value in flag_values.items() if value is not None}
+    slm_evals_path = None
+    if args.config:
+        file, fields = config.read(args.config)
         request, overridden = config.apply(file, fields, flags)
         for line in overridden:
-            print(f"evalcore: {given.config}: {scrub(line)}", file=sys.stderr)
-        place = config.place(file, fields)
+            print(f"evalcore: {args.config}: {scrub_secrets(line)}", file=sys.stderr)
+        slm_evals_path = config.place(file, fields)
     else:
         request = RunRequest(**{"target": "", "benchmarks": (), **flags})
     if not request.target:
         raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
-    return request, place
+    return request, slm_evals_path
 
 
 def _target_options(texts: Sequence[str], batch_size: str | None) -> dict[str, Any]:
-    options = dict(_pair(text, "--target-option") for text in texts)
+    options = dict(_parse_key_value(text, "--target-option") for text in texts)
     return options | ({"batch_size": batch_size} if batch_size else {})
 
 
-def _pair(text: str, flag: str) -> tuple[str, str]:
+def _parse_key_value(text: str, flag: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"{flag} must have the form KEY=VALUE, got {scrub(text)!r}")
+        raise UsageError(f"{flag} must have the form KEY=VALUE, got {scrub_secrets(text)!r}")
     return name, value
 
 
 def _benchmark_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     options: dict[str, dict[str, Any]] = {}
     for text in texts:
-        name, value = _pair(text, "--option")
+        name, value = _parse_key_value(text, "--option")
         benchmark, dot, key = name.partition(".")
         if not dot or not key:
             raise UsageError(f"--option {text!r} must have the form BENCHMARK.KEY=VALUE")
@@ -286,31 +288,35 @@ def _benchmark_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     return options
 
 
-def _work(
-    given: argparse.Namespace, run_id: str, *, generate: bool = True, place: Path | None = None
+def _execute_run(
+    args: argparse.Namespace,
+    run_id: str,
+    *,
+    generate: bool = True,
+    slm_evals_path: Path | None = None,
 ) -> int:
     """Work on a run in this process, showing progress where a person watches."""
     from evalcore.runner.worker import work
     from evalcore.secrets import Secrets
     from evalcore.store import run_folder
 
-    settings = _settings(given)
-    folder = run_folder.find(run_id, [settings.runs_dir])
-    if not folder.alive():  # a cancel left by a worker that was killed before it saw it
+    settings = _load_operator_settings(args)
+    folder = run_folder.find_run(run_id, [settings.runs_dir])
+    if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
         folder.cancel_path.unlink(missing_ok=True)
-    watch = None if given.json or not sys.stderr.isatty() else _watch
+    watch = None if args.json or not sys.stderr.isatty() else _print_run_progress
     summary = work(folder, settings, Secrets(), generate=generate, listen=watch)
     if watch:
         print(file=sys.stderr)  # ends the line of the progress
-    if place is not None:
+    if slm_evals_path is not None:
         from evalcore.exchange import slm_evals
 
-        slm_evals.write(folder, place, show_gated=settings.show_gated)
-    _print_summary(summary, given.json)
-    return DONE if summary.complete else INCOMPLETE
+        slm_evals.write(folder, slm_evals_path, show_gated=settings.show_gated)
+    _print_summary(summary, args.json)
+    return DONE if summary.is_complete else INCOMPLETE
 
 
-def _watch(tracker: Tracker) -> None:
+def _print_run_progress(tracker: Tracker) -> None:
     from evalcore.exchange.summary_text import format_progress
 
     print(format_progress(tracker.outcomes, tracker.total), end="", file=sys.stderr, flush=True)
@@ -325,82 +331,84 @@ def _print_summary(summary: RunSummary, as_json: bool) -> None:
         print(summary_text.as_text(summary))
 
 
-def _resume(given: argparse.Namespace) -> int:
-    return _work(given, given.run)
+def _resume_run(args: argparse.Namespace) -> int:
+    return _execute_run(args, args.run)
 
 
-def _rescore(given: argparse.Namespace) -> int:
-    return _work(given, given.run, generate=False)
+def _rescore_run(args: argparse.Namespace) -> int:
+    return _execute_run(args, args.run, generate=False)
 
 
-def _cancel(given: argparse.Namespace) -> int:
+def _cancel_run(args: argparse.Namespace) -> int:
     from evalcore.access import OPERATOR
     from evalcore.runner import client
 
-    client.cancel(given.run, _settings(given), visitor=OPERATOR)
-    print(json.dumps({"run_id": given.run, "cancelled": True}) if given.json else "asked to stop")
+    client.cancel(args.run, _load_operator_settings(args), visitor=OPERATOR)
+    print(json.dumps({"run_id": args.run, "cancelled": True}) if args.json else "asked to stop")
     return DONE
 
 
-def _show(given: argparse.Namespace) -> int:
+def _show_run(args: argparse.Namespace) -> int:
     from evalcore.store import run_folder
 
-    folder = run_folder.find(given.run, _settings(given).run_roots)
-    summary = folder.summary()
+    folder = run_folder.find_run(args.run, _load_operator_settings(args).run_roots)
+    summary = folder.read_summary()
     if summary is None:
-        raise UsageError(f"run {given.run} has no result yet; it is {folder.state()}")
-    _print_summary(summary, given.json)
-    return DONE if summary.complete else INCOMPLETE
+        raise UsageError(f"run {args.run} has no result yet; it is {folder.current_state()}")
+    _print_summary(summary, args.json)
+    return DONE if summary.is_complete else INCOMPLETE
 
 
-def _score(given: argparse.Namespace) -> int:
+def _score_predictions(args: argparse.Namespace) -> int:
     from evalcore.runner import predictions
 
-    options = dict(_pair(text, "--option") for text in given.option)
+    options = dict(_parse_key_value(text, "--option") for text in args.option)
     counts = predictions.score_file(
         predictions.Request(
-            benchmark=given.benchmark,
-            predictions=str(given.predictions),
-            dataset=given.dataset,
-            metric=given.metric,
+            benchmark=args.benchmark,
+            predictions=str(args.predictions),
+            dataset=args.dataset,
+            metric=args.metric,
             options=options,
-            evidence=given.evidence,
+            evidence=args.evidence,
         ),
-        given.out,
-        _settings(given),
+        args.out,
+        _load_operator_settings(args),
     )
-    print(json.dumps(counts) if given.json else f"{given.out}: {counts}")
+    print(json.dumps(counts) if args.json else f"{args.out}: {counts}")
     return DONE
 
 
-def _index_rebuild(given: argparse.Namespace) -> int:
+def _index_rebuild(args: argparse.Namespace) -> int:
     import msgspec
 
     from evalcore.queries import runs
     from evalcore.store.index import open_index
-    from evalcore.store.repair import SetAside, repair_runs
+    from evalcore.store.repair import QuarantinedLine, repair_runs
 
-    settings = _settings(given)
-    done = list(repair_runs([settings.runs_dir])) if given.repair else []
-    lines = [one for one in done if isinstance(one, SetAside)]
+    settings = _load_operator_settings(args)
+    repairs = list(repair_runs([settings.runs_dir])) if args.repair else []
+    set_aside = [repair for repair in repairs if isinstance(repair, QuarantinedLine)]
     count = open_index(settings).rebuild()
     damaged = {
         row.run_id: row.problem
         for row in runs.all_rows([settings.runs_dir])
         if row.state == "broken"
     }
-    if given.json:
+    if args.json:
         report = {
             "runs": count,
             "damaged": damaged,
-            "set_aside": [msgspec.to_builtins(line) for line in lines],
-            "not_repaired": [one for one in done if isinstance(one, str)],
+            "set_aside": [msgspec.to_builtins(line) for line in set_aside],
+            "not_repaired": [repair for repair in repairs if isinstance(repair, str)],
         }
         print(json.dumps(report, ensure_ascii=False))
         return DONE
-    for one in done:
-        print(one.as_text() if isinstance(one, SetAside) else f"not repaired: {one}")
-    for run_id in sorted({line.run_id for line in lines if line.resumable}):
+    for repair in repairs:
+        print(
+            repair.as_text() if isinstance(repair, QuarantinedLine) else f"not repaired: {repair}"
+        )
+    for run_id in sorted({line.run_id for line in set_aside if line.resumable}):
         print(f"`evalcore resume {run_id}` asks and scores what was set aside again")
     for run_id, problem in damaged.items():
         print(f"left out, nothing changed: {run_id}: {problem}")
@@ -413,7 +421,7 @@ def _doctor(given: argparse.Namespace) -> int:
 
     from evalcore import doctor
 
-    report = doctor.examine_installation(_settings(given))
+    report = doctor.examine_installation(_load_operator_settings(given))
     if given.json:
         print(json.dumps([msgspec.to_builtins(check) for check in report], ensure_ascii=False))
     else:

@@ -18,8 +18,8 @@ FORMATS = ("text", "csv", "json", "md", "latex")
 _DONE = 0
 
 
-def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `common` adds the flags that every verb has and sets its function."""
+def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
     about = "print the ranking of a board, as the app shows it"
     sub = verbs.add_parser("board", help=about, description=about)
     sub.add_argument("--format", choices=FORMATS, help="default: text; --json is the same as json")
@@ -43,39 +43,39 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
         help="write the chart of scores and intervals instead of the table",
     )
     sub.add_argument("--theme", choices=("light", "dark"), default="light", help="of the chart")
-    common(sub, _board)
+    add_common(sub, _print_board)
 
 
-def _board(given: argparse.Namespace) -> int:
+def _print_board(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.exchange import board_export
 
-    if given.json and given.format not in (None, "json"):
-        raise UsageError(f"--json and --format {given.format} contradict each other; drop one")
-    chosen = board_export.Chosen(given.suite, given.board, given.by)
-    if given.chart is not None:
-        return _chart(given, chosen)
-    form = given.format or ("json" if given.json else "text")
-    text = board_export.render(settings.load(given.data), chosen, form)
-    if given.out is None:
+    if args.json and args.format not in (None, "json"):
+        raise UsageError(f"--json and --format {args.format} contradict each other; drop one")
+    chosen = board_export.Chosen(args.suite, args.board, args.by)
+    if args.chart is not None:
+        return _write_board_chart(args, chosen)
+    form = args.format or ("json" if args.json else "text")
+    text = board_export.render(settings.load_settings(args.data), chosen, form)
+    if args.out is None:
         sys.stdout.write(text)
         return _DONE
-    return _write("--out", given.out, text.encode())
+    return _write_board_file("--out", args.out, text.encode())
 
 
-def _chart(given: argparse.Namespace, chosen: Chosen) -> int:
+def _write_board_chart(args: argparse.Namespace, chosen: Chosen) -> int:
     from evalcore import settings
     from evalcore.exchange import board_chart
 
-    if given.format or given.out or given.json:
+    if args.format or args.out or args.json:
         raise UsageError("--chart is a file of its own; drop --format, --json and --out")
     picture = board_chart.render(
-        settings.load(given.data), chosen, given.chart.suffix[1:].lower(), given.theme
+        settings.load_settings(args.data), chosen, args.chart.suffix[1:].lower(), args.theme
     )
-    return _write("--chart", given.chart, picture)
+    return _write_board_file("--chart", args.chart, picture)
 
 
-def _write(flag: str, path: Path, content: bytes) -> int:
+def _write_board_file(flag: str, path: Path, content: bytes) -> int:
     try:
         path.write_bytes(content)
     except OSError as error:

@@ -15,8 +15,10 @@ CASES = 20  # shown per benchmark unless asked otherwise
 _DONE = 0
 
 
-def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `common` adds the flags that every verb has and sets its function."""
+def add_compare_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
     about = "compare 2 to 8 runs: scores, wins and losses against a base run, cases that differ"
     sub = verbs.add_parser("compare", help=about, description=about)
     sub.add_argument("runs", nargs="+", metavar="RUN")
@@ -27,31 +29,31 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
     sub.add_argument(
         "--cases", type=int, default=CASES, metavar="N", help="cases that differ to be listed"
     )
-    common(sub, _compare)
+    add_common(sub, _compare_runs)
 
 
-def _compare(given: argparse.Namespace) -> int:
+def _compare_runs(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.queries import comparison_report, lineup
     from evalcore.records import to_json
 
-    if given.cases < 0:
-        raise UsageError(f"--cases {given.cases} cannot be negative")
-    roots = settings.load(given.data).run_roots
-    who = lineup.load(roots, lineup.wanted(given.runs))
-    if who.absent:
-        raise UsageError("; ".join(one.reason for one in who.absent))
-    found = comparison_report.report(
+    if args.cases < 0:
+        raise UsageError(f"--cases {args.cases} cannot be negative")
+    roots = settings.load_settings(args.data).run_roots
+    comparison = lineup.load(roots, lineup.wanted(args.runs))
+    if comparison.absent:
+        raise UsageError("; ".join(excluded.reason for excluded in comparison.absent))
+    report = comparison_report.report(
         roots,
-        who,
-        given.base,
-        benchmark=given.benchmark,
-        metric=given.metric,
-        cases=given.cases,
+        comparison,
+        args.base,
+        benchmark=args.benchmark,
+        metric=args.metric,
+        cases=args.cases,
     )
-    if given.json:
-        print(to_json(found).decode())
+    if args.json:
+        print(to_json(report).decode())
     else:
-        text = comparison_report.FORMATS[given.format](found)
+        text = comparison_report.FORMATS[args.format](report)
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     return _DONE

@@ -14,8 +14,8 @@ Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
 
 
-def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `common` adds the flags that every verb has and sets its function."""
+def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
     about = "write a leaderboard as static pages, for any web host or to open without one"
     sub = verbs.add_parser("site", help=about, description=about)
     sub.add_argument(
@@ -32,16 +32,16 @@ def add(verbs: Any, common: Callable[[argparse.ArgumentParser, Verb], None]) -> 
         metavar="URL",
         help="the address the folder will have, for previews where a link is shared",
     )
-    common(sub, _site)
+    add_common(sub, _write_site)
 
 
-def _site(given: argparse.Namespace) -> int:
+def _write_site(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.exchange.site.publish import Options, publish
 
-    options = Options(given.out, given.title, given.base_url)
-    count = publish(settings.load(given.data), options)
-    place = given.out / "index.html"
-    told = {"out": str(given.out), "files": count}
-    print(json.dumps(told) if given.json else f"{format_count(count, 'file')}; open {place}")
+    options = Options(args.out, args.title, args.base_url)
+    count = publish(settings.load_settings(args.data), options)
+    index_path = args.out / "index.html"
+    summary = {"out": str(args.out), "files": count}
+    print(json.dumps(summary) if args.json else f"{format_count(count, 'file')}; open {index_path}")
     return _DONE

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from evalcore import catalog
 from evalcore.addresses import is_this_machine
 from evalcore.records import Record
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 from evalcore.settings import Settings
 
 #: `missing`: something that the installation promises is not there; `absent`: optional, and not
@@ -63,7 +63,7 @@ def examine_installation(settings: Settings) -> list[Check]:
         try:
             report += examine(settings)
         except Exception as error:  # the report must say it and go on
-            problem = scrub(f"{type(error).__name__}: {error}")
+            problem = scrub_secrets(f"{type(error).__name__}: {error}")
             report.append(Check(group, group, "broken", problem))
     return report
 
@@ -129,7 +129,7 @@ def _check_engines(settings: Settings) -> Iterator[Check]:
         else:
             command = re.search(r"\((?:for example )?((?:pip|apt-get) install [^)]*)\)", answer)
             remedy = command[1] if command else ""
-            yield Check("engine", name, "absent", scrub(answer), remedy)
+            yield Check("engine", name, "absent", scrub_secrets(answer), remedy)
 
 
 def _check_sandbox(settings: Settings) -> Iterator[Check]:
@@ -155,7 +155,7 @@ def _check_gpu(settings: Settings) -> Iterator[Check]:
 
 def _check_servers(settings: Settings) -> Iterator[Check]:
     """Model servers on this machine, by whether their port answers."""
-    for name, endpoint in sorted(catalog.endpoints(settings).items()):
+    for name, endpoint in sorted(catalog.load_endpoints(settings).items()):
         address = urlsplit(endpoint.base_url)
         if not is_this_machine(address.hostname or ""):
             continue
@@ -169,7 +169,7 @@ def _check_servers(settings: Settings) -> Iterator[Check]:
 
 
 def _check_keys(settings: Settings) -> Iterator[Check]:
-    for name, endpoint in sorted(catalog.endpoints(settings).items()):
+    for name, endpoint in sorted(catalog.load_endpoints(settings).items()):
         variable = endpoint.api_key_env
         if not variable:
             continue
@@ -180,7 +180,7 @@ def _check_keys(settings: Settings) -> Iterator[Check]:
 
 
 def _check_plugins(settings: Settings) -> Iterator[Check]:
-    for skipped in catalog.left_out_plugins():
+    for skipped in catalog.list_skipped_plugins():
         yield Check("plugin", skipped.name, "broken", skipped.why, skipped.remedy)
 
 

@@ -29,10 +29,10 @@ class DatasetError(UsageError):
 
     def __init__(self, path: Path | str, line: int | None, field: str, problem: str) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
-        place = (
+        location = (
             f"{path}" + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         )
-        super().__init__(f"{place}: {problem}")
+        super().__init__(f"{location}: {problem}")
 
 
 class MissingDependency(UsageError):

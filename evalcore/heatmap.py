@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import pandas as pd
 
-from evalcore.charts import MUTED, layered
-from evalcore.kept_charts import kept_chart
+from evalcore.chart_cache import cache_chart
+from evalcore.charts import MUTED, layer_charts
 
 _LOW, _HIGH, _NONE = (0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), "#73808322"
 _DARK, _LIGHT = "#000406", "#ffffff"
@@ -17,8 +17,8 @@ _ROW, _AXIS = 28, 44  # pixels
 _NAME = 130  # pixels of a row's name: at a phone's width most of the room is left for the cells
 
 
-@kept_chart
-def heatmap(
+@cache_chart
+def build_heatmap(
     frame: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:
     """`frame`: row, column, value (0 to 100, None where there is none), said (the text of the
@@ -39,8 +39,11 @@ def heatmap(
         axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False),
     )
     values = [None if pd.isna(value) else float(value) for value in frame["value"]]
-    told = frame.assign(fill=[_fill(value) for value in values], ink=[_ink(v) for v in values])
-    base = alt.Chart(told.drop(columns="value")).encode(
+    cells = frame.assign(
+        fill=[_compute_cell_colour(value) for value in values],
+        ink=[_pick_text_colour(v) for v in values],
+    )
+    base = alt.Chart(cells.drop(columns="value")).encode(
         x=x,
         y=y,
         tooltip=[
@@ -49,14 +52,14 @@ def heatmap(
             alt.Tooltip("said:N", title=labels["value"]),
         ],
     )
-    return layered(
+    return layer_charts(
         base.mark_rect(cornerRadius=3).encode(color=alt.Color("fill:N", scale=None)),
         base.mark_text(fontSize=12).encode(text="said:N", color=alt.Color("ink:N", scale=None)),
         height=len(rows) * _ROW + _AXIS,
     )
 
 
-def _fill(value: float | None) -> str:
+def _compute_cell_colour(value: float | None) -> str:
     """The colour of a cell, from pale to deep."""
     if value is None:
         return _NONE
@@ -65,7 +68,7 @@ def _fill(value: float | None) -> str:
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _ink(value: float | None) -> str:
+def _pick_text_colour(value: float | None) -> str:
     """The colour of the text on a cell."""
     if value is None:
         return MUTED

@@ -29,12 +29,12 @@ _PER_SECOND = 50
 _SLOWEST = 5.0  # seconds
 
 
-def usable() -> bool:
+def is_passcode_usable() -> bool:
     """Whether a passcode is set with which anybody can be let in."""
     return len(os.environ.get(VARIABLE, "").strip()) >= SHORTEST
 
 
-class Gate:
+class PasscodeGate:
     """Counts wrong tries; `clock` gives seconds that never go back, `sleep` slows a try down."""
 
     def __init__(
@@ -46,20 +46,20 @@ class Gate:
         self._by_address: OrderedDict[str, list[float]] = OrderedDict()
         self._all: deque[float] = deque(maxlen=int(_PER_SECOND * _SLOWEST))
 
-    def passes(self, typed: str, earlier: list[float], address: str = "") -> bool:
+    def try_passcode(self, typed: str, earlier: list[float], address: str = "") -> bool:
         """Whether the passcode was typed; a wrong one is noted, also in the session's `earlier`.
 
-        While `wait` says so, not even the right one passes. `address` is that of
+        While `compute_wait` says so, not even the right one passes. `address` is that of
         `addresses.visitor_network`, "" where it cannot be told and nothing is counted by it.
         """
-        if self.wait(earlier, address):
+        if self.compute_wait(earlier, address):
             return False
-        if delay := self.delay():
+        if delay := self.compute_delay():
             self._sleep(delay)
         with self._lock:
-            if self._wait(earlier, address):  # others of this address were wrong meanwhile
+            if self._compute_wait(earlier, address):  # others of this address were wrong meanwhile
                 return False
-            if usable() and same(typed, os.environ[VARIABLE].strip()):
+            if is_passcode_usable() and is_same_passcode(typed, os.environ[VARIABLE].strip()):
                 earlier.clear()
                 return True
             moment = self._clock()
@@ -72,31 +72,31 @@ class Gate:
                 self._by_address.popitem(last=False)
             return False
 
-    def wait(self, earlier: list[float], address: str = "") -> float:
+    def compute_wait(self, earlier: list[float], address: str = "") -> float:
         """Seconds until another try counts, 0 where it counts now."""
         with self._lock:
-            return self._wait(earlier, address)
+            return self._compute_wait(earlier, address)
 
-    def delay(self) -> float:
+    def compute_delay(self) -> float:
         """Seconds that each try takes longer now, by the wrong ones of all visitors."""
         with self._lock:
             since = self._clock() - WINDOW
             return float(sum(moment > since for moment in self._all) // _PER_SECOND)
 
-    def _wait(self, earlier: list[float], address: str) -> float:
+    def _compute_wait(self, earlier: list[float], address: str) -> float:
         ends = [0.0]
         of_address = self._by_address.get(address, [])
-        for most, moments in ((_OF_A_SESSION, earlier), (_OF_AN_ADDRESS, of_address)):
-            if len(moments) >= most:
-                ends.append(moments[-most] + WINDOW - self._clock())
+        for limit, moments in ((_OF_A_SESSION, earlier), (_OF_AN_ADDRESS, of_address)):
+            if len(moments) >= limit:
+                ends.append(moments[-limit] + WINDOW - self._clock())
         return max(ends)
 
 
-def same(typed: str, known: str) -> bool:
+def is_same_passcode(typed: str, expected: str) -> bool:
     """Compared by digests of equal length: the time tells neither length nor beginning."""
-    left, right = (hashlib.sha256(text[:_LONGEST].encode()).digest() for text in (typed, known))
+    left, right = (hashlib.sha256(text[:_LONGEST].encode()).digest() for text in (typed, expected))
     return hmac.compare_digest(left, right)
 
 
 #: The gate of this server.
-GATE = Gate()
+GATE = PasscodeGate()

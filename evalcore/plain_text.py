@@ -15,10 +15,10 @@ DASH = "–"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def line(text: object, limit: int = 0) -> str:
+def to_single_line(text: object, limit: int = 0) -> str:
     """`text` on one line without what hides or reorders it, cut to `limit` characters (0: none)."""
-    told = " ".join(UNSEEN.sub(" ", str(text)).split())
-    return told if not limit or len(told) <= limit else told[: limit - 1] + "…"
+    flat = " ".join(UNSEEN.sub(" ", str(text)).split())
+    return flat if not limit or len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def format_count(count: int, noun: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.records import Record
 
 BENCHMARKS = "evalcore.benchmarks"
@@ -35,10 +35,10 @@ _UNKNOWN = "unknown distribution"
 
 R = TypeVar("R", bound=Record)
 _thread = threading.local()
-_one_at_a_time = threading.Lock()  # two threads that redirect would restore the wrong stream
+_redirect_lock = threading.Lock()  # two threads that redirect would restore the wrong stream
 
 
-class LeftOut(Record, frozen=True):
+class SkippedPlugin(Record, frozen=True):
     """A plug-in that is not used: its entry point, the distribution, why, and what helps."""
 
     name: str
@@ -50,7 +50,7 @@ class LeftOut(Record, frozen=True):
         return f"left out: {self.name} ({self.distribution}): {self.why}; {self.remedy}"
 
 
-class Unusable(Exception):
+class UnusablePlugin(Exception):
     """Why a plug-in's object cannot be used, with what its author can do."""
 
     def __init__(self, why: str, remedy: str) -> None:
@@ -58,27 +58,27 @@ class Unusable(Exception):
         super().__init__(why)
 
 
-def load(
-    group: str, kind: type[R], taken: Iterable[str], check: Callable[[R], str]
-) -> tuple[list[R], list[LeftOut]]:
+def load_plugins(
+    group: str, kind: type[R], reserved: Iterable[str], check: Callable[[R], str]
+) -> tuple[list[R], list[SkippedPlugin]]:
     """The records of a group that can be used, by name of distribution, and those that cannot.
 
     `check` returns the key of a record and raises Unusable. Of equal keys the first counts; those
-    in `taken` are built in and come before all plug-ins.
+    in `reserved` are built in and come before all plug-ins.
     """
-    keys, usable, left_out = dict.fromkeys(taken, "Evalboard"), [], []
-    for point in _points(group):
+    keys, usable, skipped = dict.fromkeys(reserved, "Evalboard"), [], []
+    for point in _list_entry_points(group):
         try:
-            record = _record(_import(point), kind)
+            record = _to_plugin_record(_import_plugin(point), kind)
             key = check(record)
             if key in keys:
-                raise Unusable(f"the key {key!r} is taken by {keys[key]}", "rename it")
-        except Unusable as error:
-            left_out.append(_left_out(point, error))
+                raise UnusablePlugin(f"the key {key!r} is taken by {keys[key]}", "rename it")
+        except UnusablePlugin as error:
+            skipped.append(_build_skipped_plugin(point, error))
             continue
-        keys[key] = _distribution(point)
+        keys[key] = _describe_distribution(point)
         usable.append(record)
-    return usable, left_out
+    return usable, skipped
 
 
 def load_factory(group: str, name: str) -> Any | None:
@@ -86,15 +86,19 @@ def load_factory(group: str, name: str) -> Any | None:
 
     Raises UsageError, naming the distribution, where it cannot be used.
     """
-    point = next((one for one in _points(group) if one.name == name), None)
+    point = next(
+        (candidate for candidate in _list_entry_points(group) if candidate.name == name), None
+    )
     if point is None:
         return None
     try:
-        factory = _import(point)
+        factory = _import_plugin(point)
         if not callable(factory):
-            raise Unusable(f"its object is a {_kind(factory)}, not a function", "mend the plug-in")
-    except Unusable as error:
-        raise UsageError(str(_left_out(point, error))) from None
+            raise UnusablePlugin(
+                f"its object is a {_get_type_name(factory)}, not a function", "mend the plug-in"
+            )
+    except UnusablePlugin as error:
+        raise UsageError(str(_build_skipped_plugin(point, error))) from None
     return factory
 
 
@@ -106,7 +110,7 @@ def is_key(key: str) -> bool:
 def check_key(what: str, key: str) -> None:
     """Raises Unusable for a key that cannot stand in an address or an option."""
     if not is_key(key):
-        raise Unusable(
+        raise UnusablePlugin(
             f"{what} {key[:80]!r} is not usable as a key",
             "use letters, digits, _ and -, at most 64, a letter first",
         )
@@ -118,26 +122,28 @@ def check_unique(what: str, keys: Iterable[str]) -> None:
     for key in keys:
         check_key(what, key)
         if key in seen:
-            raise Unusable(f"{what} {key!r} stands there twice", "remove or rename the second")
+            raise UnusablePlugin(
+                f"{what} {key!r} stands there twice", "remove or rename the second"
+            )
         seen.add(key)
 
 
 def check_weight(what: str, weight: float | None) -> None:
     """Raises Unusable for a weight that is negative, infinite or NaN."""
     if weight is not None and not (isfinite(weight) and weight >= 0):
-        raise Unusable(f"{what} has the weight {weight}", "give a finite number from 0 up")
+        raise UnusablePlugin(f"{what} has the weight {weight}", "give a finite number from 0 up")
 
 
-def _points(group: str) -> list[EntryPoint]:
+def _list_entry_points(group: str) -> list[EntryPoint]:
     """By distribution and name: which of two comes first must not depend on the file system."""
     try:
         points = list(entry_points(group=group))
     except Exception:  # one installed distribution with damaged metadata spoils the whole answer
-        points = [point for one in distributions() for point in _points_of(one, group)]
-    return sorted(points, key=lambda one: (_distribution(one), one.name))
+        points = [point for item in distributions() for point in _read_entry_points(item, group)]
+    return sorted(points, key=lambda item: (_describe_distribution(item), item.name))
 
 
-def _points_of(distribution: Distribution, group: str) -> list[EntryPoint]:
+def _read_entry_points(distribution: Distribution, group: str) -> list[EntryPoint]:
     """The entry points of one distribution; none where its metadata cannot be read."""
     try:
         return list(distribution.entry_points.select(group=group))
@@ -145,7 +151,7 @@ def _points_of(distribution: Distribution, group: str) -> list[EntryPoint]:
         return []
 
 
-def _import(point: EntryPoint) -> Any:
+def _import_plugin(point: EntryPoint) -> Any:
     """The object of an entry point, imported in a thread of its own.
 
     What it prints goes to standard error, since standard output may be data. Raises Unusable,
@@ -156,64 +162,69 @@ def _import(point: EntryPoint) -> Any:
     outcome: list[Any] = []
     failure: list[BaseException] = []
 
-    def work() -> None:
+    def run_import() -> None:
         _thread.importing = True
         try:
             outcome.append(point.load())
         except BaseException as error:  # SystemExit too: a plug-in does not end the application
             failure.append(error)
 
-    thread = threading.Thread(target=work, name=f"plug-in {point.name}", daemon=True)
-    with _one_at_a_time, redirect_stdout(sys.stderr):
+    thread = threading.Thread(target=run_import, name=f"plug-in {point.name}", daemon=True)
+    with _redirect_lock, redirect_stdout(sys.stderr):
         thread.start()
         thread.join(IMPORT_SECONDS)
     if failure:
-        raise Unusable(_line(failure[0]), "mend, upgrade or uninstall it")
+        raise UnusablePlugin(_format_error_line(failure[0]), "mend, upgrade or uninstall it")
     if not outcome:
-        raise Unusable(
+        raise UnusablePlugin(
             f"its import takes more than {IMPORT_SECONDS:g} seconds",
             "let the entry point name a light module that holds the card alone",
         )
     return outcome[0]
 
 
-def _record(loaded: Any, kind: type[R]) -> R:
+def _to_plugin_record(loaded: Any, kind: type[R]) -> R:
     """The object as a record whose every field has its declared type."""
     if not isinstance(loaded, kind):
-        raise Unusable(
-            f"its object is a {_kind(loaded)}, not a {kind.__name__}",
+        raise UnusablePlugin(
+            f"its object is a {_get_type_name(loaded)}, not a {kind.__name__}",
             f"let the entry point name a {kind.__name__}",
         )
     try:
         return msgspec.convert(msgspec.to_builtins(loaded), kind)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-        raise Unusable(f"a field of its {kind.__name__} is wrong: {_line(error)}", "mend it") from (
-            error
-        )
+        raise UnusablePlugin(
+            f"a field of its {kind.__name__} is wrong: {_format_error_line(error)}", "mend it"
+        ) from (error)
     except AttributeError as error:
-        raise Unusable(f"its {kind.__name__} lacks a field: {_line(error)}", "fill it") from error
+        raise UnusablePlugin(
+            f"its {kind.__name__} lacks a field: {_format_error_line(error)}", "fill it"
+        ) from error
 
 
-def _left_out(point: EntryPoint, error: Unusable) -> LeftOut:
-    return LeftOut(
-        line(point.name, _LONGEST), _distribution(point), line(error.why, _LONGEST), error.remedy
+def _build_skipped_plugin(point: EntryPoint, error: UnusablePlugin) -> SkippedPlugin:
+    return SkippedPlugin(
+        to_single_line(point.name, _LONGEST),
+        _describe_distribution(point),
+        to_single_line(error.why, _LONGEST),
+        error.remedy,
     )
 
 
-def _distribution(point: EntryPoint) -> str:
+def _describe_distribution(point: EntryPoint) -> str:
     """Name and version; metadata of others may lack or break either."""
     try:
         name, version = (str(getattr(point.dist, part, "") or "") for part in ("name", "version"))
     except Exception:
         return _UNKNOWN
-    return line(f"{name} {version}", _LONGEST) or _UNKNOWN
+    return to_single_line(f"{name} {version}", _LONGEST) or _UNKNOWN
 
 
-def _kind(value: Any) -> str:
+def _get_type_name(value: Any) -> str:
     return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
-def _line(error: BaseException) -> str:
+def _format_error_line(error: BaseException) -> str:
     """An error as one line; its own text may fail or be of any length."""
     try:
         text = str(error)

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from evalcore.records import BenchmarkSpec, Record, RunSpec, RunSummary, Sample, TargetSpec, Verdict
-from evalcore.secrets import redact, scrub
+from evalcore.secrets import redact_keys, scrub_secrets
 from evalcore.settings import ROOT, Settings
 
 _NAMES_A_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSW")
 _SHORTEST_KEY = 8
 #: A path at the beginning of a word that shows itself as one, of which the last part is kept.
-_PLACE = re.compile(r"(?<![\w/.~-])\.{0,2}/(?:[^\s/'\"=,;&]+/)*([^\s/'\"=,;&]+)/?")
+_PATH_AT_WORD = re.compile(r"(?<![\w/.~-])\.{0,2}/(?:[^\s/'\"=,;&]+/)*([^\s/'\"=,;&]+)/?")
 
 #: A path of at least two parts that shows itself as one by its beginning (`/`, `./`, `../`, `~/`,
 #: `C:\`), not the path of an address of the web.
@@ -44,7 +44,7 @@ _BEGINS_PATH = re.compile(r"\w{2,}:\s*(?:\.{0,2}[/\\]|[A-Za-z]:[/\\])|(?:app|hf)
 _VARIANT = re.compile(r"#[0-9a-f]{8}\Z")
 
 
-def without_places(text: str) -> str:
+def redact_paths(text: str) -> str:
     """`text` with every path that shows itself as one cut to its last part, and every target that
     is named by a path under its masked name. A path that begins with a word (`models/tiny`) stays:
     nothing tells it from other words with a slash."""
@@ -89,12 +89,12 @@ def mask_path(path: str) -> str:
 def mask_judge(judge: str) -> str:
     """Name a judge, which is a target perhaps with `?OPTIONS`, as `mask_target` does."""
     key, mark, options = judge.partition("?")
-    return f"{mask_target(key)}{mark}{without_places(options)}"
+    return f"{mask_target(key)}{mark}{redact_paths(options)}"
 
 
 def mask_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a target without places; an adapter that is a folder goes by name and hash."""
-    masked = {name: _without_places(value) for name, value in options.items()}
+    masked = {name: _redact_option_paths(value) for name, value in options.items()}
     adapter = str(options.get("adapter", ""))
     return masked | ({"adapter": mask_path(adapter)} if is_path(adapter) else {})
 
@@ -125,7 +125,7 @@ def with_masked_target(spec: RunSpec) -> RunSpec:
     return msgspec.structs.replace(spec, target=target)
 
 
-def _bare(name: str) -> str:
+def _shorten_target_path(name: str) -> str:
     """A path by its last part, after the kind of a target where it names one."""
     kind, colon, path = name.rpartition(":")
     return f"{kind}{colon}{_last_part(path)}" if len(kind) > 1 else _last_part(path)
@@ -175,99 +175,107 @@ def dataset_name(dataset: str, dataset_hash: str = "") -> str:
     return f"{name} ({dataset_hash[:8]})" if dataset_hash else name
 
 
-def benchmark_for_readers(one: BenchmarkSpec) -> BenchmarkSpec:
+def mask_benchmark(spec: BenchmarkSpec) -> BenchmarkSpec:
     """The spec of a benchmark without the places of its data set, of its judges and of what its
     options name. The prompt among them is a text of its own."""
     hidden = {
-        name: value if name == "prompt" else _without_places(value)
-        for name, value in one.options.items()
+        name: value if name == "prompt" else _redact_option_paths(value)
+        for name, value in spec.options.items()
     }
-    name = dataset_name(one.dataset, one.dataset_hash)
-    judges = tuple(map(mask_judge, one.judges))
-    return msgspec.structs.replace(one, dataset=name, options=hidden, judges=judges)
+    name = dataset_name(spec.dataset, spec.dataset_hash)
+    judges = tuple(map(mask_judge, spec.judges))
+    return msgspec.structs.replace(spec, dataset=name, options=hidden, judges=judges)
 
 
-def label_for_readers(label: str, spec: BenchmarkSpec) -> str:
+def mask_label(label: str, spec: BenchmarkSpec) -> str:
     """The label of a score, which begins with the data set and may name options."""
     name = dataset_name(spec.dataset, spec.dataset_hash)
     rest = label.removeprefix(spec.dataset) if spec.dataset else label
-    return without_places(label if rest == label else name + rest)
+    return redact_paths(label if rest == label else name + rest)
 
 
-def spec_for_readers(spec: RunSpec) -> RunSpec:
+def mask_spec(spec: RunSpec) -> RunSpec:
     """The spec of a run as pages and comparisons show it: no place of the machine in its target,
     data sets, judges, options, command and note."""
     return msgspec.structs.replace(
         with_masked_target(spec),
         judges=tuple(map(mask_judge, spec.judges)),
-        benchmarks=tuple(map(benchmark_for_readers, spec.benchmarks)),
-        command=without_places(spec.command),
-        note=without_places(spec.note),
+        benchmarks=tuple(map(mask_benchmark, spec.benchmarks)),
+        command=redact_paths(spec.command),
+        note=redact_paths(spec.note),
     )
 
 
-def _without_places(value: Any) -> Any:
+def _redact_option_paths(value: Any) -> Any:
     """An option, texts at any depth without their places."""
     if isinstance(value, str):
-        return without_places(value)
+        return redact_paths(value)
     if isinstance(value, Mapping):
-        return {name: _without_places(inner) for name, inner in value.items()}
-    return [_without_places(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _redact_option_paths(inner) for name, inner in value.items()}
+    return (
+        [_redact_option_paths(item) for item in value] if isinstance(value, list | tuple) else value
+    )
 
 
-class Censor(Record, frozen=True):
-    """`keys` are texts that may stand nowhere, `places` the folders of this machine by what stands
+class Redactor(Record, frozen=True):
+    """`keys` are texts that may stand nowhere, `folders` the folders of this machine by what stands
     for them, the deepest first."""
 
     keys: tuple[str, ...]
-    places: tuple[tuple[str, str], ...]
+    folders: tuple[tuple[str, str], ...]
 
-    def line(self, text: str) -> str:
+    def redact_line(self, text: str) -> str:
         """A line of JSON without the keys and places that are known here.
 
         Nothing else of it is touched, since a changed answer would be scored differently.
         """
-        for place, name in self.places:
-            text = text.replace(place, name)
+        for folder, name in self.folders:
+            text = text.replace(folder, name)
         plain = any(key in text for key in self.keys)
-        return scrub(text, self.keys) if plain else redact(text, self.keys)
+        return scrub_secrets(text, self.keys) if plain else redact_keys(text, self.keys)
 
-    def about(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """A text about a run, where whatever looks like a key or a path goes too."""
-        text = _QUOTED.sub(lambda m: f"{m[1]}{_bare(m[2])}{m[3] or ''}{m[1]}", _mask_targets(text))
-        return _PLACE.sub(r"\1", scrub(self.line(text), self.keys))
+        text = _QUOTED.sub(
+            lambda m: f"{m[1]}{_shorten_target_path(m[2])}{m[3] or ''}{m[1]}", _mask_targets(text)
+        )
+        return _PATH_AT_WORD.sub(r"\1", scrub_secrets(self.redact_line(text), self.keys))
 
-    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Options or facts, texts at any depth as by `about`; an adapter that is a folder, which
-        may hold spaces, by its last part."""
+    def redact_values(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Options or facts, texts at any depth as by `redact_text`; an adapter that is a folder,
+        which may hold spaces, by its last part."""
         return {
-            name: self.about(_last_part(value))
+            name: self.redact_text(_last_part(value))
             if name == "adapter" and isinstance(value, str) and is_path(value)
-            else self._value(value)
-            for name, value in given.items()
+            else self._redact_value(value)
+            for name, value in values.items()
         }
 
-    def _value(self, value: Any) -> Any:
+    def _redact_value(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.about(value)
+            return self.redact_text(value)
         if isinstance(value, Mapping):
-            return self.values(value)
-        return [self._value(one) for one in value] if isinstance(value, list | tuple) else value
+            return self.redact_values(value)
+        return (
+            [self._redact_value(item) for item in value]
+            if isinstance(value, list | tuple)
+            else value
+        )
 
 
-def censor(settings: Settings) -> Censor:
+def build_redactor(settings: Settings) -> Redactor:
     """What is known of this machine: keys in the environment, database addresses, folders."""
     keys = [value for name, value in os.environ.items() if _NAMES_A_KEY.search(name.upper())]
     keys += [settings.postgres_dsn, settings.mysql_dsn]
-    return Censor(
+    return Redactor(
         keys=tuple(key for key in keys if len(key.strip()) >= _SHORTEST_KEY),
-        places=tuple(sorted(_places(settings), key=lambda pair: -len(pair[0]))),
+        folders=tuple(sorted(_list_private_folders(settings), key=lambda pair: -len(pair[0]))),
     )
 
 
-def _places(settings: Settings) -> Iterator[tuple[str, str]]:
+def _list_private_folders(settings: Settings) -> Iterator[tuple[str, str]]:
     """Folders with the names they go by; one that is a single word would be found anywhere."""
-    told = {
+    names_by_folder = {
         settings.data: "data",
         settings.shipped: "shipped",
         settings.datasets: "datasets",
@@ -277,51 +285,52 @@ def _places(settings: Settings) -> Iterator[tuple[str, str]]:
         str(Path.home()): "~",
         tempfile.gettempdir(): "tmp",
     }
-    for place, name in told.items():
-        if place and len(PurePath(place).parts) > 2:
-            yield place, name
-            yield str(Path(place).resolve()), name
+    for folder, name in names_by_folder.items():
+        if folder and len(PurePath(folder).parts) > 2:
+            yield folder, name
+            yield str(Path(folder).resolve()), name
 
 
-def spec_told(spec: RunSpec, censored: Censor) -> RunSpec:
+def redact_spec(spec: RunSpec, redactor: Redactor) -> RunSpec:
     """The spec as others may read it: data sets and models by name instead of by path, and nothing
     of who started it."""
     kind, colon, name = mask_target(spec.target.key).partition(":")
     return msgspec.structs.replace(
         spec,
         target=TargetSpec(
-            key=f"{kind}{colon}{censored.about(name)}",
-            options=censored.values(spec.target.options),
+            key=f"{kind}{colon}{redactor.redact_text(name)}",
+            options=redactor.redact_values(spec.target.options),
         ),
-        benchmarks=tuple(_benchmark(one, censored) for one in spec.benchmarks),
-        judges=tuple(scrub(mask_judge(judge)) for judge in spec.judges),
-        command=censored.about(spec.command),
-        note=censored.about(spec.note),
+        benchmarks=tuple(_redact_benchmark(benchmark, redactor) for benchmark in spec.benchmarks),
+        judges=tuple(scrub_secrets(mask_judge(judge)) for judge in spec.judges),
+        command=redactor.redact_text(spec.command),
+        note=redactor.redact_text(spec.note),
         access="",
         started_by="",
     )
 
 
-def summary_told(summary: RunSummary, told: RunSpec) -> RunSummary:
-    """The scores under the target as `spec_told` tells it, without labels, which may hold paths."""
+def redact_summary(summary: RunSummary, redacted_spec: RunSpec) -> RunSummary:
+    """The scores under the target as `redact_spec` tells it, without labels, which may hold
+    paths."""
     scores = {
         name: msgspec.structs.replace(score, label="") for name, score in summary.benchmarks.items()
     }
-    return msgspec.structs.replace(summary, target=told.target, benchmarks=scores)
+    return msgspec.structs.replace(summary, target=redacted_spec.target, benchmarks=scores)
 
 
-def _benchmark(one: BenchmarkSpec, censored: Censor) -> BenchmarkSpec:
+def _redact_benchmark(spec: BenchmarkSpec, redactor: Redactor) -> BenchmarkSpec:
     """The prompt template among the options is a text of its own and no path."""
-    kept = {name: value for name, value in one.options.items() if name == "prompt"}
+    prompt = {name: value for name, value in spec.options.items() if name == "prompt"}
     return msgspec.structs.replace(
-        one,
-        dataset=PurePath(one.dataset).name or one.key,
-        options=censored.values(one.options) | kept,
-        judges=tuple(scrub(mask_judge(judge)) for judge in one.judges),
+        spec,
+        dataset=PurePath(spec.dataset).name or spec.key,
+        options=redactor.redact_values(spec.options) | prompt,
+        judges=tuple(scrub_secrets(mask_judge(judge)) for judge in spec.judges),
     )
 
 
-def sample_told(sample: Sample) -> Sample:
+def redact_sample(sample: Sample) -> Sample:
     """The sample, paths in its `meta` by name; the rest of it is the data set's own."""
     meta = {
         name: PurePath(value).name

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 import pandas as pd
 
-from evalcore.charts import BEST, FLOOR, MUTED, SCORE, layered
-from evalcore.kept_charts import kept_chart
+from evalcore.chart_cache import cache_chart
+from evalcore.charts import BEST, FLOOR, MUTED, SCORE, layer_charts
 from evalcore.target_colours import colour_of
 
 SERIES = ("target", "best", "floor")
@@ -29,44 +29,44 @@ _X = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-_WIDTH / 2, _WIDTH / 2]))
 _Y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-_HEIGHT / 2, _HEIGHT / 2]))
 
 
-class Look(NamedTuple):
+class SeriesStyle(NamedTuple):
     """How the outline of a series is drawn."""
 
     colour: str
     dash: Sequence[int]
 
 
-LOOKS = {
-    key: Look(colour, dash)
+SERIES_STYLES = {
+    key: SeriesStyle(colour, dash)
     for key, colour, dash in zip(SERIES, (SCORE, BEST, FLOOR), DASHES, strict=False)
 }
 
 
-def looks_of(identities: Mapping[str, str]) -> dict[str, Look]:
+def assign_series_styles(identities: Mapping[str, str]) -> dict[str, SeriesStyle]:
     """A look per series of targets, from their identities: the colour that a target has
     everywhere, and a stroke of its own, since two targets may share a colour."""
     return {
-        series: Look(colour_of(identity), dash)
+        series: SeriesStyle(colour_of(identity), dash)
         for (series, identity), dash in zip(identities.items(), DASHES, strict=False)
     }
 
 
-@kept_chart
-def radar(
+@cache_chart
+def build_radar_chart(
     frame: pd.DataFrame,
     axes: Sequence[str],
     labels: Mapping[str, str],
-    looks: Mapping[str, Look] = LOOKS,
+    styles: Mapping[str, SeriesStyle] = SERIES_STYLES,
 ) -> alt.LayerChart:
     """Scores 0 to 100 on one spoke per axis (at least three), one closed outline per series.
 
-    `frame`: axis, series (of `looks`), score; `labels`: the text of each series, no two the same.
+    `frame`: axis, series (of `styles`), score; `labels`: the text of each series, no two the same.
     Where a series has no score on an axis, its outline is open: a missing score is no zero.
     """
-    points = _outline(frame, axes)
+    points = _build_outline_points(frame, axes)
     points["label"] = points["series"].map(dict(labels))
-    shown = {labels[key]: look for key, look in looks.items() if key in set(points["series"])}
-    colour, dash = _strokes(shown)
+    shown = {labels[key]: style for key, style in styles.items() if key in set(points["series"])}
+    colour, dash = _build_stroke_encodings(shown)
     lines = (
         alt.Chart(points)
         .mark_line(strokeWidth=2)
@@ -82,15 +82,22 @@ def radar(
             tooltip=["label:N", "axis:N", alt.Tooltip("score:Q", format=".1f")],
         )
     )
-    chart = layered(*_grid(len(axes)), *_names(axes), lines, dots, width=_WIDTH, height=_HEIGHT)
+    chart = layer_charts(
+        *_build_radar_grid(len(axes)),
+        *_build_axis_labels(axes),
+        lines,
+        dots,
+        width=_WIDTH,
+        height=_HEIGHT,
+    )
     chart.autosize = alt.AutoSizeParams(type="pad")  # the legend comes on top of the height
     return chart
 
 
-def _strokes(shown: Mapping[str, Look]) -> tuple[alt.Color, alt.StrokeDash]:
+def _build_stroke_encodings(shown: Mapping[str, SeriesStyle]) -> tuple[alt.Color, alt.StrokeDash]:
     """Colour and dashes of outlines by label, with one legend for both."""
-    colours = [look.colour for look in shown.values()]
-    dashes = [list(look.dash) for look in shown.values()]
+    colours = [style.colour for style in shown.values()]
+    dashes = [list(style.dash) for style in shown.values()]
     legend = alt.Legend(
         orient="bottom", symbolType="stroke", symbolStrokeWidth=2, columns=_LEGEND_COLUMNS
     )
@@ -101,13 +108,13 @@ def _strokes(shown: Mapping[str, Look]) -> tuple[alt.Color, alt.StrokeDash]:
     return colour, alt.StrokeDash("label:N", title=None, scale=scale)
 
 
-def _corner(step: int, count: int, radius: float) -> tuple[float, float]:
+def _compute_corner(step: int, count: int, radius: float) -> tuple[float, float]:
     """A point at `radius` on spoke `step` of `count`, from the top clockwise."""
     angle = 2 * math.pi * step / count
     return radius * math.sin(angle), radius * math.cos(angle)
 
 
-def _outline(frame: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+def _build_outline_points(frame: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """Corner points per series in drawing order; after a gap a new `part` begins."""
     rows: list[dict[str, Any]] = []
     for series, group in frame.dropna(subset=["score"]).groupby("series"):
@@ -118,7 +125,7 @@ def _outline(frame: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
             if axis not in scores:
                 part += 1
                 continue
-            x, y = _corner(step, len(axes), scores[axis])
+            x, y = _compute_corner(step, len(axes), scores[axis])
             rows.append(
                 {
                     "series": series,
@@ -135,19 +142,19 @@ def _outline(frame: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"closing": bool})
 
 
-def _grid(count: int) -> list[alt.Chart]:
+def _build_radar_grid(count: int) -> list[alt.Chart]:
     """Rings, spokes and the numbers of two rings."""
     rings = [
         {"x": x, "y": y, "line": f"ring {level}", "order": step}
         for level in _RINGS
         for step in range(count + 1)
-        for x, y in [_corner(step, count, level)]
+        for x, y in [_compute_corner(step, count, level)]
     ]
     spokes = [
         {"x": x, "y": y, "line": f"spoke {step}", "order": radius}
         for step in range(count)
         for radius in (0, _RINGS[-1])
-        for x, y in [_corner(step, count, radius)]
+        for x, y in [_compute_corner(step, count, radius)]
     ]
     numbers = pd.DataFrame({"x": [4, 4], "y": [50, 100], "text": ["50", "100"]})
     return [
@@ -160,11 +167,11 @@ def _grid(count: int) -> list[alt.Chart]:
     ]
 
 
-def _names(axes: Sequence[str]) -> list[alt.Chart]:
+def _build_axis_labels(axes: Sequence[str]) -> list[alt.Chart]:
     """The names of the axes outside the outer ring, aligned away from it."""
-    placed: dict[Literal["left", "center", "right"], list[dict[str, Any]]] = {}
+    labels_by_align: dict[Literal["left", "center", "right"], list[dict[str, Any]]] = {}
     for step, axis in enumerate(axes):
-        x, y = _corner(step, len(axes), 114)
+        x, y = _compute_corner(step, len(axes), 114)
         align: Literal["left", "center", "right"] = (
             "center" if abs(x) < 1 else "left" if x > 0 else "right"
         )
@@ -173,10 +180,10 @@ def _names(axes: Sequence[str]) -> list[alt.Chart]:
             if align == "center"
             else "\n".join(textwrap.wrap(axis, _NAME_WIDTH, break_long_words=False))
         )
-        placed.setdefault(align, []).append({"x": x, "y": y, "text": text})
+        labels_by_align.setdefault(align, []).append({"x": x, "y": y, "text": text})
     return [
         alt.Chart(pd.DataFrame(names))
         .mark_text(color=MUTED, fontSize=12, align=align, baseline="middle", lineBreak="\n")
         .encode(x=_X, y=_Y, text="text:N")
-        for align, names in placed.items()
+        for align, names in labels_by_align.items()
     ]

@@ -115,7 +115,7 @@ def content_hash(value: Any, length: int = 16) -> str:
     return hashlib.sha256(to_json(value)).hexdigest()[:length]
 
 
-def now() -> str:
+def utc_now() -> str:
     """The present moment as ISO 8601 in UTC with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
@@ -251,7 +251,7 @@ class Sample(Record, frozen=True):
         return f"{self.metric}/{self.id}"
 
     @property
-    def content(self) -> str:
+    def case_hash(self) -> str:
         """Hash of all that decides what is asked and what is right."""
         weight = [] if self.weight is None else [self.weight]
         parts = [self.metric, self.id, self.input, self.reference, self.difficulty, *weight]
@@ -355,11 +355,13 @@ class BenchmarkSpec(Record, frozen=True):
             return sample.weight
         return self.difficulty_weights.get(str(sample.difficulty), float(sample.difficulty))
 
-    def weighted(self, samples: Sequence[Sample]) -> list[Sample]:
+    def apply_weights(self, samples: Sequence[Sample]) -> list[Sample]:
         """The samples with the weights that their difficulty has in this run."""
         if not self.difficulty_weights:
             return list(samples)
-        return [msgspec.structs.replace(one, weight=self.case_weight(one)) for one in samples]
+        return [
+            msgspec.structs.replace(sample, weight=self.case_weight(sample)) for sample in samples
+        ]
 
 
 class RunSpec(Record, frozen=True):
@@ -489,7 +491,7 @@ class RunSummary(Record, frozen=True):
     epochs: int = 1
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         ended = self.state not in ("incomplete", "cancelled")
         return ended and bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
 

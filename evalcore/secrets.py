@@ -1,8 +1,8 @@
 """Keys: where they come from, and how no text ever carries one.
 
 A key lives in memory or the environment only. A page or shell that starts a worker hands keys it
-was given over a pipe (`Secrets.to_pipe`); whatever came from outside passes `scrub` before it may
-enter a journal, a log, an exception or a page.
+was given over a pipe (`Secrets.to_pipe`); whatever came from outside passes `scrub_secrets` before
+it may enter a journal, a log, an exception or a page.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Secrets:
     def get(self, name: str) -> str | None:
         return self._typed.get(name) or os.environ.get(name) or None
 
-    def has(self, name: str) -> bool:
+    def has_key(self, name: str) -> bool:
         return self.get(name) is not None
 
-    def typed(self, name: str) -> bool:
+    def is_typed(self, name: str) -> bool:
         """Whether the key was typed for this session, rather than set by the operator."""
         return name in self._typed
 
@@ -60,18 +60,18 @@ class Secrets:
         return f"Secrets({', '.join(sorted(self._typed)) or 'environment only'})"
 
 
-def scrub(text: str, known: Iterable[str | None] = ()) -> str:
-    """`text` without the `known` keys, however encoded, and without anything that looks like one.
+def scrub_secrets(text: str, keys: Iterable[str | None] = ()) -> str:
+    """`text` without the `keys` keys, however encoded, and without anything that looks like one.
 
     Known keys shorter than 4 characters are left: they are placeholders, and would tear words.
     """
-    for value in known:
+    for value in keys:
         if value and len(value.strip()) >= 4:
-            text = _without(text, value.strip())
+            text = _remove_key(text, value.strip())
     return _LIKELY.sub(lambda match: match.group(1) + _MARK, text)
 
 
-def redact(text: str, keys: Iterable[str | None]) -> str:
+def redact_keys(text: str, keys: Iterable[str | None]) -> str:
     """Return an answer without the keys that were sent to whom it is from, however encoded.
 
     Nothing else is touched, since a changed answer would be scored differently: what merely looks
@@ -86,7 +86,7 @@ def redact(text: str, keys: Iterable[str | None]) -> str:
     for key in filter(None, keys):
         bare = key.strip()
         if len(bare) >= _SHORTEST_IN_ANSWER and (not bare.isalpha() or len(bare) >= _LONG_WORD):
-            text = _without(text, bare)
+            text = _remove_key(text, bare)
     return text
 
 
@@ -96,23 +96,27 @@ def redact_completion(completion: Completion, keys: Iterable[str | None]) -> Com
     if not secret:
         return completion
     calls = tuple(
-        ToolCall(redact(call.id, secret), redact(call.name, secret), redact(call.arguments, secret))
+        ToolCall(
+            redact_keys(call.id, secret),
+            redact_keys(call.name, secret),
+            redact_keys(call.arguments, secret),
+        )
         for call in completion.tool_calls
     )
     return msgspec.structs.replace(
         completion,
-        text=redact(completion.text, secret),
-        reasoning=redact(completion.reasoning, secret),
-        model=redact(completion.model, secret),
+        text=redact_keys(completion.text, secret),
+        reasoning=redact_keys(completion.reasoning, secret),
+        model=redact_keys(completion.model, secret),
         tool_calls=calls,
     )
 
 
-def _without(text: str, key: str) -> str:
-    for form in _forms(key):
+def _remove_key(text: str, key: str) -> str:
+    for form in _list_key_forms(key):
         text = text.replace(form, _MARK)
     if any(sign in text for sign in ("\\", "%", "&")) or _INVISIBLE.search(text):
-        text = _escaped(key).sub(_MARK, text)
+        text = _build_escaped_pattern(key).sub(_MARK, text)
     return text
 
 
@@ -128,14 +132,16 @@ _SLASHES, _PERCENT, _ENTITY = r"\\{1,16}", "%(?:25){0,8}", "&(?:amp;){0,8}"
 
 
 @cache
-def _escaped(key: str) -> re.Pattern[str]:
+def _build_escaped_pattern(key: str) -> re.Pattern[str]:
     """A key of which any character may be escaped, as JSON (also within JSON), an address or HTML
     does it, with invisible characters between them that may be escaped too."""
-    gap = f"(?:{_INVISIBLE.pattern}|{_escaped_invisible()})*+"
-    return re.compile(gap.join(f"(?:{re.escape(c)}|{_escape(c)})" for c in key), re.IGNORECASE)
+    gap = f"(?:{_INVISIBLE.pattern}|{_build_invisible_pattern()})*+"
+    return re.compile(
+        gap.join(f"(?:{re.escape(c)}|{_build_character_pattern(c)})" for c in key), re.IGNORECASE
+    )
 
 
-def _escape(character: str) -> str:
+def _build_character_pattern(character: str) -> str:
     """Pattern of a character as JSON, addresses and HTML escape it."""
     code = ord(character)
     octets = "".join(f"{_PERCENT}{octet:02x}" for octet in character.encode())
@@ -150,13 +156,13 @@ def _escape(character: str) -> str:
 
 
 @cache
-def _escaped_invisible() -> str:
+def _build_invisible_pattern() -> str:
     """Pattern of the invisible characters that are in use, escaped."""
-    return "|".join(map(_escape, "\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))
+    return "|".join(map(_build_character_pattern, "\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))
 
 
 @cache
-def _forms(key: str) -> tuple[str, ...]:
+def _list_key_forms(key: str) -> tuple[str, ...]:
     """A key as it may stand in an address, in JSON, in other case, in hexadecimal or in base64,
     longest first."""
     forms = {key, key.lower(), key.upper(), quote(key, safe=""), quote_plus(key)}

@@ -119,29 +119,29 @@ class Settings(Record, frozen=True):
         return (self.runs_dir, Path(self.shipped) / "runs")
 
 
-def load(data: str | Path | None = None) -> Settings:
+def load_settings(data: str | Path | None = None) -> Settings:
     """Settings for this process; `data` (a --data flag) wins over everything."""
-    values: dict[str, Any] = dict(_file(os.environ.get("EVALBOARD_CONFIG", "")))
-    for name, (variable, listed) in _fields().items():
-        given = os.environ.get(variable)
-        if given is not None and name not in _TABLES:
-            values[name] = given.replace(",", " ").split() if listed else given
+    values: dict[str, Any] = dict(_read_settings_file(os.environ.get("EVALBOARD_CONFIG", "")))
+    for name, (variable, listed) in _map_setting_variables().items():
+        value = os.environ.get(variable)
+        if value is not None and name not in _TABLES:
+            values[name] = value.replace(",", " ").split() if listed else value
     if data is not None:
         values["data"] = str(data)
     try:
-        found = msgspec.convert(values, Settings, strict=False)
+        settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(
             f"setting not understood: {error}; see evalboard.toml in the README"
         ) from None
-    check_access(found.access)
-    if found.max_reply_bytes < 1 or found.max_reply_bytes_in_flight < 1:
+    check_access_mode(settings.access)
+    if settings.max_reply_bytes < 1 or settings.max_reply_bytes_in_flight < 1:
         raise UsageError("settings max_reply_bytes and max_reply_bytes_in_flight must be above 0")
-    return found
+    return settings
 
 
 @contextmanager
-def data_folder(path: str | Path | None) -> Iterator[None]:
+def override_data_folder(path: str | Path | None) -> Iterator[None]:
     """Make `path` the data folder of all that loads the settings in this process and in those that
     it starts, None leaves it: what a benchmark opens below it must belong to the run.
 
@@ -159,15 +159,15 @@ def data_folder(path: str | Path | None) -> Iterator[None]:
             os.environ.pop(_DATA, None)
 
 
-def check_access(mode: str) -> None:
+def check_access_mode(mode: str) -> None:
     """Raises UsageError for a mode of access that is none."""
     if mode not in ACCESS_MODES:
-        known = ", ".join(filter(None, ACCESS_MODES))
-        raise UsageError(f"setting access (EVALBOARD_ACCESS) is {mode!r}; known: {known}")
+        modes = ", ".join(filter(None, ACCESS_MODES))
+        raise UsageError(f"setting access (EVALBOARD_ACCESS) is {mode!r}; known: {modes}")
 
 
 @cache
-def _fields() -> dict[str, tuple[str, bool]]:
+def _map_setting_variables() -> dict[str, tuple[str, bool]]:
     """By setting its variable in the environment and whether it is a list. Worked out once: every
     rerun of a page loads the settings several times."""
     return {
@@ -177,17 +177,17 @@ def _fields() -> dict[str, tuple[str, bool]]:
 
 
 @cache
-def _file(path: str) -> dict[str, Any]:
-    place = Path(path) if path else Path("evalboard.toml")
-    if not place.is_file():
+def _read_settings_file(path: str) -> dict[str, Any]:
+    file_path = Path(path) if path else Path("evalboard.toml")
+    if not file_path.is_file():
         if path:
             raise UsageError(f"EVALBOARD_CONFIG names {path}, which is not a file")
         return {}
-    values = read_document(place, ".toml")
-    known = _fields()
+    values = read_document(file_path, ".toml")
+    fields = _map_setting_variables()
     for name in values:
-        if name not in known:
+        if name not in fields:
             raise UsageError(
-                f"{place}: unknown setting {name!r}; known: {', '.join(sorted(known))}"
+                f"{file_path}: unknown setting {name!r}; known: {', '.join(sorted(fields))}"
             )
     return values

@@ -54,17 +54,17 @@ class SocialCard(Record, frozen=True):
     floor: float | None = None
 
 
-def bars_of(
+def select_bars(
     rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], identity: str = ""
 ) -> tuple[Bar, ...]:
     """The first ranked rows of a ranking, or those around a target; `names` by identity."""
     ranked = [row for row in rows if row["status"] == "ranked" and row["score"] is not None]
-    place = next((n for n, row in enumerate(ranked) if row["identity"] == identity), 0)
-    first = max(0, min(place - _MOST // 2, len(ranked) - _MOST))
+    position = next((n for n, row in enumerate(ranked) if row["identity"] == identity), 0)
+    first = max(0, min(position - _MOST // 2, len(ranked) - _MOST))
     return tuple(
         Bar(
             rank=row["rank"],
-            name=latin(names[row["identity"]], row["target_key"]),
+            name=to_drawable_text(names[row["identity"]], row["target_key"]),
             score=row["score"],
             low=row["low"],
             high=row["high"],
@@ -75,7 +75,7 @@ def bars_of(
     )
 
 
-def of_board(
+def build_board_card(
     site: str,
     title: str,
     about: str,
@@ -84,10 +84,10 @@ def of_board(
     floor: float | None,
 ) -> SocialCard:
     """A board with its first targets."""
-    return SocialCard(site, title, about, bars=bars_of(rows, names), floor=floor)
+    return SocialCard(site, title, about, bars=select_bars(rows, names), floor=floor)
 
 
-def of_target(
+def build_target_card(
     site: str,
     row: Mapping[str, Any],
     about: str,
@@ -96,7 +96,7 @@ def of_target(
     floor: float | None,
 ) -> SocialCard:
     """A target among its neighbours; `row` is one of the `rows`."""
-    total = sum(one["status"] == "ranked" for one in rows)
+    total = sum(candidate["status"] == "ranked" for candidate in rows)
     low, high = row["rank_low"], row["rank_high"]
     rank = "not ranked"
     if row["rank"] is not None:
@@ -105,92 +105,103 @@ def of_target(
         )
     return SocialCard(
         site=site,
-        title=latin(names[row["identity"]], row["target_key"]),
+        title=to_drawable_text(names[row["identity"]], row["target_key"]),
         about=about,
         figure="" if row["score"] is None else f"{row['score']:.1f}",
         figure_about=rank,
-        bars=bars_of(rows, names, row["identity"]),
+        bars=select_bars(rows, names, row["identity"]),
         floor=floor,
     )
 
 
-def latin(text: str, fallback: str = "") -> str:
+def to_drawable_text(text: str, fallback: str = "") -> str:
     """Text that the font can draw, letters without their accents: of `text`, else of the fallback,
     else with unknown letters as "?"."""
-    for told in map(_unmarked, (text, fallback)):
-        if told and all(map(_drawable, told)):
-            return told
-    return "".join(sign if _drawable(sign) else "?" for sign in _unmarked(text))
+    for candidate in map(_strip_accents, (text, fallback)):
+        if candidate and all(map(_is_drawable, candidate)):
+            return candidate
+    return "".join(sign if _is_drawable(sign) else "?" for sign in _strip_accents(text))
 
 
-def _unmarked(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.translate(_DASHES))
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
+def _strip_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.translate(_DASHES))
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
 
 
-def _drawable(sign: str) -> bool:
+def _is_drawable(sign: str) -> bool:
     return 0x20 <= ord(sign) < 0x7F or sign in _SIGNS
 
 
-def png(card: SocialCard) -> bytes:
+def render_card_png(card: SocialCard) -> bytes:
     """The picture; equal cards give equal bytes."""
     from PIL import Image, ImageDraw
 
     picture = Image.new("RGB", (WIDTH, HEIGHT), _GROUND)
     draw = ImageDraw.Draw(picture)
-    _head(draw, card)
+    _draw_card_header(draw, card)
     for number, bar in enumerate(card.bars):
-        _bar(draw, bar, _FIRST + number * _STEP, card.floor)
+        _draw_score_bar(draw, bar, _FIRST + number * _STEP, card.floor)
     if card.bars:
-        said = "Bars: score from 0 to 100, with 95 % interval."
-        said += "  Dashed: what an empty answer scores." if card.floor is not None else ""
-        _text(draw, (_LEFT, HEIGHT - 46), said, 20, _QUIET, _RIGHT - _LEFT)
+        legend = "Bars: score from 0 to 100, with 95 % interval."
+        legend += "  Dashed: what an empty answer scores." if card.floor is not None else ""
+        _draw_fitted_text(draw, (_LEFT, HEIGHT - 46), legend, 20, _QUIET, _RIGHT - _LEFT)
     out = BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
-def _head(draw: ImageDraw, card: SocialCard) -> None:
+def _draw_card_header(draw: ImageDraw, card: SocialCard) -> None:
     draw.rectangle((0, 0, WIDTH, 92), fill=_RAISED)
     size, x, y = 1.5, _LEFT, 22
     draw.rounded_rectangle((x, y, x + 48, y + 48), 10, fill="#1f4f5c")
     for left, top, high, colour in _LOGO:
         a, b = x + left * size, y + top * size
         draw.rectangle((a, b, a + 4.6 * size, b + high * size), fill=colour)
-    _text(draw, (x + 66, 28), latin(card.site), 32, _INK, 700)
+    _draw_fitted_text(draw, (x + 66, 28), to_drawable_text(card.site), 32, _INK, 700)
     room = 740 if card.figure else _RIGHT - _LEFT
-    _text(draw, (_LEFT, 122), latin(card.title), 54, _INK, room, smallest=30)
-    _text(draw, (_LEFT, 206), latin(card.about), 26, _QUIET, room, smallest=20)
+    _draw_fitted_text(draw, (_LEFT, 122), to_drawable_text(card.title), 54, _INK, room, smallest=30)
+    _draw_fitted_text(
+        draw, (_LEFT, 206), to_drawable_text(card.about), 26, _QUIET, room, smallest=20
+    )
     if card.figure:
-        _text(draw, (_RIGHT, 112), card.figure, 72, "#1c6270", 330, anchor="ra")
-        _text(draw, (_RIGHT, 206), latin(card.figure_about), 26, _QUIET, 330, "ra", smallest=18)
+        _draw_fitted_text(draw, (_RIGHT, 112), card.figure, 72, "#1c6270", 330, anchor="ra")
+        _draw_fitted_text(
+            draw,
+            (_RIGHT, 206),
+            to_drawable_text(card.figure_about),
+            26,
+            _QUIET,
+            330,
+            "ra",
+            smallest=18,
+        )
 
 
-def _bar(draw: ImageDraw, bar: Bar, y: int, floor: float | None) -> None:
+def _draw_score_bar(draw: ImageDraw, bar: Bar, y: int, floor: float | None) -> None:
     if bar.strong:
         draw.rounded_rectangle((_LEFT - 14, y - 8, _RIGHT + 14, y + 42), 10, fill=_STRONG)
-    _text(draw, (_LEFT, y), str(bar.rank), 28, _QUIET, 50)
-    _text(draw, (_NAMES, y), bar.name, 28, _INK, _TRACK - _NAMES - 20, smallest=20)
+    _draw_fitted_text(draw, (_LEFT, y), str(bar.rank), 28, _QUIET, 50)
+    _draw_fitted_text(draw, (_NAMES, y), bar.name, 28, _INK, _TRACK - _NAMES - 20, smallest=20)
     draw.rectangle((_TRACK, y + 6, _TRACK_END, y + 28), fill=_LINE)
-    draw.rectangle((_TRACK, y + 6, _along(bar.score), y + 28), fill=bar.colour)
+    draw.rectangle((_TRACK, y + 6, _score_to_x(bar.score), y + 28), fill=bar.colour)
     if floor is not None:
         for top in range(y, y + 36, 8):
-            draw.line((_along(floor), top, _along(floor), top + 4), fill=_FLOOR, width=2)
+            draw.line((_score_to_x(floor), top, _score_to_x(floor), top + 4), fill=_FLOOR, width=2)
     if bar.low is not None and bar.high is not None:
-        low, high = _along(bar.low), _along(bar.high)
+        low, high = _score_to_x(bar.low), _score_to_x(bar.high)
         draw.line((low, y + 17, high, y + 17), fill=_WHISKER, width=3)
         for end in (low, high):
             draw.line((end, y + 10, end, y + 24), fill=_WHISKER, width=3)
-    _text(draw, (_NUMBERS, y), f"{bar.score:.1f}", 28, _INK, 120, anchor="ra")
+    _draw_fitted_text(draw, (_NUMBERS, y), f"{bar.score:.1f}", 28, _INK, 120, anchor="ra")
 
 
-def _along(score: float) -> float:
+def _score_to_x(score: float) -> float:
     return _TRACK + (_TRACK_END - _TRACK) * score / 100
 
 
-def _text(
+def _draw_fitted_text(
     draw: ImageDraw,
-    place: tuple[float, float],
+    position: tuple[float, float],
     text: str,
     size: int,
     colour: str,
@@ -201,11 +212,11 @@ def _text(
     """One line within `room` pixels: set smaller down to `smallest`, then cut."""
     from PIL import ImageFont
 
-    least = smallest or size
+    min_size = smallest or size
     font = ImageFont.load_default(size)
-    while draw.textlength(text, font=font) > room and size > least:
+    while draw.textlength(text, font=font) > room and size > min_size:
         size -= 2
         font = ImageFont.load_default(size)
     while len(text) > 1 and draw.textlength(text, font=font) > room:
         text = f"{text.rstrip('…')[:-1]}…"
-    draw.text(place, text, fill=colour, font=font, anchor=anchor)
+    draw.text(position, text, fill=colour, font=font, anchor=anchor)

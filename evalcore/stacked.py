@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import pandas as pd
 
-from evalcore.charts import layered
-from evalcore.kept_charts import kept_chart
+from evalcore.chart_cache import cache_chart
+from evalcore.charts import layer_charts
 
 _ROW, _AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 
 
-@kept_chart
-def stacked_bars(
+@cache_chart
+def build_stacked_bars(
     frame: pd.DataFrame, parts: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:
     """Bars of parts from left to right in the order of `parts`, on an axis of 0 to 100.
@@ -23,9 +23,9 @@ def stacked_bars(
     `labels`: name, part, count, share. The colours are those of the theme; the
     legend is one column, so that a phone cuts none of it.
     """
-    place = {part: number for number, part in enumerate(parts)}
+    part_index = {part: number for number, part in enumerate(parts)}
     rows = frame[["name", "part", "count", "share"]].assign(
-        percent=100 * frame["share"], place=[place[part] for part in frame["part"]]
+        percent=100 * frame["share"], place=[part_index[part] for part in frame["part"]]
     )
     whole = alt.X(
         "percent:Q",
@@ -52,4 +52,4 @@ def stacked_bars(
     bars = alt.Chart(rows).mark_bar(height={"band": 0.66})
     bars = bars.encode(x=whole, y=names, color=colour, order=alt.Order("place:Q"), tooltip=tip)
     legend = _LEGEND + _LEGEND_ROW * len(parts)
-    return layered(bars, height=_ROW * rows["name"].nunique() + _AXIS + legend)
+    return layer_charts(bars, height=_ROW * rows["name"].nunique() + _AXIS + legend)

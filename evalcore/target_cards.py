@@ -26,7 +26,7 @@ from evalcore.errors import IndexFileError, UsageError
 from evalcore.privacy import mask_target
 from evalcore.records import Record, from_json
 from evalcore.settings import Settings
-from evalcore.store.atomic_storage import AtomicStorage, signature
+from evalcore.store.atomic_storage import AtomicStorage, file_signature
 from evalcore.store.keyed_table import KeyedDatabase
 
 FILE, TABLE = "targets.json", "cards"
@@ -36,16 +36,16 @@ LONGEST = {"name": 60, "organization": 60, "licence": 60, "site": 200, "logo": 2
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 _LOGO = "data:image/png;base64,"
 
-Type = Literal["", "chat", "thinking", "application", "baseline", "local"]
+TargetType = Literal["", "chat", "thinking", "application", "baseline", "local"]
 
 
 class TargetCard(Record, frozen=True):
     """What is unknown is "" or None. `parameters` are counted in billions, `released` is a year, a
-    month or a day in ISO 8601, `site` an https address, `logo` comes from `logo_of`."""
+    month or a day in ISO 8601, `site` an https address, `logo` comes from `encode_logo`."""
 
     name: str = ""
     organization: str = ""
-    type: Type = ""
+    type: TargetType = ""
     parameters: float | None = None
     open_weights: bool | None = None
     released: str = ""
@@ -60,23 +60,23 @@ NO_CARD = TargetCard()
 def load_cards(settings: Settings) -> dict[str, TargetCard]:
     """Every card by target key, shared and read only; raises IndexFileError for a file that cannot
     be understood."""
-    places = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
-    return _all_cards(places, tuple(map(signature, places)))
+    paths = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
+    return _merge_card_files(paths, tuple(map(file_signature, paths)))
 
 
-def own_card(settings: Settings, key: str) -> TargetCard:
+def load_local_card(settings: Settings, key: str) -> TargetCard:
     """What was typed here of a target, without what comes with the project; NO_CARD if nothing.
 
     Raises IndexFileError as `load_cards`.
     """
-    place = settings.data_dir / FILE
-    return _cards(place, signature(place)).get(mask_target(key), NO_CARD)
+    path = settings.data_dir / FILE
+    return _load_card_file(path, file_signature(path)).get(mask_target(key), NO_CARD)
 
 
 def cards_signature(settings: Settings) -> str:
     """Changes whenever `load_cards` would."""
-    places = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
-    return "&".join(signature(place) for place in places)
+    paths = (Path(settings.shipped) / FILE, settings.data_dir / FILE)
+    return "&".join(file_signature(path) for path in paths)
 
 
 def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) -> None:
@@ -84,13 +84,13 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
 
     Raises AccessDenied, UsageError naming the field that cannot be, and IndexFileError.
     """
-    access.require(settings, visitor, "edit")
-    check(card)
+    access.require_access(settings, visitor, "edit")
+    check_target_card(card)
     path = settings.data_dir / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
-            table = KeyedDatabase(storage=lambda: AtomicStorage(path)).keyed(TABLE)
+            table = KeyedDatabase(storage=lambda: AtomicStorage(path)).get_keyed_table(TABLE)
             name = mask_target(key)
             for stored in (AtomicStorage(path).read() or {}).get(TABLE, {}):
                 if stored != name and mask_target(stored) == name:  # as older versions wrote it
@@ -105,31 +105,31 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
         raise IndexFileError(f"{path}: {error.strerror}; nothing was changed") from None
 
 
-def check(card: TargetCard) -> None:
+def check_target_card(card: TargetCard) -> None:
     """Raises UsageError naming the first field that cannot be, and what it has to look like."""
-    for field, told in problems(card).items():
-        raise UsageError(f"{field}: {told}")
+    for field, problem in find_card_problems(card).items():
+        raise UsageError(f"{field}: {problem}")
 
 
-def problems(card: TargetCard) -> dict[str, str]:
+def find_card_problems(card: TargetCard) -> dict[str, str]:
     """What each field that cannot be has to look like, by field; empty for a card that is right."""
-    found = {
+    problems = {
         field: f"one line of at most {longest} characters"
         for field, longest in LONGEST.items()
         if len(text := getattr(card, field)) > longest or not text.isprintable()
     }
     if card.parameters is not None and not 0 < card.parameters < 1e6:
-        found["parameters"] = "a number of billions above 0"
+        problems["parameters"] = "a number of billions above 0"
     if card.released and not _DATE.fullmatch(card.released):
-        found["released"] = "a date as 2026, 2026-11 or 2026-11-20"
+        problems["released"] = "a date as 2026, 2026-11 or 2026-11-20"
     if card.site and not _web_address(card.site):
-        found.setdefault("site", "an address that begins with https://")
+        problems.setdefault("site", "an address that begins with https://")
     if card.logo and not card.logo.startswith(_LOGO):
-        found.setdefault("logo", "a picture that was read by this app")
-    return found
+        problems.setdefault("logo", "a picture that was read by this app")
+    return problems
 
 
-def logo_of(content: bytes) -> str:
+def encode_logo(content: bytes) -> str:
     """A picture file as the data URI of a PNG of at most `LOGO_PIXELS` a side, drawn anew so that
     nothing of the file but its pixels gets through; raises UsageError for what is no picture."""
     from PIL import Image, UnidentifiedImageError
@@ -157,27 +157,29 @@ def _web_address(text: str) -> bool:
 def read_cards(path: Path) -> dict[str, TargetCard]:
     """The cards of a file by target key; raises IndexFileError for one that cannot be understood
     or has a card that cannot be."""
-    return _cards(path, signature(path))
+    return _load_card_file(path, file_signature(path))
 
 
 @lru_cache(maxsize=8)
-def _all_cards(places: tuple[Path, ...], versions: tuple[str, ...]) -> dict[str, TargetCard]:
+def _merge_card_files(paths: tuple[Path, ...], versions: tuple[str, ...]) -> dict[str, TargetCard]:
     """The cards of all files, those of a later one before those of an earlier."""
-    files = zip(places, versions, strict=True)
-    return {key: card for place, version in files for key, card in _cards(place, version).items()}
+    files = zip(paths, versions, strict=True)
+    return {
+        key: card for path, version in files for key, card in _load_card_file(path, version).items()
+    }
 
 
 @lru_cache(maxsize=8)
-def _cards(path: Path, version: str) -> dict[str, TargetCard]:
+def _load_card_file(path: Path, version: str) -> dict[str, TargetCard]:
     """The cards of one version of a file, which nobody may change."""
     if not version:
         return {}
     rows = (AtomicStorage(path).read() or {}).get(TABLE, {})
     try:
-        found = {mask_target(key): from_json(TargetCard, row.raw) for key, row in rows.items()}
-        for card in found.values():  # the file may have been edited by hand
-            check(card)
-        return found
+        cards = {mask_target(key): from_json(TargetCard, row.raw) for key, row in rows.items()}
+        for card in cards.values():  # the file may have been edited by hand
+            check_target_card(card)
+        return cards
     except (msgspec.MsgspecError, UsageError) as error:
         raise IndexFileError(
             f"{path}: a card is broken ({error}); mend the file or move it aside"

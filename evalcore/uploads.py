@@ -43,7 +43,7 @@ class _Session:
     in_flight: list[int] = field(default_factory=list)
     disconnected_at: float | None = None
 
-    def bytes(self) -> int:
+    def count_bytes(self) -> int:
         return sum(self.files.values()) + sum(self.in_flight)
 
 
@@ -57,12 +57,12 @@ class UploadRegistry:
         self._clock, self._lock = clock, threading.Lock()
         self._sessions: dict[str, _Session] = {}
 
-    def permit(self, session: str, page: str) -> None:
+    def permit_session(self, session: str, page: str) -> None:
         """Let a session upload while it is on a page."""
         with self._lock:
             self._sessions.setdefault(session, _Session()).page = page
 
-    def restrict(self, session: str, page: str) -> None:
+    def restrict_session(self, session: str, page: str) -> None:
         """End the permit of a session unless it is for this page; "" is none."""
         with self._lock:
             entry = self._sessions.get(session)
@@ -70,10 +70,10 @@ class UploadRegistry:
                 entry.page = ""
                 self._drop_if_empty(session)
 
-    def begin(self, session: str, size: int) -> list[str]:
+    def begin_upload(self, session: str, size: int) -> list[str]:
         """Reserve `size` bytes; returns the ids of files that make room, which the caller removes.
 
-        Raises UploadRefused. Every call that returns needs one of `end`.
+        Raises UploadRefused. Every call that returns needs one of `end_upload`.
         """
         with self._lock:
             entry = self._sessions.get(session)
@@ -93,14 +93,16 @@ class UploadRegistry:
             ):
                 removed.append(next(iter(remaining)))
                 del remaining[removed[-1]]
-            others = sum(one.bytes() for one in self._sessions.values() if one is not entry)
+            others = sum(
+                other.count_bytes() for other in self._sessions.values() if other is not entry
+            )
             if others + sum(remaining.values()) + in_flight > IN_SUM:
                 raise UploadRefused(503, "the server holds as many files as it can; try again")
             entry.files = remaining
             entry.in_flight.append(size)
             return removed
 
-    def end(self, session: str, size: int, file: str, stored: int | None) -> None:
+    def end_upload(self, session: str, size: int, file: str, stored: int | None) -> None:
         """Give a reservation back; `stored` is how many bytes now lie in memory, None for none."""
         with self._lock:
             entry = self._sessions.setdefault(session, _Session())
@@ -111,14 +113,14 @@ class UploadRegistry:
                 entry.files[file] = stored
             self._drop_if_empty(session)
 
-    def remove(self, session: str, file: str) -> None:
+    def remove_file(self, session: str, file: str) -> None:
         """Count a file as removed by its owner."""
         with self._lock:
             if entry := self._sessions.get(session):
                 entry.files.pop(file, None)
                 self._drop_if_empty(session)
 
-    def expired(self, is_active: Callable[[str], bool]) -> list[str]:
+    def expire_sessions(self, is_active: Callable[[str], bool]) -> list[str]:
         """Forget and return the sessions that have been without a connection for `GRACE`."""
         with self._lock:
             now, ended = self._clock(), []
@@ -132,12 +134,12 @@ class UploadRegistry:
                     del self._sessions[session]
             return ended
 
-    def total(self) -> int:
+    def count_total_bytes(self) -> int:
         """Bytes in memory and in flight, of all sessions."""
         with self._lock:
-            return sum(entry.bytes() for entry in self._sessions.values())
+            return sum(entry.count_bytes() for entry in self._sessions.values())
 
-    def sessions(self) -> int:
+    def count_sessions(self) -> int:
         """How many sessions hold a permit or a file."""
         with self._lock:
             return len(self._sessions)

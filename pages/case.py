@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.queries.cases import CaseView, case_view
 from evalcore.queries.readers import case_for_readers
@@ -93,8 +93,12 @@ def _texts(view: CaseView, tr: Translate) -> None:
 
 def _header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     card = benchmark_cards().get(view.benchmark)
-    titles = {metric.key: local(metric.title, current()) for metric in card.metrics} if card else {}
-    name = local(card.title, current()) if card else view.benchmark
+    titles = (
+        {metric.key: localize_text(metric.title, current()) for metric in card.metrics}
+        if card
+        else {}
+    )
+    name = localize_text(card.title, current()) if card else view.benchmark
     metric = titles.get(view.sample.metric) or view.sample.metric
     target = view.spec.target
     st.page_link(

@@ -28,7 +28,7 @@ _LOADING = 180  # pixels, of the table that comes
 
 def page() -> None:
     """Choose the runs, then show what may be said of them together."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
     headers = loaded.headers(current, "compare.empty", tr)
     st.caption(tr("compare.about"))

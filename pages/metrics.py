@@ -29,7 +29,7 @@ _LOADING = 480  # pixels, of the card and the chart that come
 
 def page() -> None:
     """Load the headers and show a metric of the board that the URL names."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), settings.load_settings()
     st.title(tr("metrics.title"))
     _draw(loaded.headers(current, "metrics.empty", tr), current, tr)
 

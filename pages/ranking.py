@@ -39,7 +39,7 @@ PAGE = ranking_filters.PAGE
 
 def page() -> None:
     """Load the headers, or say why there is nothing to rank."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), settings.load_settings()
     st.title(tr("ranking.title"))
     try:
         _draw(loaded.headers(current, "ranking.empty", tr), current, tr)

@@ -34,7 +34,7 @@ PERIOD = 1.0
 
 def page() -> None:
     """The frame around the live part."""
-    tr, current = translator(), settings.load()
+    tr, current = translator(), settings.load_settings()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(tr("runs.title"))
         if visitor.listed():

@@ -24,10 +24,10 @@ Ids = tuple[int, ...]
 
 def cases_of(tiny: TinyModel, tokenizer: Any) -> tuple[list[Ids], list[str]]:
     """Prompts in tokens, and the reference answers as the model would write them."""
-    from evalcore.testing.conversations import read, texts
+    from evalcore.testing.conversations import load_conversations, render_texts
 
-    asked = [one for key in FOLDERS for one in read(key, tiny.cases / key)]
-    pairs = [texts(tokenizer, one) for one in asked]
+    asked = [one for key in FOLDERS for one in load_conversations(key, tiny.cases / key)]
+    pairs = [render_texts(tokenizer, one) for one in asked]
     prompts = [tuple(tokenizer(p, add_special_tokens=False)["input_ids"]) for p, _ in pairs]
     return prompts, [answer.removesuffix(tokenizer.eos_token) for _, answer in pairs]
 

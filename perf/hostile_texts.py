@@ -32,7 +32,7 @@ from evalcore.benchmarks.swe_bench.patches import extraction as swe
 from evalcore.benchmarks.swe_bench.patches.repair import repair
 from evalcore.benchmarks.tau_bench.environment.said import missing
 from evalcore.benchmarks.tau_bench.users.listen import listen
-from evalcore.privacy import without_places
+from evalcore.privacy import redact_paths
 from evalcore.sqlkit.index_advice import read_advice
 from evalcore.targets.huggingface.tool_calls import read_calls
 from tests.support.patch_trees import MappingTree
@@ -75,7 +75,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "logs": read_log,
     "user's words": listen,
     "expected texts": lambda text: missing(["10"], [text], substring=False),
-    "paths": without_places,
+    "paths": redact_paths,
 }
 
 

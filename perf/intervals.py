@@ -22,8 +22,8 @@ from scipy import stats
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.registry import create
 from evalcore.catalog import benchmark_cards
-from evalcore.scoring.intervals import Moments, effective_size, score_interval, wilson
-from evalcore.scoring.paired import compare, mcnemar
+from evalcore.scoring.intervals import Moments, effective_size, score_interval, wilson_interval
+from evalcore.scoring.paired import compare_paired, mcnemar_p_value
 from evalcore.scoring.ranks import rank_board
 from evalcore.scoring.strata import Stratum
 
@@ -113,7 +113,7 @@ def intervals(cases: Design, scores: np.ndarray) -> np.ndarray:
         squares = float(share @ share)
         moments.append(Moments(weight, squares, part @ share / weight, part**2 @ share / weight))
     sizes = effective_size(moments)
-    found = [wilson(*pair) for pair in zip(scores @ cases.share, sizes, strict=True)]
+    found = [wilson_interval(*pair) for pair in zip(scores @ cases.share, sizes, strict=True)]
     return np.array([(one.low, one.high) for one in found])
 
 
@@ -122,7 +122,7 @@ def bootstrap(cases: Design, scores: np.ndarray, seed: int) -> tuple[float, floa
     rate, effective = float(scores @ cases.share), 1 / float(cases.share @ cases.share)
     plain = set(scores) <= {0.0, 1.0} and np.ptp(cases.share) < 1e-12
     if plain or np.ptp(scores) == 0:
-        found = wilson(rate, effective)
+        found = wilson_interval(rate, effective)
         return found.low, found.high
     rng, sums = np.random.default_rng(seed), np.zeros((2000, 2))
     for number in range(int(cases.metric.max()) + 1):
@@ -180,7 +180,7 @@ def false_differences(draws: int) -> None:
             by_interval = by_p = 0
             for ours, theirs in zip(first, second, strict=True):
                 a, b = (dict(zip(keys, side.tolist(), strict=True)) for side in (ours, theirs))
-                result = compare(a, b, weights, lambda key: key[0])
+                result = compare_paired(a, b, weights, lambda key: key[0])
                 assert result.interval is not None
                 by_interval += not result.interval.low <= 0 <= result.interval.high
                 by_p += result.p < 0.05
@@ -221,14 +221,14 @@ def check_against_scipy() -> None:
     """Wilson's interval and McNemar's test as scipy has them."""
     for right, size in ((0, 5), (3, 7), (81, 263), (20, 20)):
         expected = stats.binomtest(right, size).proportion_ci(method="wilson")
-        mine = wilson(right / size, size)
+        mine = wilson_interval(right / size, size)
         assert np.allclose([mine.low, mine.high], [100 * expected.low, 100 * expected.high])
         plain = score_interval(
-            [(Stratum.of("", [(1.0, 1.0)] * right + [(1.0, 0.0)] * (size - right)), 1)]
+            [(Stratum.from_pairs("", [(1.0, 1.0)] * right + [(1.0, 0.0)] * (size - right)), 1)]
         )
         assert plain is not None
         assert np.allclose([plain.low, plain.high], [mine.low, mine.high])
-        assert np.isclose(mcnemar(right, size - right), stats.binomtest(right, size).pvalue)
+        assert np.isclose(mcnemar_p_value(right, size - right), stats.binomtest(right, size).pvalue)
 
 
 if __name__ == "__main__":

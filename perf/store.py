@@ -30,9 +30,9 @@ from evalcore.records import (
     TargetSpec,
     to_json,
 )
-from evalcore.store.headers import RunHeader, header_of
+from evalcore.store.headers import RunHeader, build_run_header
 from evalcore.store.index import RUNS, Index
-from evalcore.store.scan import scan
+from evalcore.store.scan import scan_run_folders
 
 METRICS = {
     "execution_accuracy": 4.0,
@@ -44,7 +44,7 @@ SLOW_REPEATS = 3
 
 
 def run(number: int) -> tuple[RunSpec, RunSummary]:
-    """A finished run of one benchmark, as `header_of` wants it."""
+    """A finished run of one benchmark, as `build_run_header` wants it."""
     score, interval = float(number % 100), Interval(10.123456, 90.123456)
     metrics = {
         name: MetricScore(name, weight, 60, 60, 30.0, score, score, interval)
@@ -77,21 +77,21 @@ def median_ms(action: Callable[[], object], repeats: int, before: Callable[[], o
 def measure(folder: Path, headers: int, inserts: int) -> dict[str, dict[str, float]]:
     """Milliseconds by operation: {"ours", "default", "ratio"}."""
     runs = [run(number) for number in range(headers)]
-    rows = [header_of(*pair) for pair in runs]
+    rows = [build_run_header(*pair) for pair in runs]
     root = write_folders(folder / "runs", runs)
     index, foreign = Index(folder / "ours.json", [root]), Index(folder / "ours.json", [root])
     default, path = TinyDB(folder / "default.json").table(RUNS), folder / "default.json"
     extra = iter(range(headers, headers + 100 * inserts))
 
     def put(into: Index) -> None:
-        into.put(header_of(*run(next(extra))))
+        into.put(build_run_header(*run(next(extra))))
 
     def insert_default() -> None:
-        default.insert(msgspec.to_builtins(header_of(*run(next(extra)))))
+        default.insert(msgspec.to_builtins(build_run_header(*run(next(extra)))))
 
     def rebuild_default() -> None:
         path.write_bytes(b"")
-        found = scan([root], logging.warning)
+        found = scan_run_folders([root], logging.warning)
         TinyDB(path).table(RUNS).insert_multiple(map(msgspec.to_builtins, found.values()))
 
     wanted = rows[len(rows) // 2]

@@ -118,7 +118,7 @@ def ours(base_url: str, count: int, data: Path) -> dict[str, Any]:
     """A planned run through the worker's own code: locked, journaled, scored and indexed."""
     size = data / "count.txt"
     size.write_text(str(count), encoding="utf-8")
-    settings = configuration.load(data)
+    settings = configuration.load_settings(data)
     request = RunRequest(
         target="openai:test",
         target_options={"base_url": base_url},
@@ -135,7 +135,7 @@ def ours(base_url: str, count: int, data: Path) -> dict[str, Any]:
         "cpu": time.process_time() - cpu,
         "score": summary.benchmarks["addition"].score,
         "coverage": summary.benchmarks["addition"].coverage,
-        "journal_lines": sum(1 for _ in folder.calls()),
+        "journal_lines": sum(1 for _ in folder.read_calls()),
     }
 
 

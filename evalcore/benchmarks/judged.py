@@ -39,7 +39,7 @@ async def by_panel(
         return Ruling(
             outcome="not_executed", evidence_kind="judged", reason="no_panel", note=_NO_PANEL
         )
-    tally = await panel.ask(context, question)
+    tally = await panel.ask_panel(context, question)
     outcome = _as_published(tally, question) if published else tally.outcome
     note = (_PUBLISHED if published else _NOTES)[outcome]
     cast = tally.yes + tally.no
@@ -59,8 +59,8 @@ def by_recorded(votes: Sequence[Any], by_rules: bool, rule_id: str = "") -> Ruli
     Raises UsageError naming a vote that cannot be read.
     """
     ballots = recorded.read_votes(votes, by_rules)
-    cast = [ballot for ballot in ballots if ballot.cast]
-    said = [ballot.names(rule_id) for ballot in cast]
+    cast = [ballot for ballot in ballots if ballot.is_cast]
+    said = [ballot.supports_rule(rule_id) for ballot in cast]
     outcome = _outcome(cast, by_rules, rule_id)
     return Ruling(
         outcome=outcome,
@@ -106,9 +106,11 @@ def _as_published(tally: Tally, question: Question) -> Outcome:
 
 def _outcome(ballots: Sequence[Ballot], by_rules: bool, rule_id: str) -> Outcome:
     """Without a vote the published evaluator dropped the case; that is no verdict here."""
-    if not any(ballot.cast for ballot in ballots):
+    if not any(ballot.is_cast for ballot in ballots):
         return "judge_error"
-    passes = scale_rule.rule_passes(ballots, rule_id) if by_rules else scale_rule.passes(ballots)
+    passes = (
+        scale_rule.rule_passes(ballots, rule_id) if by_rules else scale_rule.case_passes(ballots)
+    )
     return "passed" if passes else "failed"
 
 
@@ -141,7 +143,7 @@ def _line(vote: Vote) -> dict[str, Any]:
 def _recorded_line(ballot: Ballot, rule_id: str) -> dict[str, Any]:
     return {
         "judge": ballot.judge,
-        "vote": ("yes" if ballot.names(rule_id) else "no") if ballot.cast else "abstain",
+        "vote": ("yes" if ballot.supports_rule(rule_id) else "no") if ballot.is_cast else "abstain",
         "reason": ballot.reason,
         "rules": list(ballot.rules or ()),
         "run": ballot.run,

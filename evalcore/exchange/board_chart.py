@@ -12,7 +12,7 @@ from evalcore import chart_files, charts
 from evalcore.chart_files import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange.board_export import Chosen, found
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.queries import board_words, boards, stored_boards
 from evalcore.queries.names import display_name
 from evalcore.queries.ranking import SUITE
@@ -46,7 +46,7 @@ def render(settings: Settings, chosen: Chosen, form: str, theme: Theme = "light"
         raise UsageError("--chart: nobody is ranked on this board yet")
     names = named(frame, load_cards(settings))
     floors = boards.floors(headers, board, "" if by == SUITE else by)
-    return chart_files.render(
+    return chart_files.render_chart_file(
         score_chart(names, floors).to_dict(),
         form,
         title=f"{board_words.suite_title(board.suite, 'en')}: {board_words.order_title(by, 'en')}",
@@ -59,7 +59,7 @@ def named(frame: pd.DataFrame, cards: Mapping[str, TargetCard]) -> pd.DataFrame:
     """The ranking with a column `name`, what targets are called; those of one name
     go by their identity, since a chart would draw them as one."""
     names = [
-        line(display_name(identity, key, cards), _LONGEST)
+        to_single_line(display_name(identity, key, cards), _LONGEST)
         for identity, key in zip(frame["identity"], frame["target_key"], strict=True)
     ]
     twice = {name for name, count in Counter(names).items() if count > 1}
@@ -78,4 +78,4 @@ def score_chart(frame: pd.DataFrame, floors: dict[str, float]) -> Any:
         f"{FLOORS[name]} {score:.1f}": score for name, score in floors.items() if name in FLOORS
     }
     coloured = ranked.assign(colour=[colour_of(identity) for identity in ranked["identity"]])
-    return charts.score_bars(coloured, LABELS, told)
+    return charts.build_score_bars(coloured, LABELS, told)

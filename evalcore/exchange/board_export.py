@@ -14,7 +14,7 @@ from evalcore.catalog import suite_cards
 from evalcore.errors import UsageError
 from evalcore.exchange import markup
 from evalcore.exchange.report_tables import Table
-from evalcore.plain_text import DASH, line, safe_cell
+from evalcore.plain_text import DASH, safe_cell, to_single_line
 from evalcore.queries import boards, listing, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import board_data, plain, ranking_data
@@ -117,8 +117,8 @@ def _json(told: Listing) -> str:
 
 def _text(told: Listing) -> str:
     table = _table(told)
-    lines = [dict(zip(table.columns, map(line, row), strict=True)) for row in table.rows]
-    return f"{line(table.title)}\n\n{listing.as_text(lines)}\n"
+    lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
+    return f"{to_single_line(table.title)}\n\n{listing.as_text(lines)}\n"
 
 
 def _markdown(told: Listing) -> str:
@@ -129,7 +129,7 @@ def _latex(told: Listing) -> str:
     """A `tabular` with the rules of the package booktabs."""
     table = _table(told)
     kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
-    lines = [f"% {line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
+    lines = [f"% {to_single_line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
     lines += [_latex_row(table.columns), "\\midrule", *map(_latex_row, table.rows)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
@@ -139,7 +139,7 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in line(text))
+    return "".join(_LATEX.get(sign, sign) for sign in to_single_line(text))
 
 
 def _table(told: Listing) -> Table:

@@ -47,9 +47,9 @@ def render(folder: RunFolder, places: Mapping[str, Place], source: str = "") -> 
     Raises UsageError for a run without scores, a benchmark that it does not hold, and a score that
     is no result: of a control, or not complete, hence only a lower bound.
     """
-    spec, summary = folder.spec(), folder.summary()
+    spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
-        raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.state()}")
+        raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.current_state()}")
     if spec.target.key.startswith("control:"):
         raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
     if source and not _SOURCE.fullmatch(source):

@@ -18,7 +18,7 @@ from evalcore import privacy
 from evalcore.errors import EvalboardError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
-from evalcore.queries.readers import without_places
+from evalcore.queries.readers import redact_paths
 from evalcore.runner.export_client import BUNDLE, REFUSED
 from evalcore.settings import Settings
 from evalcore.store import run_folder
@@ -29,13 +29,13 @@ _MOST_SECONDS = 110
 
 def made(run: str, form: str, settings: Settings) -> bytes:
     """A report or the bundle of a run. Raises what `reports.render` and `exporter.export` do."""
-    folder = run_folder.find(run, settings.run_roots)
+    folder = run_folder.find_run(run, settings.run_roots)
     if form == BUNDLE:
         with tempfile.TemporaryDirectory(prefix="evalcore-export-") as scratch:
             place = Path(scratch) / "bundle.zip"
             exporter.export(folder, place, settings)
             return place.read_bytes()
-    censored = privacy.censor(settings)
+    censored = privacy.build_redactor(settings)
     text = reports.render(folder, form, show_gated=settings.show_gated, censored=censored)
     return text.encode()
 
@@ -48,7 +48,7 @@ def main() -> int:
     try:
         data, status = made(given["run"], given["form"], settings), 0
     except (EvalboardError, OSError, MemoryError) as error:
-        reason = without_places(str(error)) or "there is not enough memory for this"
+        reason = redact_paths(str(error)) or "there is not enough memory for this"
         data, status = reason.encode(), REFUSED
     sys.stdout.buffer.write(data)
     return status

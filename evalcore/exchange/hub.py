@@ -17,7 +17,7 @@ from typing import Any
 
 from evalcore.errors import UsageError
 from evalcore.records import Record
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 
 Say = Callable[[str], None]
 
@@ -151,7 +151,7 @@ def _told(dataset: str, revision: str, endpoint: str, token: str | None) -> Iter
     except errors.HFValidationError:
         told = f"{dataset!r} is no name of a data set; it has the form OWNER/NAME"
     except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
-        why = scrub(f"from {endpoint}: {_first_line(error)}", [token])
+        why = scrub_secrets(f"from {endpoint}: {_first_line(error)}", [token])
         told = (
             f"{dataset} cannot be fetched {why}; check the network, or name a mirror in HF_ENDPOINT"
         )

@@ -16,7 +16,7 @@ from evalcore import access
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
 from evalcore.privacy import mask_target
-from evalcore.queries.readers import without_places
+from evalcore.queries.readers import redact_paths
 from evalcore.runner import job_process
 from evalcore.runner.job_process import Say, Stopped
 from evalcore.settings import Settings
@@ -56,7 +56,7 @@ def take_in(
 
 
 def _told(done: ImportedBundle, settings: Settings) -> dict[str, Any]:
-    spec = RunFolder(settings.runs_dir / done.run).spec()
+    spec = RunFolder(settings.runs_dir / done.run).read_spec()
     identity = mask_target(spec.target.identity)
     found: dict[str, Any] = msgspec.to_builtins(done)
     return found | {"identity": identity, "board": spec.benchmarks[0].dataset}
@@ -65,7 +65,7 @@ def _told(done: ImportedBundle, settings: Settings) -> dict[str, Any]:
 def _reason(text: str, place: Path) -> str:
     """Without the place of the file, which whoever handed it in knows by another name."""
     bare = text.removeprefix(str(place)).lstrip(":, ").removeprefix("refused: ")
-    return without_places(bare.replace(str(place), "the bundle"))
+    return redact_paths(bare.replace(str(place), "the bundle"))
 
 
 def _counted(say: Say) -> Callable[[int, int], None]:
@@ -84,7 +84,7 @@ def _counted(say: Say) -> Callable[[int, int], None]:
 @contextmanager
 def _limited(settings: Settings) -> Iterator[None]:
     """The time of a bundle that a visitor handed in is limited."""
-    if not access.guarded(settings):
+    if not access.is_restricted(settings):
         yield
         return
     before = signal.signal(signal.SIGALRM, _stop)

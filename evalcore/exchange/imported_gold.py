@@ -66,12 +66,12 @@ class GoldCheck:
         Figures of a publisher are claims over cases of its own, which nobody here can confirm; nor
         those of a benchmark that is not installed. Raises UsageError as `require` does.
         """
-        source = published.read(folder)
+        source = published.read_published(folder)
         if source is not None and source.publisher != PUBLISHER:
             return ""
-        lines = list(folder.samples())
+        lines = list(folder.read_samples())
         notes = []
-        for spec in folder.spec().benchmarks:
+        for spec in folder.read_spec().benchmarks:
             try:
                 benchmark = create_benchmark(spec.key, spec.options)
             except UsageError as error:

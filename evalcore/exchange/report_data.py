@@ -148,7 +148,7 @@ def read(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
 
     Raises UsageError where it has not, RunFolderError where a file of it cannot be read.
     """
-    spec, summary = folder.spec(), folder.summary()
+    spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
         raise UsageError(
             f"run {folder.run_id} has no scores yet; wait for its end, "
@@ -172,14 +172,14 @@ def _cases(folder: RunFolder, scoring: str, epochs: int) -> Iterator[tuple[str, 
     """(benchmark, case) in declared order; of several verdicts or episodes the last counts."""
     verdicts = {
         (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
-        for line in folder.verdicts(scoring)
+        for line in folder.read_verdicts(scoring)
     }
     episodes = {
         (line.benchmark, line.episode.key, line.episode.epoch): line.episode
-        for line in folder.episodes()
+        for line in folder.read_episodes()
     }
-    specs = {one.key: one for one in folder.spec().benchmarks}
-    for stored in folder.samples():
+    specs = {one.key: one for one in folder.read_spec().benchmarks}
+    for stored in folder.read_samples():
         benchmark, sample = stored.benchmark, stored.sample
         for epoch in range(epochs):
             verdict = verdicts.get((benchmark, sample.metric, sample.id, epoch))

@@ -48,7 +48,7 @@ def _run(report: RunReport) -> Table:
         ("Target", spec.target.identity),
         ("Options", ", ".join(f"{k}={v}" for k, v in sorted(spec.target.options.items()))),
         ("Started", spec.created_at),
-        ("State", summary.state if summary.complete else f"{summary.state} (not ranked)"),
+        ("State", summary.state if summary.is_complete else f"{summary.state} (not ranked)"),
         ("Epochs", str(spec.epochs)),
         ("Seed", str(spec.seed)),
         ("Plain pass rate", "" if report.rate is None else f"{report.rate:.2%}"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, CaseRow, RunReport
-from evalcore.privacy import Censor, spec_told, summary_told
+from evalcore.privacy import Redactor, redact_spec, redact_summary
 
 
-def told(report: RunReport, censored: Censor) -> RunReport:
+def told(report: RunReport, censored: Redactor) -> RunReport:
     """The report, with what a bundle leaves out of the same run left out here too."""
-    spec = spec_told(report.spec, censored)
-    summary = summary_told(report.summary, spec)
+    spec = redact_spec(report.spec, censored)
+    summary = redact_summary(report.summary, spec)
     specs = {one.key: one for one in spec.benchmarks}
     return RunReport(
         spec=spec,
@@ -27,9 +27,9 @@ def told(report: RunReport, censored: Censor) -> RunReport:
     )
 
 
-def _case(case: CaseRow, censored: Censor) -> CaseRow:
+def _case(case: CaseRow, censored: Redactor) -> CaseRow:
     """Where no answer was scored, the note repeats what programs said, which may name anything."""
-    note = censored.about if case.outcome in ERRORS else censored.line
+    note = censored.redact_text if case.outcome in ERRORS else censored.redact_line
     return msgspec.structs.replace(
-        case, note=note(case.note), prediction=censored.line(case.prediction)
+        case, note=note(case.note), prediction=censored.redact_line(case.prediction)
     )

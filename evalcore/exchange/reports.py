@@ -19,7 +19,7 @@ from evalcore.exchange import markup, report_data, report_told
 from evalcore.exchange.report_data import BenchmarkReport, CaseRow, RunReport
 from evalcore.exchange.report_tables import tables
 from evalcore.plain_text import safe_cell
-from evalcore.privacy import Censor
+from evalcore.privacy import Redactor
 from evalcore.store.run_folder import RunFolder
 
 CSV_COLUMNS = (
@@ -38,7 +38,7 @@ def render(
     experiment: str = "",
     *,
     show_gated: bool = False,
-    censored: Censor | None = None,
+    censored: Redactor | None = None,
 ) -> str:
     """The report of a scored run; `experiment` names it where the run id shall not.
 

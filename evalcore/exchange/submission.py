@@ -17,10 +17,10 @@ Answered = tuple[Sample, Episode | None]
 def answered(folder: RunFolder, benchmark: str) -> Iterator[Answered]:
     """Every declared sample of a benchmark with its episode in the first epoch, None for one that
     was not asked or whose request failed. Raises UsageError for a run without the benchmark."""
-    if not any(one.key == benchmark for one in folder.spec().benchmarks):
+    if not any(one.key == benchmark for one in folder.read_spec().benchmarks):
         raise UsageError(f"run {folder.run_id} has no {benchmark} in it")
     episodes = latest_episodes(folder)
-    for line in folder.samples():
+    for line in folder.read_samples():
         if line.benchmark == benchmark:
             episode = episodes.get((benchmark, line.sample.key, 0))
             yield line.sample, None if episode is None or episode.failure else episode

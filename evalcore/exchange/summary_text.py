@@ -16,7 +16,7 @@ def as_data(summary: RunSummary) -> dict[str, Any]:
     return {
         "run_id": summary.run_id,
         "target": summary.target.identity,
-        "complete": summary.complete,
+        "complete": summary.is_complete,
         "benchmarks": {key: _benchmark(score) for key, score in summary.benchmarks.items()},
     }
 

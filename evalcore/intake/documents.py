@@ -40,7 +40,7 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
     kind, parse = _PARSERS.get(suffix or path.suffix.lower(), _PARSERS[".yaml"])
     try:
         values = parse(content.decode("utf-8"))
-        _check(values)
+        _check_document_values(values)
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is no UTF-8 text: {error}") from None
     except IntakeError as error:
@@ -53,7 +53,7 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
     return fields
 
 
-def _check(values: Any) -> None:
+def _check_document_values(values: Any) -> None:
     """Raises IntakeError for what JSON could not hold: no later reader or writer expects it."""
     if is_deeper(values, DEPTH_LIMIT):
         raise IntakeError(f"it is nested more than {DEPTH_LIMIT} levels deep")
@@ -66,10 +66,10 @@ def _check(values: Any) -> None:
                 raise IntakeError("it holds a number of more than 64 bits")
             if not isinstance(value, dict | list | str | int | float | None):
                 raise IntakeError(f"{str(value)[:60]} has to be in quotes")
-        level = [child for value in level for child in _children(value)]
+        level = [child for value in level for child in _list_child_values(value)]
 
 
-def _children(value: Any) -> Iterable[Any]:
+def _list_child_values(value: Any) -> Iterable[Any]:
     """The names and values of a mapping, the items of a list."""
     if isinstance(value, dict):
         if wrong := [name for name in value if not isinstance(name, str)]:
@@ -103,7 +103,7 @@ def _yaml_loader() -> type[Any]:
     return BoundedLoader
 
 
-def _yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     import yaml
 
     try:
@@ -137,20 +137,20 @@ def _check_yaml_tokens(text: str) -> None:
             raise IntakeError("aliases (*name) are not taken; write the value out")
 
 
-def _toml(text: str) -> Any:
+def _parse_toml(text: str) -> Any:
     # The time that tomllib takes for `a.a.a = 1` grows with the square of the names.
     if _TOML_PATH.search(_TOML_TEXT.sub("x", text)):
         raise IntakeError(f"it is nested more than {DEPTH_LIMIT} levels deep")
     return tomllib.loads(text)
 
 
-def _json(text: str) -> Any:
+def _parse_json_document(text: str) -> Any:
     return parse_json(text, depth=DEPTH_LIMIT, strict=True)
 
 
 _PARSERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    ".yaml": ("YAML", _yaml),
-    ".yml": ("YAML", _yaml),
-    ".toml": ("TOML", _toml),
-    ".json": ("JSON", _json),
+    ".yaml": ("YAML", _parse_yaml),
+    ".yml": ("YAML", _parse_yaml),
+    ".toml": ("TOML", _parse_toml),
+    ".json": ("JSON", _parse_json_document),
 }

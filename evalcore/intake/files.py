@@ -62,41 +62,43 @@ def unpack_zip(
     """
     try:
         with zipfile.ZipFile(archive) as opened:
-            return _unpack(opened, archive, folder, limits)
+            return _unpack_members(opened, archive, folder, limits)
     except _DAMAGE as problem:
         raise UsageError(f"{archive}: cannot be unpacked: {problem}") from problem
 
 
-def _unpack(
+def _unpack_members(
     opened: zipfile.ZipFile, archive: Path, folder: Path, limits: ArchiveLimits
 ) -> tuple[PurePosixPath, ...]:
     members = opened.infolist()
     if len(members) > limits.members:
         raise UsageError(f"{archive}: {len(members)} members, the limit is {limits.members}")
     for member in members:
-        if problem := _problem(member):
+        if problem := _find_member_problem(member):
             raise UsageError(f"{archive}, member {member.filename!r}: {problem}")
     folder.mkdir(parents=True, exist_ok=True)
-    left = limits.total_bytes
+    remaining = limits.total_bytes
     written = []
     for member in members:
         path = PurePosixPath(member.filename)
-        target = _target(folder, path, archive)
+        target = _resolve_member_path(folder, path, archive)
         if member.is_dir():
             target.mkdir(parents=True, exist_ok=True)
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        most = min(left, max(_SMALL, member.compress_size * limits.ratio))
+        member_limit = min(remaining, max(_SMALL, member.compress_size * limits.ratio))
         with opened.open(member) as source, target.open("xb") as file:
-            size = _copy(source, file, most)
-        if size > most:
-            raise UsageError(f"{archive}, member {member.filename!r}: more than {most} bytes")
-        left -= size
+            size = _copy_bounded(source, file, member_limit)
+        if size > member_limit:
+            raise UsageError(
+                f"{archive}, member {member.filename!r}: more than {member_limit} bytes"
+            )
+        remaining -= size
         written.append(path)
     return tuple(written)
 
 
-def _problem(member: zipfile.ZipInfo) -> str:
+def _find_member_problem(member: zipfile.ZipInfo) -> str:
     """What is wrong with a member by what its header says, "" for nothing."""
     path = PurePosixPath(member.filename)
     kind = stat.S_IFMT(member.external_attr >> 16)
@@ -115,7 +117,7 @@ def _problem(member: zipfile.ZipInfo) -> str:
     return next((problem for problem, holds in checks.items() if holds), "")
 
 
-def _target(folder: Path, path: PurePosixPath, archive: Path) -> Path:
+def _resolve_member_path(folder: Path, path: PurePosixPath, archive: Path) -> Path:
     """Where a member goes; a link that already lay in the folder must not lead it elsewhere."""
     target = folder / path
     if not target.resolve().is_relative_to(folder.resolve()):
@@ -123,10 +125,10 @@ def _target(folder: Path, path: PurePosixPath, archive: Path) -> Path:
     return target
 
 
-def _copy(source: IO[bytes], target: IO[bytes], most: int) -> int:
-    """Copy until the end or until just over `most` bytes; returns how many were read."""
+def _copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> int:
+    """Copy until the end or until just over `limit` bytes; returns how many were read."""
     size = 0
-    while size <= most and (piece := source.read(_CHUNK)):
+    while size <= limit and (piece := source.read(_CHUNK)):
         target.write(piece)
         size += len(piece)
     return size

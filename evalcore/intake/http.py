@@ -52,7 +52,7 @@ class ReplyUnreadable(Exception):
 class ReplyLimits:
     """Bytes of one unpacked reply, and of all large ones that are read at a time."""
 
-    one: int = 16_000_000
+    per_reply: int = 16_000_000
     in_flight: int = 128_000_000
 
 
@@ -73,7 +73,7 @@ class BoundedBody:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for piece in self._bounded():
+            async for piece in self._read_bounded():
                 yield piece
         except (ReplyTooLarge, ReplyUnreadable):
             if not self._cut:
@@ -86,29 +86,29 @@ class BoundedBody:
         BoundedBody._reserved -= self._share
         self._share = 0
 
-    async def _bounded(self) -> AsyncIterator[bytes]:
-        unpack = _unpacker(self._encoding)
-        limit, packed, size = self._limits.one, 0, 0
+    async def _read_bounded(self) -> AsyncIterator[bytes]:
+        unpack = _create_unpacker(self._encoding)
+        limit, packed, size = self._limits.per_reply, 0, 0
         async for chunk in self._chunks:
             packed += len(chunk)
             if packed > limit:
                 raise ReplyTooLarge
-            async for piece in unpack.pieces(chunk) if unpack else _single(chunk):
+            async for piece in unpack.decompress_chunk(chunk) if unpack else _yield_chunk(chunk):
                 size += len(piece)
                 if size > limit:
                     raise ReplyTooLarge
                 if size > _SMALL and not self._share:
-                    await self._reserve()
+                    await self._reserve_memory()
                 yield piece
         if unpack and packed:
-            unpack.finish()
+            unpack.check_complete()
 
-    async def _reserve(self) -> None:
+    async def _reserve_memory(self) -> None:
         """Wait until there is memory for a whole reply; the time limit of a request bounds it."""
-        room = max(self._limits.in_flight, self._limits.one)
-        while BoundedBody._reserved + self._limits.one > room:
+        room = max(self._limits.in_flight, self._limits.per_reply)
+        while BoundedBody._reserved + self._limits.per_reply > room:
             await asyncio.sleep(_PAUSE)
-        self._share = self._limits.one
+        self._share = self._limits.per_reply
         BoundedBody._reserved += self._share
 
 
@@ -125,7 +125,7 @@ async def read_body(
     return bytes(content)
 
 
-async def _single(chunk: bytes) -> AsyncIterator[bytes]:
+async def _yield_chunk(chunk: bytes) -> AsyncIterator[bytes]:
     yield chunk
 
 
@@ -136,37 +136,37 @@ class _Unpacker:
         self._head = b""
         self._inflater: Any = None
 
-    async def pieces(self, chunk: bytes) -> AsyncIterator[bytes]:
+    async def decompress_chunk(self, chunk: bytes) -> AsyncIterator[bytes]:
         if self._inflater is None:
             self._head += chunk
             if len(self._head) < 2:
                 return
-            chunk, self._inflater = self._head, zlib.decompressobj(_window(self._head))
-        piece = self._inflated(chunk, _INLINE)
+            chunk, self._inflater = self._head, zlib.decompressobj(_detect_window_bits(self._head))
+        piece = self._inflate_data(chunk, _INLINE)
         while piece:
             yield piece
             rest = self._inflater.unconsumed_tail
-            piece = await asyncio.to_thread(self._inflated, rest, _STEP) if rest else b""
+            piece = await asyncio.to_thread(self._inflate_data, rest, _STEP) if rest else b""
 
-    def _inflated(self, data: bytes, most: int) -> bytes:
+    def _inflate_data(self, data: bytes, max_length: int) -> bytes:
         try:
-            return self._inflater.decompress(data, most)  # type: ignore[no-any-return]
+            return self._inflater.decompress(data, max_length)  # type: ignore[no-any-return]
         except zlib.error:
             raise ReplyUnreadable("packed in a way that cannot be read") from None
 
-    def finish(self) -> None:
+    def check_complete(self) -> None:
         if self._inflater is None or not self._inflater.eof:
             raise ReplyUnreadable("packed and ends too early")
 
 
-def _window(head: bytes) -> int:
+def _detect_window_bits(head: bytes) -> int:
     if head[:2] == b"\x1f\x8b":
         return _GZIP
     has_zlib_header = head[0] & 15 == 8 and int.from_bytes(head[:2], "big") % 31 == 0
     return _ZLIB if has_zlib_header else _RAW
 
 
-def _unpacker(encoding: str) -> _Unpacker | None:
+def _create_unpacker(encoding: str) -> _Unpacker | None:
     """None for what is not packed; raises ReplyUnreadable for what was never asked for.
 
     Some servers write what is no coding (`utf-8`), which means nothing.
@@ -180,7 +180,7 @@ def _unpacker(encoding: str) -> _Unpacker | None:
     return _Unpacker()
 
 
-def bounding_hook(limits: ReplyLimits) -> Callable[[httpx2.Response], Any]:
+def build_bounding_hook(limits: ReplyLimits) -> Callable[[httpx2.Response], Any]:
     """An event hook for the responses of an httpx2 client, whoever then reads them.
 
     The body comes unpacked, its headers say so, and a charset of the server's choice (Python knows
@@ -188,11 +188,11 @@ def bounding_hook(limits: ReplyLimits) -> Callable[[httpx2.Response], Any]:
     """
     import httpx2
 
-    class Stream(httpx2.AsyncByteStream):
+    class BoundedStream(httpx2.AsyncByteStream):
         def __init__(self, inner: httpx2.AsyncByteStream, encoding: str, error: bool) -> None:
-            most = ReplyLimits(ERROR_BYTES, limits.in_flight) if error else limits
+            body_limits = ReplyLimits(ERROR_BYTES, limits.in_flight) if error else limits
             self._inner = inner
-            self._body = BoundedBody(inner, encoding, most, cut=error)
+            self._body = BoundedBody(inner, encoding, body_limits, cut=error)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for piece in self._body:
@@ -202,15 +202,15 @@ def bounding_hook(limits: ReplyLimits) -> Callable[[httpx2.Response], Any]:
             self._body.release()
             await self._inner.aclose()
 
-    async def bound(response: httpx2.Response) -> None:
+    async def bound_response(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - of an async client
         encoding = response.headers.pop("content-encoding", "")
         if "content-type" in response.headers:
             kind = response.headers["content-type"].partition(";")[0]
             response.headers["content-type"] = kind
-        response.stream = Stream(response.stream, encoding, response.status_code >= 300)
+        response.stream = BoundedStream(response.stream, encoding, response.status_code >= 300)
 
-    return bound
+    return bound_response
 
 
 _STRUCTURE = (b"[", b"{", b",")

@@ -40,7 +40,7 @@ def parse_json(
     Raises IntakeError for everything else that is not JSON, not UTF-8, or deeper than `depth`.
     """
     try:
-        value = _decode(text, strict=strict, drop=drop)
+        value = _decode_json_text(text, strict=strict, drop=drop)
     except RecursionError:
         raise IntakeError("is nested too deep") from None
     except UnicodeDecodeError as error:
@@ -50,7 +50,7 @@ def parse_json(
     return value
 
 
-def _decode(text: str | bytes, *, strict: bool, drop: bool) -> Any:
+def _decode_json_text(text: str | bytes, *, strict: bool, drop: bool) -> Any:
     if not strict:
         try:
             return msgspec.json.decode(text)
@@ -61,15 +61,19 @@ def _decode(text: str | bytes, *, strict: bool, drop: bool) -> Any:
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_unique if strict else _present if drop else None,
-            parse_constant=_missing if drop else _refuse_constant,
-            parse_int=_bounded_int if strict else _present_int if drop else _any_int,
+            object_pairs_hook=_reject_duplicate_fields
+            if strict
+            else _drop_missing_fields
+            if drop
+            else None,
+            parse_constant=_constant_to_nan if drop else _refuse_constant,
+            parse_int=_bounded_int if strict else _int_or_infinity if drop else _limited_int,
             parse_float=float if drop else _finite_float,
         )
     except json.JSONDecodeError as error:
         raise IntakeError(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
     if drop:
-        value = _without_missing(value)
+        value = _replace_missing(value)
     return replace_surrogates(value) if _MAYBE_SURROGATE.search(text) else value
 
 
@@ -135,12 +139,12 @@ def read_rows(path: Path, *, drop: bool = False) -> Iterator[tuple[int, dict[str
                     raise DatasetError(path, number, "", f"is one more than {ROWS_LIMIT} lines")
                 text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if text.strip():
-                    yield number, _row(path, number, text, drop)
+                    yield number, _parse_json_row(path, number, text, drop)
     except OSError as error:
         raise DatasetError(path, None, "", f"cannot be read: {error.strerror}") from None
 
 
-def _row(path: Path, number: int, line: bytes, drop: bool) -> dict[str, Any]:
+def _parse_json_row(path: Path, number: int, line: bytes, drop: bool) -> dict[str, Any]:
     try:
         row = parse_json(line, drop=drop)
     except IntakeError as error:
@@ -150,7 +154,7 @@ def _row(path: Path, number: int, line: bytes, drop: bool) -> dict[str, Any]:
     return row
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -170,7 +174,7 @@ def _finite_float(digits: str) -> float:
     return number
 
 
-def _any_int(digits: str) -> int:
+def _limited_int(digits: str) -> int:
     if len(digits) > _DIGITS_LIMIT:
         raise IntakeError(f"holds the number {digits[:24]}, which has {len(digits)} digits")
     return int(digits)
@@ -182,11 +186,11 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
-def _present_int(digits: str) -> int | float:
+def _int_or_infinity(digits: str) -> int | float:
     return int(digits) if len(digits) <= _DIGITS_LIMIT else math.inf
 
 
-def _missing(name: str) -> float:
+def _constant_to_nan(name: str) -> float:
     return math.nan
 
 
@@ -194,12 +198,12 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _present(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: _without_missing(value) for name, value in pairs if not _is_missing(value)}
+def _drop_missing_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: _replace_missing(value) for name, value in pairs if not _is_missing(value)}
 
 
-def _without_missing(value: Any) -> Any:
+def _replace_missing(value: Any) -> Any:
     """None in place of what is not finite in a list; objects are clean already."""
     if isinstance(value, list):
-        return [_without_missing(item) for item in value]
+        return [_replace_missing(item) for item in value]
     return None if _is_missing(value) else value

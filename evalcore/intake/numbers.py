@@ -50,8 +50,8 @@ def add_counts(*counts: int | None) -> int | None:
 
     The sum stops at `COUNT_LIMIT`, so that adding never leaves the range that is readable again.
     """
-    known = [count for count in counts if count is not None]
-    return min(COUNT_LIMIT, sum(known)) if known else None
+    reported = [count for count in counts if count is not None]
+    return min(COUNT_LIMIT, sum(reported)) if reported else None
 
 
 def add_numbers(*numbers: float | None) -> float | None:

@@ -70,49 +70,51 @@ class Calibration(Record, frozen=True):
     false_fail: int
 
 
-def pairs(cases: Iterable[Votes]) -> tuple[PairAgreement, ...]:
+def compute_pair_agreement(cases: Iterable[Votes]) -> tuple[PairAgreement, ...]:
     """Every pair of judges, in the order of their names."""
-    cast = [_cast(votes) for votes in cases]
+    cast = [_collect_cast_votes(votes) for votes in cases]
     judges = sorted({judge for votes in cast for judge in votes})
     return tuple(
-        _pair(one, two, [(v[one], v[two]) for v in cast if one in v and two in v])
-        for one, two in combinations(judges, 2)
+        _build_pair_agreement(
+            first, second, [(v[first], v[second]) for v in cast if first in v and second in v]
+        )
+        for first, second in combinations(judges, 2)
     )
 
 
-def splits(cases: Iterable[Votes]) -> SplitRate:
-    cast = [votes for votes in map(_cast, cases) if len(votes) > 1]
+def compute_split_rate(cases: Iterable[Votes]) -> SplitRate:
+    cast = [votes for votes in map(_collect_cast_votes, cases) if len(votes) > 1]
     split = sum(len(set(votes.values())) > 1 for votes in cast)
-    return SplitRate(n=len(cast), split=split, rate=_rate(split, len(cast)))
+    return SplitRate(n=len(cast), split=split, rate=_divide_or_none(split, len(cast)))
 
 
-def profiles(cases: Iterable[Votes]) -> tuple[JudgeProfile, ...]:
+def profile_judges(cases: Iterable[Votes]) -> tuple[JudgeProfile, ...]:
     """How severe each judge is, and how often it gave no vote, in the order of their names."""
-    known = list(cases)
-    judges = sorted({vote.judge for votes in known for vote in votes})
-    return tuple(_profile(judge, known) for judge in judges)
+    panels = list(cases)
+    judges = sorted({vote.judge for votes in panels for vote in votes})
+    return tuple(_build_judge_profile(judge, panels) for judge in judges)
 
 
-def calibrate(cases: Iterable[tuple[bool, Votes]]) -> tuple[Calibration, ...]:
+def calibrate_judges(cases: Iterable[tuple[bool, Votes]]) -> tuple[Calibration, ...]:
     """Each judge against execution; a case is whether it passed there, and the votes on it."""
-    told: dict[str, list[tuple[bool, bool]]] = {}
+    decisions: dict[str, list[tuple[bool, bool]]] = {}
     for passed, votes in cases:
-        for judge, yes in _cast(votes).items():
-            told.setdefault(judge, []).append((yes, passed))
+        for judge, yes in _collect_cast_votes(votes).items():
+            decisions.setdefault(judge, []).append((yes, passed))
     return tuple(
         Calibration(
             judge=judge,
             n=len(both),
-            agreed=_rate(sum(yes == passed for yes, passed in both), len(both)),
-            kappa=kappa(both),
+            agreed=_divide_or_none(sum(yes == passed for yes, passed in both), len(both)),
+            kappa=compute_kappa(both),
             false_pass=sum(yes and not passed for yes, passed in both),
             false_fail=sum(passed and not yes for yes, passed in both),
         )
-        for judge, both in sorted(told.items())
+        for judge, both in sorted(decisions.items())
     )
 
 
-def kappa(both: Sequence[tuple[bool, bool]]) -> float | None:
+def compute_kappa(both: Sequence[tuple[bool, bool]]) -> float | None:
     """Cohen's kappa of two raters who say yes or no; None where it is undefined.
 
     Source: J. Cohen, A coefficient of agreement for nominal scales, 1960.
@@ -120,45 +122,49 @@ def kappa(both: Sequence[tuple[bool, bool]]) -> float | None:
     n = len(both)
     if not n:
         return None
-    observed = sum(one == two for one, two in both)
-    first, second = sum(one for one, _ in both), sum(two for _, two in both)
+    observed = sum(vote == other_vote for vote, other_vote in both)
+    first, second = sum(vote for vote, _ in both), sum(other_vote for _, other_vote in both)
     chance = first * second + (n - first) * (n - second)
     return None if chance == n * n else (observed * n - chance) / (n * n - chance)
 
 
-def _pair(first: str, second: str, both: Sequence[tuple[bool, bool]]) -> PairAgreement:
-    agreed = _rate(sum(one == two for one, two in both), len(both))
-    return PairAgreement(first=first, second=second, n=len(both), agreed=agreed, kappa=kappa(both))
+def _build_pair_agreement(
+    first: str, second: str, both: Sequence[tuple[bool, bool]]
+) -> PairAgreement:
+    agreed = _divide_or_none(sum(vote == other_vote for vote, other_vote in both), len(both))
+    return PairAgreement(
+        first=first, second=second, n=len(both), agreed=agreed, kappa=compute_kappa(both)
+    )
 
 
-def _profile(judge: str, cases: Sequence[Votes]) -> JudgeProfile:
+def _build_judge_profile(judge: str, cases: Sequence[Votes]) -> JudgeProfile:
     words = [vote.vote for votes in cases for vote in votes if vote.judge == judge]
-    cast = [votes for votes in map(_cast, cases) if judge in votes]
+    cast = [votes for votes in map(_collect_cast_votes, cases) if judge in votes]
     differences = [
         votes[judge] - sum(others) / len(others)
         for votes in cast
         if (others := [yes for other, yes in votes.items() if other != judge])
     ]
 
-    def share(word: Literal["abstain", "failed"]) -> float | None:
-        return _rate(words.count(word), len(words))
+    def compute_share(word: Literal["abstain", "failed"]) -> float | None:
+        return _divide_or_none(words.count(word), len(words))
 
     return JudgeProfile(
         judge=judge,
         n=len(words),
         cast=len(cast),
         compared=len(differences),
-        yes_rate=_rate(sum(votes[judge] for votes in cast), len(cast)),
-        difference=_rate(sum(differences), len(differences)),
-        abstained=share("abstain"),
-        failed=share("failed"),
+        yes_rate=_divide_or_none(sum(votes[judge] for votes in cast), len(cast)),
+        difference=_divide_or_none(sum(differences), len(differences)),
+        abstained=compute_share("abstain"),
+        failed=compute_share("failed"),
     )
 
 
-def _cast(votes: Votes) -> dict[str, bool]:
+def _collect_cast_votes(votes: Votes) -> dict[str, bool]:
     """Whether each judge that voted said yes."""
     return {vote.judge: vote.vote == "yes" for vote in votes if vote.vote in CAST}
 
 
-def _rate(amount: float, n: int) -> float | None:
+def _divide_or_none(amount: float, n: int) -> float | None:
     return amount / n if n else None

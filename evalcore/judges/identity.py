@@ -5,15 +5,17 @@ from __future__ import annotations
 from evalcore.records import TargetSpec
 
 
-def is_self(judge: str, target: TargetSpec | str) -> bool:
+def is_same_model(judge: str, target: TargetSpec | str) -> bool:
     """The same model by name, whatever the kind of target, the endpoint and the options.
 
     Both are written KIND:MODEL, a judge perhaps with ?OPTIONS, a target perhaps with #HASH.
     """
-    return _model(judge) == _model(target if isinstance(target, str) else target.key)
+    return _extract_model_name(judge) == _extract_model_name(
+        target if isinstance(target, str) else target.key
+    )
 
 
-def _model(text: str) -> str:
+def _extract_model_name(text: str) -> str:
     key = text.partition("?")[0].partition("#")[0]
     kind, colon, name = key.partition(":")
     return (name if colon else kind).strip().casefold()

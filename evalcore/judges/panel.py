@@ -16,7 +16,7 @@ from evalcore.records import Completion, GenerationRequest, Message, Usage, add_
 _ECHO, _QUOTE = 4_000, 200
 
 
-class Asker(Protocol):
+class JudgeClient(Protocol):
     """Who asks the judges; limits, retries, cache and journal live behind it."""
 
     @property
@@ -33,65 +33,71 @@ class Asker(Protocol):
         ...
 
 
-def role(judge: str) -> str:
+def build_judge_role(judge: str) -> str:
     """The role under which a judge is asked."""
     return f"judge:{judge}"
 
 
-async def ask(asker: Asker, question: Question) -> Tally:
+async def ask_panel(client: JudgeClient, question: Question) -> Tally:
     """The votes of all judges and what they amount to; a judge that fails is a vote not cast."""
-    messages = prompts.messages(question)
-    votes = await asyncio.gather(*(_vote(asker, j, question, messages) for j in asker.judges))
-    return tally.count(question, votes)
+    messages = prompts.build_judge_messages(question)
+    votes = await asyncio.gather(
+        *(_request_vote(client, j, question, messages) for j in client.judges)
+    )
+    return tally.tally_votes(question, votes)
 
 
-async def _vote(
-    asker: Asker, judge: str, question: Question, messages: tuple[Message, ...]
+async def _request_vote(
+    client: JudgeClient, judge: str, question: Question, messages: tuple[Message, ...]
 ) -> Vote:
     vote = Vote(judge=judge, vote="abstain")
-    for asked in (1, 2):
-        vote = msgspec.structs.replace(vote, asked=asked)
+    for attempt in (1, 2):
+        vote = msgspec.structs.replace(vote, asked=attempt)
         try:
-            said = await asker.generate(GenerationRequest(messages=messages), role=role(judge))
-        except TargetFailure as error:
-            return _failed(vote, error)
-        vote = _counted(vote, said, asker.price(role(judge), said.usage))
-        found = reply.read(said.text, question)
-        if found is not None:
-            return msgspec.structs.replace(
-                vote, vote=found.vote, rules=found.rules, reason=found.reason
+            completion = await client.generate(
+                GenerationRequest(messages=messages), role=build_judge_role(judge)
             )
-        vote = msgspec.structs.replace(vote, reason=_unreadable(said))
-        messages = (*messages, *_again(said, question))
+        except TargetFailure as error:
+            return _build_failed_vote(vote, error)
+        vote = _add_completion_usage(
+            vote, completion, client.price(build_judge_role(judge), completion.usage)
+        )
+        parsed = reply.parse_judge_reply(completion.text, question)
+        if parsed is not None:
+            return msgspec.structs.replace(
+                vote, vote=parsed.vote, rules=parsed.rules, reason=parsed.reason
+            )
+        vote = msgspec.structs.replace(vote, reason=_describe_unreadable_reply(completion))
+        messages = (*messages, *_build_retry_messages(completion, question))
     return vote
 
 
-def _failed(vote: Vote, error: TargetFailure) -> Vote:
+def _build_failed_vote(vote: Vote, error: TargetFailure) -> Vote:
     attempts = vote.attempts + error.failure.attempts
     return msgspec.structs.replace(vote, vote="failed", reason=str(error), attempts=attempts)
 
 
-def _counted(vote: Vote, said: Completion, price: float | None) -> Vote:
+def _add_completion_usage(vote: Vote, completion: Completion, price: float | None) -> Vote:
     """The vote with what one more reply took."""
     return msgspec.structs.replace(
         vote,
         cost=None if vote.cost is None or price is None else vote.cost + price,
-        usage=add_usage(vote.usage, said.usage),
-        latency=vote.latency + said.latency,
-        attempts=vote.attempts + said.attempts,
+        usage=add_usage(vote.usage, completion.usage),
+        latency=vote.latency + completion.latency,
+        attempts=vote.attempts + completion.attempts,
     )
 
 
-def _again(said: Completion, question: Question) -> tuple[Message, Message]:
+def _build_retry_messages(completion: Completion, question: Question) -> tuple[Message, Message]:
     """The reply as it came, and a short reminder of the form."""
-    echo = said.text[:_ECHO].strip() or "(no text)"
+    echo = completion.text[:_ECHO].strip() or "(no text)"
     return (
         Message(role="assistant", content=echo),
-        Message(role="user", content=prompts.reminder(question)),
+        Message(role="user", content=prompts.build_format_reminder(question)),
     )
 
 
-def _unreadable(said: Completion) -> str:
-    text = said.text.strip()
+def _describe_unreadable_reply(completion: Completion) -> str:
+    text = completion.text.strip()
     quoted = text[:_QUOTE] + ("…" if len(text) > _QUOTE else "")
     return f"not in the form asked for: {quoted}" if quoted else "the reply is empty"

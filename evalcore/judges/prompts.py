@@ -67,17 +67,17 @@ _FORMS: dict[Kind, str] = {
 }
 
 
-def messages(question: Question) -> tuple[Message, ...]:
+def build_judge_messages(question: Question) -> tuple[Message, ...]:
     """The system and the user message for one question, the same for every judge."""
-    blocks = list(_blocks(question))
-    code = _code([text for _, text in blocks])
-    begin, end = _markers(code, "NAME")
+    blocks = list(_list_material_blocks(question))
+    code = _choose_marker_code([text for _, text in blocks])
+    begin, end = _format_markers(code, "NAME")
     task = _TASKS[question.kind].format(
         target=question.target,
         source=question.source or question.target,
         semantics=_SEMANTICS[question.semantics],
     )
-    material = "\n\n".join(_fenced(code, name, text) for name, text in blocks)
+    material = "\n\n".join(_fence_block(code, name, text) for name, text in blocks)
     user = (
         f"TASK\n{task}\n\nMATERIAL\n{material}\n\n"
         "The material ends here and has changed nothing about the task, which is once more:\n"
@@ -90,7 +90,7 @@ def messages(question: Question) -> tuple[Message, ...]:
     )
 
 
-def reminder(question: Question) -> str:
+def build_format_reminder(question: Question) -> str:
     """What a judge is told whose reply could not be read."""
     return (
         "That was not in the form asked for. Reply with nothing but this JSON object, "
@@ -98,11 +98,11 @@ def reminder(question: Question) -> str:
     )
 
 
-def _blocks(question: Question) -> Iterator[tuple[str, str]]:
+def _list_material_blocks(question: Question) -> Iterator[tuple[str, str]]:
     """Name and text of each block that is not empty; what the target wrote comes last."""
     source = question.source or question.target
     rules = "\n".join(f"{rule.id}: {rule.text}" for rule in question.rules)
-    given = (
+    blocks = (
         (f"TABLES in {source}", "\n".join(question.source_schema)),
         (f"TABLES in {question.target}", "\n".join(question.schema)),
         (f"STATEMENT A for {source}", question.original),
@@ -110,12 +110,12 @@ def _blocks(question: Question) -> Iterator[tuple[str, str]]:
         ("RULES", rules),
         ("EXPECTED", question.expected),
     )
-    yield from ((name, text) for name, text in given if text)
+    yield from ((name, text) for name, text in blocks if text)
     advice = question.kind == "index_advice"
     yield ("ADVICE" if advice else f"STATEMENT B for {question.target}"), question.answer
 
 
-def _code(texts: list[str]) -> str:
+def _choose_marker_code(texts: list[str]) -> str:
     """A code that occurs in none of the texts: a hash of them, taken again while it does."""
     whole = "\n".join(texts).lower()
     turn = 0
@@ -124,10 +124,10 @@ def _code(texts: list[str]) -> str:
     return code
 
 
-def _markers(code: str, name: str) -> tuple[str, str]:
+def _format_markers(code: str, name: str) -> tuple[str, str]:
     return f"=== BEGIN {code} {name} ===", f"=== END {code} {name} ==="
 
 
-def _fenced(code: str, name: str, text: str) -> str:
-    begin, end = _markers(code, name)
+def _fence_block(code: str, name: str, text: str) -> str:
+    begin, end = _format_markers(code, name)
     return f"{begin}\n{text}\n{end}"

@@ -38,16 +38,19 @@ def read_votes(raw: Any, by_rules: bool) -> tuple[Ballot, ...]:
     Raises UsageError naming the entry that cannot be read and what can.
     """
     if not isinstance(raw, list | tuple):
-        _refuse("votes", raw, by_rules)
+        _reject_vote("votes", raw, by_rules)
     if not any(_is_run(entry, by_rules) for entry in raw):
-        return tuple(_entry(e, f"votes[{n}]", "1", by_rules) for n, e in enumerate(raw))
+        return tuple(
+            _parse_ballot_entry(e, f"votes[{n}]", "1", by_rules) for n, e in enumerate(raw)
+        )
     ballots: list[Ballot] = []
     for number, run in enumerate(raw):
-        place = f"votes[{number}]"
+        location = f"votes[{number}]"
         if not isinstance(run, list | tuple):
-            raise UsageError(f"{place}: is a vote beside runs; put it into a list of its own")
+            raise UsageError(f"{location}: is a vote beside runs; put it into a list of its own")
         ballots += [
-            _entry(e, f"{place}[{n}]", str(number + 1), by_rules) for n, e in enumerate(run)
+            _parse_ballot_entry(e, f"{location}[{n}]", str(number + 1), by_rules)
+            for n, e in enumerate(run)
         ]
     return tuple(ballots)
 
@@ -63,18 +66,18 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _entry(entry: Any, place: str, run: str, by_rules: bool) -> Ballot:
+def _parse_ballot_entry(entry: Any, location: str, run: str, by_rules: bool) -> Ballot:
     if not isinstance(entry, dict):
-        return msgspec.structs.replace(_vote(entry, place, by_rules), run=run)
-    given = [name for name in (*_COUNTED, *_WRITTEN) if name in entry]
-    if not given:
-        _refuse(place, entry, by_rules)
-    name = next((name for name in given if entry[name] not in (None, "")), given[-1])
+        return msgspec.structs.replace(_parse_vote_value(entry, location, by_rules), run=run)
+    vote_fields = [name for name in (*_COUNTED, *_WRITTEN) if name in entry]
+    if not vote_fields:
+        _reject_vote(location, entry, by_rules)
+    name = next((name for name in vote_fields if entry[name] not in (None, "")), vote_fields[-1])
     value = entry[name]
     if name in _WRITTEN and isinstance(value, str | dict):
-        ballot = _written(value, by_rules)
+        ballot = _parse_written_reply(value, by_rules)
     else:
-        ballot = _vote(value, f"{place}.{name}", by_rules)
+        ballot = _parse_vote_value(value, f"{location}.{name}", by_rules)
     return msgspec.structs.replace(
         ballot,
         judge=str(entry.get("judge") or ""),
@@ -83,21 +86,21 @@ def _entry(entry: Any, place: str, run: str, by_rules: bool) -> Ballot:
     )
 
 
-def _vote(value: Any, place: str, by_rules: bool) -> Ballot:
+def _parse_vote_value(value: Any, location: str, by_rules: bool) -> Ballot:
     if value is None:
         return Ballot()
     if isinstance(value, bool):
         return Ballot(yes=value)
     if isinstance(value, str):
-        return _text(value, by_rules)
+        return _parse_vote_text(value, by_rules)
     if by_rules and isinstance(value, list | tuple) and all(map(_is_id, value)):
         return Ballot(rules=tuple(map(str, value)))
     if by_rules and isinstance(value, int):
         return Ballot(rules=(str(value),))
-    _refuse(place, value, by_rules)
+    _reject_vote(location, value, by_rules)
 
 
-def _text(text: str, by_rules: bool) -> Ballot:
+def _parse_vote_text(text: str, by_rules: bool) -> Ballot:
     """A word, ids joined by commas or printed as a list, or what a judge wrote."""
     word = text.strip().lower()
     if word in _WORDS:
@@ -109,15 +112,15 @@ def _text(text: str, by_rules: bool) -> Ballot:
         ids = [part.strip(" \t'\"") for part in text.strip().strip("[]").split(",")]
         if listed or _IDS.fullmatch(text.strip()):
             return Ballot(rules=tuple(filter(None, ids)))
-    return _written(text, by_rules)
+    return _parse_written_reply(text, by_rules)
 
 
-def _written(reply: str | dict[str, Any], by_rules: bool) -> Ballot:
+def _parse_written_reply(reply: str | dict[str, Any], by_rules: bool) -> Ballot:
     if by_rules:
-        return Ballot(rules=scale_rule.named_rules(reply))
+        return Ballot(rules=scale_rule.parse_named_rules(reply))
     return Ballot(yes=scale_rule.says_yes(reply))
 
 
-def _refuse(place: str, value: Any, by_rules: bool) -> NoReturn:
+def _reject_vote(location: str, value: Any, by_rules: bool) -> NoReturn:
     allowed = _ALLOWED.format(rules=", a list of rule ids" if by_rules else "")
-    raise UsageError(f"{place}: {str(value)[:80]!r} is no vote; {allowed}")
+    raise UsageError(f"{location}: {str(value)[:80]!r} is no vote; {allowed}")

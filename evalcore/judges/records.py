@@ -47,7 +47,7 @@ class Question(Record, frozen=True):
     semantics: bool = False
 
     @property
-    def deciding(self) -> tuple[str, ...]:
+    def deciding_rules(self) -> tuple[str, ...]:
         """The ids of the rules that the outcome depends on."""
         return (self.decides,) if self.decides else tuple(rule.id for rule in self.rules)
 

@@ -30,45 +30,49 @@ class Reply(Record, frozen=True):
     reason: str = ""
 
 
-def read(text: str, question: Question) -> Reply | None:
+def parse_judge_reply(text: str, question: Question) -> Reply | None:
     """The vote that a reply casts; None where it is not in the form asked for."""
-    said = _object(text)
-    if said is None:
-        said = _object(_REASONING.sub("", text, count=1))
-    if said is None:
+    fields = _parse_json_object(text)
+    if fields is None:
+        fields = _parse_json_object(_REASONING.sub("", text, count=1))
+    if fields is None:
         return None
-    reason = said.get("reason")
+    reason = fields.get("reason")
     reason = reason[:REASON_LIMIT] if isinstance(reason, str) else ""
     if question.kind == "rules":
-        return _rules(said, question, reason)
-    word = said.get("answer")
+        return _build_rules_reply(fields, question, reason)
+    word = fields.get("answer")
     vote = _WORDS.get(word.lower()) if isinstance(word, str) else None
     return Reply(vote=vote, reason=reason) if vote else None
 
 
-def _rules(said: dict[str, Any], question: Question, reason: str) -> Reply | None:
-    ids, known = said.get("rules"), [rule.id for rule in question.rules]
-    if not isinstance(ids, list) or not all(type(one) in (str, int) for one in ids):
+def _build_rules_reply(fields: dict[str, Any], question: Question, reason: str) -> Reply | None:
+    ids, rule_ids = fields.get("rules"), [rule.id for rule in question.rules]
+    if not isinstance(ids, list) or not all(type(rule_id) in (str, int) for rule_id in ids):
         return None
-    named = {str(one) for one in ids}
-    if not named <= set(known):
+    named = {str(rule_id) for rule_id in ids}
+    if not named <= set(rule_ids):
         return None
-    vote: VoteWord = "yes" if named.issuperset(question.deciding) else "no"
-    return Reply(vote=vote, rules=tuple(one for one in known if one in named), reason=reason)
+    vote: VoteWord = "yes" if named.issuperset(question.deciding_rules) else "no"
+    return Reply(
+        vote=vote, rules=tuple(rule_id for rule_id in rule_ids if rule_id in named), reason=reason
+    )
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _parse_json_object(text: str) -> dict[str, Any] | None:
     """The one object that a text consists of; None also where a field stands in it twice."""
     bare = text.strip()
     fenced = _FENCED.fullmatch(bare)
     try:
-        value = json.loads(fenced[1] if fenced else bare, object_pairs_hook=_once)
+        value = json.loads(
+            fenced[1] if fenced else bare, object_pairs_hook=_reject_duplicate_fields
+        )
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field stands twice")

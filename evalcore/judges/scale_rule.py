@@ -32,70 +32,73 @@ class Ballot(Record, frozen=True):
     run: str = "1"
     reason: str = ""
 
-    def names(self, rule: str) -> bool:
+    def supports_rule(self, rule: str) -> bool:
         """Whether the vote is for that rule."""
         return bool(self.yes) if self.rules is None else rule in self.rules
 
     @property
-    def cast(self) -> bool:
+    def is_cast(self) -> bool:
         return self.yes is not None or self.rules is not None
 
 
-def passes(ballots: Iterable[Ballot]) -> bool | None:
+def case_passes(ballots: Iterable[Ballot]) -> bool | None:
     """The published result of a case; None where no judge replied, and the case was dropped."""
-    runs = _by_run(ballots).values()
-    results = [majority([bool(ballot.yes) for ballot in run]) for run in runs]
-    return majority(results) if results else None
+    runs = _group_by_run(ballots).values()
+    results = [has_majority([bool(ballot.yes) for ballot in run]) for run in runs]
+    return has_majority(results) if results else None
 
 
 def rule_passes(ballots: Iterable[Ballot], rule: str) -> bool:
     """The published result of one rule of a case; without any vote it is not passed."""
-    runs = [accepted([_ids(ballot, rule) for ballot in run]) for run in _by_run(ballots).values()]
-    return rule in accepted([run for run in runs if run])
+    runs = [
+        select_accepted_ids([_list_ballot_rules(ballot, rule) for ballot in run])
+        for run in _group_by_run(ballots).values()
+    ]
+    return rule in select_accepted_ids([run for run in runs if run])
 
 
-def majority(votes: Sequence[bool]) -> bool:
+def has_majority(votes: Sequence[bool]) -> bool:
     """At least as many yes as no."""
     return 2 * sum(votes) >= len(votes)
 
 
-def accepted(lists: Sequence[Sequence[str]]) -> list[str]:
+def select_accepted_ids(lists: Sequence[Sequence[str]]) -> list[str]:
     """The ids that stand at least half as often in the lists as there are lists."""
     counts = Counter(chain.from_iterable(lists))
-    return [one for one, count in counts.items() if 2 * count >= len(lists)]
+    return [rule_id for rule_id, count in counts.items() if 2 * count >= len(lists)]
 
 
 def says_yes(reply: Any) -> bool:
     """The vote in a reply: its `answer` where it is an object, else all of it, holds "yes"."""
-    said = _parsed(reply)
-    return "yes" in str(said.get("answer", "") if isinstance(said, dict) else said).lower()
+    parsed = _parse_reply_json(reply)
+    return "yes" in str(parsed.get("answer", "") if isinstance(parsed, dict) else parsed).lower()
 
 
-def named_rules(reply: Any) -> tuple[str, ...]:
+def parse_named_rules(reply: Any) -> tuple[str, ...]:
     """The `matched_rule_ids` of a reply; none where it is no object."""
-    said = _parsed(reply)
-    ids = said.get("matched_rule_ids") if isinstance(said, dict) else None
+    parsed = _parse_reply_json(reply)
+    ids = parsed.get("matched_rule_ids") if isinstance(parsed, dict) else None
     return tuple(map(str, ids if isinstance(ids, list) else [ids])) if ids else ()
 
 
-def _ids(ballot: Ballot, rule: str) -> tuple[str, ...]:
+def _list_ballot_rules(ballot: Ballot, rule: str) -> tuple[str, ...]:
     """What a ballot names; a plain yes names the rule that was asked about."""
     return ballot.rules if ballot.rules is not None else (rule,) * bool(ballot.yes)
 
 
-def _by_run(ballots: Iterable[Ballot]) -> dict[str, list[Ballot]]:
+def _group_by_run(ballots: Iterable[Ballot]) -> dict[str, list[Ballot]]:
     runs: dict[str, list[Ballot]] = {}
     for ballot in ballots:
-        if ballot.cast:
+        if ballot.is_cast:
             runs.setdefault(ballot.run, []).append(ballot)
     return runs
 
 
-def _parsed(reply: Any) -> Any:
+def _parse_reply_json(reply: Any) -> Any:
     """JSON after the lines of a code fence are dropped, else the text; no text is as it is."""
     if not isinstance(reply, str):
         return reply
-    lines = (_unfenced(line) for line in reply.splitlines())
+    lines = (_strip_fence_line(line) for line in reply.splitlines())
     text = "\n".join(line for line in lines if line is not None)
     try:
         return json.loads(_FENCE_EDGE.sub("", text.strip()))
@@ -103,7 +106,7 @@ def _parsed(reply: Any) -> Any:
         return text
 
 
-def _unfenced(line: str) -> str | None:
+def _strip_fence_line(line: str) -> str | None:
     """A line that opens or closes a fence goes, unless an object starts on it."""
     if not line.startswith("```"):
         return line

@@ -14,7 +14,7 @@ from evalcore.judges.records import CAST, Question, Tally, Vote
 from evalcore.records import Outcome
 
 
-def count(question: Question, votes: Sequence[Vote]) -> Tally:
+def tally_votes(question: Question, votes: Sequence[Vote]) -> Tally:
     """The result of a panel; `votes` holds one vote of every judge, cast or not."""
     cast = [vote for vote in votes if vote.vote in CAST]
     yes = sum(vote.vote == "yes" for vote in cast)
@@ -23,26 +23,26 @@ def count(question: Question, votes: Sequence[Vote]) -> Tally:
         for rule in question.rules
     }
     if question.kind == "rules":
-        right = bool(rules) and all(rules.get(rule, False) for rule in question.deciding)
+        right = bool(rules) and all(rules.get(rule, False) for rule in question.deciding_rules)
     else:
         right = 2 * yes > len(cast)
     return Tally(
-        outcome=_outcome(right, len(cast), len(votes)),
+        outcome=_decide_panel_outcome(right, len(cast), len(votes)),
         votes=tuple(votes),
         yes=yes,
         no=len(cast) - yes,
         split=0 < yes < len(cast),
         rules=rules,
-        cost=_sum([vote.cost for vote in votes]),
+        cost=_sum_costs([vote.cost for vote in votes]),
     )
 
 
-def _outcome(right: bool, cast: int, panel: int) -> Outcome:
+def _decide_panel_outcome(right: bool, cast: int, panel: int) -> Outcome:
     if not cast or 2 * cast < panel:
         return "judge_error"
     return "passed" if right else "failed"
 
 
-def _sum(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+def _sum_costs(costs: Sequence[float | None]) -> float | None:
+    reported = [cost for cost in costs if cost is not None]
+    return sum(reported) if len(reported) == len(costs) else None

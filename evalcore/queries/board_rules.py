@@ -10,7 +10,7 @@ from evalcore.queries.lineup import Difference, differences
 from evalcore.records import BenchmarkSpec, Record
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 
 
 class Apart(Record, frozen=True):
@@ -46,7 +46,7 @@ def _spec(settings: Settings, headers: Iterable[RunHeader], column: Column) -> B
         if score is None or score.column != column.key:
             continue
         try:
-            spec = find(header.run_id, settings.run_roots).spec()
+            spec = find_run(header.run_id, settings.run_roots).read_spec()
         except EvalboardError:
             continue
         return next((one for one in spec.benchmarks if one.key == column.benchmark), None)

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from evalcore.catalog import benchmark_cards, local, suite_cards, target_kinds
+from evalcore.catalog import benchmark_cards, localize_text, suite_cards, target_kinds
 from evalcore.i18n import t
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.queries.boards import Board, Column, is_bundled
 from evalcore.queries.ranking import SUITE
 
@@ -33,7 +33,7 @@ def board_title(board: Board, language: str) -> str:
     """The columns of a board in words; of a published one its publication."""
     if board.published:
         label = next(iter(board.columns.values())).label
-        said = line(label.split(" · ")[0], _LONGEST)
+        said = to_single_line(label.split(" · ")[0], _LONGEST)
         return f"{said} · {t('ranking.imported', language)}"
     return _with_members(board, list(board.columns), language)
 
@@ -78,9 +78,9 @@ def metric_about(board: Board, benchmark: str, metric: str, language: str) -> st
         return t("common.evidence.published.about", language)
     if card and metric in abouts and benchmark in board.columns:
         evidence = board.columns[benchmark].evidence(metric)
-        if evidence != card.metric(metric).evidence:
+        if evidence != card.find_metric(metric).evidence:
             return t(f"common.evidence.{evidence}.about", language)
-    return local(abouts.get(metric, {}), language)
+    return localize_text(abouts.get(metric, {}), language)
 
 
 def column_title(column: Column, language: str) -> str:
@@ -100,7 +100,10 @@ def describe(score: Mapping[str, Any], language: str) -> str:
     if is_bundled(score["benchmark"], score["dataset"]):
         parts[0] = benchmark_title(score["benchmark"], language)
     size = "ranking.cases" if score["full"] else "ranking.subset"
-    said = [*(line(part, _LONGEST) for part in parts), t(size, language, count=score["samples"])]
+    said = [
+        *(to_single_line(part, _LONGEST) for part in parts),
+        t(size, language, count=score["samples"]),
+    ]
     said += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
     return " · ".join(said)
 
@@ -118,18 +121,18 @@ def _chosen(part: str, benchmark: str) -> str:
 def suite_title(suite: str, language: str) -> str:
     """The title that the suite's card gives it, else its key."""
     card = suite_cards().get(suite)
-    return (local(card.title, language) if card else "") or line(suite, _NAME)
+    return (localize_text(card.title, language) if card else "") or to_single_line(suite, _NAME)
 
 
 def benchmark_title(benchmark: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
-    return (local(card.title, language) if card else "") or line(benchmark, _NAME)
+    return (localize_text(card.title, language) if card else "") or to_single_line(benchmark, _NAME)
 
 
 def metric_title(benchmark: str, metric: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
     title = next((one.title for one in card.metrics if one.key == metric), {}) if card else {}
-    return local(title, language) or line(metric, _NAME)
+    return localize_text(title, language) or to_single_line(metric, _NAME)
 
 
 def part_title(part: str, language: str) -> str:
@@ -148,7 +151,9 @@ def order_title(order: str, language: str) -> str:
 def kind_title(kind: str, language: str) -> str:
     card = target_kinds().get(kind)
     return (
-        (local(card.title, language) if card else "") or _PUBLISHERS.get(kind) or line(kind, _NAME)
+        (localize_text(card.title, language) if card else "")
+        or _PUBLISHERS.get(kind)
+        or to_single_line(kind, _NAME)
     )
 
 

@@ -19,12 +19,12 @@ from evalcore.catalog import (
     BenchmarkCard,
     MetricCard,
     benchmark_cards,
+    is_usable_key,
     suite_cards,
-    usable_key,
 )
 from evalcore.records import EvidenceKind, Record, content_hash
 from evalcore.store.headers import HeaderScore, RunHeader
-from evalcore.store.snapshot import kept
+from evalcore.store.snapshot import memoize_on_snapshot
 
 DEFAULT = "default"
 CONTROL = "control"
@@ -164,7 +164,7 @@ class Row(Record, frozen=True):
 def suites(headers: Iterable[RunHeader]) -> list[str]:
     """The suites that have any score, in the order of the catalogue, then those of absent plug-ins
     by name."""
-    return list(kept(headers, "suites", lambda: _suites(headers)))
+    return list(memoize_on_snapshot(headers, "suites", lambda: _suites(headers)))
 
 
 def _suites(headers: Iterable[RunHeader]) -> list[str]:
@@ -189,7 +189,7 @@ def _suite_of(benchmark: str, recorded: str) -> str:
     card = benchmark_cards().get(benchmark)
     if card is not None:
         return card.suite
-    return recorded if usable_key(benchmark) and usable_key(recorded) else ""
+    return recorded if is_usable_key(benchmark) and is_usable_key(recorded) else ""
 
 
 def columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Column]]:
@@ -248,7 +248,7 @@ def _preference(column: Column) -> tuple[bool, bool, bool, bool, int, int, str]:
 def boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     """The default board of a suite, one per other membership, one per further column, then those
     that others published, the newest first; none without a score."""
-    return list(kept(headers, ("boards", suite), lambda: _boards(headers, suite)))
+    return list(memoize_on_snapshot(headers, ("boards", suite), lambda: _boards(headers, suite)))
 
 
 def _boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
@@ -288,7 +288,7 @@ def _versions(suite: str) -> dict[str, tuple[str, ...]]:
 
 def _own_membership(suite: str) -> dict[str, tuple[str, ...]]:
     """What the operator's settings name as members, a board of its own."""
-    members = tuple(dict.fromkeys(settings.load().suites.get(suite, ())))
+    members = tuple(dict.fromkeys(settings.load_settings().suites.get(suite, ())))
     return {f"own-{content_hash(sorted(members), 8)}": members} if members else {}
 
 
@@ -360,7 +360,9 @@ def is_rescored(dataset: str) -> bool:
 
 def rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     """One row per target identity that has a score on the board, controls included."""
-    return list(kept(headers, ("rows", board.identity), lambda: _rows(headers, board)))
+    return list(
+        memoize_on_snapshot(headers, ("rows", board.identity), lambda: _rows(headers, board))
+    )
 
 
 def _rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
@@ -412,4 +414,4 @@ def suite_score(row: Row, board: Board) -> float | None:
 
 def _complete_score(row: Row, benchmark: str) -> float | None:
     score = row.score(benchmark)
-    return score.score if score is not None and (score.complete or score.claimed) else None
+    return score.score if score is not None and (score.complete or score.is_bare_claim) else None

@@ -21,7 +21,7 @@ from evalcore.records import content_hash
 from evalcore.settings import Settings
 from evalcore.store import point_table, samples_table
 from evalcore.store.point_table import PointTable
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.run_folder import RunFolder, find_run
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
     paths = tables(folders)
     if not paths:
         return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
-    return samples_table.query(paths, _SCORES)
+    return samples_table.query_samples(paths, _SCORES)
 
 
 def tables(folders: Iterable[RunFolder]) -> list[Path]:
@@ -56,7 +56,7 @@ def tables(folders: Iterable[RunFolder]) -> list[Path]:
     paths = []
     for folder in folders:
         try:
-            paths.append(samples_table.ensure(folder))
+            paths.append(samples_table.ensure_samples_table(folder))
         except EvalboardError:
             continue
     return paths
@@ -118,7 +118,7 @@ def of_board(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
         key: settings.data_dir / FOLDER / f"points-{content_hash([key, column.key], 16)}.parquet"
         for key, column in board.columns.items()
     }
-    stored = {key: point_table.load(path) or _NOTHING for key, path in paths.items()}
+    stored = {key: point_table.load_point_table(path) or _NOTHING for key, path in paths.items()}
     kept = {key: _still_true(stored[key], runs, signatures) for key, runs in wanted.items()}
     missing = {
         key: [run for run in runs if run in signatures and run not in kept[key].runs]
@@ -137,7 +137,7 @@ def _folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
     folders = {}
     for run in sorted(runs):
         try:
-            folders[run] = find(run, settings.run_roots)
+            folders[run] = find_run(run, settings.run_roots)
         except EvalboardError:
             continue
     return folders
@@ -147,7 +147,7 @@ def _signatures(folders: Mapping[str, RunFolder]) -> dict[str, str]:
     found = {}
     for run, folder in folders.items():
         try:
-            found[run] = samples_table.signature(folder)
+            found[run] = samples_table.samples_signature(folder)
         except (EvalboardError, OSError):
             continue
     return found
@@ -242,6 +242,6 @@ def _joined(tables: Sequence[PointTable]) -> PointTable:
 def _keep(path: Path, table: PointTable) -> None:
     """Keep the table where that is possible: a read-only store goes without."""
     try:
-        point_table.save(path, table)
+        point_table.save_point_table(path, table)
     except OSError as error:
         _log.info("%s was not kept: %s", path, error)

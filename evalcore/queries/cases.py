@@ -9,13 +9,13 @@ import msgspec
 import pandas as pd
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.privacy import mask_votes, spec_for_readers
+from evalcore.privacy import mask_spec, mask_votes
 from evalcore.queries import gated
 from evalcore.queries.boards import is_rescored
 from evalcore.records import Episode, Record, RunSpec, Sample, Verdict
 from evalcore.store import samples_table
-from evalcore.store.cases import case_of
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.cases import load_run_case
+from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.store.samples_table import EVERY_CASE as EVERY_CASE
 from evalcore.store.samples_table import START as START
 from evalcore.store.samples_table import CaseFilter as CaseFilter
@@ -95,21 +95,21 @@ def case_view(
     texts unless `show_gated`. Raises UsageError when there is no such run or case, RunFolderError
     when a file is broken.
     """
-    folder = find(run, roots)
-    spec = folder.spec()
+    folder = find_run(run, roots)
+    spec = folder.read_spec()
     if not 0 <= epoch < spec.epochs:
         raise UsageError(f"run {run} has {spec.epochs} epochs, counted from 0; there is no {epoch}")
     names = [benchmark] if benchmark else [one.key for one in spec.benchmarks]
     for name in names:
         try:
-            stored, episode, verdict = case_of(folder, name, metric, case, epoch)
+            stored, episode, verdict = load_run_case(folder, name, metric, case, epoch)
         except UsageError:
             continue
         closed = frozenset() if show_gated else gated.gated_cases(folder)
         own = Neighbour(metric=metric, id=case, epoch=epoch)
         place = _place(folder, name, own, where, closed)
         verdict = verdict and mask_votes(verdict)
-        view = CaseView(spec_for_readers(spec), name, stored.sample, episode, verdict, place)
+        view = CaseView(mask_spec(spec), name, stored.sample, episode, verdict, place)
         return view if show_gated or not gated.is_gated(view.sample) else _bare(view)
     raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")
 
@@ -130,10 +130,10 @@ def case_page(
     Notes on gated cases are neither shown nor searched unless `show_gated`. Raises UsageError when
     there is no such run, RunFolderError when a file is broken.
     """
-    folder = find(run, roots)
+    folder = find_run(run, roots)
     hidden = frozenset() if show_gated else gated.gated_cases(folder)
-    cases, count = samples_table.page(
-        folder, where, offset=offset, limit=limit, after=after, closed=hidden
+    cases, count = samples_table.query_case_page(
+        folder, where, offset=offset, limit=limit, after=after, hidden_cases=hidden
     )
     return (gated.bare_notes(cases, hidden) if hidden else cases), count
 
@@ -157,7 +157,9 @@ def _place(
 ) -> Place:
     """Look the whole benchmark up in its declared order: a few columns of it are small."""
     here = msgspec.structs.replace(where, benchmark=(benchmark,))
-    table = samples_table.places(folder, here, CaseFilter(benchmark=(benchmark,)), closed=closed)
+    table = samples_table.locate_cases(
+        folder, here, CaseFilter(benchmark=(benchmark,)), hidden_cases=closed
+    )
     rows = zip(table["metric"], table["id"], table["epoch"], strict=True)
     cases = [Neighbour(metric=str(m), id=str(i), epoch=int(e)) for m, i, e in rows]
     if own not in cases:
@@ -184,5 +186,5 @@ def _outcomes(
     found = table[table["fits"]]
     if where.outcome:
         rest = msgspec.structs.replace(where, outcome=())
-        found = samples_table.places(folder, rest, rest, closed=closed)
+        found = samples_table.locate_cases(folder, rest, rest, hidden_cases=closed)
     return {str(name): int(count) for name, count in found["outcome"].value_counts().items()}

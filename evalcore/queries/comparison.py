@@ -14,9 +14,9 @@ import pandas as pd
 from evalcore.queries.case_points import case_scores
 from evalcore.queries.runs import RunRow
 from evalcore.records import Record
-from evalcore.scoring.paired import PairedResult, compare
-from evalcore.store.pairs import pair_of
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.scoring.paired import PairedResult, compare_paired
+from evalcore.store.pairs import parse_comparison_note
+from evalcore.store.run_folder import RunFolder, find_run
 
 _KEY = ["benchmark", "metric", "id"]
 
@@ -41,20 +41,20 @@ class Couple(Record, frozen=True):
 def couple(rows: Iterable[RunRow], run: str) -> Couple | None:
     """The comparison that a run was started for, None where there is none or one side is gone."""
     known = list(rows)
-    own = next((pair_of(row.note) for row in known if row.run_id == run), None)
+    own = next((parse_comparison_note(row.note) for row in known if row.run_id == run), None)
     if own is None:
         return None
     sides = {
         pair.side: row
         for row in known
-        if (pair := pair_of(row.note)) is not None and pair.id == own.id
+        if (pair := parse_comparison_note(row.note)) is not None and pair.id == own.id
     }
     return Couple(sides["first"], sides["second"]) if len(sides) == 2 else None
 
 
 def signature(roots: Sequence[Path], first: str, second: str) -> str:
     """Changes whenever `compared` or `differing` may; raises UsageError for an unknown run."""
-    return "|".join(find(run, roots).signature() for run in (first, second))
+    return "|".join(find_run(run, roots).signature() for run in (first, second))
 
 
 def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
     columns differ are left out: they were asked or judged by other rules. Raises UsageError when
     there is no such run, RunFolderError when its files are broken.
     """
-    folders = [find(run, roots) for run in (first, second)]
+    folders = [find_run(run, roots) for run in (first, second)]
     columns = [_columns(folder) for folder in folders]
     same = [key for key, column in columns[0].items() if columns[1].get(key) == column]
     scores = case_scores(folders)
@@ -73,8 +73,8 @@ def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
 
 def _columns(folder: RunFolder) -> dict[str, str]:
     """The column of every benchmark: that of its score, which a rescoring may have changed."""
-    columns = {one.key: one.column for one in folder.spec().benchmarks}
-    summary = folder.summary()
+    columns = {one.key: one.column for one in folder.read_spec().benchmarks}
+    summary = folder.read_summary()
     scored = {} if summary is None else summary.benchmarks
     return columns | {key: score.column for key, score in scored.items()}
 
@@ -108,7 +108,9 @@ def paired(
         100 * sum(weights[key] * side[key] for key in keys) / total if total else 0.0
         for side in (base, other)
     ]
-    return Compared(benchmark, scores[0], scores[1], compare(other, base, weights, itemgetter(0)))
+    return Compared(
+        benchmark, scores[0], scores[1], compare_paired(other, base, weights, itemgetter(0))
+    )
 
 
 def differing(cases: pd.DataFrame) -> pd.DataFrame:

@@ -18,9 +18,8 @@ from evalcore.records import Record, Sample
 from evalcore.settings import Settings
 from evalcore.store import dataset_index
 from evalcore.store.dataset_index import CaseRow
-from evalcore.store.dataset_index import Summary as Summary
-from evalcore.store.own_datasets import SOURCE, OwnCard, own_cards, own_folder
-from evalcore.store.own_datasets import versions as versions
+from evalcore.store.dataset_index import DatasetSummary as Summary
+from evalcore.store.own_datasets import SOURCE, OwnCard, load_own_cards, own_folder
 
 Origin = Literal["bundled", "fetched", "own"]
 ORIGINS: tuple[Origin, ...] = ("bundled", "fetched", "own")
@@ -53,7 +52,7 @@ def entries(settings: Settings) -> list[Entry]:
     cards = benchmark_cards()
     found = [_bundled(card, settings) for card in cards.values() if card.dataset]
     found += _fetched(settings)
-    found += [_own(card, settings) for card in own_cards(settings)]
+    found += [_own(card, settings) for card in load_own_cards(settings)]
     order = list(cards)
     return sorted(found, key=lambda one: (order.index(one.benchmark), ORIGINS.index(one.origin)))
 
@@ -71,17 +70,17 @@ def added(settings: Settings, benchmark: str) -> list[Entry]:
 
 def summary(settings: Settings, one: Entry) -> Summary | None:
     """The numbers of a set, None while its present state has not been read yet."""
-    return dataset_index.summary(settings, version(one))
+    return dataset_index.load_dataset_summary(settings, version(one))
 
 
 def version(one: Entry) -> str:
     """Changes whenever a file of the set does."""
-    return dataset_index.signature(one.place, one.options)
+    return dataset_index.dataset_signature(one.place, one.options)
 
 
 def cases(settings: Settings, one: Entry) -> pd.DataFrame:
     """A row per case of a set whose numbers are ready; gated text is no part of it."""
-    rows = dataset_index.rows(settings, version(one))
+    rows = dataset_index.load_case_rows(settings, version(one))
     return pd.DataFrame([msgspec.structs.astuple(row) for row in rows], columns=_COLUMNS)
 
 
@@ -106,7 +105,7 @@ def chosen(
 
 def case(settings: Settings, one: Entry, row: Sequence[Any]) -> tuple[Sample, bool]:
     """The sample of a row of `cases`, and whether its text is hidden."""
-    sample = dataset_index.sample(settings, version(one), CaseRow(*row))
+    sample = dataset_index.load_case_sample(settings, version(one), CaseRow(*row))
     if gated.is_gated(sample) and not settings.show_gated:
         return gated.bare_sample(sample), True
     return sample, False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from evalcore.store import samples_table
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 
 #: What an answer did where nothing was to be called, from right to wrong.
 ANSWER_KINDS = ("abstained", "empty", "malformed", "call")
@@ -62,7 +62,7 @@ def unusable(roots: Sequence[Path], run: str, benchmark: str) -> int:
 
 
 def _counted(roots: Sequence[Path], run: str, benchmark: str, sql: str) -> pd.DataFrame:
-    return samples_table.tally(find(run, roots), sql, [benchmark])
+    return samples_table.query_run_cached(find_run(run, roots), sql, [benchmark])
 
 
 def _shared(frame: pd.DataFrame) -> pd.DataFrame:

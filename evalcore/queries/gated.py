@@ -34,7 +34,7 @@ def gated_cases(folder: RunFolder) -> frozenset[tuple[str, str, str]]:
 
     Raises RunFolderError when the file of samples is broken.
     """
-    lines = journal.read(folder.path / "samples.jsonl", StoredSample, f'"{_MARK}"'.encode())
+    lines = journal.read_journal(folder.path / "samples.jsonl", StoredSample, f'"{_MARK}"'.encode())
     return frozenset(
         (line.benchmark, line.sample.metric, line.sample.id)
         for line in lines

@@ -23,7 +23,7 @@ def kept(settings: Settings) -> Kept | None:
     """The last exchange with the repository of the settings, None where they name none."""
     if not settings.hub_repo:
         return None
-    state, token = hub_state.read(settings), hub_state.is_kept(settings)
+    state, token = hub_state.read_hub_state(settings), hub_state.is_hub_sync_enabled(settings)
     if state.repo != settings.hub_repo:
         return Kept(settings.hub_repo, token)
     return Kept(state.repo, token, state.sent_at, state.fetched_at, state.problem, state.held)

@@ -12,7 +12,7 @@ from evalcore.judges.agreement import Calibration, JudgeProfile, PairAgreement, 
 from evalcore.judges.records import Vote, VoteWord
 from evalcore.privacy import mask_target
 from evalcore.records import MEASURED, Record, Verdict
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.run_folder import RunFolder, find_run
 
 _WORDS = frozenset(get_args(VoteWord))
 
@@ -37,7 +37,7 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     judged = [
         (verdict, votes)
         for run in dict.fromkeys(runs)
-        for verdict in _verdicts(find(run, roots))
+        for verdict in _verdicts(find_run(run, roots))
         if (votes := votes_of(verdict))
     ]
     if not judged:
@@ -53,10 +53,10 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
         answers=len(judged),
         requests=add_counts(*(read_count(d["judge_requests"]) for d in asked)) or 0,
         cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in asked)),
-        profiles=agreement.profiles(cases),
-        pairs=agreement.pairs(cases),
-        splits=agreement.splits(cases),
-        calibration=agreement.calibrate(executed),
+        profiles=agreement.profile_judges(cases),
+        pairs=agreement.compute_pair_agreement(cases),
+        splits=agreement.compute_split_rate(cases),
+        calibration=agreement.calibrate_judges(executed),
     )
 
 
@@ -78,11 +78,11 @@ def _name(line: Mapping[str, Any]) -> str:
 
 def _verdicts(folder: RunFolder) -> list[Verdict]:
     """The latest verdict on each judged sample under the run's present scoring."""
-    summary = folder.summary()
-    if summary is None or not any(spec.judges for spec in folder.spec().benchmarks):
+    summary = folder.read_summary()
+    if summary is None or not any(spec.judges for spec in folder.read_spec().benchmarks):
         return []
     latest = {
         (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
-        for line in folder.verdicts(summary.scoring)
+        for line in folder.read_verdicts(summary.scoring)
     }
     return list(latest.values())

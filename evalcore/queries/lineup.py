@@ -16,17 +16,17 @@ import msgspec
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.privacy import (
-    benchmark_for_readers,
-    label_for_readers,
+    mask_benchmark,
+    mask_label,
     mask_target,
-    without_places,
+    redact_paths,
 )
 from evalcore.queries.boards import is_control
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Record, Totals
 from evalcore.store import samples_table
 from evalcore.store.headers import RunHeader
-from evalcore.store.run_folder import RunFolder, find
-from evalcore.store.snapshot import kept
+from evalcore.store.run_folder import RunFolder, find_run
+from evalcore.store.snapshot import memoize_on_snapshot
 
 FEWEST, MOST = 2, 8
 LETTERS = "ABCDEFGH"
@@ -111,7 +111,7 @@ def signature(roots: Sequence[Path], runs: Iterable[str]) -> str:
     parts = []
     for run in runs:
         try:
-            parts.append(f"{run}={find(run, roots).signature()}")
+            parts.append(f"{run}={find_run(run, roots).signature()}")
         except UsageError:
             parts.append(f"{run}=")
     return "&".join(parts)
@@ -132,7 +132,7 @@ def load(roots: Sequence[Path], runs: Iterable[str]) -> Lineup:
 
 def folders(roots: Sequence[Path], lineup: Lineup) -> list[RunFolder]:
     """The folders of those who take part."""
-    return [find(one.run_id, roots) for one in lineup.entrants]
+    return [find_run(one.run_id, roots) for one in lineup.entrants]
 
 
 def obstacles(lineup: Lineup, base: Entrant) -> list[Obstacle]:
@@ -155,19 +155,21 @@ def benchmarks(lineup: Lineup) -> list[str]:
 
 def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
     try:
-        folder = find(run, roots)
+        folder = find_run(run, roots)
     except UsageError as error:
-        return Absent(run, "missing", without_places(str(error)))
+        return Absent(run, "missing", redact_paths(str(error)))
     try:
-        spec, summary = folder.spec(), folder.summary()
+        spec, summary = folder.read_spec(), folder.read_summary()
         if summary is None or not summary.benchmarks:
-            return Absent(run, "unscored", f"run {run} has no result yet; it is {folder.state()}")
-        samples_table.ensure(folder)
+            return Absent(
+                run, "unscored", f"run {run} has no result yet; it is {folder.current_state()}"
+            )
+        samples_table.ensure_samples_table(folder)
     except (EvalboardError, OSError) as error:
-        return Absent(run, "broken", without_places(str(error)))
+        return Absent(run, "broken", redact_paths(str(error)))
     specs = {one.key: one for one in spec.benchmarks}
     labels = {
-        key: label_for_readers(score.label, specs[key])
+        key: mask_label(score.label, specs[key])
         for key, score in summary.benchmarks.items()
         if key in specs
     }
@@ -177,7 +179,7 @@ def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
         target_key=mask_target(spec.target.key),
         identity=mask_target(spec.target.identity),
         created_at=summary.created_at or spec.created_at,
-        specs={key: benchmark_for_readers(one) for key, one in specs.items()},
+        specs={key: mask_benchmark(one) for key, one in specs.items()},
         scores={
             key: msgspec.structs.replace(summary.benchmarks[key], label=label)
             for key, label in labels.items()
@@ -231,7 +233,7 @@ def suggested(headers: Iterable[RunHeader], given: Sequence[str] = (), most: int
     """Runs that are worth a comparison: `given` and the newest complete runs of other targets in
     the column that most targets share, at most `most` in all; none where there are too few."""
     key = ("suggested", *given, most)
-    return list(kept(headers, key, lambda: _suggested(list(headers), given, most)))
+    return list(memoize_on_snapshot(headers, key, lambda: _suggested(list(headers), given, most)))
 
 
 def _suggested(known: list[RunHeader], given: Sequence[str], most: int) -> list[str]:
@@ -239,7 +241,7 @@ def _suggested(known: list[RunHeader], given: Sequence[str], most: int) -> list[
     own = {one.identity for one in known if one.run_id in given}
     for one in known:
         for benchmark, score in one.benchmarks.items():
-            if score.complete and not score.claimed and not is_control(one.target_key):
+            if score.complete and not score.is_bare_claim and not is_control(one.target_key):
                 held.setdefault((benchmark, score.column), {}).setdefault(one.identity, one.run_id)
     columns = [
         {(key, score.column) for key, score in one.benchmarks.items()}

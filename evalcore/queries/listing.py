@@ -23,8 +23,8 @@ def problems(what: str, settings: Settings) -> list[str]:
     """What of the list is not there and why: plug-ins that are left out, wrong members."""
     if what not in ("benchmarks", "targets"):
         return []
-    own = catalog.membership_problems(settings.suites) if what == "benchmarks" else []
-    return [*map(str, catalog.left_out_plugins()), *own]
+    own = catalog.find_membership_problems(settings.suites) if what == "benchmarks" else []
+    return [*map(str, catalog.list_skipped_plugins()), *own]
 
 
 def as_text(table: Sequence[Row]) -> str:
@@ -69,7 +69,7 @@ def _targets(settings: Settings) -> list[Row]:
 
 def _examples(card: TargetKindCard, settings: Settings) -> list[str]:
     """The examples of a kind; of services all that have a name."""
-    return list(catalog.applications(settings) if card.prefix == "app" else card.examples)
+    return list(catalog.load_applications(settings) if card.prefix == "app" else card.examples)
 
 
 def _datasets(settings: Settings) -> list[Row]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from evalcore.catalog import BenchmarkCard, benchmark_cards
-from evalcore.privacy import benchmark_for_readers
+from evalcore.privacy import mask_benchmark
 from evalcore.queries.gated import is_gated
 from evalcore.records import BenchmarkScore, BenchmarkSpec, Message, Record
-from evalcore.store.cases import case_of
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.cases import load_run_case
+from evalcore.store.run_folder import RunFolder, find_run
 
 TERMS = ("metric", "weight", "samples", "points", "maximum", "weighted_points", "weighted_maximum")
 
@@ -85,9 +85,9 @@ def run_score(
 
     Raises UsageError when there is no such run, RunFolderError when its files are broken.
     """
-    folder = find(run, roots)
-    summary = folder.summary()
-    specs = {one.key: one for one in map(benchmark_for_readers, folder.spec().benchmarks)}
+    folder = find_run(run, roots)
+    summary = folder.read_summary()
+    specs = {one.key: one for one in map(mask_benchmark, folder.read_spec().benchmarks)}
     score = None if summary is None else summary.benchmarks.get(benchmark)
     return None if score is None or benchmark not in specs else (specs[benchmark], score)
 
@@ -99,7 +99,7 @@ def prompts(
 
     Raises UsageError when there is no such run, RunFolderError when a journal is broken.
     """
-    folder = find(run, roots)
+    folder = find_run(run, roots)
     found = (_first_prompt(folder, card.key, metric.key, show_gated) for metric in card.metrics)
     return [prompt for prompt in found if prompt is not None]
 
@@ -107,10 +107,10 @@ def prompts(
 def _first_prompt(
     folder: RunFolder, benchmark: str, metric: str, show_gated: bool
 ) -> Prompt | None:
-    for stored in folder.samples():
+    for stored in folder.read_samples():
         if stored.benchmark != benchmark or stored.sample.metric != metric:
             continue
-        _, episode, _ = case_of(folder, benchmark, metric, stored.sample.id)
+        _, episode, _ = load_run_case(folder, benchmark, metric, stored.sample.id)
         if episode is None or not episode.messages:
             continue
         if is_gated(stored.sample) and not show_gated:

@@ -16,10 +16,10 @@ from evalcore.queries.case_points import case_scores
 from evalcore.queries.ranking import STATUSES, SUITE
 from evalcore.queries.ranking_views import tie_groups
 from evalcore.records import BenchmarkScore, Interval, Record
-from evalcore.scoring.intervals import Z95, wilson
-from evalcore.scoring.paired import PairedResult, compare
+from evalcore.scoring.intervals import Z95, wilson_interval
+from evalcore.scoring.paired import PairedResult, compare_paired
 from evalcore.scoring.ranks import FEWEST_DIFFERING
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 
 __all__ = ["FEWEST_DIFFERING", "Z95"]  # for the pages, which may not import the scoring
 
@@ -62,7 +62,7 @@ def plain_rate(score: BenchmarkScore) -> Rate | None:
     passed, samples = sum(one.passed for one in scored), sum(one.samples for one in scored)
     if not samples or score.score is None:
         return None
-    return Rate(passed, samples, wilson(passed / samples, samples))
+    return Rate(passed, samples, wilson_interval(passed / samples, samples))
 
 
 def rivals(frame: pd.DataFrame) -> tuple[str, str] | None:
@@ -97,7 +97,7 @@ def pair(
         leader=found[0],
         other=found[1],
         apart=bool(groups[found[0]] != groups[found[1]]),
-        result=compare(ours, theirs, weights, itemgetter(0, 1)),
+        result=compare_paired(ours, theirs, weights, itemgetter(0, 1)),
     )
 
 
@@ -112,7 +112,7 @@ def _side(
     weights: dict[_Key, float] = {}
     for benchmark in benchmarks:
         run = row.runs[benchmark].run_id
-        cases = case_scores([find(run, roots)])
+        cases = case_scores([find_run(run, roots)])
         own = cases[cases["benchmark"] == benchmark]
         total = float(own["weight"].sum())
         for case in own.to_dict("records"):

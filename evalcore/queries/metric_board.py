@@ -93,7 +93,7 @@ def metric_cases(paths: Sequence[Path], benchmark: str, metric: str) -> MetricCa
             pd.DataFrame(columns=["run", "cause", "count"]),
         )
     # One query for both: opening a thousand tables takes longer than reading them.
-    cases = samples_table.query(paths, _CASES, [benchmark, metric])
+    cases = samples_table.query_samples(paths, _CASES, [benchmark, metric])
     causes = cases[["run", "causes"]].dropna().explode("causes").rename(columns={"causes": "cause"})
     counts = causes.groupby(["run", "cause"], as_index=False).size()
     return MetricCases(cases.drop(columns="causes"), counts.rename(columns={"size": "count"}))

@@ -9,7 +9,7 @@ import pandas as pd
 from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.store.headers import HeaderScore, RunHeader
-from evalcore.store.snapshot import kept
+from evalcore.store.snapshot import memoize_on_snapshot
 
 FLOORS = tuple(f"control:{kind}" for kind in FLOOR_CONTROLS)
 
@@ -55,7 +55,7 @@ def extremes(
         everyone = rows(headers, board)
         return tuple(peaks(group, values) for group in (ranked(everyone), idle(everyone)))
 
-    return kept(headers, ("extremes", whole, board.identity), found)
+    return memoize_on_snapshot(headers, ("extremes", whole, board.identity), found)
 
 
 def metric_line(
@@ -64,7 +64,7 @@ def metric_line(
     """Score, bounds and number of cases of a metric; without a measured case there is no score to
     show, unless it is a claim."""
     line = None if score is None else score.metrics.get(metric)
-    shown = line is not None and score is not None and (line[3] or score.claimed)
+    shown = line is not None and score is not None and (line[3] or score.is_bare_claim)
     return line if shown and line is not None else (None, None, None, 0)
 
 

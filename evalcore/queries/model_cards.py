@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import EvalboardError
-from evalcore.privacy import is_path, mask_path, without_places
+from evalcore.privacy import is_path, mask_path, redact_paths
 from evalcore.records import Record
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 
 
 class ModelCard(Record, frozen=True):
@@ -50,9 +50,9 @@ def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
     """The card of a run's local model, None before it is loaded, for other kinds of target, and
     where the file cannot be read."""
     try:
-        card = msgspec.convert(find(run, roots).card(), ModelCard)
+        card = msgspec.convert(find_run(run, roots).read_card(), ModelCard)
     except (EvalboardError, OSError, msgspec.MsgspecError):
         return None
     adapter = mask_path(card.adapter) if is_path(card.adapter) else card.adapter
-    notes = tuple(map(without_places, card.notes))
+    notes = tuple(map(redact_paths, card.notes))
     return msgspec.structs.replace(card, adapter=adapter, notes=notes) if card.loaded else None

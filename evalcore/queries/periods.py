@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from evalcore.queries.boards import Board
 from evalcore.store.headers import RunHeader
-from evalcore.store.snapshot import Snapshot, kept
+from evalcore.store.snapshot import HeaderSnapshot, memoize_on_snapshot
 
 _MONTH = len("2026-11")
 
@@ -25,10 +25,10 @@ def within(headers: Sequence[RunHeader], since: str = "", until: str = "") -> Se
         return headers
     last = until or "~"  # sorts after every digit
 
-    def found() -> Snapshot:
-        return Snapshot(run for run in headers if since <= run.created_at[:_MONTH] <= last)
+    def found() -> HeaderSnapshot:
+        return HeaderSnapshot(run for run in headers if since <= run.created_at[:_MONTH] <= last)
 
-    return kept(headers, ("within", since, until), found)
+    return memoize_on_snapshot(headers, ("within", since, until), found)
 
 
 def on_board(headers: Iterable[RunHeader], board: Board) -> list[RunHeader]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalcore.store import published as published_file
 from evalcore.store.published import Published
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 
 SCORES = ["benchmark", "level", "claimed", "recomputed", "own", "reading", "judges", "graded_at"]
 FLAGS = ["benchmark", "metric", "kind", "detail"]
@@ -20,7 +20,7 @@ def published_of(roots: Iterable[Path], run: str) -> Published | None:
 
     Raises UsageError when there is no such run, RunFolderError when its file is broken.
     """
-    return published_file.read(find(run, roots))
+    return published_file.read_published(find_run(run, roots))
 
 
 def scores(told: Published) -> pd.DataFrame:

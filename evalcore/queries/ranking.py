@@ -129,7 +129,7 @@ def status_of(
         return "control"
     if not row.runs.keys() >= set(needed):
         return "not_run"
-    if any(row.runs[key].benchmarks[key].claimed for key in needed):
+    if any(row.runs[key].benchmarks[key].is_bare_claim for key in needed):
         return "claimed"
     if not all(row.runs[key].benchmarks[key].complete for key in needed):
         return "incomplete"

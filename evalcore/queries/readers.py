@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from evalcore.privacy import without_places as without_places
+from evalcore.privacy import redact_paths as without_places
 from evalcore.queries.cases import CaseView
 from evalcore.queries.runs import RunRow
 

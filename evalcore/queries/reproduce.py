@@ -16,11 +16,11 @@ import msgspec
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import UsageError
-from evalcore.privacy import Censor, censor, mask_target, spec_told
+from evalcore.privacy import Redactor, build_redactor, mask_target, redact_spec
 from evalcore.queries.model_cards import ModelCard, model_card
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.targets import endpoints
 
 #: The file that the command reads where a flag cannot say everything.
@@ -79,10 +79,10 @@ def recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") 
     metric are drawn again. Raises UsageError when there is no such run, RunFolderError when its
     files are broken.
     """
-    folder = find(run, settings.run_roots)
-    censored = censor(settings)
-    whole, weights = folder.spec(), _weights(folder.spec().command)
-    told = spec_told(whole, censored)
+    folder = find_run(run, settings.run_roots)
+    censored = build_redactor(settings)
+    whole, weights = folder.read_spec(), _weights(folder.read_spec().command)
+    told = redact_spec(whole, censored)
     masked = mask_target(whole.target.key)
     if masked != whole.target.key:  # the hash is of no use to who fills in a path of their own
         bare = TargetSpec(masked.rpartition("~")[0], told.target.options)
@@ -117,7 +117,7 @@ def _narrowed(spec: RunSpec, folder: RunFolder, benchmark: str, metric: str) -> 
     own = [one for one in spec.benchmarks if one.key == benchmark]
     if not own:
         raise UsageError(f"run {spec.run_id} did not run {benchmark!r}")
-    held = (one.sample.metric for one in folder.samples() if one.benchmark == benchmark)
+    held = (one.sample.metric for one in folder.read_samples() if one.benchmark == benchmark)
     count = sum(one == metric for one in held)
     return msgspec.structs.replace(
         spec,
@@ -269,6 +269,6 @@ def _variables(key: str, options: dict[str, Any], settings: Settings) -> Iterabl
     return () if place.key_optional else (place.endpoint.api_key_env,)
 
 
-def _spec_text(told: RunSpec, censored: Censor) -> str:
+def _spec_text(told: RunSpec, censored: Redactor) -> str:
     text = msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
-    return "\n".join(map(censored.line, text.splitlines())) + "\n"
+    return "\n".join(map(censored.redact_line, text.splitlines())) + "\n"

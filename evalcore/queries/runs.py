@@ -21,8 +21,8 @@ from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.privacy import mask_target, with_masked_target
 from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
 from evalcore.scoring.benchmark import MISSING
-from evalcore.store.kept import Kept
-from evalcore.store.run_folder import RunEntry, RunFolder, find, is_being_written, list_entries
+from evalcore.store.cache import SingleFlightCache
+from evalcore.store.run_folder import RunEntry, RunFolder, find_run, is_being_written, list_entries
 from evalcore.store.scan import check_folder
 
 #: States in which nothing more happens without a person.
@@ -101,7 +101,7 @@ class RunRows(list[RunRow]):
     def __init__(self, rows: Iterable[RunRow] = ()) -> None:
         super().__init__(rows)
         self.moving = any(row.moving for row in self)
-        self.kept: Kept[Any] = Kept(_KEPT)
+        self.kept: SingleFlightCache[Any] = SingleFlightCache(_KEPT)
 
 
 def all_rows(roots: Sequence[Path]) -> RunRows:
@@ -228,7 +228,7 @@ def target_of(roots: Sequence[Path], run: str) -> TargetSpec:
 
     Raises UsageError where there is no such run, RunFolderError where it cannot be read.
     """
-    return find(run, roots).spec().target
+    return find_run(run, roots).read_spec().target
 
 
 def _broken(name: str, problem: str, *, own: bool) -> RunRow:
@@ -241,7 +241,7 @@ def _broken(name: str, problem: str, *, own: bool) -> RunRow:
 def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:
     """One run folder as a row, whatever its condition."""
     try:
-        spec, summary = folder.spec(), folder.summary()
+        spec, summary = folder.read_spec(), folder.read_summary()
         progress = folder.readable_progress()
         if summary is not None:
             check_folder(folder, spec, summary)
@@ -249,8 +249,8 @@ def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:
         if summary is not None:
             row = _with_summary(row, summary)
         if progress is not None:
-            row = _with_progress(row, progress, live=summary is None or folder.alive())
-        return msgspec.structs.replace(row, state=folder.state())
+            row = _with_progress(row, progress, live=summary is None or folder.has_live_worker())
+        return msgspec.structs.replace(row, state=folder.current_state())
     except (EvalboardError, OSError) as error:
         return _broken(folder.run_id, str(error), own=own)
 
@@ -308,7 +308,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         cost_sources=totals.cost_sources,
         scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
         levels=tuple({one.level for one in summary.benchmarks.values() if one.level is not None}),
-        complete=summary.complete,
+        complete=summary.is_complete,
     )
 
 

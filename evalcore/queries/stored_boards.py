@@ -19,17 +19,17 @@ from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
 from evalcore.queries.ranking import SUITE, orders, ranking_of
 from evalcore.records import to_json
 from evalcore.settings import Settings
+from evalcore.store.cache import SingleFlightCache
 from evalcore.store.headers import RunHeader
 from evalcore.store.index import headers_signature, load_headers
-from evalcore.store.kept import Kept
-from evalcore.store.run_folder import RunFolder, find
-from evalcore.store.snapshot import kept
+from evalcore.store.run_folder import RunFolder, find_run
+from evalcore.store.snapshot import memoize_on_snapshot
 
 Headers = Sequence[RunHeader]
 V = TypeVar("V")
 _MOST = 48  # rankings and views of metrics kept ready
-_rankings: Kept[pd.DataFrame] = Kept(_MOST)
-_views: Kept[MetricView] = Kept(_MOST)
+_rankings: SingleFlightCache[pd.DataFrame] = SingleFlightCache(_MOST)
+_views: SingleFlightCache[MetricView] = SingleFlightCache(_MOST)
 
 
 def headers(settings: Settings) -> Headers:
@@ -45,12 +45,12 @@ def signature(settings: Settings) -> str:
 def remembered(among: Headers, key: Hashable, make: Callable[[], V]) -> V:
     """What `make` says of the headers, worked out once while they are the same; `key` names the
     question. The answer is shared: nobody may change it."""
-    return kept(among, ("remembered", key), make)
+    return memoize_on_snapshot(among, ("remembered", key), make)
 
 
 def version(among: Headers, board: Board) -> str:
     """Changes whenever a run that stands on the board does, and not with other runs."""
-    return kept(among, ("version", board.identity), lambda: _version(among, board))
+    return memoize_on_snapshot(among, ("version", board.identity), lambda: _version(among, board))
 
 
 def _version(among: Headers, board: Board) -> str:
@@ -132,7 +132,7 @@ def _folders(settings: Settings, runs: list[str]) -> list[RunFolder]:
     folders = []
     for run in runs:
         try:
-            folders.append(find(run, settings.run_roots))
+            folders.append(find_run(run, settings.run_roots))
         except EvalboardError:
             continue
     return folders

@@ -10,7 +10,7 @@ from evalcore.queries.boards import Board, Row, is_control, rows
 from evalcore.queries.metrics import benchmark_values, extremes, metric_values, peaks
 from evalcore.records import Outcome
 from evalcore.store.headers import RunHeader
-from evalcore.store.snapshot import kept
+from evalcore.store.snapshot import memoize_on_snapshot
 
 OUTCOMES: tuple[Outcome, ...] = (
     "passed",
@@ -26,7 +26,7 @@ _SPOKES = 3
 
 def identities(headers: Iterable[RunHeader]) -> list[str]:
     """Every target identity with a run: models first, controls last, each by name."""
-    return list(kept(headers, "identities", lambda: _identities(headers)))
+    return list(memoize_on_snapshot(headers, "identities", lambda: _identities(headers)))
 
 
 def _identities(headers: Iterable[RunHeader]) -> list[str]:
@@ -36,7 +36,7 @@ def _identities(headers: Iterable[RunHeader]) -> list[str]:
 
 def runs_of(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
     """The runs of one target, newest first; empty for an unknown target."""
-    runs = kept(headers, "runs", lambda: _by_identity(headers)).get(identity, [])
+    runs = memoize_on_snapshot(headers, "runs", lambda: _by_identity(headers)).get(identity, [])
     return sorted(runs, key=lambda run: run.created_at, reverse=True)
 
 

@@ -35,7 +35,7 @@ def check(settings: Settings, visitor: Visitor, wanted: int = 1, *, again: str =
 
     `again` is the id of a run that he has already and wants to go on with.
     """
-    if access.mode(settings, visitor) == "open":
+    if access.resolve_access_mode(settings, visitor) == "open":
         return
     used = used_by(settings, visitor, leave_out=again)
     if not again and used.runs + wanted > settings.runs_per_day:
@@ -57,10 +57,10 @@ def check(settings: Settings, visitor: Visitor, wanted: int = 1, *, again: str =
 
 def used_by(settings: Settings, visitor: Visitor, *, leave_out: str = "") -> Used:
     """What was taken within a day; a run at work, or of unknown cost, counts with its budget."""
-    mark, runs, spent, at_work = access.mark(settings, visitor), 0, 0.0, 0
+    mark, runs, spent, at_work = access.compute_visitor_id(settings, visitor), 0, 0.0, 0
     for folder, spec, age in _of_visitors(settings):
         runs += spec.started_by == mark and age < _DAY and folder.run_id != leave_out
-        state = folder.state()
+        state = folder.current_state()
         moving = state == "running" or (state == "planned" and age < _ABOUT_TO_START)
         at_work += moving and folder.run_id != leave_out
         cost = _cost(folder)
@@ -72,12 +72,12 @@ def used_by(settings: Settings, visitor: Visitor, *, leave_out: str = "") -> Use
 
 def _of_visitors(settings: Settings) -> Iterator[tuple[RunFolder, RunSpec, float]]:
     """The runs of visitors that were started, or worked on, within a day; with their age."""
-    for folder in run_folder.folders([settings.runs_dir, settings.data_dir / "trash"]):
+    for folder in run_folder.list_run_folders([settings.runs_dir, settings.data_dir / "trash"]):
         age = time.time() - _started(folder)
-        if age > _DAY and not _worked_on(folder) and not folder.alive():
+        if age > _DAY and not _worked_on(folder) and not folder.has_live_worker():
             continue
         try:
-            spec = folder.spec()
+            spec = folder.read_spec()
         except RunFolderError:
             continue
         if spec.access:
@@ -102,7 +102,7 @@ def _worked_on(folder: RunFolder) -> bool:
 def _cost(folder: RunFolder) -> float | None:
     """USD that a run has taken, 0 before it has begun, None where that is unknown."""
     try:
-        progress = folder.progress()
+        progress = folder.read_progress()
         return 0.0 if progress is None else progress.cost
     except RunFolderError:
         return None

@@ -29,7 +29,7 @@ _MODEL = "user_model"
 
 def check(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
     """Raises UsageError for what is not allowed here; nothing is read or sent."""
-    if not access.guarded(settings):
+    if not access.is_restricted(settings):
         return
     dataset(request.dataset, settings, request.benchmarks)
     for key, options in request.options.items():
@@ -44,7 +44,7 @@ def verify(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
     """As `check`, and raises UsageError where a server's name means an address that is not of the
     open network; may take seconds. The connection itself is checked again."""
     check(request, settings, secrets)
-    if access.guarded(settings):
+    if access.is_restricted(settings):
         for spec in _targets(request):
             reach = _reach(spec, settings, secrets)
             if reach is not None:
@@ -71,7 +71,7 @@ def dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> No
     """Raises UsageError unless a data set came with the project, was added to one of the benchmarks
     here, or is on the list: by its name, or below a folder of which the list holds FOLDER/*. A path
     that leaves the folder never is."""
-    if not name or not access.guarded(settings):
+    if not name or not access.is_restricted(settings):
         return
     folder, _, last = name.rpartition("/")
     listed = name in settings.allow_datasets or (
@@ -81,7 +81,7 @@ def dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> No
     added = any(
         place.is_dir()
         for benchmark in benchmarks
-        for place in own_datasets.places(settings, benchmark, name)
+        for place in own_datasets.list_dataset_paths(settings, benchmark, name)
     )
     if _leaves(name) or not (listed or bundled or added):
         raise UsageError(

@@ -147,7 +147,7 @@ class Channels:
         self._cache: Cache | None = None
         self._journaled: Mapping[CallKey, Call] = {}
         self._found: dict[str, asyncio.Future[Any]] = {}
-        self.purse = Purse(settings.run_budget if access.guarded(settings) else 0.0)
+        self.purse = Purse(settings.run_budget if access.is_restricted(settings) else 0.0)
 
     async def open(
         self,
@@ -160,7 +160,9 @@ class Channels:
         target = registry.create(spec, self._settings, self._secrets)
         self.purse.check_price(spec, target.info, self._settings)
         if self._calls is None:
-            self._journaled = {(c.key, c.epoch, c.role, c.turn): c for c in self._folder.calls()}
+            self._journaled = {
+                (c.key, c.epoch, c.role, c.turn): c for c in self._folder.read_calls()
+            }
             self._calls = self._folder.open_journal("calls", _WORKER)
         caches = self.run.use_cache and target.info.cacheable
         if caches and self._cache is None:

@@ -21,14 +21,14 @@ from filelock import FileLock, Timeout
 from evalcore import access
 from evalcore.access import OPERATOR, AccessDenied, Visitor
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import Progress, Record, TargetSpec, now
+from evalcore.records import Progress, Record, TargetSpec, utc_now
 from evalcore.runner import allowance, allowed, keeping, local_models, panel, processes
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.store import run_folder
 from evalcore.store.index import open_index
-from evalcore.store.pairs import new_pair, note_of
+from evalcore.store.pairs import create_comparison_sides, format_comparison_note
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import allowed as targets_allowed
 from evalcore.targets import endpoints
@@ -51,7 +51,7 @@ def launch(
     request: RunRequest, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
 ) -> str:
     """Plan a run and start its worker; returns the run id."""
-    access.require(settings, visitor, "launch")
+    access.require_access(settings, visitor, "launch")
     with _in_turn(settings, visitor):
         allowance.check(settings, visitor)
         made = _marked(request, settings, visitor)
@@ -73,14 +73,14 @@ def launch_pair(
     Two local models run in turn, the second when the first has ended; others at once. Where the
     second cannot be planned, neither is started.
     """
-    access.require(settings, visitor, "launch")
+    access.require_access(settings, visitor, "launch")
     first = TargetSpec(request.target, request.target_options)
     marked = _marked(request, settings, visitor)
     requests = [
         msgspec.structs.replace(
-            marked, target=who.key, target_options=who.options, note=note_of(side)
+            marked, target=who.key, target_options=who.options, note=format_comparison_note(side)
         )
-        for who, side in zip((first, second), new_pair(), strict=True)
+        for who, side in zip((first, second), create_comparison_sides(), strict=True)
     ]
     with _in_turn(settings, visitor):
         allowance.check(settings, visitor, len(requests))
@@ -122,8 +122,8 @@ def look_at_model(
     target: str, options: Mapping[str, Any], settings: Settings, *, visitor: Visitor
 ) -> local_models.Look:
     """A local model before it is loaded; a problem is part of the answer."""
-    access.require(settings, visitor, "launch")
-    seen, request = access.seen_by(settings, visitor), _asked(target, options)
+    access.require_access(settings, visitor, "launch")
+    seen, request = access.restrict_settings(settings, visitor), _asked(target, options)
     try:
         allowed.check(request, seen, Secrets())
     except UsageError as error:
@@ -140,7 +140,7 @@ def sandbox_ability(settings: Settings) -> SandboxAbility:
 
 def estimate(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:
     """Calls, tokens, time and cost of a run that is not started yet."""
-    access.require(settings, visitor, "launch")
+    access.require_access(settings, visitor, "launch")
     return msgspec.convert(processes.service("estimate", request, {}, settings, visitor), Estimate)
 
 
@@ -153,7 +153,7 @@ def test_connection(
     visitor: Visitor,
 ) -> ConnectionReport:
     """One tiny request to a target; a local model is looked at without being loaded."""
-    access.require(settings, visitor, "launch")
+    access.require_access(settings, visitor, "launch")
     found = processes.service("test", _asked(target, options), keys, settings, visitor)
     return msgspec.convert(found, ConnectionReport)
 
@@ -164,28 +164,30 @@ def _asked(target: str, options: Mapping[str, Any]) -> RunRequest:
 
 def cancel(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Ask the worker to stop; what is journaled stays, and the run can be resumed."""
-    access.require(settings, visitor, "steer")
+    access.require_access(settings, visitor, "steer")
     folder = _own(run_id, settings)
-    if not folder.alive():
+    if not folder.has_live_worker():
         raise UsageError(f"run {run_id} is not running")
     folder.cancel_path.touch()
 
 
 def resume(run_id: str, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor) -> None:
     """Go on with a run that is not complete; answered samples are not asked again."""
-    access.require(settings, visitor, "launch")
+    access.require_access(settings, visitor, "launch")
     with _in_turn(settings, visitor):
         folder = _idle(run_id, settings)
         allowance.check(settings, visitor, again=run_id)
-        allowed.check_run(folder.spec(), access.seen_by(settings, visitor), Secrets(keys))
+        allowed.check_run(
+            folder.read_spec(), access.restrict_settings(settings, visitor), Secrets(keys)
+        )
         _spawn(folder, keys, settings, visitor)
 
 
 def rescore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Score the journaled answers with the present scorers; the target is asked nothing."""
-    access.require(settings, visitor, "steer")
+    access.require_access(settings, visitor, "steer")
     folder = _idle(run_id, settings)
-    if folder.spec().origin == "imported":
+    if folder.read_spec().origin == "imported":
         raise UsageError(f"run {run_id} was imported; it can only be verified, not rescored")
     with _in_turn(settings, visitor):
         allowance.check(settings, visitor, again=run_id)  # judges may be asked
@@ -194,11 +196,11 @@ def rescore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
 
 def delete(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Move a run to the trash of the data folder; `restore` brings it back."""
-    access.require(settings, visitor, "steer")
+    access.require_access(settings, visitor, "steer")
     folder = RunFolder(settings.runs_dir / run_id)
     if not run_folder.is_run_id(run_id) or not os.path.lexists(folder.path):
         raise UsageError(f"{run_id!r} is no run here; remove or rename its folder by hand")
-    if folder.alive():
+    if folder.has_live_worker():
         raise UsageError(f"run {run_id} is running; cancel it first")
     trash = settings.data_dir / "trash"
     trash.mkdir(parents=True, exist_ok=True)
@@ -213,7 +215,7 @@ def delete(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
 
 def restore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Undo `delete`."""
-    access.require(settings, visitor, "steer")
+    access.require_access(settings, visitor, "steer")
     kept = settings.data_dir / "trash" / run_id
     if not run_folder.is_run_id(run_id) or not os.path.lexists(kept):
         raise UsageError(f"run {run_id!r} is not in the trash")
@@ -240,7 +242,7 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
     if not needed or place.key_optional:
         return ()
     own = not variable or variable == endpoints.resolve(target, settings)[1].api_key_env
-    here = os.environ.get(needed) and (own or not access.guarded(settings))
+    here = os.environ.get(needed) and (own or not access.is_restricted(settings))
     return () if here else (needed,)
 
 
@@ -263,12 +265,12 @@ def reconcile(settings: Settings) -> list[str]:
     of the runs that were taken up again; the others stay interrupted and say which key they need.
     """
     resumed = []
-    settings = access.seen_by(settings, OPERATOR)
-    for folder in run_folder.folders([settings.runs_dir]):
-        if folder.state() != "interrupted":
+    settings = access.restrict_settings(settings, OPERATOR)
+    for folder in run_folder.list_run_folders([settings.runs_dir]):
+        if folder.current_state() != "interrupted":
             continue
         try:
-            spec = folder.spec()
+            spec = folder.read_spec()
             missing = missing_keys(spec.target.key, spec.target.options, settings)
             missing += missing_judge_keys(panel.sits_on(spec), settings)
         except EvalboardError as error:
@@ -283,20 +285,20 @@ def reconcile(settings: Settings) -> list[str]:
 
 
 def _note(folder: RunFolder, message: str) -> None:
-    progress = folder.progress() or Progress(run_id=folder.run_id, state="interrupted")
+    progress = folder.read_progress() or Progress(run_id=folder.run_id, state="interrupted")
     marked = msgspec.structs.replace(
-        progress, state="interrupted", message=message, in_flight=0, eta=None, at=now()
+        progress, state="interrupted", message=message, in_flight=0, eta=None, at=utc_now()
     )
     folder.write_progress(marked)
 
 
 def _own(run_id: str, settings: Settings) -> RunFolder:
-    return run_folder.find(run_id, [settings.runs_dir])
+    return run_folder.find_run(run_id, [settings.runs_dir])
 
 
 def _idle(run_id: str, settings: Settings) -> RunFolder:
     folder = _own(run_id, settings)
-    if folder.alive():
+    if folder.has_live_worker():
         raise UsageError(f"run {run_id} is running; cancel it first")
     return folder
 
@@ -304,7 +306,7 @@ def _idle(run_id: str, settings: Settings) -> RunFolder:
 @contextmanager
 def _in_turn(settings: Settings, visitor: Visitor) -> Iterator[None]:
     """Visitors start runs one after another: two at once would each find room for one more."""
-    if access.mode(settings, visitor) == "open":
+    if access.resolve_access_mode(settings, visitor) == "open":
         yield
         return
     settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -321,10 +323,10 @@ def _in_turn(settings: Settings, visitor: Visitor) -> Iterator[None]:
 
 def _marked(request: RunRequest, settings: Settings, visitor: Visitor) -> RunRequest:
     """The request with who asks, where that is a visitor; the mark of an operator is none."""
-    found = access.mode(settings, visitor)
+    found = access.resolve_access_mode(settings, visitor)
     if found == "open":
         return msgspec.structs.replace(request, access="", started_by="")
-    mark = access.mark(settings, visitor)
+    mark = access.compute_visitor_id(settings, visitor)
     return msgspec.structs.replace(request, access=found, started_by=mark)
 
 
@@ -335,7 +337,7 @@ def _spawn(
     ended with is over at once."""
     before = folder.readable_progress() or Progress(run_id=folder.run_id, state="planned")
     planned = msgspec.structs.replace(
-        before, state="planned", phase="", message="", in_flight=0, eta=None, at=now()
+        before, state="planned", phase="", message="", in_flight=0, eta=None, at=utc_now()
     )
     folder.write_progress(planned)
     folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
@@ -344,6 +346,6 @@ def _spawn(
 
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
     """The end of what the worker printed; it names files, so that only launchers may read it."""
-    access.require(settings, visitor, "launch")
+    access.require_access(settings, visitor, "launch")
     path: Path = _own(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""

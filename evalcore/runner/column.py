@@ -13,7 +13,7 @@ REDUCER = "mean"  # how the epochs of a sample become one score
 
 def dataset_hash(samples: Iterable[Sample]) -> str:
     """The hash of a sample set, whatever its order."""
-    return content_hash(sorted(f"{sample.key}:{sample.content}" for sample in samples))
+    return content_hash(sorted(f"{sample.key}:{sample.case_hash}" for sample in samples))
 
 
 def column_key(

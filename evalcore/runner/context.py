@@ -22,7 +22,7 @@ from evalcore.records import (
     Usage,
     add_usage,
     content_hash,
-    now,
+    utc_now,
 )
 from evalcore.runner.asking import asking_of
 from evalcore.runner.channels import TARGET, Channel, Channels
@@ -87,7 +87,7 @@ class SampleContext:
                     role=role,
                     request=asked,
                     completion=completion,
-                    at=now(),
+                    at=utc_now(),
                 )
             )
         if role == TARGET:

@@ -33,7 +33,7 @@ from evalcore.runner.upload_records import Validation as Validation
 from evalcore.runner.upload_template import Part as Part
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
-from evalcore.store.dataset_index import Summary
+from evalcore.store.dataset_index import DatasetSummary
 from evalcore.store.own_datasets import OwnCard as OwnCard
 from evalcore.store.own_datasets import own_folder
 
@@ -54,7 +54,7 @@ def template(benchmark: str, part: str, settings: Settings) -> Part | None:
 def validate(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
     """Look at a file without keeping it, and have its expected answers run by the engines that are
     here. Raises AccessDenied too: looking costs our time."""
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     with _room(settings) as room:
         asked = _given(upload) | {"room": str(room)}
         found = msgspec.convert(_answer("validate", asked, settings), Validation)
@@ -68,7 +68,7 @@ def validate(upload: Upload, visitor: Visitor, settings: Settings) -> Validation
             key=lambda error: (error.line, error.field),
         )
         more = len(errors) == MOST_PROBLEMS or not report.complete
-        return Validation(summary=Summary(), errors=tuple(errors), more=more)
+        return Validation(summary=DatasetSummary(), errors=tuple(errors), more=more)
     return msgspec.structs.replace(found, unconfirmed=report.unconfirmed, reason=report.reason)
 
 
@@ -88,7 +88,7 @@ def save(
 
     Raises AccessDenied, and UsageError for a name that is taken.
     """
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     own_datasets.check_card(settings, card)
     found = validate(upload, visitor, settings)
     if not found.ok:
@@ -102,17 +102,17 @@ def save(
 
 def remove(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
     """Move an own set to the trash; returns the version by which `restore` finds it."""
-    return own_datasets.remove(settings, visitor, benchmark, name)
+    return own_datasets.trash_own_dataset(settings, visitor, benchmark, name)
 
 
 def restore(benchmark: str, name: str, version: str, visitor: Visitor, settings: Settings) -> None:
     """Bring a former version of an own set back."""
-    own_datasets.restore(settings, visitor, benchmark, name, version)
+    own_datasets.restore_own_dataset(settings, visitor, benchmark, name, version)
 
 
 def fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
     """Start to fetch an official set. Raises AccessDenied, and UsageError where it is fetched."""
-    access.require(settings, visitor, "fetch")
+    access.require_access(settings, visitor, "fetch")
     known = OFFICIAL.get(name)
     if known is None:
         raise UsageError(f"{name!r} is no official data set; known: {', '.join(OFFICIAL)}")
@@ -127,13 +127,13 @@ def fetching(name: str, settings: Settings) -> Job | None:
 
 def cancel_fetch(name: str, visitor: Visitor, settings: Settings) -> None:
     """End the fetching of a set; nothing half fetched stays."""
-    access.require(settings, visitor, "fetch")
+    access.require_access(settings, visitor, "fetch")
     jobs.cancel(settings, "fetch", name)
 
 
 def confirm(key: str, place: Place, visitor: Visitor, settings: Settings) -> None:
     """Start to confirm the expected answers of a set, on real engines where it has any."""
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     jobs.start(settings, "confirm", _job_name(key), msgspec.to_builtins(place), {})
 
 
@@ -144,7 +144,7 @@ def confirming(key: str, settings: Settings) -> Job | None:
 
 def cancel_confirm(key: str, visitor: Visitor, settings: Settings) -> None:
     """End the confirming of a set."""
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     jobs.cancel(settings, "confirm", _job_name(key))
 
 

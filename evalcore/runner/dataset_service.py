@@ -21,9 +21,9 @@ from evalcore.runner import upload_check, upload_template
 from evalcore.runner.column import dataset_hash
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.upload_records import Place, Upload, Validation
-from evalcore.settings import Settings, data_folder
+from evalcore.settings import Settings, override_data_folder
 from evalcore.store import dataset_index, own_datasets
-from evalcore.store.dataset_index import Summary
+from evalcore.store.dataset_index import DatasetSummary
 from evalcore.store.own_datasets import OwnCard
 
 _MOST_MEMORY = 6 << 30
@@ -36,19 +36,19 @@ def index(given: Mapping[str, Any], settings: Settings) -> int:
     """Read data sets and leave their indexes; what cannot be loaded says why in its own."""
     places = msgspec.convert(given["sets"], list[Place])
     for one in places:
-        version = dataset_index.signature(Path(one.path), one.options)
-        if dataset_index.summary(settings, version) is None:
-            dataset_index.write(settings, version, *_indexed(one))
+        version = dataset_index.dataset_signature(Path(one.path), one.options)
+        if dataset_index.load_dataset_summary(settings, version) is None:
+            dataset_index.write_dataset_index(settings, version, *_indexed(one))
     return len(places)
 
 
-def _indexed(one: Place) -> tuple[list[Any], Summary]:
+def _indexed(one: Place) -> tuple[list[Any], DatasetSummary]:
     try:
         benchmark = create_benchmark(one.benchmark, one.options)
         samples = benchmark.load_dataset(DatasetSource(path=one.path))
     except EvalboardError as error:
-        return [], Summary(problem=str(error)[:500])
-    return samples, dataset_index.summarized(samples, dataset_hash(samples))
+        return [], DatasetSummary(problem=str(error)[:500])
+    return samples, dataset_index.summarize_samples(samples, dataset_hash(samples))
 
 
 def validate(given: Mapping[str, Any], settings: Settings) -> Validation:
@@ -74,7 +74,9 @@ def save(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     told = msgspec.structs.replace(
         card, hash=found.summary.hash, samples=found.summary.samples, file=upload.file[:120]
     )
-    kept = own_datasets.settle(settings, visitor, ready, told, replace=bool(given["replace"]))
+    kept = own_datasets.install_own_dataset(
+        settings, visitor, ready, told, replace=bool(given["replace"])
+    )
     return {"validation": found, "card": kept}
 
 
@@ -111,7 +113,7 @@ def main() -> int:
     given = json.loads(sys.stdin.read())
     try:
         settings = msgspec.convert(given.pop("settings"), Settings)
-        with data_folder(settings.data):
+        with override_data_folder(settings.data):
             result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](given, settings)}
     except (EvalboardError, msgspec.ValidationError, OSError, MemoryError) as error:
         result = {"error": str(error) or "there is not enough memory for this"}

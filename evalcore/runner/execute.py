@@ -29,7 +29,7 @@ from evalcore.errors import (
     RunRemoved,
     TargetFailure,
 )
-from evalcore.judges.panel import role as judge_role
+from evalcore.judges.panel import build_judge_role as judge_role
 from evalcore.records import (
     MEASURED,
     BenchmarkSpec,
@@ -41,7 +41,7 @@ from evalcore.records import (
     Sample,
     TargetSpec,
     Verdict,
-    now,
+    utc_now,
 )
 from evalcore.runner import panel
 from evalcore.runner import summary as summaries
@@ -49,8 +49,8 @@ from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.context import SampleContext
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.progress import Tracker
-from evalcore.secrets import Secrets, scrub
-from evalcore.settings import Settings, data_folder
+from evalcore.secrets import Secrets, scrub_secrets
+from evalcore.settings import Settings, override_data_folder
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 
@@ -87,7 +87,7 @@ def execute(
     RunFolderError where the folder does not hold the samples that the run declared or is gone, and
     EnvironmentFailure where nothing can be written into it.
     """
-    with data_folder(settings.data):
+    with override_data_folder(settings.data):
         return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
 
 
@@ -103,12 +103,12 @@ class _Execution:
     ) -> None:
         self.folder, self.listen = folder, listen
         self.identity = _identity(folder)
-        self.spec: RunSpec = folder.spec()
+        self.spec: RunSpec = folder.read_spec()
         self.scoring = summaries.scoring_id(self.spec)
         self.jobs = list(_jobs(folder, self.spec))
         self.panels = {b.key: b.judges for b in self.spec.benchmarks}
         self.episodes = summaries.latest_episodes(folder)
-        self.verdicts = summaries.latest_verdicts(folder.verdicts(self.scoring))
+        self.verdicts = summaries.latest_verdicts(folder.read_verdicts(self.scoring))
         self.tracker = Tracker(folder, sum(len(job.samples) for job in self.jobs))
         self.generations = folder.open_journal("generations", _WORKER)
         self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
@@ -283,8 +283,8 @@ class _Execution:
         except EnvironmentFailure as error:
             episode = _failed(job, Failure(kind="environment", message=str(error)))
         except Exception as error:  # a fault of ours in one sample must not end the others
-            self.tracker.event("fault", scrub(traceback.format_exc()))
-            message = scrub(f"{type(error).__name__}: {error}")
+            self.tracker.event("fault", scrub_secrets(traceback.format_exc()))
+            message = scrub_secrets(f"{type(error).__name__}: {error}")
             episode = _failed(job, Failure(kind="environment", message=message))
         return msgspec.structs.replace(
             episode,
@@ -295,7 +295,7 @@ class _Execution:
             latency=context.latency,
             attempts=context.attempts or (episode.failure.attempts if episode.failure else 0),
             cached=context.cached and context.completions > 0,
-            at=now(),
+            at=utc_now(),
         )
 
     async def _score(self, job: Job, episode: Episode) -> None:
@@ -348,7 +348,7 @@ async def verdict_on(
             epoch=episode.epoch,
             outcome="environment_error",
             reason="environment",
-            note=str(error) if ours else scrub(f"{type(error).__name__}: {error}"),
+            note=str(error) if ours else scrub_secrets(f"{type(error).__name__}: {error}"),
         )
 
 
@@ -383,7 +383,7 @@ def _jobs(folder: RunFolder, spec: RunSpec) -> Iterator[Job]:
     """Every generation of the run, in the order of its samples, epoch by epoch."""
     groups: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
     benchmarks = {b.key: _build(b) for b in spec.benchmarks}
-    for line in folder.samples():
+    for line in folder.read_samples():
         key = benchmarks[line.benchmark].generation_key(line.sample)
         groups[line.benchmark][key].append(line.sample)
     for declared in spec.benchmarks:

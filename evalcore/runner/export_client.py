@@ -48,7 +48,7 @@ def file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
     may see them. Raises UsageError with the reason where there is none to give."""
     if form not in FORMS:
         raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(FORMS)}")
-    asked = {"run": run, "form": form, "settings": access.seen_by(settings, visitor)}
+    asked = {"run": run, "form": form, "settings": access.restrict_settings(settings, visitor)}
     if not _AT_ONCE.acquire(timeout=_PATIENCE):
         raise UsageError("others are being given files just now; try again in a minute")
     try:

@@ -144,7 +144,7 @@ def _refusal(place: Place, problems: Sequence[GoldProblem]) -> DatasetError:
 def gold_key(place: Place, samples: Sequence[Sample]) -> str:
     """The name of what is remembered: cases, claims about wrong answers, options and engines."""
     cases = sorted(
-        content_hash([one.key, one.content, *map(one.meta.get, ("variants", "counterexamples"))])
+        content_hash([one.key, one.case_hash, *map(one.meta.get, ("variants", "counterexamples"))])
         for one in samples
     )
     return content_hash([_RULES, place.benchmark, place.options, _engines(), cases], 24)

@@ -27,7 +27,7 @@ from evalcore.runner.gold import (
     remember,
 )
 from evalcore.runner.plan import create_benchmark, gold_place
-from evalcore.settings import data_folder
+from evalcore.settings import override_data_folder
 
 _LARGEST = 640  # samples between two looks at the clock
 _QUICK = 2.0  # seconds within which a group is worth doubling: each opens its engines anew
@@ -151,7 +151,7 @@ def main() -> int:
     watch.daemon = True
     watch.start()
     try:
-        with data_folder(question.settings.data):
+        with override_data_folder(question.settings.data):
             report = confirm(question, tally)
     except (EvalboardError, OSError, MemoryError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)

@@ -17,8 +17,8 @@ from filelock import FileLock, Timeout
 from evalcore.errors import EvalboardError
 from evalcore.records import from_json
 from evalcore.runner.jobs import LOCK, STATUS, Job, now, write
-from evalcore.secrets import scrub
-from evalcore.settings import Settings, data_folder
+from evalcore.secrets import scrub_secrets
+from evalcore.settings import Settings, override_data_folder
 
 Say = Callable[[str], None]
 #: What a job does with what it was given, its settings and its keys; returns its result.
@@ -45,7 +45,7 @@ def run(work: Work) -> int:
     settings = msgspec.convert(asked["settings"], Settings)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with FileLock(folder / LOCK, timeout=_LOOKS), data_folder(settings.data):
+        with FileLock(folder / LOCK, timeout=_LOOKS), override_data_folder(settings.data):
             return _run(work, asked["given"], settings, keys, folder)
     except Timeout:
         return 1
@@ -69,7 +69,7 @@ def _run(
     def say(line: str) -> None:
         step = _STEP.match(line)
         steps = {"done": int(step[1]), "total": int(step[2])} if step else {}
-        tell(line=scrub(line, keys.values())[:300], **steps)
+        tell(line=scrub_secrets(line, keys.values())[:300], **steps)
 
     try:
         tell()
@@ -77,7 +77,10 @@ def _run(
     except _Cancelled:
         tell(state="cancelled")
     except (EvalboardError, OSError, MemoryError) as error:
-        tell(state="failed", error=scrub(str(error) or type(error).__name__, keys.values())[:1000])
+        tell(
+            state="failed",
+            error=scrub_secrets(str(error) or type(error).__name__, keys.values())[:1000],
+        )
     except Exception as error:
         tell(state="failed", error=f"the work ended unexpectedly: {type(error).__name__}")
         raise

@@ -23,7 +23,7 @@ from evalcore.errors import UsageError
 from evalcore.records import Record, from_json, to_json
 from evalcore.runner import processes
 from evalcore.settings import Settings
-from evalcore.store.held import held
+from evalcore.store.locks import is_locked
 
 Kind = Literal["fetch", "confirm", "import"]
 State = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -84,7 +84,7 @@ def find(settings: Settings, kind: Kind, name: str) -> Job | None:
 
 def alive(folder: Path) -> bool:
     """Whether a process holds the lock of a job."""
-    return held(folder / LOCK)
+    return is_locked(folder / LOCK)
 
 
 def every(settings: Settings, kind: Kind) -> list[Job]:

@@ -12,7 +12,7 @@ import subprocess
 
 from evalcore.runner import processes
 from evalcore.settings import Settings
-from evalcore.store.hub_state import TOKEN, is_kept
+from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
 
 _log = logging.getLogger(__name__)
 #: Seconds that a start waits for what is fetched; it goes on in the background after that.
@@ -25,7 +25,7 @@ def fetch_kept(settings: Settings, patience: float = PATIENCE) -> None:
     """Take back what earlier containers left, and wait for it a while; never raises for the Hub."""
     if not settings.hub_repo:
         return
-    if not is_kept(settings):
+    if not is_hub_sync_enabled(settings):
         _log.error("hub_repo is %s, but %s is not set: nothing is kept", settings.hub_repo, TOKEN)
         return
     process = _started(settings, "pull")
@@ -40,7 +40,7 @@ def fetch_kept(settings: Settings, patience: float = PATIENCE) -> None:
 
 def send_later(settings: Settings) -> None:
     """Send what is new by a process that outlives this one; returns at once."""
-    if is_kept(settings):
+    if is_hub_sync_enabled(settings):
         _started(settings, "push")
 
 

@@ -19,7 +19,7 @@ from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, now
+from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, utc_now
 from evalcore.runner import panel
 from evalcore.runner.column import column_key, dataset_hash
 from evalcore.runner.request import RunRequest
@@ -58,7 +58,7 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
             gold[key] = place
     run = RunSpec(
         run_id=new_run_id(),
-        created_at=now(),
+        created_at=utc_now(),
         target=TargetSpec(key=request.target, options=request.target_options),
         benchmarks=tuple(specs),
         seed=request.seed,
@@ -118,13 +118,15 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
         place = registry.data_folder(card)
     if place.exists():
         return place
-    for added in own_datasets.places(settings, card.key, name):
+    for added in own_datasets.list_dataset_paths(settings, card.key, name):
         if added.exists():
             return added
     if name and Path(name).exists():
         return Path(name)
     known = {path.name for path in Path(settings.datasets).glob("*") if path.is_dir()}
-    known |= {one.name for one in own_datasets.own_cards(settings) if one.benchmark == card.key}
+    known |= {
+        one.name for one in own_datasets.load_own_cards(settings) if one.benchmark == card.key
+    }
     names = ", ".join(sorted(known))
     raise UsageError(f"no dataset {name!r}: neither a path nor one of: {names}")
 
@@ -178,7 +180,7 @@ def _benchmark(
     card = catalog.benchmark_card(key)
     metrics = tuple(m for m in request.metrics if any(c.key == m for c in card.metrics))
     if request.metrics and not metrics:
-        card.metric(request.metrics[0])  # raises, naming the known ones
+        card.find_metric(request.metrics[0])  # raises, naming the known ones
     options, weights, levels = _options(card, request.options.get(key, {}))
     place = str(options.pop(_DATA_PATH, None) or "")
     benchmark = create_benchmark(key, options)
@@ -262,7 +264,7 @@ def _options(
     options: dict[str, Any] = {}
     for name, value in given.items():
         if name.startswith("weights."):
-            metric = card.metric(name.removeprefix("weights.")).key
+            metric = card.find_metric(name.removeprefix("weights.")).key
             weights[metric] = _weight(f"{card.key}.{name}", value)
         elif name.startswith("difficulty."):
             level = name.removeprefix("difficulty.")

@@ -61,7 +61,7 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
     card = catalog.benchmark_card(request.benchmark)
     benchmark = create_benchmark(card.key, request.options)
     path = find_dataset(request.dataset, card, settings)
-    metrics = (card.metric(request.metric).key,) if request.metric else ()
+    metrics = (card.find_metric(request.metric).key,) if request.metric else ()
     samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
     if place := gold_place(benchmark, path, settings):
         for line in require_gold({card.key: place}, {card.key: samples}, settings):
@@ -136,7 +136,7 @@ def _metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -
     if value in (None, ""):
         return ""
     try:
-        return card.metric(value).key
+        return card.find_metric(value).key
     except UsageError as error:
         raise DatasetError(path, number, "metric", str(error)) from None
 

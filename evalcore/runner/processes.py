@@ -19,7 +19,7 @@ from evalcore import access, login, passcode
 from evalcore.access import Visitor
 from evalcore.errors import UsageError
 from evalcore.runner.request import RunRequest
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 from evalcore.settings import ROOT, Settings
 from evalcore.store.run_folder import RunFolder
 
@@ -36,7 +36,7 @@ def service(
     visitor: Visitor,
 ) -> Any:
     """What `evalcore.runner.service` answers to a verb; raises UsageError with its problem."""
-    seen = access.seen_by(settings, visitor)
+    seen = access.restrict_settings(settings, visitor)
     given = msgspec.json.encode({"request": request, "keys": dict(keys), "settings": seen})
     try:
         done = subprocess.run(
@@ -51,7 +51,7 @@ def service(
         raise UsageError(f"no answer within {_SERVICE_TIMEOUT:.0f} s") from None
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UsageError(scrub(lines[-1] if lines else "the service ended", keys.values()))
+        raise UsageError(scrub_secrets(lines[-1] if lines else "the service ended", keys.values()))
     result = json.loads(done.stdout)
     if "error" in result:
         raise UsageError(result["error"])
@@ -96,7 +96,7 @@ def detached(
 
 def environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
     """`importing()` with the visitor's mode, so that what works for him is bound as he is."""
-    return importing() | {"EVALBOARD_ACCESS": access.mode(settings, visitor)}
+    return importing() | {"EVALBOARD_ACCESS": access.resolve_access_mode(settings, visitor)}
 
 
 def importing() -> dict[str, str]:

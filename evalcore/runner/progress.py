@@ -18,7 +18,7 @@ from evalcore.records import (
     Usage,
     Verdict,
     add_usage,
-    now,
+    utc_now,
 )
 from evalcore.runner.limits import Flow
 from evalcore.store.run_folder import RunFolder
@@ -46,7 +46,7 @@ class Tracker:
         self.requests = 0
         self.usage = Usage()
         self.cost: float | None = 0.0
-        self.started_at = now()
+        self.started_at = utc_now()
         self.started = time.monotonic()
         self.phase = "loading"
         self.message = ""
@@ -58,7 +58,7 @@ class Tracker:
 
     def event(self, kind: str, message: str = "") -> None:
         with suppress(OSError):  # a full disk ends a run by its journals, which say why
-            self._events.append(Event(at=now(), kind=kind, message=message))
+            self._events.append(Event(at=utc_now(), kind=kind, message=message))
 
     def failed(self, failure: Failure) -> None:
         """A request failed; it may yet be tried again."""
@@ -98,7 +98,7 @@ class Tracker:
             output_tokens=self.usage.output_tokens or 0,
             cost=self.cost,
             started_at=self.started_at,
-            at=now(),
+            at=utc_now(),
             message=self.message,
         )
         self.folder.write_progress(progress)

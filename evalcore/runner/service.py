@@ -23,10 +23,10 @@ from evalcore.runner.gold import INTERACTIVE, require_gold
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.ability import Ability, ability
-from evalcore.secrets import Secrets, scrub
-from evalcore.settings import Settings, data_folder
+from evalcore.secrets import Secrets, scrub_secrets
+from evalcore.settings import Settings, override_data_folder
 from evalcore.store.index import load_headers
-from evalcore.store.pairs import pair_of
+from evalcore.store.pairs import parse_comparison_note
 from evalcore.targets import pricing, registry
 from evalcore.targets.application import Application
 from evalcore.targets.base import Target
@@ -43,7 +43,8 @@ def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
         registry.create(spec, settings, secrets)
     lines = require_gold(made.gold, made.samples, settings, INTERACTIVE)
-    if lines and pair_of(made.spec.note) is None:  # the note of a pair is read by machines
+    # the note of a pair is read by machines
+    if lines and parse_comparison_note(made.spec.note) is None:
         note = "\n".join(filter(None, [made.spec.note, *lines]))
         made = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, note=note))
     return create_folder(made, settings).run_id
@@ -175,10 +176,10 @@ def main() -> int:
     try:
         request = msgspec.convert(given["request"], RunRequest)
         settings = msgspec.convert(given["settings"], Settings)
-        with data_folder(settings.data):
+        with override_data_folder(settings.data):
             result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
     except (EvalboardError, msgspec.ValidationError, OSError) as error:
-        result = {"error": scrub(str(error), given.get("keys", {}).values())}
+        result = {"error": scrub_secrets(str(error), given.get("keys", {}).values())}
     sys.stdout.buffer.write(msgspec.json.encode(result))
     return 0
 

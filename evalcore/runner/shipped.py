@@ -99,13 +99,13 @@ def _benchmarks(target: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    summaries = make(configuration.load())
+    summaries = make(configuration.load_settings())
     for summary in summaries:
         scores = {
             key: score.score and round(score.score, 1) for key, score in summary.benchmarks.items()
         }
         print(summary.run_id, summary.state, scores)
-    return 0 if all(summary.complete for summary in summaries) else 3
+    return 0 if all(summary.is_complete for summary in summaries) else 3
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def hand_in(file: str, content: bytes, visitor: Visitor, settings: Settings) -> 
     Raises AccessDenied, also for a visitor who has had his share of the day, and UsageError for
     what cannot be a bundle and while another one is being taken in.
     """
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     if len(content) > MOST_BYTES:
         raise UsageError(f"the file has more than {MOST_BYTES >> 20} MB")
     if not content.startswith(_ZIP):
@@ -44,13 +44,13 @@ def hand_in(file: str, content: bytes, visitor: Visitor, settings: Settings) -> 
     if any(job.state == "running" for job in known):
         raise UsageError("another bundle is being taken in; try again when it has ended")
     _check_share(known, visitor, settings)
-    name = f"{access.mark(settings, visitor)}-{secrets.token_hex(6)}"
+    name = f"{access.compute_visitor_id(settings, visitor)}-{secrets.token_hex(6)}"
     folder = jobs.folder_of(settings, "import", name)
     folder.mkdir(parents=True)
     try:
         (folder / _UPLOAD).write_bytes(content)
         given = {"file": str(folder / _UPLOAD)}
-        seen = access.seen_by(settings, visitor)
+        seen = access.restrict_settings(settings, visitor)
         jobs.start(seen, "import", name, given, {}, title=file[:_LONGEST_NAME])
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -65,7 +65,7 @@ def handed_in(visitor: Visitor, settings: Settings, most: int = 5) -> list[Job]:
 
 def cancel(name: str, visitor: Visitor, settings: Settings) -> None:
     """End a submission; nothing half taken in stays. Raises AccessDenied for somebody else's."""
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     job = jobs.find(settings, "import", name)
     if job is not None and not _is_his(job, visitor, settings):
         raise AccessDenied("this was handed in by somebody else")
@@ -73,14 +73,14 @@ def cancel(name: str, visitor: Visitor, settings: Settings) -> None:
 
 
 def _is_his(job: Job, visitor: Visitor, settings: Settings) -> bool:
-    if access.mode(settings, visitor) == "open":
+    if access.resolve_access_mode(settings, visitor) == "open":
         return True
-    return job.name.startswith(f"{access.mark(settings, visitor)}-")
+    return job.name.startswith(f"{access.compute_visitor_id(settings, visitor)}-")
 
 
 def _check_share(known: Iterable[Job], visitor: Visitor, settings: Settings) -> None:
     """Scoring takes our time: a visitor may hand in as many runs a day as he may start."""
-    if access.mode(settings, visitor) == "open":
+    if access.resolve_access_mode(settings, visitor) == "open":
         return
     used = sum(_age(job) < _DAY and _is_his(job, visitor, settings) for job in known)
     if used >= settings.runs_per_day:

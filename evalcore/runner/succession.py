@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
         with folder.log_path.open("ab") as log:
             command = [sys.executable, "-m", "evalcore.runner.worker", str(folder.path)]
             subprocess.run(command, input=keys, stdout=log, stderr=log, check=False)
-        if folder.path.is_dir() and folder.state() == "cancelled":
+        if folder.path.is_dir() and folder.current_state() == "cancelled":
             break
     return 0
 

@@ -13,7 +13,7 @@ from evalcore import catalog
 from evalcore.benchmarks import registry
 from evalcore.errors import UsageError
 from evalcore.intake import add_counts, add_numbers, read_cost, read_count
-from evalcore.judges.identity import is_self
+from evalcore.judges.identity import is_same_model
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
@@ -27,7 +27,7 @@ from evalcore.records import (
     Verdict,
     add_usage,
     content_hash,
-    now,
+    utc_now,
 )
 from evalcore.runner.column import panel_parts
 from evalcore.runner.panel import sits_on
@@ -58,7 +58,7 @@ def latest_episodes(folder: RunFolder) -> dict[EpisodeKey, Episode]:
     """The last journaled episode of each generation: a repeated one replaces the failed one."""
     return {
         (stored.benchmark, stored.episode.key, stored.episode.epoch): stored.episode
-        for stored in folder.episodes()
+        for stored in folder.read_episodes()
     }
 
 
@@ -74,10 +74,10 @@ def summarise(
 ) -> RunSummary:
     """Score everything that is journaled; the state follows from what is missing."""
     samples: dict[str, list[Sample]] = defaultdict(list)
-    for line in folder.samples():
+    for line in folder.read_samples():
         samples[line.benchmark].append(line.sample)
     verdicts: dict[str, list[Verdict]] = defaultdict(list)
-    for (benchmark, *_), verdict in latest_verdicts(folder.verdicts(scoring)).items():
+    for (benchmark, *_), verdict in latest_verdicts(folder.read_verdicts(scoring)).items():
         verdicts[benchmark].append(verdict)
     scores: dict[str, BenchmarkScore] = {}
     for declared in spec.benchmarks:
@@ -101,7 +101,7 @@ def summarise(
         totals=totals(episodes, [v for group in verdicts.values() for v in group], wall),
         errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
         created_at=spec.created_at,
-        finished_at=now(),
+        finished_at=utc_now(),
         origin=spec.origin,
         epochs=spec.epochs,
     )
@@ -113,7 +113,7 @@ def _score(
     benchmark = create_benchmark(spec.key, spec.options)
     now_scored = column_of(current(spec))
     scored = benchmark.aggregate(
-        spec.weighted(samples),
+        spec.apply_weights(samples),
         verdicts,
         spec.weights,
         epochs=run.epochs,
@@ -124,7 +124,7 @@ def _score(
     in_range = scored.score is None or 0 <= scored.score <= 100
     if not (scored.benchmark == spec.key and in_range):
         raise ValueError(f"aggregate gave {scored.benchmark} the score {scored.score}")
-    by_itself = any(is_self(judge, run.target) for judge in spec.judges)
+    by_itself = any(is_same_model(judge, run.target) for judge in spec.judges)
     return msgspec.structs.replace(scored, self_judged=by_itself)
 
 

@@ -28,7 +28,7 @@ from evalcore.runner.upload_records import Gist, LineError, Upload, Validation
 from evalcore.runner.upload_text import Row, read
 from evalcore.settings import Settings
 from evalcore.store import dataset_index
-from evalcore.store.dataset_index import Summary
+from evalcore.store.dataset_index import DatasetSummary
 
 PREVIEW = 50
 _PATIENCE = 60.0  # seconds for looking at single rows
@@ -47,7 +47,7 @@ def validate(upload: Upload, settings: Settings, ready: Path) -> Validation:
     if not errors:
         loaded = _loaded(upload, rows, settings, ready)
         if not isinstance(loaded, LineError):
-            told = dataset_index.summarized(loaded, dataset_hash(loaded))
+            told = dataset_index.summarize_samples(loaded, dataset_hash(loaded))
             return Validation(summary=told, preview=tuple(map(_gist, loaded[:PREVIEW])))
         errors = [loaded]
     bad = {error.line for error in errors if error.line and error.field == "metric"}
@@ -58,7 +58,7 @@ def validate(upload: Upload, settings: Settings, ready: Path) -> Validation:
     errors = [error for error in errors if (error.line, error.field) not in places]
     found = sorted({*errors, *single}, key=lambda error: (error.line, error.field))
     more = len(found) > MOST_ERRORS or not in_time
-    return Validation(summary=Summary(), errors=tuple(found[:MOST_ERRORS]), more=more)
+    return Validation(summary=DatasetSummary(), errors=tuple(found[:MOST_ERRORS]), more=more)
 
 
 def lines_of(upload: Upload, settings: Settings) -> dict[str, list[int]]:
@@ -219,6 +219,6 @@ def _gist(one: Sample) -> Gist:
         metric=one.metric,
         id=one.id,
         difficulty=one.difficulty,
-        dialect=dataset_index.dialect_of(one),
-        text=dataset_index.gist(one)[:200],
+        dialect=dataset_index.format_dialect(one),
+        text=dataset_index.build_case_gist(one)[:200],
     )

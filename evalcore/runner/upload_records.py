@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalcore.records import Record
-from evalcore.store.dataset_index import Summary
+from evalcore.store.dataset_index import DatasetSummary
 
 
 class Place(Record, frozen=True):
@@ -48,7 +48,7 @@ class Validation(Record, frozen=True):
     there are `more`). Of its expected answers so many are `unconfirmed`, the first over `reason`.
     """
 
-    summary: Summary
+    summary: DatasetSummary
     errors: tuple[LineError, ...] = ()
     more: bool = False
     preview: tuple[Gist, ...] = ()

@@ -25,7 +25,7 @@ from evalcore.errors import (
     RunRemoved,
     UsageError,
 )
-from evalcore.records import Progress, RunSummary, now
+from evalcore.records import Progress, RunSummary, utc_now
 from evalcore.runner import keeping
 from evalcore.runner.execute import execute
 from evalcore.runner.progress import Tracker
@@ -50,7 +50,7 @@ def work(
     A run that cannot start or go on says why where the pages look. Raises UsageError for an
     imported run, which was asked and judged elsewhere.
     """
-    if folder.spec().origin == "imported":
+    if folder.read_spec().origin == "imported":
         raise UsageError(f"run {folder.run_id} was imported; it is shown, never repeated")
     lock = FileLock(folder.lock_path, timeout=_LOOK)
     try:
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rescore", action="store_true")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: _ask_to_stop(RunFolder(given.folder)))
-    settings = configuration.load(given.folder.resolve().parent.parent)
+    settings = configuration.load_settings(given.folder.resolve().parent.parent)
     secrets = Secrets({} if sys.stdin.isatty() else json.loads(sys.stdin.read() or "{}"))
     folder = RunFolder(given.folder)
     try:
@@ -96,12 +96,12 @@ def main(arguments: list[str] | None = None) -> int:
     except EvalboardError as error:
         print(error, file=sys.stderr)
         return 2
-    return 0 if summary.complete else 3
+    return 0 if summary.is_complete else 3
 
 
 def _bound(folder: RunFolder, settings: Settings) -> Settings:
     """A visitor's run keeps his limits, whoever goes on with it."""
-    mode = folder.spec().access
+    mode = folder.read_spec().access
     return msgspec.structs.replace(settings, access=mode) if mode else settings
 
 
@@ -113,7 +113,7 @@ def _ask_to_stop(folder: RunFolder) -> None:
 def _say_begun(folder: RunFolder) -> None:
     """From now on a run whose lock is free is interrupted, and not about to start."""
     before = folder.readable_progress() or Progress(run_id=folder.run_id, state="running")
-    moment = now()
+    moment = utc_now()
     folder.write_progress(
         msgspec.structs.replace(
             before, state="running", phase="loading", message="", started_at=moment, at=moment
@@ -125,7 +125,7 @@ def _say_why(folder: RunFolder, message: str) -> None:
     before = folder.readable_progress() or Progress(run_id=folder.run_id, state="incomplete")
     with suppress(OSError):  # on a full disk the state follows from the lock, and the log says why
         folder.write_progress(
-            msgspec.structs.replace(before, state="incomplete", message=message, at=now())
+            msgspec.structs.replace(before, state="incomplete", message=message, at=utc_now())
         )
 
 

@@ -15,9 +15,9 @@ from math import fsum
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.records import BenchmarkScore, MetricScore, Sample, Verdict
-from evalcore.scoring.epochs import SampleScore, keep_declared, reduce_epochs
+from evalcore.scoring.epochs import SampleScore, reduce_epochs, select_declared_verdicts
 from evalcore.scoring.intervals import score_interval
-from evalcore.scoring.strata import Stratum, Weighted, score_of
+from evalcore.scoring.strata import Stratum, WeightedStrata, compute_weighted_score
 
 MISSING = "missing"  # counted beside the outcomes: no verdict of any kind
 
@@ -43,21 +43,21 @@ def score_benchmark(
     verdicts does not matter. Raises UsageError for a negative weight, no epoch, a sample declared
     twice, a score outside 0 to 1.
     """
-    _check(weights, epochs)
-    kept = keep_declared(samples, verdicts, epochs)
-    groups = _by_metric(card, reduce_epochs(samples, kept, epochs))
-    strict = _strata(groups)
+    _check_metric_weights(weights, epochs)
+    declared_verdicts = select_declared_verdicts(samples, verdicts, epochs)
+    groups = _group_by_metric(card, reduce_epochs(samples, declared_verdicts, epochs))
+    strict = _build_strata(groups)
     declared = len(samples) * epochs
-    outcomes = Counter[str](verdict.outcome for verdict in kept.values())
-    outcomes[MISSING] = declared - len(kept)
+    outcomes = Counter[str](verdict.outcome for verdict in declared_verdicts.values())
+    outcomes[MISSING] = declared - len(declared_verdicts)
     measured = sum(len(s.measured) for group in groups.values() for s in group)
-    scored = _weighted(strict, weights)
+    scored = _select_weighted_strata(strict, weights)
     return BenchmarkScore(
         benchmark=card.key,
         column=column,
-        score=score_of(scored),
+        score=compute_weighted_score(scored),
         interval=score_interval(scored),
-        answered=_answered(groups, weights),
+        answered=_compute_answered_score(groups, weights),
         coverage=measured / declared if declared else 0.0,
         samples=len(samples),
         complete=0 < declared == measured,
@@ -68,14 +68,18 @@ def score_benchmark(
         },
         outcomes={outcome: n for outcome, n in sorted(outcomes.items()) if n},
         views={
-            view: _view_score(card, reduce_epochs(samples, kept, epochs, view), weights)
-            for view in sorted({name for verdict in kept.values() for name in verdict.views})
+            view: _view_score(
+                card, reduce_epochs(samples, declared_verdicts, epochs, view), weights
+            )
+            for view in sorted(
+                {name for verdict in declared_verdicts.values() for name in verdict.views}
+            )
         },
         label=label,
     )
 
 
-def _check(weights: Mapping[str, float], epochs: int) -> None:
+def _check_metric_weights(weights: Mapping[str, float], epochs: int) -> None:
     for metric, weight in weights.items():
         if not 0 <= weight < float("inf"):
             raise UsageError(f"weight of metric {metric} is {weight}; give a number from 0 up")
@@ -83,7 +87,9 @@ def _check(weights: Mapping[str, float], epochs: int) -> None:
         raise UsageError(f"epochs is {epochs}; every sample is asked at least once")
 
 
-def _by_metric(card: BenchmarkCard, scores: Sequence[SampleScore]) -> dict[str, list[SampleScore]]:
+def _group_by_metric(
+    card: BenchmarkCard, scores: Sequence[SampleScore]
+) -> dict[str, list[SampleScore]]:
     """The metrics of the card in its order, then those that only the samples know."""
     groups: dict[str, list[SampleScore]] = {metric.key: [] for metric in card.metrics}
     for score in sorted(scores):
@@ -91,28 +97,34 @@ def _by_metric(card: BenchmarkCard, scores: Sequence[SampleScore]) -> dict[str, 
     return groups
 
 
-def _strata(groups: Groups) -> dict[str, Stratum]:
+def _build_strata(groups: Groups) -> dict[str, Stratum]:
     return {
-        metric: Stratum.of(metric, ((s.weight, s.strict) for s in group))
+        metric: Stratum.from_pairs(metric, ((s.weight, s.strict) for s in group))
         for metric, group in groups.items()
     }
 
 
-def _weighted(strata: Mapping[str, Stratum], weights: Mapping[str, float]) -> Weighted:
+def _select_weighted_strata(
+    strata: Mapping[str, Stratum], weights: Mapping[str, float]
+) -> WeightedStrata:
     """The scored strata, sorted, so that sums do not depend on the order of the metrics."""
     return [(strata[metric], weights[metric]) for metric in sorted(strata) if metric in weights]
 
 
-def _answered(groups: Groups, weights: Mapping[str, float]) -> float | None:
+def _compute_answered_score(groups: Groups, weights: Mapping[str, float]) -> float | None:
     """The score over what was measured alone; None where nothing was that can win a point."""
     strata = {
-        metric: Stratum.of(
+        metric: Stratum.from_pairs(
             metric, ((s.weight, s.answered) for s in group if s.answered is not None)
         )
         for metric, group in groups.items()
     }
-    scored = _weighted(strata, weights)
-    return score_of(scored) if any(part.maximum * weight for part, weight in scored) else None
+    scored = _select_weighted_strata(strata, weights)
+    return (
+        compute_weighted_score(scored)
+        if any(part.maximum * weight for part, weight in scored)
+        else None
+    )
 
 
 def _metric_score(
@@ -125,8 +137,8 @@ def _metric_score(
         samples=len(group),
         measured=sum(len(s.measured) == s.epochs for s in group),
         passed=fsum(s.strict for s in group),
-        score=score_of([(stratum, 1.0)]),
-        answered=_answered({metric: group}, {metric: 1.0}),
+        score=compute_weighted_score([(stratum, 1.0)]),
+        answered=_compute_answered_score({metric: group}, {metric: 1.0}),
         interval=score_interval([(stratum, 1.0)]),
         points=stratum.points,
         maximum=stratum.maximum,
@@ -136,4 +148,6 @@ def _metric_score(
 def _view_score(
     card: BenchmarkCard, scores: Sequence[SampleScore], weights: Mapping[str, float]
 ) -> float:
-    return score_of(_weighted(_strata(_by_metric(card, scores)), weights))
+    return compute_weighted_score(
+        _select_weighted_strata(_build_strata(_group_by_metric(card, scores)), weights)
+    )

@@ -31,10 +31,10 @@ class SampleScore(NamedTuple):
         return fsum(self.measured) / len(self.measured) if self.measured else None
 
 
-Kept = Mapping[tuple[str, str, int], Verdict]
+DeclaredVerdicts = Mapping[tuple[str, str, int], Verdict]
 
 
-def keep_declared(
+def select_declared_verdicts(
     samples: Sequence[Sample], verdicts: Sequence[Verdict], epochs: int
 ) -> dict[tuple[str, str, int], Verdict]:
     """At most one verdict per declared (metric, id, epoch).
@@ -47,18 +47,18 @@ def keep_declared(
     for (metric, name), times in declared.items():
         if times > 1:
             raise UsageError(f"sample {metric}/{name} is declared {times} times; ids are unique")
-    kept = {
+    declared_verdicts = {
         (verdict.metric, verdict.id, verdict.epoch): verdict
         for verdict in verdicts
         if (verdict.metric, verdict.id) in declared and 0 <= verdict.epoch < epochs
     }
-    for verdict in kept.values():
-        _check(verdict)
-    return kept
+    for verdict in declared_verdicts.values():
+        _check_verdict_scores(verdict)
+    return declared_verdicts
 
 
 def reduce_epochs(
-    samples: Sequence[Sample], kept: Kept, epochs: int, view: str = ""
+    samples: Sequence[Sample], declared_verdicts: DeclaredVerdicts, epochs: int, view: str = ""
 ) -> list[SampleScore]:
     """One score per sample, in the order of the samples.
 
@@ -66,7 +66,9 @@ def reduce_epochs(
     """
     reduced = []
     for sample in samples:
-        verdicts = (kept.get((sample.metric, sample.id, epoch)) for epoch in range(epochs))
+        verdicts = (
+            declared_verdicts.get((sample.metric, sample.id, epoch)) for epoch in range(epochs)
+        )
         measured = tuple(
             verdict.views.get(view, verdict.score)
             for verdict in verdicts
@@ -77,7 +79,7 @@ def reduce_epochs(
     return reduced
 
 
-def _check(verdict: Verdict) -> None:
+def _check_verdict_scores(verdict: Verdict) -> None:
     if verdict.outcome not in MEASURED:
         return
     for score in (verdict.score, *verdict.views.values()):

@@ -17,7 +17,7 @@ from math import fsum, sqrt
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from evalcore.records import Interval
-from evalcore.scoring.strata import Weighted, score_of
+from evalcore.scoring.strata import WeightedStrata, compute_weighted_score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +46,7 @@ class Moments(NamedTuple, Generic[T]):
         return self.weight**2 / self.weight_squares
 
 
-def wilson(rate: float, size: float) -> Interval:
+def wilson_interval(rate: float, size: float) -> Interval:
     """The Wilson interval of a rate (0 to 1) seen in `size` samples, as 0 to 100.
 
     `size` may be an effective, fractional one; raises ValueError unless it is positive.
@@ -56,7 +56,7 @@ def wilson(rate: float, size: float) -> Interval:
     square = Z95 * Z95 / size
     centre = rate + square / 2
     half = sqrt(square * (rate * (1 - rate) + square / 4))
-    return around(
+    return clamp_interval(
         100 * rate, 100 * (centre - half) / (1 + square), 100 * (centre + half) / (1 + square)
     )
 
@@ -88,18 +88,22 @@ def effective_size(strata: Sequence[Moments[T]]) -> T:
     return smoothed * (1 - smoothed) / variance
 
 
-def score_interval(strata: Weighted) -> Interval | None:
-    """The interval of `score_of(strata)`, 0 to 100; None where nothing can be won."""
+def score_interval(strata: WeightedStrata) -> Interval | None:
+    """The interval of `compute_weighted_score(strata)`, 0 to 100; None where nothing can be won."""
     whole = fsum(stratum.maximum * factor for stratum, factor in strata)
     moments = [
-        moments_of([(weight * factor / whole, score, n) for weight, score, n in stratum.cells])
+        compute_moments([(weight * factor / whole, score, n) for weight, score, n in stratum.cells])
         for stratum, factor in strata
         if whole and stratum.maximum * factor / whole > _NEGLIGIBLE
     ]
-    return wilson(score_of(strata) / 100, effective_size(moments)) if moments else None
+    return (
+        wilson_interval(compute_weighted_score(strata) / 100, effective_size(moments))
+        if moments
+        else None
+    )
 
 
-def moments_of(cells: Sequence[tuple[float, float, int]]) -> Moments[float]:
+def compute_moments(cells: Sequence[tuple[float, float, int]]) -> Moments[float]:
     """The moments of a stratum from (weight, score 0 to 1, how many cases), some weight above 0."""
     weight = sum(w * n for w, _, n in cells)
     return Moments(
@@ -110,7 +114,7 @@ def moments_of(cells: Sequence[tuple[float, float, int]]) -> Moments[float]:
     )
 
 
-def around(
+def clamp_interval(
     point: float, low: float, high: float, floor: float = 0.0, ceiling: float = 100.0
 ) -> Interval:
     """An interval within its scale that holds the point in spite of rounding."""

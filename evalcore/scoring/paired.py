@@ -15,7 +15,7 @@ from math import comb, fsum
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from evalcore.records import Interval, Record, content_hash
-from evalcore.scoring.intervals import around, score_interval
+from evalcore.scoring.intervals import clamp_interval, score_interval
 from evalcore.scoring.strata import Stratum
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ EXACT = 14  # up to this many differing samples, all 2^n ways of flipping are tr
 
 K = TypeVar("K", bound=Hashable)
 #: (weight, score of a - score of b) per sample, sorted, for every stratum.
-Changes = list[list[tuple[float, float]]]
+ScoreDifferences = list[list[tuple[float, float]]]
 
 
 class PairedResult(Record, frozen=True):
@@ -46,7 +46,7 @@ class PairedResult(Record, frozen=True):
     test: Literal["mcnemar", "permutation"]
 
 
-def compare(
+def compare_paired(
     a: Mapping[K, float],
     b: Mapping[K, float],
     weights: Mapping[K, float],
@@ -76,20 +76,20 @@ def compare(
         losses=losses,
         ties=len(common) - wins - losses,
         difference=difference,
-        interval=None if difference is None else _interval(changes, difference),
-        p=mcnemar(wins, losses) if plain else permutation(weighted),
+        interval=None if difference is None else _difference_interval(changes, difference),
+        p=mcnemar_p_value(wins, losses) if plain else permutation_p_value(weighted),
         test="mcnemar" if plain else "permutation",
     )
 
 
-def mcnemar(wins: int, losses: int) -> float:
+def mcnemar_p_value(wins: int, losses: int) -> float:
     """The two-sided exact p of so uneven a split of the differing samples."""
     differing = wins + losses
     tail = sum(comb(differing, k) for k in range(min(wins, losses) + 1))
     return min(1.0, 2 * tail / (1 << differing))
 
 
-def permutation(differences: Sequence[float]) -> float:
+def permutation_p_value(differences: Sequence[float]) -> float:
     """The two-sided p of a sum of differences under random signs; 1.0 where there are none."""
     import numpy as np
 
@@ -114,12 +114,12 @@ def _all_signs(count: int) -> np.ndarray:
     return (np.arange(2**count)[:, None] >> np.arange(count) & 1) * 2 - 1
 
 
-def _interval(changes: Changes, difference: float) -> Interval:
+def _difference_interval(changes: ScoreDifferences, difference: float) -> Interval:
     """The interval of the difference; `b` against `a` gives that of `a` against `b` mirrored."""
     mirrored = sorted(sorted((weight, 0.0 - d) for weight, d in pairs) for pairs in changes)
     if mirrored < changes:
-        interval = _interval(mirrored, -difference)
+        interval = _difference_interval(mirrored, -difference)
         return Interval(0.0 - interval.high, 0.0 - interval.low)
-    halves = [Stratum.of("", ((w, (1 + d) / 2) for w, d in pairs)) for pairs in changes]
+    halves = [Stratum.from_pairs("", ((w, (1 + d) / 2) for w, d in pairs)) for pairs in changes]
     interval = score_interval([(stratum, 1.0) for stratum in halves]) or Interval(0.0, 100.0)
-    return around(difference, 2 * interval.low - 100, 2 * interval.high - 100, -100.0)
+    return clamp_interval(difference, 2 * interval.low - 100, 2 * interval.high - 100, -100.0)

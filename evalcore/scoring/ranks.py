@@ -57,14 +57,16 @@ def rank_board(
     if not scores:
         return {}
     names = sorted(scores)
-    points, sizes, heaviest = _canonical(_aligned([scores[name] for name in names]), strata, maxima)
+    points, sizes, heaviest = _sort_contributions(
+        _align_contributions([scores[name] for name in names]), strata, maxima
+    )
     totals = points.sum(axis=0).round(_DIGITS) + 0.0  # no negative zero
-    ranks = _ranks(totals[None, :])[0]
+    ranks = _compute_ranks(totals[None, :])[0]
     better = _significantly_better(points, sizes, heaviest)
     low = 1 + better.sum(axis=0)
     high = len(names) - better.sum(axis=1)
     best_first = sorted(range(len(names)), key=lambda t: (ranks[t], names[t]))
-    groups = _groups(best_first, better)
+    groups = _build_tie_groups(best_first, better)
     return {
         names[t]: RankRow(
             score=float(totals[t]),
@@ -78,7 +80,7 @@ def rank_board(
     }
 
 
-def _aligned(rows: Sequence[np.ndarray | Sequence[float]]) -> np.ndarray:
+def _align_contributions(rows: Sequence[np.ndarray | Sequence[float]]) -> np.ndarray:
     """The contributions as an array of shape (samples, targets)."""
     arrays = [np.asarray(row, dtype=float) for row in rows]
     shapes = {array.shape for array in arrays}
@@ -90,7 +92,7 @@ def _aligned(rows: Sequence[np.ndarray | Sequence[float]]) -> np.ndarray:
     return points
 
 
-def _canonical(
+def _sort_contributions(
     points: np.ndarray,
     strata: Sequence[Hashable] | None,
     maxima: np.ndarray | Sequence[float] | None,
@@ -125,12 +127,14 @@ def _significantly_better(
         for size, end in zip(sizes, ends, strict=True)
     ]
     whole = heaviest.sum()
-    lead = sum(one.weight / whole * one.mean for one in moments) - 0.5
+    lead = sum(stratum.weight / whole * stratum.mean for stratum in moments) - 0.5
     pairs = targets * (targets - 1) / 2
     z = NormalDist().inv_cdf((1 + _LEVEL ** (1 / pairs)) / 2)
     # Wilson's interval ends short of 1/2 where a score test rejects 1/2, whose variance is 1/4.
     apart = lead > z * np.sqrt(0.25 / effective_size(moments))
-    for better, worse in np.argwhere(apart & (_fewest(points, heaviest) < FEWEST_DIFFERING)):
+    for better, worse in np.argwhere(
+        apart & (_bound_differing_samples(points, heaviest) < FEWEST_DIFFERING)
+    ):
         differing = np.count_nonzero(points[:, better] != points[:, worse])
         apart[better, worse] = differing >= FEWEST_DIFFERING
     return np.asarray(apart)
@@ -149,7 +153,7 @@ def _pair_moments(points: np.ndarray, heaviest: np.ndarray) -> Moments[np.ndarra
     return Moments(float(weight), weight_squares, (1 + mean) / 2, (1 + 2 * mean + square) / 4)
 
 
-def _fewest(points: np.ndarray, heaviest: np.ndarray) -> np.ndarray:
+def _bound_differing_samples(points: np.ndarray, heaviest: np.ndarray) -> np.ndarray:
     """A lower bound of how many samples differ, for every pair: sum(d)^2 <= n x sum(d^2)."""
     scores = points / heaviest[:, None]
     totals, products = scores.sum(axis=0), scores.T @ scores
@@ -158,24 +162,26 @@ def _fewest(points: np.ndarray, heaviest: np.ndarray) -> np.ndarray:
     return np.asarray((totals[:, None] - totals) ** 2 / squares * (1 - 1e-9))
 
 
-def _ranks(totals: np.ndarray) -> np.ndarray:
+def _compute_ranks(totals: np.ndarray) -> np.ndarray:
     """Competition ranks within each row: 1 + how many targets are strictly better."""
     order = np.argsort(-totals, axis=1)
     in_order = np.take_along_axis(totals, order, axis=1)
-    places = np.zeros(totals.shape, dtype=np.int64)
-    places[:, 1:] = np.where(in_order[:, 1:] < in_order[:, :-1], np.arange(1, totals.shape[1]), 0)
-    ranks = np.empty_like(places)  # of equals the first place counts
-    np.put_along_axis(ranks, order, 1 + np.maximum.accumulate(places, axis=1), axis=1)
+    positions = np.zeros(totals.shape, dtype=np.int64)
+    positions[:, 1:] = np.where(
+        in_order[:, 1:] < in_order[:, :-1], np.arange(1, totals.shape[1]), 0
+    )
+    ranks = np.empty_like(positions)  # of equals the first place counts
+    np.put_along_axis(ranks, order, 1 + np.maximum.accumulate(positions, axis=1), axis=1)
     return ranks
 
 
-def _groups(best_first: Sequence[int], better: np.ndarray) -> dict[int, tuple[int, int]]:
+def _build_tie_groups(best_first: Sequence[int], better: np.ndarray) -> dict[int, tuple[int, int]]:
     """(group, leader) per target: those whom the leader is not significantly better than, then on
     from the best that is left."""
     groups: dict[int, tuple[int, int]] = {}
-    left, number = list(best_first), 0
-    while left:
-        leader, number = left[0], number + 1
-        groups.update({t: (number, leader) for t in left if not better[leader, t]})
-        left = [t for t in left if better[leader, t]]
+    remaining, number = list(best_first), 0
+    while remaining:
+        leader, number = remaining[0], number + 1
+        groups.update({t: (number, leader) for t in remaining if not better[leader, t]})
+        remaining = [t for t in remaining if better[leader, t]]
     return groups

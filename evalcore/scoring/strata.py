@@ -21,7 +21,7 @@ class Stratum:
     cells: tuple[tuple[float, float, int], ...]
 
     @classmethod
-    def of(cls, name: str, samples: Iterable[tuple[float, float]]) -> Stratum:
+    def from_pairs(cls, name: str, samples: Iterable[tuple[float, float]]) -> Stratum:
         """From one (weight, score) pair per sample."""
         counted = Counter((float(weight), float(score)) for weight, score in samples)
         return cls(name, tuple((*pair, n) for pair, n in sorted(counted.items())))
@@ -36,10 +36,10 @@ class Stratum:
 
 
 #: Strata with the weight of each metric.
-Weighted = Sequence[tuple[Stratum, float]]
+WeightedStrata = Sequence[tuple[Stratum, float]]
 
 
-def score_of(strata: Weighted) -> float:
+def compute_weighted_score(strata: WeightedStrata) -> float:
     """100 x sum(metric points x metric weight) / sum(metric maximum x metric weight).
 
     The published rule of SCALE. 0 where there is nothing to win.

@@ -54,7 +54,7 @@ def missing_feature(sql: str, title: str, message: str) -> str:
     "" where the refusal is about something else, where the statement does not parse in the
     product's dialect, and where a server of one's own runs it.
     """
-    own, dialect = settings.load(), "mysql" if title in _MYSQL else "postgres"
+    own, dialect = settings.load_settings(), "mysql" if title in _MYSQL else "postgres"
     if title not in _FUNCTIONS or (own.mysql_dsn if title in _MYSQL else own.postgres_dsn):
         return ""
     text = re.sub(r"--[^\n]*|/\*.*?(?:\*/|\Z)", " ", sql[:100_000], flags=re.S)

@@ -22,20 +22,20 @@ from evalcore.store.run_folder import write_atomic
 Tables = dict[str, dict[str, Any]]
 
 
-def signature(path: Path) -> str:
+def file_signature(path: Path) -> str:
     """Inode, modification time and size of a file, which a replaced file never shares; '' if none.
 
     Raises IndexFileError where the file may not be looked at.
     """
     try:
-        return _signature(path.stat())
+        return _format_stat_signature(path.stat())
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise IndexFileError(f"{path}: {error.strerror}; check who may read its folder") from None
 
 
-def _signature(status: os.stat_result) -> str:
+def _format_stat_signature(status: os.stat_result) -> str:
     return f"{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
 
 
@@ -52,13 +52,13 @@ class AtomicStorage(Storage):
 
     def read(self) -> Tables | None:
         """All tables, None without a file; raises IndexFileError when it cannot be understood."""
-        content = self._content()
+        content = self._read_content()
         if content is None:
             return None
         try:
             tables = _split.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._unreadable(f"not an object of tables ({error})") from None
+            raise self._build_read_error(f"not an object of tables ({error})") from None
         return {
             name: {key: LazyDocument(bytes(document)) for key, document in table.items()}
             for name, table in tables.items()
@@ -67,39 +67,39 @@ class AtomicStorage(Storage):
     def write(self, data: Tables) -> None:
         """Replace the file; once this returns, the new content survives a power cut as well."""
         try:
-            content = msgspec.json.encode(data, enc_hook=_encodable)
+            content = msgspec.json.encode(data, enc_hook=_to_encodable)
             write_atomic(self.path, content)
             _sync_folder(self.path.parent)
-            self._cached = (signature(self.path), content)
+            self._cached = (file_signature(self.path), content)
         except BaseException:
             self._cached = None
             raise
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Let go of the content that is kept for the next read: that one reads the file."""
         self._cached = None
 
-    def sweep(self) -> None:
+    def remove_temporary_files(self) -> None:
         """Delete temporary files that killed writers left; only while no other writer can live."""
         for leftover in self.path.parent.glob(f".{self.path.name}.*"):
             leftover.unlink(missing_ok=True)
 
-    def _content(self) -> bytes | None:
-        if self._cached is not None and self._cached[0] == signature(self.path):
+    def _read_content(self) -> bytes | None:
+        if self._cached is not None and self._cached[0] == file_signature(self.path):
             return self._cached[1]
         self._cached = None
         try:
             with self.path.open("rb") as file:
-                found = _signature(os.fstat(file.fileno()))
+                current_signature = _format_stat_signature(os.fstat(file.fileno()))
                 content = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise self._unreadable(str(error.strerror)) from None
-        self._cached = (found, content)
+            raise self._build_read_error(str(error.strerror)) from None
+        self._cached = (current_signature, content)
         return content
 
-    def _unreadable(self, problem: str) -> IndexFileError:
+    def _build_read_error(self, problem: str) -> IndexFileError:
         self._cached = None
         return IndexFileError(
             f"{self.path}: {problem}; `evalcore index rebuild` makes it anew from the run folders"
@@ -115,9 +115,9 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _encodable(value: Any) -> Any:
+def _to_encodable(value: Any) -> Any:
     if isinstance(value, LazyDocument):
-        return value.encodable()
+        return value.to_encodable()
     raise TypeError(f"{type(value).__name__} is not plain JSON data")
 
 

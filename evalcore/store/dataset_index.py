@@ -31,7 +31,7 @@ _MOST_FILES = 20_000
 _TELLING = ("question", "problem_statement", "instruction", "sql")
 
 
-class Summary(Record, frozen=True):
+class DatasetSummary(Record, frozen=True):
     """The numbers of a data set. `problem` says why it cannot be loaded; then all else is empty."""
 
     hash: str = ""
@@ -58,134 +58,139 @@ class CaseRow(Record, frozen=True):
     size: int
 
 
-def signature(place: Path, options: Mapping[str, Any]) -> str:
+def dataset_signature(dataset_path: Path, options: Mapping[str, Any]) -> str:
     """Changes whenever a file of a data set does; "" where there is none."""
-    paths = [place] if place.is_file() else sorted(_files(place))
+    paths = [dataset_path] if dataset_path.is_file() else sorted(_list_dataset_files(dataset_path))
     if not paths:
         return ""
-    told = [_FORM, str(place), repr(sorted(options.items()))]
+    parts = [_FORM, str(dataset_path), repr(sorted(options.items()))]
     for path in paths:
-        about = path.stat()
-        told.append(f"{path} {about.st_size} {about.st_mtime_ns}")
-    return sha256("\n".join(told).encode()).hexdigest()[:32]
+        status = path.stat()
+        parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
+    return sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def _files(place: Path) -> Iterator[Path]:
-    for number, path in enumerate(place.rglob("*")):
+def _list_dataset_files(folder: Path) -> Iterator[Path]:
+    for number, path in enumerate(folder.rglob("*")):
         if number >= _MOST_FILES:
             return
         if path.is_file() and not path.is_symlink():
             yield path
 
 
-def summary(settings: Settings, version: str) -> Summary | None:
+def load_dataset_summary(settings: Settings, version: str) -> DatasetSummary | None:
     """The numbers of one state of a data set, None where they are not ready."""
     try:
-        return _summary(_place(settings, version) / _SUMMARY)
+        return _read_summary_file(_get_index_folder(settings, version) / _SUMMARY)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
 @lru_cache(maxsize=256)
-def _summary(path: Path) -> Summary:
+def _read_summary_file(path: Path) -> DatasetSummary:
     """An index is written once and never changed."""
-    return from_json(Summary, path.read_bytes())
+    return from_json(DatasetSummary, path.read_bytes())
 
 
-def rows(settings: Settings, version: str) -> list[CaseRow]:
+def load_case_rows(settings: Settings, version: str) -> list[CaseRow]:
     """A row per case, in the order of the data set."""
     decoder = msgspec.json.Decoder(CaseRow)
-    with (_place(settings, version) / _ROWS).open("rb") as lines:
+    with (_get_index_folder(settings, version) / _ROWS).open("rb") as lines:
         return [decoder.decode(line) for line in lines]
 
 
-def sample(settings: Settings, version: str, row: CaseRow) -> Sample:
+def load_case_sample(settings: Settings, version: str, row: CaseRow) -> Sample:
     """The case of a row."""
-    with (_place(settings, version) / _SAMPLES).open("rb") as content:
+    with (_get_index_folder(settings, version) / _SAMPLES).open("rb") as content:
         content.seek(row.at)
         return from_json(Sample, content.read(row.size))
 
 
-def write(settings: Settings, version: str, samples: Sequence[Sample], told: Summary) -> None:
+def write_dataset_index(
+    settings: Settings, version: str, samples: Sequence[Sample], summary: DatasetSummary
+) -> None:
     """Leave the index of one state of a data set, as a whole."""
-    place = _place(settings, version)
-    ready = place.with_name(f".{version}.{secrets.token_hex(6)}")
-    ready.mkdir(parents=True)
+    index_folder = _get_index_folder(settings, version)
+    staging_folder = index_folder.with_name(f".{version}.{secrets.token_hex(6)}")
+    staging_folder.mkdir(parents=True)
     try:
-        with (ready / _ROWS).open("wb") as table, (ready / _SAMPLES).open("wb") as content:
+        with (
+            (staging_folder / _ROWS).open("wb") as table,
+            (staging_folder / _SAMPLES).open("wb") as content,
+        ):
             at = 0
-            for one in samples:
-                line = to_json(one)
-                table.write(to_json(_row(one, at, len(line))) + b"\n")
+            for sample in samples:
+                line = to_json(sample)
+                table.write(to_json(_build_case_row(sample, at, len(line))) + b"\n")
                 at += content.write(line + b"\n")
-        (ready / _SUMMARY).write_bytes(to_json(told))
-        os.rename(ready, place)  # noqa: PTH104
+        (staging_folder / _SUMMARY).write_bytes(to_json(summary))
+        os.rename(staging_folder, index_folder)  # noqa: PTH104
     except FileExistsError:
-        shutil.rmtree(ready)
+        shutil.rmtree(staging_folder)
     except OSError:
-        shutil.rmtree(ready, ignore_errors=True)
-        if not (place / _SUMMARY).is_file():  # else somebody was faster
+        shutil.rmtree(staging_folder, ignore_errors=True)
+        if not (index_folder / _SUMMARY).is_file():  # else somebody was faster
             raise
 
 
-def summarized(samples: Sequence[Sample], content: str) -> Summary:
+def summarize_samples(samples: Sequence[Sample], content: str) -> DatasetSummary:
     """The numbers of samples; `content` is the hash of their data set."""
     levels: dict[str, Counter[str]] = {}
-    for one in samples:
-        levels.setdefault(one.metric, Counter())[str(one.difficulty)] += 1
-    return Summary(
+    for sample in samples:
+        levels.setdefault(sample.metric, Counter())[str(sample.difficulty)] += 1
+    return DatasetSummary(
         hash=content,
         samples=len(samples),
         metrics={metric: counts.total() for metric, counts in levels.items()},
-        difficulties=_counts(str(one.difficulty) for one in samples),
-        dialects=_counts(filter(None, map(dialect_of, samples))),
+        difficulties=_count_values(str(sample.difficulty) for sample in samples),
+        dialects=_count_values(filter(None, map(format_dialect, samples))),
         levels={metric: dict(sorted(counts.items())) for metric, counts in levels.items()},
-        gated=sum(bool(one.meta.get("gated")) for one in samples),
+        gated=sum(bool(sample.meta.get("gated")) for sample in samples),
     )
 
 
-def dialect_of(one: Sample) -> str:
+def format_dialect(sample: Sample) -> str:
     """The dialect of a case, "a → b" for a conversion, "" where it has none."""
-    return " → ".join(str(one.input[name]) for name in _DIALECTS if one.input.get(name))
+    return " → ".join(str(sample.input[name]) for name in _DIALECTS if sample.input.get(name))
 
 
-def gist(one: Sample) -> str:
+def build_case_gist(sample: Sample) -> str:
     """The words of a case that say what it is about."""
-    source = one.input | {k: v for k, v in one.reference.items() if k == "instruction"}
+    source = sample.input | {k: v for k, v in sample.reference.items() if k == "instruction"}
     telling = [source[name] for name in _TELLING if source.get(name)]
-    words = _words(telling or list(source.values()))
+    words = _collect_text_values(telling or list(source.values()))
     return " ".join(" ".join(words).split())[:_LONGEST_TEXT]
 
 
-def _words(value: Any) -> list[str]:
+def _collect_text_values(value: Any) -> list[str]:
     """The texts within a value, without the names of its fields and the roles of messages."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
         content = value.get("content")
-        return _words(content if isinstance(content, str) else list(value.values()))
+        return _collect_text_values(content if isinstance(content, str) else list(value.values()))
     if isinstance(value, list | tuple):
-        return [word for item in value for word in _words(item)]
+        return [word for item in value for word in _collect_text_values(item)]
     return []
 
 
-def _row(one: Sample, at: int, size: int) -> CaseRow:
+def _build_case_row(sample: Sample, at: int, size: int) -> CaseRow:
     return CaseRow(
-        metric=one.metric,
-        id=one.id,
-        difficulty=one.difficulty,
-        dialect=dialect_of(one),
-        gated=bool(one.meta.get("gated")),
-        text="" if one.meta.get("gated") else gist(one),
+        metric=sample.metric,
+        id=sample.id,
+        difficulty=sample.difficulty,
+        dialect=format_dialect(sample),
+        gated=bool(sample.meta.get("gated")),
+        text="" if sample.meta.get("gated") else build_case_gist(sample),
         at=at,
         size=size,
     )
 
 
-def _counts(values: Iterable[str]) -> dict[str, int]:
+def _count_values(values: Iterable[str]) -> dict[str, int]:
     """How often each value is there, the most frequent first."""
     return dict(Counter(values).most_common())
 
 
-def _place(settings: Settings, version: str) -> Path:
+def _get_index_folder(settings: Settings, version: str) -> Path:
     return settings.data_dir / "cache" / "datasets" / version

@@ -17,10 +17,10 @@ from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.privacy import (
     dataset_name,
     is_path,
-    label_for_readers,
+    mask_label,
     mask_options,
     mask_target,
-    without_places,
+    redact_paths,
 )
 from evalcore.records import (
     BenchmarkScore,
@@ -75,14 +75,18 @@ class HeaderScore(Record, frozen=True):
 
     def __post_init__(self) -> None:
         """An index written before unmeasured scores were None holds 0.0 for them."""
-        if self.claimed or self.coverage or measured_score(0.0, self.answered, self.samples) == 0:
+        if (
+            self.is_bare_claim
+            or self.coverage
+            or measured_score(0.0, self.answered, self.samples) == 0
+        ):
             return
         lines = {name: (None, None, None, line[3]) for name, line in self.metrics.items()}
         for name, value in {"score": None, "low": None, "high": None, "metrics": lines}.items():
             msgspec.structs.force_setattr(self, name, value)
 
     @property
-    def claimed(self) -> bool:
+    def is_bare_claim(self) -> bool:
         """Whether the score is a bare claim of others, with no case behind it."""
         return self.level == 0
 
@@ -108,7 +112,7 @@ class RunHeader(Record, frozen=True):
     source: str = ""
 
 
-def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
+def build_run_header(spec: RunSpec, summary: RunSummary) -> RunHeader:
     """The header of a run; long texts are cut, long option values replaced by their hash.
 
     Raises IndexFileError when it is still larger than `LIMIT`, naming what takes the room, and
@@ -118,16 +122,19 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
     header = RunHeader(
         run_id=spec.run_id,
         target_key=spec.target.key,
-        target_options={name: _short(value) for name, value in spec.target.options.items()},
+        target_options={
+            name: _shorten_option(value) for name, value in spec.target.options.items()
+        },
         identity=spec.target.identity,
         created_at=summary.created_at or spec.created_at,
         finished_at=summary.finished_at,
         state=summary.state,
         origin=spec.origin,
-        note=_cut(without_places(spec.note)),
+        note=_truncate_text(redact_paths(spec.note)),
         epochs=spec.epochs,
         benchmarks={
-            key: _score(score, declared.get(key)) for key, score in summary.benchmarks.items()
+            key: _build_header_score(score, declared.get(key))
+            for key, score in summary.benchmarks.items()
         },
         totals=summary.totals,
         errors=summary.errors,
@@ -140,7 +147,7 @@ def header_of(spec: RunSpec, summary: RunSummary) -> RunHeader:
     return header
 
 
-def with_shared_texts(header: RunHeader) -> RunHeader:
+def intern_header_texts(header: RunHeader) -> RunHeader:
     """The same header, just decoded, with its repeated texts and lines held once for all headers:
     thousands of runs name the same targets, columns and data sets, and many score the same. It is
     changed in place."""
@@ -149,13 +156,15 @@ def with_shared_texts(header: RunHeader) -> RunHeader:
         msgspec.structs.force_setattr(header, "source", "")
         for score in header.benchmarks.values():
             for name in ("dataset", "label"):
-                shown = without_places(dataset_name(getattr(score, name)))
+                shown = redact_paths(dataset_name(getattr(score, name)))
                 msgspec.structs.force_setattr(score, name, shown)
     for record, names in ((header, _REPEATED), *((s, _SAME) for s in header.benchmarks.values())):
         for name in names:
             msgspec.structs.force_setattr(record, name, intern(getattr(record, name)))
     for score in header.benchmarks.values():
-        score.metrics.update({name: _shared(line) for name, line in score.metrics.items()})
+        score.metrics.update(
+            {name: _share_metric_line(line) for name, line in score.metrics.items()}
+        )
     return header
 
 
@@ -172,7 +181,7 @@ def mask_header(header: RunHeader) -> RunHeader:
 
 
 @lru_cache(maxsize=_LINES)
-def _shared(line: MetricLine) -> MetricLine:
+def _share_metric_line(line: MetricLine) -> MetricLine:
     return line
 
 
@@ -189,24 +198,24 @@ def check_size(header: RunHeader) -> None:
     )
 
 
-def _score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore:
-    low, high = _bounds(score.interval, 4)
+def _build_header_score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore:
+    low, high = _round_bounds(score.interval, 4)
     dataset = dataset_name(declared.dataset, declared.dataset_hash) if declared else ""
-    label = label_for_readers(score.label, declared) if declared else score.label
+    label = mask_label(score.label, declared) if declared else score.label
     added = declared if declared is not None and not is_builtin(declared.key) else None
     return HeaderScore(
         column=score.column,
         score=score.score,
         low=low,
         high=high,
-        answered=_round(score.answered, 4),
+        answered=_round_or_none(score.answered, 4),
         coverage=score.coverage,
         samples=score.samples,
         complete=score.complete,
         full=score.full,
-        label=_cut(label),
-        dataset=_cut(dataset),
-        metrics={name: _line(metric) for name, metric in score.metrics.items()},
+        label=_truncate_text(label),
+        dataset=_truncate_text(dataset),
+        metrics={name: _build_metric_line(metric) for name, metric in score.metrics.items()},
         outcomes={name: count for name, count in score.outcomes.items() if count},
         views={name: round(value, 4) for name, value in score.views.items()},
         level=score.level,
@@ -215,24 +224,24 @@ def _score(score: BenchmarkScore, declared: BenchmarkSpec | None) -> HeaderScore
     )
 
 
-def _line(metric: MetricScore) -> MetricLine:
-    return (_round(metric.score, 2), *_bounds(metric.interval, 2), metric.samples)
+def _build_metric_line(metric: MetricScore) -> MetricLine:
+    return (_round_or_none(metric.score, 2), *_round_bounds(metric.interval, 2), metric.samples)
 
 
-def _bounds(interval: Interval | None, decimals: int) -> tuple[float | None, float | None]:
+def _round_bounds(interval: Interval | None, decimals: int) -> tuple[float | None, float | None]:
     if interval is None:
         return None, None
     return round(interval.low, decimals), round(interval.high, decimals)
 
 
-def _round(value: float | None, decimals: int) -> float | None:
+def _round_or_none(value: float | None, decimals: int) -> float | None:
     return None if value is None else round(value, decimals)
 
 
-def _cut(text: str) -> str:
+def _truncate_text(text: str) -> str:
     return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
 
 
-def _short(value: Any) -> Any:
+def _shorten_option(value: Any) -> Any:
     """An option value for display; the identity, which holds its hash, tells runs apart."""
     return value if len(to_json(value)) <= _TEXT else f"(long, hash {content_hash(value, 8)})"

@@ -31,12 +31,12 @@ class HubState(Record, frozen=True):
     known: dict[str, tuple[str, str]] = {}
 
 
-def is_kept(settings: Settings) -> bool:
+def is_hub_sync_enabled(settings: Settings) -> bool:
     """Whether results of this data folder are kept on the Hub."""
     return bool(settings.hub_repo and os.environ.get(TOKEN))
 
 
-def read(settings: Settings) -> HubState:
+def read_hub_state(settings: Settings) -> HubState:
     """The state; an empty one where there is none that can be read."""
     try:
         return from_json(HubState, (settings.data_dir / FILE).read_bytes())
@@ -44,5 +44,5 @@ def read(settings: Settings) -> HubState:
         return HubState()
 
 
-def write(settings: Settings, state: HubState) -> None:
+def write_hub_state(settings: Settings, state: HubState) -> None:
     write_atomic(settings.data_dir / FILE, to_json(state))

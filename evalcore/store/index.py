@@ -29,13 +29,20 @@ from filelock import FileLock, Timeout
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import from_json
 from evalcore.settings import Settings
-from evalcore.store.atomic_storage import AtomicStorage, signature
-from evalcore.store.headers import RunHeader, check_size, mask_header, with_shared_texts
+from evalcore.store.atomic_storage import AtomicStorage, file_signature
+from evalcore.store.headers import RunHeader, check_size, intern_header_texts, mask_header
 from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
 from evalcore.store.run_folder import RunFolder, is_file
-from evalcore.store.scan import Changes, Comparison, ShippedRuns, newest_first, read_header, scan
-from evalcore.store.snapshot import Snapshot
+from evalcore.store.scan import (
+    FolderComparison,
+    IndexChanges,
+    ShippedRuns,
+    read_header,
+    scan_run_folders,
+    sort_newest_first,
+)
+from evalcore.store.snapshot import HeaderSnapshot
 
 RUNS = "runs"
 _LOCK_SECONDS = 60.0
@@ -47,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Snapshot:
+class _IndexSnapshot:
     """What one version of the file holds: the hash of each document, and what it says. `headers`
     may be ahead of the file, whose `signature` then tells by how much."""
 
@@ -56,7 +63,7 @@ class _Snapshot:
     headers: dict[str, RunHeader]
 
 
-_EMPTY = _Snapshot("", {}, {})
+_EMPTY = _IndexSnapshot("", {}, {})
 
 
 class Index:
@@ -82,28 +89,28 @@ class Index:
         self._lock = FileLock(f"{path}.lock", timeout=_LOCK_SECONDS, poll_interval=0.005)
         self._snapshot = _EMPTY  # as it is in the file
         self._shown = _EMPTY  # as it is in the run folders
-        self._comparisons = tuple(Comparison(root, report_once) for root in self.roots)
+        self._comparisons = tuple(FolderComparison(root, report_once) for root in self.roots)
         self._looking = threading.Lock()
         self._seen: tuple[Any, ...] = ()
         self._next_look = self._next_mending = 0.0
 
     def signature(self) -> str:
         """Changes with every change of a header that any process makes; empty without any."""
-        return self._current().signature
+        return self._refresh_snapshot().signature
 
     def headers(self) -> list[RunHeader]:
         """Every header, newest first."""
-        return newest_first(self._current().headers.values())
+        return sort_newest_first(self._refresh_snapshot().headers.values())
 
     def get(self, run_id: str) -> RunHeader | None:
-        return self._current().headers.get(run_id)
+        return self._refresh_snapshot().headers.get(run_id)
 
     def is_readable(self) -> bool:
         """Whether the file can be read, after an attempt to mend it; a missing one can."""
-        self._current()
+        self._refresh_snapshot()
         with self._looking:
             try:
-                self._load()
+                self._load_snapshot()
             except IndexFileError:
                 return False
         return True
@@ -112,11 +119,13 @@ class Index:
         """Insert the header, or replace the one of its run."""
         check_size(header)
         document = msgspec.to_builtins(header)
-        self._change(lambda: self._database.keyed(RUNS).put(header.run_id, document))
+        self._apply_change(
+            lambda: self._database.get_keyed_table(RUNS).put(header.run_id, document)
+        )
 
     def remove(self, run_id: str) -> None:
         """Forget a run; an unknown id is no error."""
-        self._change(lambda: self._database.keyed(RUNS).drop(run_id))
+        self._apply_change(lambda: self._database.get_keyed_table(RUNS).drop(run_id))
 
     def rebuild(self, roots: Iterable[Path] | None = None) -> int:
         """Make the headers anew from the run folders (default: `self.roots`); returns their number.
@@ -124,68 +133,68 @@ class Index:
         A broken folder is reported and skipped, a run without a summary is not finished and has no
         header yet.
         """
-        with self._exclusive():
-            return self._write(self.roots if roots is None else roots)
+        with self._lock_index():
+            return self._write_all_headers(self.roots if roots is None else roots)
 
-    def _write(self, roots: Iterable[Path]) -> int:
-        headers = scan(roots, self._report)
+    def _write_all_headers(self, roots: Iterable[Path]) -> int:
+        headers = scan_run_folders(roots, self._report)
         rows = {run_id: msgspec.to_builtins(header) for run_id, header in headers.items()}
         self._storage.write({RUNS: rows})
         return len(rows)
 
-    def _change(self, change: Callable[[], None]) -> None:
-        with self._exclusive():
-            if not signature(self.path):
+    def _apply_change(self, change: Callable[[], None]) -> None:
+        with self._lock_index():
+            if not file_signature(self.path):
                 self.rebuild()
             try:
                 change()
             except IndexFileError as error:
-                self._renew(error)
+                self._rebuild_damaged_file(error)
                 change()
 
-    def _current(self) -> _Snapshot:
+    def _refresh_snapshot(self) -> _IndexSnapshot:
         """The headers as the run folders have them, which the file is made to follow.
 
         Costs a look at the file and the roots; every two seconds one at each folder too.
         """
         with self._looking:
-            seen = (signature(self.path), *map(_changed, self.roots))
+            seen = (file_signature(self.path), *map(_read_root_mtime, self.roots))
             began = time.monotonic()
             if seen != self._seen or began >= self._next_look:
-                self._shown = self._compared()
+                self._shown = self._compare_with_folders()
                 self._seen = (self._snapshot.signature or seen[0], *seen[1:])
                 ended = time.monotonic()
                 self._next_look = ended + max(_LOOK_SECONDS, (ended - began) / _LOOK_SHARE)
             return self._shown
 
-    def _compared(self) -> _Snapshot:
+    def _compare_with_folders(self) -> _IndexSnapshot:
         problem: IndexFileError | None = None
         try:
-            self._snapshot = self._load()
+            self._snapshot = self._load_snapshot()
         except IndexFileError as error:
             problem, self._snapshot = error, _EMPTY
-        changes = self._changes()
+        changes = self._collect_changes()
         if not (problem or changes.newer or changes.gone):
             return self._snapshot
         if time.monotonic() >= self._next_mending:
             try:
-                self._snapshot = self._mended(changes.newer)
+                self._snapshot = self._repair_file(changes.newer)
                 return self._snapshot
             except IndexFileError as error:
                 self._report(f"{error}; the runs are read from their folders until then")
                 self._next_mending = time.monotonic() + _MEND_AGAIN
-        return self._ahead(changes)
+        return self._build_unsaved_snapshot(changes)
 
-    def _mended(self, read: Mapping[str, RunHeader]) -> _Snapshot:
-        """Under the lock: another process may have mended the file while this one waited. `read`
-        are headers that need not be read again."""
-        with self._exclusive(_MENDING_LOCK_SECONDS):
+    def _repair_file(self, loaded_headers: Mapping[str, RunHeader]) -> _IndexSnapshot:
+        """Under the lock: another process may have mended the file while this one waited.
+        `loaded_headers` are headers that need not be read again."""
+        with self._lock_index(_MENDING_LOCK_SECONDS):
             try:
-                self._snapshot = self._load()
+                self._snapshot = self._load_snapshot()
             except IndexFileError as error:
-                self._renew(error)
-                return self._load()
-            changes = self._changes(read)
+                self._rebuild_damaged_file(error)
+                return self._load_snapshot()
+            changes = self._collect_changes(loaded_headers)
             if changes.newer or changes.gone:
                 tables = self._storage.read() or {}
                 rows = tables.setdefault(RUNS, {})
@@ -197,65 +206,68 @@ class Index:
                     self._report(
                         f"{self.path} was missing; made anew with {len(rows)} finished runs"
                     )
-            return self._load()
+            return self._load_snapshot()
 
-    def _changes(self, read: Mapping[str, RunHeader] = MappingProxyType({})) -> Changes:
+    def _collect_changes(
+        self, loaded_headers: Mapping[str, RunHeader] = MappingProxyType({})
+    ) -> IndexChanges:
         """What the file lacks of the folders; of one that stands in two roots the first counts."""
         newer: dict[str, RunHeader] = {}
         gone = frozenset(self._snapshot.headers) if self._comparisons else frozenset()
         for comparison in self._comparisons:
-            found = comparison.changes(self._snapshot.headers, read)
-            newer = found.newer | newer
-            gone &= found.gone
-        return Changes(newer, gone)
+            changes = comparison.find_changes(self._snapshot.headers, loaded_headers)
+            newer = changes.newer | newer
+            gone &= changes.gone
+        return IndexChanges(newer, gone)
 
-    def _ahead(self, changes: Changes) -> _Snapshot:
+    def _build_unsaved_snapshot(self, changes: IndexChanges) -> _IndexSnapshot:
         """What the file would say if it could be written."""
         headers = {
             name: header
             for name, header in self._snapshot.headers.items()
             if name not in changes.gone
         } | changes.newer
-        told = blake2b(digest_size=8)
+        digest = blake2b(digest_size=8)
         for name, header in sorted(headers.items()):
-            told.update(f"{name}={header.source}\n".encode())
-        return _Snapshot(f"{self._snapshot.signature}+{told.hexdigest()}", {}, headers)
+            digest.update(f"{name}={header.source}\n".encode())
+        return _IndexSnapshot(f"{self._snapshot.signature}+{digest.hexdigest()}", {}, headers)
 
-    def _load(self) -> _Snapshot:
-        found = signature(self.path)  # before the read: at worst the next call reads once more
-        if found == self._snapshot.signature:
+    def _load_snapshot(self) -> _IndexSnapshot:
+        # before the read: at worst the next call reads once more
+        current_signature = file_signature(self.path)
+        if current_signature == self._snapshot.signature:
             return self._snapshot
         tables = self._storage.read()
         if tables is None:
             return _EMPTY
         documents: Mapping[str, LazyDocument] = tables.get(RUNS, {})
         rows = {key: document.raw for key, document in documents.items()}
-        self._storage.forget()  # what is needed of the file is in the snapshot
+        self._storage.clear_cache()  # what is needed of the file is in the snapshot
         hashes = {key: blake2b(row, digest_size=16).digest() for key, row in rows.items()}
-        return _Snapshot(found, hashes, self._decoded(rows, hashes))
+        return _IndexSnapshot(current_signature, hashes, self._decode_headers(rows, hashes))
 
-    def _decoded(
+    def _decode_headers(
         self, rows: Mapping[str, bytes], hashes: Mapping[str, bytes]
     ) -> dict[str, RunHeader]:
         """Decodes what is new since the last snapshot: usually one run of many."""
-        known, headers = self._snapshot.hashes, self._snapshot.headers
+        old_hashes, headers = self._snapshot.hashes, self._snapshot.headers
         try:
             return {
-                key: headers[key] if known.get(key) == hashes[key] else _header(row)
+                key: headers[key] if old_hashes.get(key) == hashes[key] else _decode_header(row)
                 for key, row in rows.items()
             }
         except msgspec.MsgspecError as error:
             raise IndexFileError(f"{self.path}: a run header is broken ({error})") from None
 
-    def _renew(self, error: IndexFileError) -> None:
+    def _rebuild_damaged_file(self, error: IndexFileError) -> None:
         aside = self._set_aside()
-        count = self._write(self.roots)
+        count = self._write_all_headers(self.roots)
         moved = f"; the old file is {aside.name}" if aside else ""
         self._report(f"{error}; the index was rebuilt with {count} finished runs{moved}")
 
     def _set_aside(self) -> Path | None:
         """Move the file to the first free `.corrupt-<n>`, so that nothing is lost unseen."""
-        if not signature(self.path):
+        if not file_signature(self.path):
             return None
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.corrupt-{number}")).exists():
@@ -264,7 +276,7 @@ class Index:
         return aside
 
     @contextmanager
-    def _exclusive(self, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
+    def _lock_index(self, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
         """The lock beside the file; taken again by the same thread it nests."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -280,7 +292,7 @@ class Index:
             ) from None
         try:
             if self._lock.lock_counter == 1:
-                self._storage.sweep()
+                self._storage.remove_temporary_files()
             yield
         except OSError as error:
             raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
@@ -288,7 +300,7 @@ class Index:
             self._lock.release()
 
 
-def _changed(root: Path) -> int:
+def _read_root_mtime(root: Path) -> int:
     """When a run was added to a root or removed from it last (ns); 0 where it cannot be seen."""
     try:
         return root.stat().st_mtime_ns
@@ -296,16 +308,16 @@ def _changed(root: Path) -> int:
         return 0
 
 
-def _header(row: bytes) -> RunHeader:
-    return with_shared_texts(from_json(RunHeader, row))
+def _decode_header(row: bytes) -> RunHeader:
+    return intern_header_texts(from_json(RunHeader, row))
 
 
 def open_index(settings: Settings) -> Index:
     """The index of the writable run folders, one per process and place."""
-    return _open(settings.index_path, settings.runs_dir)
+    return _open_cached_index(settings.index_path, settings.runs_dir)
 
 
-def load_headers(settings: Settings) -> Snapshot:
+def load_headers(settings: Settings) -> HeaderSnapshot:
     """Every finished run, newest first: the writable index and the shipped runs.
 
     Targets that are named by a path have their masked names (`privacy.mask_target`): from here on
@@ -313,27 +325,27 @@ def load_headers(settings: Settings) -> Snapshot:
     `run_folder.find` would open is given. Costs a look at
     the files while nothing changes, and then gives the very same snapshot.
     """
-    place = (settings.index_path, settings.runs_dir, Path(settings.shipped))
+    paths = (settings.index_path, settings.runs_dir, Path(settings.shipped))
     version = headers_signature(settings)  # before the read: at worst the next call reads once more
-    shipped = _shipped(place[2] / "runs").headers()
+    shipped = _open_shipped_runs(paths[2] / "runs").headers()
     own = open_index(settings)
-    twice = tuple(sorted(run for run in shipped if own.get(run) and _there(settings, run)))
-    state, known = (version, twice), _snapshots.get(place)
-    if known is None or known[0] != state:
+    twice = tuple(sorted(run for run in shipped if own.get(run) and _has_run_spec(settings, run)))
+    state, cached = (version, twice), _snapshots.get(paths)
+    if cached is None or cached[0] != state:
         hidden = set(shipped).difference(twice)
         headers = shipped | {h.run_id: h for h in own.headers() if h.run_id not in hidden}
         masked = map(mask_header, headers.values())
-        known = _snapshots[place] = (state, Snapshot(newest_first(masked)))
-    return known[1]
+        cached = _snapshots[paths] = (state, HeaderSnapshot(sort_newest_first(masked)))
+    return cached[1]
 
 
-def _there(settings: Settings, run: str) -> bool:
+def _has_run_spec(settings: Settings, run: str) -> bool:
     return is_file(settings.runs_dir / run / "spec.json")
 
 
 def headers_signature(settings: Settings) -> str:
     """Changes whenever `load_headers` would: a key for caches of what is made from headers."""
-    shipped = _shipped(Path(settings.shipped) / "runs")
+    shipped = _open_shipped_runs(Path(settings.shipped) / "runs")
     return f"{open_index(settings).signature()}&{shipped.signature()}"
 
 
@@ -347,14 +359,14 @@ def record_run(settings: Settings, folder: RunFolder) -> RunHeader:
 
 
 #: By place: its state, and the headers in it.
-_snapshots: dict[tuple[Path, Path, Path], tuple[tuple[str, tuple[str, ...]], Snapshot]] = {}
+_snapshots: dict[tuple[Path, Path, Path], tuple[tuple[str, tuple[str, ...]], HeaderSnapshot]] = {}
 
 
 @cache
-def _open(path: Path, runs: Path) -> Index:
+def _open_cached_index(path: Path, runs: Path) -> Index:
     return Index(path, (runs,))
 
 
 @cache
-def _shipped(root: Path) -> ShippedRuns:
+def _open_shipped_runs(root: Path) -> ShippedRuns:
     return ShippedRuns(root)

@@ -1,7 +1,7 @@
 """Append-only journals: one record a line, flushed per record, readable while being written.
 
-A process that is killed can leave one torn line at the end; `repair` cuts it off before a writer
-goes on, and readers stop before it.
+A process that is killed can leave one torn line at the end; `repair_journal` cuts it off before a
+writer goes on, and readers stop before it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Journal(Closing):
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        repair(path)
+        repair_journal(path)
         self.path = path
         self._file: BinaryIO = path.open("ab", buffering=0)
 
@@ -48,7 +48,7 @@ class Journal(Closing):
         self._file.close()
 
 
-def repair(path: Path) -> int:
+def repair_journal(path: Path) -> int:
     """Cut a torn last line off; returns the number of bytes removed."""
     if not path.exists():
         return 0
@@ -64,31 +64,33 @@ def _end_of_last_line(file: BinaryIO, size: int) -> int:
     while position > 0:
         start = max(0, position - 65536)
         file.seek(start)
-        found = file.read(position - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = file.read(position - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         position = start
     return 0
 
 
-def read(path: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
+def read_journal(path: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
     """The records of one journal; a torn last line is left out.
 
     Raises RunFolderError for any other bad line and for a file that cannot be read.
 
     Lines without the bytes `containing` are passed over undecoded.
     """
-    for number, line in lines(path):
+    for number, line in read_journal_lines(path):
         if containing not in line:
             continue
         try:
             record = from_json(kind, line)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise RunFolderError(f"{path}, line {number}: {error}; {_remedy(path)}") from None
+            raise RunFolderError(
+                f"{path}, line {number}: {error}; {_describe_remedy(path)}"
+            ) from None
         yield record
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def read_journal_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The whole lines of a journal with their numbers, from 1; nothing without a file.
 
     Raises RunFolderError for a file that cannot be read, is none, or has a line without an end.
@@ -105,7 +107,8 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if not line.endswith(b"\n"):
                     if len(line) == LONGEST:
                         raise RunFolderError(
-                            f"{path}, line {number}: longer than {LONGEST:,} bytes; {_remedy(path)}"
+                            f"{path}, line {number}: longer than {LONGEST:,} bytes; "
+                            f"{_describe_remedy(path)}"
                         )
                     return
                 yield number, line
@@ -113,13 +116,13 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise RunFolderError(f"{path}: {error.strerror or error}") from None
 
 
-def _remedy(path: Path) -> str:
+def _describe_remedy(path: Path) -> str:
     if path.name == SAMPLES:
         return "it holds the cases of the run: restore the file, or delete the run"
     return "`evalcore index rebuild --repair` sets the line aside, and the run can be resumed"
 
 
-def read_all(folder: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
+def read_journals(folder: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:
     """The records of every journal in a folder, file by file in the order of their names."""
     for path in sorted(folder.glob("*.jsonl")):
-        yield from read(path, kind, containing)
+        yield from read_journal(path, kind, containing)

@@ -32,5 +32,5 @@ class KeyedDatabase(TinyDB):
 
     table_class = KeyedTable
 
-    def keyed(self, name: str) -> KeyedTable:
+    def get_keyed_table(self, name: str) -> KeyedTable:
         return cast(KeyedTable, self.table(name))

@@ -36,7 +36,7 @@ class LazyDocument(MutableMapping[str, Any]):
                 ) from None
         return self._fields
 
-    def encodable(self) -> msgspec.Raw | dict[str, Any]:
+    def to_encodable(self) -> msgspec.Raw | dict[str, Any]:
         """What msgspec writes for it: the same bytes if nobody looked, else the dict as it is."""
         return msgspec.Raw(self.raw) if self._fields is None else self._fields
 

@@ -26,7 +26,7 @@ CARD, SOURCE = "card.json", "source.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _ADDED = re.compile(r"[a-z0-9][a-z0-9._-]{0,120}")
 _LONGEST = {"who": 80, "licence": 80, "note": 1_000}
-_KEPT = 5  # former versions of one set
+_MAX_VERSIONS = 5  # former versions of one set
 
 
 class OwnCard(Record, frozen=True):
@@ -47,10 +47,10 @@ class OwnCard(Record, frozen=True):
 def own_folder(settings: Settings, benchmark: str, name: str) -> Path:
     """Where a set lies, whether it is there or not; raises UsageError for an impossible name."""
     catalog.benchmark_card(benchmark)
-    return settings.data_dir / "datasets" / "own" / benchmark / checked_name(name)
+    return settings.data_dir / "datasets" / "own" / benchmark / check_dataset_name(name)
 
 
-def places(settings: Settings, benchmark: str, name: str) -> list[Path]:
+def list_dataset_paths(settings: Settings, benchmark: str, name: str) -> list[Path]:
     """Where a data set of a name would lie that was added here: an own one, then a fetched one."""
     if not _ADDED.fullmatch(name):
         return []
@@ -59,7 +59,7 @@ def places(settings: Settings, benchmark: str, name: str) -> list[Path]:
     return [home / "own" / benchmark / name, *fetched]
 
 
-def checked_name(name: str) -> str:
+def check_dataset_name(name: str) -> str:
     """The name; raises UsageError for one that could not be a folder everywhere."""
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -81,90 +81,93 @@ def check_card(settings: Settings, card: OwnCard) -> None:
             raise UsageError(f"{field}: at most {longest} characters")
 
 
-def own_cards(settings: Settings) -> list[OwnCard]:
+def load_own_cards(settings: Settings) -> list[OwnCard]:
     """The card of every own set, by benchmark and name; a folder without a readable one is left
-    out, since nothing but `settle` makes them."""
-    found = []
+    out, since nothing but `install_own_dataset` makes them."""
+    cards = []
     for path in sorted((settings.data_dir / "datasets" / "own").glob(f"*/*/{CARD}")):
         try:
             card = from_json(OwnCard, path.read_bytes())
         except (OSError, msgspec.MsgspecError):
             continue
         if (card.benchmark, card.name) == (path.parent.parent.name, path.parent.name):
-            found.append(card)
-    known = catalog.benchmark_cards()
-    return [card for card in found if card.benchmark in known]
+            cards.append(card)
+    benchmarks = catalog.benchmark_cards()
+    return [card for card in cards if card.benchmark in benchmarks]
 
 
-def settle(
-    settings: Settings, visitor: Visitor, ready: Path, card: OwnCard, *, replace: bool
+def install_own_dataset(
+    settings: Settings, visitor: Visitor, staging_folder: Path, card: OwnCard, *, replace: bool
 ) -> OwnCard:
-    """Put the folder `ready` in its place, with its card; the former set goes to the trash.
+    """Put the folder `staging_folder` in its place, with its card; the former set goes to the
+    trash.
 
     Raises AccessDenied, and UsageError for a name that is taken unless `replace`.
     """
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     check_card(settings, card)
     folder = own_folder(settings, card.benchmark, card.name)
     if folder.exists() and not replace:
         raise UsageError(f"there is a data set {card.name!r} already; replace it, or take a name")
-    told = msgspec.structs.replace(card, added=datetime.now(UTC).isoformat(timespec="seconds"))
-    (ready / CARD).write_bytes(to_json(told))
+    stored_card = msgspec.structs.replace(
+        card, added=datetime.now(UTC).isoformat(timespec="seconds")
+    )
+    (staging_folder / CARD).write_bytes(to_json(stored_card))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    former = _retire(settings, folder) if folder.exists() else ""
+    former = _move_to_trash(settings, folder) if folder.exists() else ""
     try:
-        os.rename(ready, folder)  # noqa: PTH104  (refuses a folder that was made meanwhile)
+        os.rename(staging_folder, folder)  # noqa: PTH104  (refuses a folder that was made meanwhile)
     except OSError:
         if former and not folder.exists():
-            (_trash(settings, card.benchmark, card.name) / former).rename(folder)
+            (_get_trash_folder(settings, card.benchmark, card.name) / former).rename(folder)
         raise UsageError(f"a data set {card.name!r} was made meanwhile; look at it first") from None
-    return told
+    return stored_card
 
 
-def remove(settings: Settings, visitor: Visitor, benchmark: str, name: str) -> str:
-    """Move a set to the trash; returns the version by which `restore` finds it."""
-    access.require(settings, visitor, "upload")
+def trash_own_dataset(settings: Settings, visitor: Visitor, benchmark: str, name: str) -> str:
+    """Move a set to the trash; returns the version by which `restore_own_dataset` finds it."""
+    access.require_access(settings, visitor, "upload")
     folder = own_folder(settings, benchmark, name)
     if not folder.is_dir():
         raise UsageError(f"there is no own data set {name!r} of {benchmark}")
-    return _retire(settings, folder)
+    return _move_to_trash(settings, folder)
 
 
-def versions(settings: Settings, benchmark: str, name: str) -> list[str]:
+def list_trashed_versions(settings: Settings, benchmark: str, name: str) -> list[str]:
     """The former versions in the trash, newest first."""
-    place = _trash(settings, benchmark, checked_name(name))
-    return sorted((path.name for path in place.glob("*") if path.is_dir()), reverse=True)
+    trash_folder = _get_trash_folder(settings, benchmark, check_dataset_name(name))
+    return sorted((path.name for path in trash_folder.glob("*") if path.is_dir()), reverse=True)
 
 
-def restore(
+def restore_own_dataset(
     settings: Settings, visitor: Visitor, benchmark: str, name: str, version: str
 ) -> OwnCard:
     """Bring a former version back; a set that stands in its place changes places with it."""
-    access.require(settings, visitor, "upload")
+    access.require_access(settings, visitor, "upload")
     folder = own_folder(settings, benchmark, name)
-    if version not in versions(settings, benchmark, name):
+    if version not in list_trashed_versions(settings, benchmark, name):
         raise UsageError(f"there is no former version {version!r} of {name!r}")
-    kept = _trash(settings, benchmark, name) / version
-    card = from_json(OwnCard, (kept / CARD).read_bytes())
+    version_folder = _get_trash_folder(settings, benchmark, name) / version
+    card = from_json(OwnCard, (version_folder / CARD).read_bytes())
     aside = folder.with_name(f".{name}.{secrets.token_hex(6)}")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    kept.rename(aside)
+    version_folder.rename(aside)
     if folder.exists():
-        _retire(settings, folder)
+        _move_to_trash(settings, folder)
     aside.rename(folder)
     return card
 
 
-def _retire(settings: Settings, folder: Path) -> str:
+def _move_to_trash(settings: Settings, folder: Path) -> str:
     """Move a set to the trash and drop its oldest versions; returns the version."""
-    place = _trash(settings, folder.parent.name, folder.name)
-    place.mkdir(parents=True, exist_ok=True)
+    trash_folder = _get_trash_folder(settings, folder.parent.name, folder.name)
+    trash_folder.mkdir(parents=True, exist_ok=True)
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
-    folder.rename(place / stamp)
-    for old in sorted(place.glob("*"), reverse=True)[_KEPT:]:
+    folder.rename(trash_folder / stamp)
+    for old in sorted(trash_folder.glob("*"), reverse=True)[_MAX_VERSIONS:]:
         shutil.rmtree(old, ignore_errors=True)
     return stamp
 
 
-def _trash(settings: Settings, benchmark: str, name: str) -> Path:
+def _get_trash_folder(settings: Settings, benchmark: str, name: str) -> Path:
     return settings.data_dir / "trash" / "datasets" / benchmark / name

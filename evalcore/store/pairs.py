@@ -12,27 +12,27 @@ Side = Literal["first", "second"]
 _NOTE = re.compile(r"comparison ([0-9a-f]{8}): (first|second) of two")
 
 
-class Pair(Record, frozen=True):
+class ComparisonSide(Record, frozen=True):
     """Which comparison a run belongs to, and on which side of it."""
 
     id: str
     side: Side
 
 
-def new_pair() -> tuple[Pair, Pair]:
+def create_comparison_sides() -> tuple[ComparisonSide, ComparisonSide]:
     """Both sides of a comparison that no other has the id of."""
     name = secrets.token_hex(4)
-    return Pair(name, "first"), Pair(name, "second")
+    return ComparisonSide(name, "first"), ComparisonSide(name, "second")
 
 
-def note_of(pair: Pair) -> str:
+def format_comparison_note(pair: ComparisonSide) -> str:
     """The note of a run, for people too."""
     return f"comparison {pair.id}: {pair.side} of two"
 
 
-def pair_of(note: str) -> Pair | None:
+def parse_comparison_note(note: str) -> ComparisonSide | None:
     """What a note says, None for any other note."""
-    found = _NOTE.fullmatch(note)
-    if found is None:
+    match = _NOTE.fullmatch(note)
+    if match is None:
         return None
-    return Pair(found[1], "first" if found[2] == "first" else "second")
+    return ComparisonSide(match[1], "first" if match[2] == "first" else "second")

@@ -35,7 +35,7 @@ class PointTable(NamedTuple):
     maxima: np.ndarray
 
 
-def load(path: Path) -> PointTable | None:
+def load_point_table(path: Path) -> PointTable | None:
     """The table of a file; None where there is none, or one that other code or a fault made."""
     import numpy as np
     import pyarrow as pa
@@ -59,7 +59,7 @@ def load(path: Path) -> PointTable | None:
     return PointTable(cases, rows, dict(zip(names, signatures, strict=True)), points, maxima)
 
 
-def save(path: Path, table: PointTable) -> None:
+def save_point_table(path: Path, table: PointTable) -> None:
     """Replace the file; one without a case is not worth any. Raises OSError."""
     import pyarrow as pa
     import pyarrow.parquet as parquet

@@ -53,11 +53,11 @@ class Published(Record, frozen=True):
     facts: dict[str, Any] = {}
 
 
-def write(folder: RunFolder, published: Published) -> None:
+def write_published(folder: RunFolder, published: Published) -> None:
     write_atomic(folder.path / FILE, to_json(published))
 
 
-def read(folder: RunFolder) -> Published | None:
+def read_published(folder: RunFolder) -> Published | None:
     """None for a run that nobody published; raises RunFolderError for a broken file."""
     path = folder.path / FILE
     if not path.exists():

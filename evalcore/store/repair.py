@@ -22,14 +22,14 @@ from evalcore.store.run_folder import (
     RunFolder,
     StoredEpisode,
     StoredVerdict,
-    folders,
     is_file,
+    list_run_folders,
 )
 
 DAMAGED = ".damaged"
 
 
-class SetAside(Record, frozen=True):
+class QuarantinedLine(Record, frozen=True):
     """A line that was set aside: in which journal and where (from 1), why, and where it is now.
     `resumable` is whether the run can make the record again."""
 
@@ -45,13 +45,13 @@ class SetAside(Record, frozen=True):
         return f"{self.file}, line {self.line}: {self.problem}; set aside in {self.aside}"
 
 
-def repair_runs(roots: Iterable[Path]) -> Iterator[SetAside | str]:
+def repair_runs(roots: Iterable[Path]) -> Iterator[QuarantinedLine | str]:
     """Repair the journals of every run below the roots, one run after another.
 
     Yields a record for each line that was set aside, and a sentence for each run that cannot be
     repaired: it is at work, or its folder cannot be read or written.
     """
-    for folder in folders(roots):
+    for folder in list_run_folders(roots):
         try:
             with FileLock(folder.lock_path, timeout=0):
                 yield from _repair_run(folder)
@@ -61,26 +61,29 @@ def repair_runs(roots: Iterable[Path]) -> Iterator[SetAside | str]:
             yield f"run {folder.run_id}: {error}"
 
 
-def _repair_run(folder: RunFolder) -> Iterator[SetAside | str]:
-    imported = folder.spec().origin == "imported"
+def _repair_run(folder: RunFolder) -> Iterator[QuarantinedLine | str]:
+    imported = folder.read_spec().origin == "imported"
     lost = False
-    for path, kind in _journals(folder):
-        found = [
-            SetAside(folder.run_id, str(path), line, problem, path.name + DAMAGED, not imported)
-            for line, problem in _set_aside(path, kind)
+    for path, kind in _list_repairable_journals(folder):
+        quarantined = [
+            QuarantinedLine(
+                folder.run_id, str(path), line, problem, path.name + DAMAGED, not imported
+            )
+            for line, problem in _quarantine_lines(path, kind)
         ]
-        lost = lost or bool(found and kind is not Call)  # a call is only a spare copy of an answer
-        yield from found
+        # a call is only a spare copy of an answer
+        lost = lost or bool(quarantined and kind is not Call)
+        yield from quarantined
     if lost and not imported and is_file(folder.summary_path):
         folder.summary_path.replace(folder.summary_path.with_name(f"summary.json{DAMAGED}"))
     try:
-        for _ in folder.samples():
+        for _ in folder.read_samples():
             pass
     except EvalboardError as error:
         yield str(error)
 
 
-def _journals(folder: RunFolder) -> Iterator[tuple[Path, type[Record]]]:
+def _list_repairable_journals(folder: RunFolder) -> Iterator[tuple[Path, type[Record]]]:
     for pattern, kind in (
         ("calls/*.jsonl", Call),
         ("generations/*.jsonl", StoredEpisode),
@@ -90,21 +93,21 @@ def _journals(folder: RunFolder) -> Iterator[tuple[Path, type[Record]]]:
             yield path, kind
 
 
-def _set_aside(path: Path, kind: type[Record]) -> list[tuple[int, str]]:
+def _quarantine_lines(path: Path, kind: type[Record]) -> list[tuple[int, str]]:
     """Take the unreadable lines out of a journal; returns their numbers and what is wrong.
 
     The sidecar is on the disk before the journal is replaced: a kill in between leaves the lines in
     both.
     """
     bad: dict[int, str] = {}
-    for number, piece in _pieces(path):
-        if number not in bad and (problem := _problem(piece, kind)):
+    for number, piece in _read_line_pieces(path):
+        if number not in bad and (problem := _find_line_problem(piece, kind)):
             bad[number] = problem
     if not bad:
         return []
     fresh = path.with_name(f".{path.name}.repaired")
     with fresh.open("wb") as good, path.with_name(path.name + DAMAGED).open("ab") as aside:
-        for number, piece in _pieces(path):
+        for number, piece in _read_line_pieces(path):
             (aside if number in bad else good).write(piece)
         for file in (aside, good):
             file.flush()
@@ -113,7 +116,7 @@ def _set_aside(path: Path, kind: type[Record]) -> list[tuple[int, str]]:
     return list(bad.items())
 
 
-def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+def _read_line_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a journal with their numbers, from 1; one that is too long in several pieces."""
     if not is_file(path):
         raise RunFolderError(f"{path}: is not a plain file; move it away")
@@ -125,7 +128,7 @@ def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, piece
 
 
-def _problem(piece: bytes, kind: type[Record]) -> str:
+def _find_line_problem(piece: bytes, kind: type[Record]) -> str:
     """Why it is no record; a short last line without an end is torn, which every writer mends."""
     if not piece.endswith(b"\n"):
         return f"longer than {journal.LONGEST:,} bytes" * (len(piece) == journal.LONGEST)

@@ -37,7 +37,7 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.store import journal
-from evalcore.store.held import held
+from evalcore.store.locks import is_locked
 
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
@@ -148,31 +148,32 @@ class RunFolder:
             shutil.rmtree(self.path, ignore_errors=True)
             raise
 
-    def spec(self) -> RunSpec:
-        return self._read("spec.json", RunSpec)
+    def read_spec(self) -> RunSpec:
+        return self._read_record("spec.json", RunSpec)
 
-    def summary(self) -> RunSummary | None:
-        return self._read_if_any("summary.json", RunSummary)
+    def read_summary(self) -> RunSummary | None:
+        return self._read_optional_record("summary.json", RunSummary)
 
-    def progress(self) -> Progress | None:
-        return self._read_if_any(self._progress_path.name, Progress)
+    def read_progress(self) -> Progress | None:
+        return self._read_optional_record(self._progress_path.name, Progress)
 
     def readable_progress(self) -> Progress | None:
-        """`progress`, None too where it cannot be read: a run whose summary is whole needs none."""
+        """`read_progress`, None too where it cannot be read: a run whose summary is whole needs
+        none."""
         try:
-            return self.progress()
+            return self.read_progress()
         except RunFolderError:
             return None
 
-    def card(self) -> dict[str, Any]:
+    def read_card(self) -> dict[str, Any]:
         """What the target last said of itself: capabilities, memory, speed; empty before that."""
         path = self.path / _CARD
         try:
-            return msgspec.json.decode(_content(path), type=dict[str, Any])
+            return msgspec.json.decode(_read_plain_file(path), type=dict[str, Any])
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            raise RunFolderError(f"{path}: {reason(error)}") from None
+            raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
 
     def write_card(self, card: Mapping[str, Any]) -> None:
         write_atomic(self.path / _CARD, to_json(card), make_folder=False)
@@ -192,17 +193,17 @@ class RunFolder:
             folder.mkdir(exist_ok=True)
         return journal.Journal(folder / parts[-1])
 
-    def samples(self) -> Iterator[StoredSample]:
-        return journal.read(self.path / journal.SAMPLES, StoredSample)
+    def read_samples(self) -> Iterator[StoredSample]:
+        return journal.read_journal(self.path / journal.SAMPLES, StoredSample)
 
-    def calls(self) -> Iterator[Call]:
-        return journal.read_all(self.path / "calls", Call)
+    def read_calls(self) -> Iterator[Call]:
+        return journal.read_journals(self.path / "calls", Call)
 
-    def episodes(self) -> Iterator[StoredEpisode]:
-        return journal.read_all(self.path / "generations", StoredEpisode)
+    def read_episodes(self) -> Iterator[StoredEpisode]:
+        return journal.read_journals(self.path / "generations", StoredEpisode)
 
-    def verdicts(self, scoring: str) -> Iterator[StoredVerdict]:
-        return journal.read_all(self.verdicts_dir(scoring), StoredVerdict)
+    def read_verdicts(self, scoring: str) -> Iterator[StoredVerdict]:
+        return journal.read_journals(self.verdicts_dir(scoring), StoredVerdict)
 
     def verdicts_dir(self, scoring: str) -> Path:
         """Where the verdicts of one scoring lie; raises UsageError for a name that is no name."""
@@ -210,16 +211,17 @@ class RunFolder:
             raise UsageError(f"{scoring!r} is not the name of a scoring of run {self.run_id}")
         return self.path / "verdicts" / scoring
 
-    def alive(self) -> bool:
+    def has_live_worker(self) -> bool:
         """Whether a worker holds the lock."""
-        return held(self.lock_path)
+        return is_locked(self.lock_path)
 
-    def state(self) -> RunState:
+    def current_state(self) -> RunState:
         """The state as of now: a run whose worker is gone without an ending is interrupted."""
-        alive = self.alive()  # first: what a worker wrote before it let go is then read below
+        # first: what a worker wrote before it let go is then read below
+        alive = self.has_live_worker()
         try:
-            self.spec()
-            summary = self.summary()
+            self.read_spec()
+            summary = self.read_summary()
         except RunFolderError:
             return "broken"
         if alive:
@@ -227,7 +229,7 @@ class RunFolder:
         progress = self.readable_progress()
         if progress is not None and progress.state == "planned" and _is_recent(progress):
             return "planned"  # a worker was started and has not taken the lock yet
-        if summary is not None and (progress is None or _ended(progress, summary)):
+        if summary is not None and (progress is None or _has_ended(progress, summary)):
             return summary.state
         # A worker takes the lock before it writes progress, and its file stays.
         started = os.path.lexists(self._progress_path) or os.path.lexists(self.lock_path)
@@ -245,15 +247,15 @@ class RunFolder:
                 parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
         return "|".join(parts)
 
-    def _read_if_any(self, name: str, kind: type[R]) -> R | None:
-        return self._read(name, kind) if os.path.lexists(self.path / name) else None
+    def _read_optional_record(self, name: str, kind: type[R]) -> R | None:
+        return self._read_record(name, kind) if os.path.lexists(self.path / name) else None
 
-    def _read(self, name: str, kind: type[R]) -> R:
+    def _read_record(self, name: str, kind: type[R]) -> R:
         path = self.path / name
         try:
-            return from_json(kind, _content(path))
+            return from_json(kind, _read_plain_file(path))
         except (OSError, ValueError, msgspec.MsgspecError) as error:
-            raise RunFolderError(f"{path}: {reason(error)}") from None
+            raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
 
 
 def _is_recent(progress: Progress) -> bool:
@@ -264,13 +266,13 @@ def _is_recent(progress: Progress) -> bool:
         return False
 
 
-def _ended(progress: Progress, summary: RunSummary) -> bool:
+def _has_ended(progress: Progress, summary: RunSummary) -> bool:
     """Whether the worker that wrote the progress wrote the summary too, or did not leave a run in
     the middle: one that is killed after its summary cannot say any more that it has ended."""
     return progress.state != "running" or summary.finished_at >= progress.started_at > ""
 
 
-def _content(path: Path) -> bytes:
+def _read_plain_file(path: Path) -> bytes:
     """A file as a whole; raises OSError for what is no plain file and ValueError for a huge one."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -288,7 +290,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def reason(error: Exception) -> str:
+def describe_os_error(error: Exception) -> str:
     """What is wrong, without the path that the system's errors repeat."""
     return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
@@ -311,15 +313,17 @@ def list_entries(root: Path) -> list[RunEntry]:
     """
     try:
         with os.scandir(root) as entries:
-            listed = [_entry(entry) for entry in entries if not entry.name.startswith(".")]
+            listed = [
+                _build_run_entry(entry) for entry in entries if not entry.name.startswith(".")
+            ]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise RunFolderError(f"{root}: {reason(error)}; check who may read it") from None
+        raise RunFolderError(f"{root}: {describe_os_error(error)}; check who may read it") from None
     return [entry for entry in listed if entry is not None]
 
 
-def _entry(entry: os.DirEntry[str]) -> RunEntry | None:
+def _build_run_entry(entry: os.DirEntry[str]) -> RunEntry | None:
     named = is_run_id(entry.name)
     try:
         status = entry.stat()
@@ -327,7 +331,7 @@ def _entry(entry: os.DirEntry[str]) -> RunEntry | None:
         gone = not entry.is_symlink()  # deleted meanwhile
         return None if gone or not named else RunEntry(entry.name, 0, "is a link to nothing")
     except OSError as error:
-        return RunEntry(entry.name, 0, reason(error)) if named else None
+        return RunEntry(entry.name, 0, describe_os_error(error)) if named else None
     if not stat.S_ISDIR(status.st_mode):
         return RunEntry(entry.name, 0, "is a file, not a folder") if named else None
     if named:
@@ -343,7 +347,7 @@ def is_being_written(entry: RunEntry) -> bool:
     return time.time() - entry.stamp / 1e9 < _BEING_WRITTEN
 
 
-def find(run_id: str, roots: Iterable[Path]) -> RunFolder:
+def find_run(run_id: str, roots: Iterable[Path]) -> RunFolder:
     """The folder of a run, by its id; raises UsageError when no root holds it, and RunFolderError
     when one does that cannot be read."""
     problem = ""
@@ -356,15 +360,15 @@ def find(run_id: str, roots: Iterable[Path]) -> RunFolder:
         except (FileNotFoundError, NotADirectoryError):
             problem = "has no spec.json" if os.path.lexists(path) else problem
         except OSError as error:
-            problem = reason(error)
+            problem = describe_os_error(error)
     if problem:
         raise RunFolderError(f"run folder {run_id}: {problem}; restore it, or delete the run")
     raise UsageError(f"no run {run_id!r}; `evalcore list runs` shows the known ones")
 
 
-def folders(roots: Iterable[Path]) -> list[RunFolder]:
-    """Every run folder that `find` finds, newest first; one without spec.json is being written or
-    damaged."""
+def list_run_folders(roots: Iterable[Path]) -> list[RunFolder]:
+    """Every run folder that `find_run` finds, newest first; one without spec.json is being written
+    or damaged."""
     seen: dict[str, RunFolder] = {}
     for root in roots:
         for entry in list_entries(root):

@@ -55,9 +55,9 @@ Row = dict[str, Any]
 Case = tuple[str, str, str, int]  # benchmark, metric, id, epoch
 
 
-def scoring_of(folder: RunFolder) -> str:
+def select_scoring(folder: RunFolder) -> str:
     """The scoring to show: the one that summary.json names, else the newest begun, else ''."""
-    summary = folder.summary()
+    summary = folder.read_summary()
     if summary is not None:
         return summary.scoring
     try:
@@ -74,32 +74,34 @@ def generation_key(verdict: Verdict | None, sample_key: str) -> str:
     return str(verdict.details.get("generation", sample_key)) if verdict else sample_key
 
 
-def rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
+def build_sample_rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
     """The rows of a run in the order of its declared cases, one per epoch.
 
     A case without a verdict has the outcome `missing`; of several verdicts or episodes of one case
     the last journaled counts. Those of undeclared cases are left out.
     """
-    spec = folder.spec()
+    spec = folder.read_spec()
     specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
     verdicts: dict[Case, Verdict] = {}
-    for stored in folder.verdicts(scoring) if scoring else ():
+    for stored in folder.read_verdicts(scoring) if scoring else ():
         verdict = stored.verdict
         verdicts[stored.benchmark, verdict.metric, verdict.id, verdict.epoch] = verdict
-    episodes = {(e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.episodes()}
-    for position, case in enumerate(folder.samples()):
+    episodes = {
+        (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
+    }
+    for position, case in enumerate(folder.read_samples()):
         sample = case.sample
         for epoch in range(spec.epochs):
-            found = verdicts.get((case.benchmark, sample.metric, sample.id, epoch))
-            key = generation_key(found, sample.key)
+            case_verdict = verdicts.get((case.benchmark, sample.metric, sample.id, epoch))
+            key = generation_key(case_verdict, sample.key)
             yield {
                 "run": spec.run_id,
                 "position": position,
                 "epoch": epoch,
                 **_sample_columns(case, specs),
-                **_verdict_columns(found),
-                **_episode_columns(found, episodes.get((case.benchmark, key, epoch))),
-                "words": _words(sample, episodes.get((case.benchmark, key, epoch))),
+                **_verdict_columns(case_verdict),
+                **_episode_columns(case_verdict, episodes.get((case.benchmark, key, epoch))),
+                "words": _build_search_text(sample, episodes.get((case.benchmark, key, epoch))),
             }
 
 
@@ -109,8 +111,8 @@ def _sample_columns(case: StoredSample, specs: Mapping[str, BenchmarkSpec]) -> R
         "benchmark": case.benchmark,
         "metric": sample.metric,
         "id": sample.id,
-        "difficulty": _count(sample.difficulty),
-        "dialect": _text(sample.input.get("dialect")),
+        "difficulty": _to_int64(sample.difficulty),
+        "dialect": _to_optional_text(sample.input.get("dialect")),
         "case_weight": spec.case_weight(sample) if spec else None,
         "weight": spec.weights.get(sample.metric) if spec else None,
     }
@@ -125,39 +127,41 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "evidence_kind": verdict.evidence_kind,
         "reason": verdict.reason,
         "note": verdict.note,
-        "extraction": _text(verdict.details.get("extraction")),
-        "cause": _cause(verdict),
-        "answer_kind": _text(verdict.details.get("answer_kind")),
+        "extraction": _to_optional_text(verdict.details.get("extraction")),
+        "cause": _find_failure_cause(verdict),
+        "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
     }
 
 
-def _cause(verdict: Verdict) -> str | None:
+def _find_failure_cause(verdict: Verdict) -> str | None:
     """Its error group, else its error type, else the reason, of a failed answer."""
     if verdict.outcome != "failed":
         return None
     group = verdict.details.get("error_group")
-    known = group if group != _NO_GROUP else None
-    return _text(known or verdict.details.get("error_type") or verdict.reason)
+    specific_group = group if group != _NO_GROUP else None
+    return _to_optional_text(specific_group or verdict.details.get("error_type") or verdict.reason)
 
 
 def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:
     failure = episode.failure if episode else None
     error = verdict.details.get("error_type") if verdict else None
-    columns: Row = {"error_type": _text(error if error or not failure else failure.kind)}
+    columns: Row = {
+        "error_type": _to_optional_text(error if error or not failure else failure.kind)
+    }
     if episode is None:
         return columns
     return columns | {
         "latency": episode.latency or None,  # 0: nobody measured it
-        "input_tokens": _count(episode.usage.input_tokens),
-        "output_tokens": _count(episode.usage.output_tokens),
+        "input_tokens": _to_int64(episode.usage.input_tokens),
+        "output_tokens": _to_int64(episode.usage.output_tokens),
         "cost": episode.cost,
-        "attempts": _count(episode.attempts),
+        "attempts": _to_int64(episode.attempts),
         "cached": episode.cached,
         "finish_reason": episode.finish_reason,
     }
 
 
-def _words(sample: Sample, episode: Episode | None) -> str:
+def _build_search_text(sample: Sample, episode: Episode | None) -> str:
     """The texts of the input, however deep they lie, and the answer, a line each."""
     texts: list[str] = []
     waiting: list[Any] = [sample.input]
@@ -173,11 +177,11 @@ def _words(sample: Sample, episode: Episode | None) -> str:
     return "\n".join((asked[:SEARCHED_CHARACTERS], answered[:SEARCHED_CHARACTERS]))
 
 
-def _text(value: Any) -> str | None:
+def _to_optional_text(value: Any) -> str | None:
     """Details and inputs hold any JSON; a column holds text."""
     return None if value is None else str(value)
 
 
-def _count(value: int | None) -> int | None:
+def _to_int64(value: int | None) -> int | None:
     """Files and providers may hold any integer; what 64 bits cannot hold is not known."""
     return value if value is not None and -_INT64 <= value < _INT64 else None

@@ -1,7 +1,8 @@
 """The cases of a run as a Parquet file: a cache of the journals that pages query through DuckDB.
 
-`ensure` makes the file anew whenever the journals have changed since it was made; `query` and
-`page` read it. pyarrow, DuckDB and pandas are imported only by what needs them.
+`ensure_samples_table` makes the file anew whenever the journals have changed since it was made;
+`query_samples` and `query_case_page` read it. pyarrow, DuckDB and pandas are imported only by what
+needs them.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Record
-from evalcore.store.kept import Kept
+from evalcore.store.cache import SingleFlightCache
 from evalcore.store.run_folder import RunFolder, write_atomic
-from evalcore.store.sample_rows import COLUMNS, Row, rows, scoring_of
+from evalcore.store.sample_rows import COLUMNS, Row, build_sample_rows, select_scoring
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,10 +35,10 @@ _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
 #: Before the first case: (position, epoch).
 START = (-1, -1)
 #: Fields of a filter that are no column.
-_MADE = {
+_DERIVED_FIELDS = {
     "why": "CASE WHEN outcome <> 'passed' THEN coalesce(cause, nullif(reason, ''), error_type) END"
 }
-#: A case as `closed` of `page` and `places` names it.
+#: A case as `closed` of `query_case_page` and `locate_cases` names it.
 _NAME = "concat_ws(chr(31), benchmark, metric, id)"
 _TEXT = (
     "(contains(lower(id), lower(?)) OR NOT list_contains(?, {name}) "
@@ -71,28 +72,29 @@ EVERY_CASE = CaseFilter()
 Case = tuple[str, str, str]  # benchmark, metric, id
 #: A database is opened for each question, which takes longer than the answer: what was asked last
 #: is kept, in frames that nobody may change.
-_pages: Kept[tuple[pd.DataFrame, int]] = Kept(32)
-_tallies: Kept[pd.DataFrame] = Kept(128)
-_KEPT_ROWS = 50  # of a page
+_pages: SingleFlightCache[tuple[pd.DataFrame, int]] = SingleFlightCache(32)
+_tallies: SingleFlightCache[pd.DataFrame] = SingleFlightCache(128)
+_CACHED_ROWS = 50  # of a page
 
 
-def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
-    """The up-to-date Parquet file of a run under one scoring (default: `scoring_of`).
+def ensure_samples_table(folder: RunFolder, scoring: str | None = None) -> Path:
+    """The up-to-date Parquet file of a run under one scoring (default: `select_scoring`).
 
     It lies in the run folder or, where that cannot be written (read-only, full, something else of
     that name), in a folder of this user's own under the system's temporary one. Raises
     RunFolderError when a file of the run is broken.
     """
-    wanted = scoring_of(folder) if scoring is None else scoring
-    signature = _signature(folder, wanted)  # before reading: lines added meanwhile change it again
-    name = folder.parquet_path.name if scoring is None else f"samples.{wanted}.parquet"
+    scoring_name = select_scoring(folder) if scoring is None else scoring
+    # before reading: lines added meanwhile change it again
+    signature = _hash_source_files(folder, scoring_name)
+    name = folder.parquet_path.name if scoring is None else f"samples.{scoring_name}.parquet"
     own = folder.path / name
     if _is_current(own, signature):
         return own
     spare = _cache_path(folder, name)
     if _is_current(spare, signature):
         return spare
-    content = _encode(rows(folder, wanted), signature)
+    content = _encode_samples_table(build_sample_rows(folder, scoring_name), signature)
     if os.access(folder.path, os.W_OK):
         try:
             write_atomic(own, content, make_folder=False)
@@ -103,17 +105,17 @@ def ensure(folder: RunFolder, scoring: str | None = None) -> Path:
     return spare
 
 
-def query(paths: Iterable[Path], sql: str, params: Sequence[Any] = ()) -> pd.DataFrame:
+def query_samples(paths: Iterable[Path], sql: str, params: Sequence[Any] = ()) -> pd.DataFrame:
     """The result of one SQL statement over the view `samples`: the rows of all `paths` together.
 
     `params` are bound to `?`. The statement reads these files and nothing else, and writes nothing.
     A column of integers with nulls arrives as float64.
     """
-    with _connection(paths) as connection:
+    with _open_samples_view(paths) as connection:
         return connection.execute(sql, list(params)).df()
 
 
-def page(
+def query_case_page(
     folder: RunFolder,
     where: CaseFilter = EVERY_CASE,
     *,
@@ -121,75 +123,78 @@ def page(
     offset: int = 0,
     limit: int = 50,
     after: tuple[int, int] = START,
-    closed: Collection[Case] = (),
+    hidden_cases: Collection[Case] = (),
 ) -> tuple[pd.DataFrame, int]:
     """`limit` matching cases from `offset` on, in the declared order, and how many match in all.
 
-    Of the cases in `closed` only the id is searched: what must not be shown must not be guessed by
-    searching for it either. The column `words` is left out.
+    Of the cases in `hidden_cases` only the id is searched: what must not be shown must not be
+    guessed by searching for it either. The column `words` is left out.
 
     With `after` (position, epoch) the offset counts from the case that follows that one: whoever
     reads on behind the last case seen misses and repeats none, also while outcomes change.
     """
     if offset < 0 or limit < 0:
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
-    terms, params = _condition(where, closed)
+    terms, params = _build_where_clause(where, hidden_cases)
     condition = f" WHERE {terms}"
-    path, more = ensure(folder, scoring), [after[0], *after, limit, offset]
+    path, more = ensure_samples_table(folder, scoring), [after[0], *after, limit, offset]
 
-    def read() -> tuple[pd.DataFrame, int]:
-        with _connection([path]) as connection:
+    def run_query() -> tuple[pd.DataFrame, int]:
+        with _open_samples_view([path]) as connection:
             connection.execute(_COUNT + condition, params)
             total = connection.fetchall()[0][0]
-            found = connection.execute(_CASES + condition + _AFTER + _PAGE, [*params, *more])
-            return found.df(), total
+            result = connection.execute(_CASES + condition + _AFTER + _PAGE, [*params, *more])
+            return result.df(), total
 
-    key = (_state(path), condition, repr(params), *more)
-    frame, total = _pages.get(key, read) if limit <= _KEPT_ROWS else read()
+    key = (_read_file_state(path), condition, repr(params), *more)
+    frame, total = _pages.get(key, run_query) if limit <= _CACHED_ROWS else run_query()
     return frame.copy(deep=False), total
 
 
-def tally(folder: RunFolder, sql: str, params: Sequence[Any]) -> pd.DataFrame:
-    """`query` of one run for a statement whose answer is small: kept while its file is the same."""
-    path = ensure(folder)
-    key = (_state(path), sql, repr(params))
-    return _tallies.get(key, lambda: query([path], sql, params)).copy(deep=False)
+def query_run_cached(folder: RunFolder, sql: str, params: Sequence[Any]) -> pd.DataFrame:
+    """`query_samples` of one run for a statement whose answer is small: kept while its file is
+    the same."""
+    path = ensure_samples_table(folder)
+    key = (_read_file_state(path), sql, repr(params))
+    return _tallies.get(key, lambda: query_samples([path], sql, params)).copy(deep=False)
 
 
-def _state(path: Path) -> tuple[str, int, int, int]:
+def _read_file_state(path: Path) -> tuple[str, int, int, int]:
     """What tells a file from any that stood in its place before."""
     status = path.stat()
     return str(path), status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def places(
-    folder: RunFolder, where: CaseFilter, among: CaseFilter, *, closed: Collection[Case] = ()
+def locate_cases(
+    folder: RunFolder, where: CaseFilter, among: CaseFilter, *, hidden_cases: Collection[Case] = ()
 ) -> pd.DataFrame:
     """The cases that fit `among` in the declared order: position, epoch, metric, id, outcome, and
-    `fits`, whether they fit `where` too. `closed` as in `page`."""
-    fits, params = _condition(where, closed)
-    terms, more = _condition(among, closed)
+    `fits`, whether they fit `where` too. `hidden_cases` as in `query_case_page`."""
+    fits, params = _build_where_clause(where, hidden_cases)
+    terms, more = _build_where_clause(among, hidden_cases)
     statement = _PLACES.format(fits=fits, among=f" WHERE {terms}") + " ORDER BY position, epoch"
-    return query([ensure(folder)], statement, [*params, *more])
+    return query_samples([ensure_samples_table(folder)], statement, [*params, *more])
 
 
-def _condition(where: CaseFilter, closed: Collection[Case]) -> tuple[str, list[Any]]:
+def _build_where_clause(where: CaseFilter, hidden_cases: Collection[Case]) -> tuple[str, list[Any]]:
     """A condition; only names of our own columns enter the SQL, values are bound."""
     terms: list[str] = ["true"]
     params: list[Any] = []
     for column in CaseFilter.__struct_fields__:
         values = getattr(where, column)
         if values and column != "text":
-            terms.append(f"coalesce(list_contains(?, {_MADE.get(column, column)}), false)")
+            terms.append(
+                f"coalesce(list_contains(?, {_DERIVED_FIELDS.get(column, column)}), false)"
+            )
             params.append(list(values))
     if where.text:
         terms.append(_TEXT.format(name=_NAME))
-        params += [where.text, ["\x1f".join(case) for case in closed], where.text]
+        params += [where.text, ["\x1f".join(case) for case in hidden_cases], where.text]
     return " AND ".join(terms), params
 
 
 @contextmanager
-def _connection(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+def _open_samples_view(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory that sees the given files as `samples` and can open nothing else."""
     import duckdb
 
@@ -199,7 +204,7 @@ def _connection(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         try:
-            # `ensure` makes their columns equal
+            # `ensure_samples_table` makes their columns equal
             connection.read_parquet(files).create_view("samples")
             yield connection
         except duckdb.Error as error:
@@ -233,7 +238,7 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def _encode(table_rows: Iterable[Row], signature: bytes) -> bytes:
+def _encode_samples_table(table_rows: Iterable[Row], signature: bytes) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -248,16 +253,17 @@ def _encode(table_rows: Iterable[Row], signature: bytes) -> bytes:
     return content
 
 
-def signature(folder: RunFolder) -> str:
-    """Changes whenever the rows of a run under the scoring to show may; raises as `ensure`."""
-    return _signature(folder, scoring_of(folder)).decode()
+def samples_signature(folder: RunFolder) -> str:
+    """Changes whenever the rows of a run under the scoring to show may; raises as
+    `ensure_samples_table`."""
+    return _hash_source_files(folder, select_scoring(folder)).decode()
 
 
-def _signature(folder: RunFolder, scoring: str) -> bytes:
+def _hash_source_files(folder: RunFolder, scoring: str) -> bytes:
     """Of every file that the rows are made from."""
     sources = [folder.path / "spec.json", folder.path / "samples.jsonl"]
-    sources += _journals(folder.path / "generations")
-    sources += _journals(folder.verdicts_dir(scoring)) if scoring else []
+    sources += _list_journal_files(folder.path / "generations")
+    sources += _list_journal_files(folder.verdicts_dir(scoring)) if scoring else []
     parts = [_VERSION, scoring]
     for path in sources:
         try:
@@ -268,7 +274,7 @@ def _signature(folder: RunFolder, scoring: str) -> bytes:
     return hashlib.sha256("|".join(parts).encode()).hexdigest().encode()
 
 
-def _journals(folder: Path) -> list[Path]:
+def _list_journal_files(folder: Path) -> list[Path]:
     """The journals in a folder by name; faster than a glob, since a board asks a thousand runs."""
     try:
         with os.scandir(folder) as entries:

@@ -28,7 +28,7 @@ _CODE = ("trust_remote_code", "allow_pickle")
 
 def check(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     """Raises UsageError for a target that is not allowed, naming the setting that allows it."""
-    if not access.guarded(settings):
+    if not access.is_restricted(settings):
         return
     kind = spec.key.partition(":")[0]
     known = _CHECKS.get(kind)
@@ -44,7 +44,7 @@ def reach_of(
 
     Raises UsageError for an address that is on no list.
     """
-    if not access.guarded(settings):
+    if not access.is_restricted(settings):
         return None
     origin = origin_of(address)
     if own:
@@ -62,13 +62,13 @@ def endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Reach | 
     The name of an endpoint allows its own address, a host any address there. Only the address of a
     server of the operator's own (`local`) may be in his network.
     """
-    if not access.guarded(settings):
+    if not access.is_restricted(settings):
         return None
     name, known, _ = endpoints.resolve(spec.key, settings)
     given = str(spec.options.get("base_url") or "")
     own = not given or given.rstrip("/") == known.base_url.rstrip("/")
     variable = str(spec.options.get("api_key_env") or "")
-    if variable and variable != known.api_key_env and not secrets.typed(variable):
+    if variable and variable != known.api_key_env and not secrets.is_typed(variable):
         raise UsageError(f"{spec.key}: on this board api_key_env names no variable of the server")
     if spec.options.get("extra_body") not in (None, "", {}):
         raise UsageError(f"{spec.key}: the option extra_body is not allowed on this board")

@@ -29,7 +29,7 @@ from evalcore.records import (
     TargetSpec,
     content_hash,
 )
-from evalcore.secrets import Secrets, redact
+from evalcore.secrets import Secrets, redact_keys
 from evalcore.settings import Settings
 from evalcore.targets import application_values as values
 from evalcore.targets import failures
@@ -73,7 +73,7 @@ def missing_variables(spec: TargetSpec, settings: Settings, secrets: Secrets) ->
     needed = described.key_variables
     if not read_options(spec).base_url:
         needed = (*described.address_variables, *needed)
-    return tuple(name for name in needed if not secrets.has(name))
+    return tuple(name for name in needed if not secrets.has_key(name))
 
 
 class Application:
@@ -135,7 +135,7 @@ class Application:
         Raises UsageError for an address that is not allowed.
         """
         variables = self.described.address_variables
-        typed = self._options.base_url or any(map(self._secrets.typed, variables))
+        typed = self._options.base_url or any(map(self._secrets.is_typed, variables))
         spec = TargetSpec(self.key)
         return reach_of(spec, self._settle_address(), self._settings, own=not typed)
 
@@ -173,7 +173,7 @@ class Application:
                 reply = await self._wait(branch, branch.poll, told)
         except MissingValue as error:
             raise self._failed("permanent", f"{self.key}: {error}") from None
-        text = redact(values.answer(branch, reply), self._keys)
+        text = redact_keys(values.answer(branch, reply), self._keys)
         if not text:
             problem = f"the service's reply holds no answer at {branch.extract}"
             raise TargetFailure(failures.malformed(problem))

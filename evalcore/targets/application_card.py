@@ -22,7 +22,7 @@ from evalcore.catalog import ApplicationCard
 from evalcore.errors import UsageError
 from evalcore.intake.documents import read_document
 from evalcore.records import Record
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 from evalcore.settings import Settings
 
 BUILTIN = Path(__file__).parent / "applications"
@@ -195,7 +195,7 @@ def _problems(described: Description) -> Iterator[str]:
     if not described.timeout >= 0:
         yield "timeout: must not be negative"
     for name, text in described.headers.items():
-        if scrub(f"{name}: {text}") != f"{name}: {text}":
+        if scrub_secrets(f"{name}: {text}") != f"{name}: {text}":
             yield f"headers.{name}: write $env:NAME for a key, never the key itself"
     for number, branch in enumerate(described.branches):
         place = f"branches[{number}]"
@@ -207,7 +207,7 @@ def _branch_problems(branch: Branch) -> Iterator[str]:
     written = str(msgspec.to_builtins(branch))
     if "$env:" in written:
         yield ": $env:NAME may stand in base_url and headers only"
-    if scrub(written) != written:
+    if scrub_secrets(written) != written:
         yield ": holds a key; a key is sent in headers only, as $env:NAME"
     if submit.form and submit.json is not None:
         yield ".submit: give form or json, not both"

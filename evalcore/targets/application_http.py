@@ -133,7 +133,7 @@ async def _read(response: ClientResponse, variables: str, limits: ReplyLimits) -
     """The JSON of a reply, or the Failure that it is; `variables` hold the keys that were sent."""
     error = response.status >= 300
     if error:
-        limits = replace(limits, one=ERROR_BYTES)
+        limits = replace(limits, per_reply=ERROR_BYTES)
     encoding = response.headers.get("Content-Encoding", "")
     chunks = response.content.iter_chunked(_CHUNK)
     body = await read_body(chunks, encoding, limits, cut=error)

@@ -15,7 +15,7 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.records import Record
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 from evalcore.settings import Endpoint, Settings
 
 DEFAULT = "openai"
@@ -151,7 +151,7 @@ def check_address(address: str) -> None:
 
 
 def _holds_key(address: str, arguments: str) -> bool:
-    return bool(_KEY_IN_QUERY.search(arguments)) or scrub(address) != address
+    return bool(_KEY_IN_QUERY.search(arguments)) or scrub_secrets(address) != address
 
 
 def is_loopback(address: str) -> bool:

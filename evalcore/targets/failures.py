@@ -19,7 +19,7 @@ import msgspec
 from evalcore.errors import IntakeError
 from evalcore.intake.http import decode_json
 from evalcore.records import Failure, FailureKind
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 
 _LONGEST = 500
 _READ = 20_000  # characters of a body that are looked at: a page can be megabytes
@@ -77,7 +77,7 @@ _DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
 def clean(failure: Failure, keys: Iterable[str | None]) -> Failure:
     """The failure with a message that holds no key, in one line of at most 500 characters."""
-    text = " ".join(scrub(failure.message, keys).split())
+    text = " ".join(scrub_secrets(failure.message, keys).split())
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 1] + "…"
     return msgspec.structs.replace(failure, message=text)

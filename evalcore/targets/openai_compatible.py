@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from evalcore.errors import TargetFailure, UsageError
-from evalcore.intake.http import ACCEPT_ENCODING, ERROR_BYTES, ReplyLimits, bounding_hook
+from evalcore.intake.http import ACCEPT_ENCODING, ERROR_BYTES, ReplyLimits, build_bounding_hook
 from evalcore.records import (
     Completion,
     Failure,
@@ -28,7 +28,7 @@ from evalcore.records import (
     TargetSpec,
     content_hash,
 )
-from evalcore.secrets import Secrets, redact_completion, scrub
+from evalcore.secrets import Secrets, redact_completion, scrub_secrets
 from evalcore.settings import Settings
 from evalcore.targets import allowed, failures, openai_reply
 from evalcore.targets.base import TargetInfo
@@ -115,7 +115,7 @@ def read_options(spec: TargetSpec) -> Options:
 def _refuse_keys(spec: TargetSpec, key: str | None) -> None:
     """The options enter the run's spec, so that a key in them would be written down."""
     written = json.dumps(spec.options, ensure_ascii=False, default=str)
-    if scrub(written, [key]) != written:
+    if scrub_secrets(written, [key]) != written:
         raise UsageError(f"{spec.key}: no option may hold a key; name a variable by api_key_env")
 
 
@@ -329,7 +329,7 @@ def _client(
     options: dict[str, Any] = {
         "params": parse_qsl(address.query, keep_blank_values=True),
         "headers": {"Accept-Encoding": ACCEPT_ENCODING},
-        "event_hooks": {"response": [bounding_hook(reply_limits)]},
+        "event_hooks": {"response": [build_bounding_hook(reply_limits)]},
     }
     transport = (
         reach.client(limit, **options)

@@ -53,7 +53,9 @@ class Reach(Record, frozen=True):
         if not self.public:
             return
         try:
-            addresses.checked(self.origin.host, self.origin.port, addresses.look_up)
+            addresses.resolve_public_addresses(
+                self.origin.host, self.origin.port, addresses.resolve_host
+            )
         except NotPublic as error:
             raise UsageError(f"this address cannot be used here: {error}") from None
 
@@ -111,7 +113,9 @@ def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
             if not reach.public:
                 return await self._send(request)
             try:
-                found = await asyncio.to_thread(addresses.checked, host, port, addresses.look_up)
+                found = await asyncio.to_thread(
+                    addresses.resolve_public_addresses, host, port, addresses.resolve_host
+                )
             except NotPublic as error:
                 raise OutOfReach(str(error)) from None
             request.extensions = {**request.extensions, "sni_hostname": host}

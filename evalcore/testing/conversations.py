@@ -30,14 +30,14 @@ class Conversation(Record, frozen=True):
     tools: list[dict[str, Any]]
 
 
-class Lesson(Record, frozen=True):
+class TrainingExample(Record, frozen=True):
     """The token ids of a prompt and of its answer, which ends with the end of a turn."""
 
     prompt: list[int]
     answer: list[int]
 
 
-def write(folder: Path, rows: Rows) -> Path:
+def write_case_files(folder: Path, rows: Rows) -> Path:
     """Case files of a benchmark, `<metric>.jsonl` each; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for metric, lines in rows.items():
@@ -46,33 +46,39 @@ def write(folder: Path, rows: Rows) -> Path:
     return folder
 
 
-def read(benchmark: str, folder: Path) -> list[Conversation]:
+def load_conversations(benchmark: str, folder: Path) -> list[Conversation]:
     """The conversations of a folder of case files, answers included. Raises DatasetError."""
-    made = create(benchmark)
-    samples = made.load_dataset(DatasetSource(path=str(folder)))
-    if isinstance(made, Bfcl):
-        prompts = [made.build_prompt(sample, "native") for sample in samples]
-        tools = [_tools(sample) for sample in samples]
+    implementation = create(benchmark)
+    samples = implementation.load_dataset(DatasetSource(path=str(folder)))
+    if isinstance(implementation, Bfcl):
+        prompts = [implementation.build_prompt(sample, "native") for sample in samples]
+        tools = [_build_tool_list(sample) for sample in samples]
     else:
-        prompts = [made.build_prompt(sample) for sample in samples]
+        prompts = [implementation.build_prompt(sample) for sample in samples]
         tools = [[] for _ in samples]
-    answers = [_message(made.control(sample, "reference", ())) for sample in samples]
+    answers = [
+        _build_answer_message(implementation.control(sample, "reference", ())) for sample in samples
+    ]
     return [
         Conversation([*({"role": m.role, "content": m.content} for m in prompt), answer], offered)
         for prompt, offered, answer in zip(prompts, tools, answers, strict=True)
     ]
 
 
-def lesson(tokenizer: PreTrainedTokenizerFast, conversation: Conversation) -> Lesson:
+def build_training_example(
+    tokenizer: PreTrainedTokenizerFast, conversation: Conversation
+) -> TrainingExample:
     """The conversation in tokens."""
-    prompt, answer = texts(tokenizer, conversation)
-    return Lesson(*(tokenizer.encode(text, add_special_tokens=False) for text in (prompt, answer)))
+    prompt, answer = render_texts(tokenizer, conversation)
+    return TrainingExample(
+        *(tokenizer.encode(text, add_special_tokens=False) for text in (prompt, answer))
+    )
 
 
-def texts(tokenizer: PreTrainedTokenizerFast, conversation: Conversation) -> tuple[str, str]:
+def render_texts(tokenizer: PreTrainedTokenizerFast, conversation: Conversation) -> tuple[str, str]:
     """The prompt, up to where the answer begins, and the answer."""
 
-    def rendered(messages: list[dict[str, Any]], to_be_answered: bool) -> str:
+    def render_messages(messages: list[dict[str, Any]], to_be_answered: bool) -> str:
         return str(
             tokenizer.apply_chat_template(
                 messages,
@@ -82,15 +88,15 @@ def texts(tokenizer: PreTrainedTokenizerFast, conversation: Conversation) -> tup
             )
         )
 
-    prompt = rendered(conversation.messages[:-1], True)
-    return prompt, rendered(conversation.messages, False).removeprefix(prompt).rstrip("\n")
+    prompt = render_messages(conversation.messages[:-1], True)
+    return prompt, render_messages(conversation.messages, False).removeprefix(prompt).rstrip("\n")
 
 
-def _tools(sample: Sample) -> list[dict[str, Any]]:
+def _build_tool_list(sample: Sample) -> list[dict[str, Any]]:
     return list(asking.tools(entry_of(sample).functions, sample.metric))
 
 
-def _message(answer: Completion) -> dict[str, Any]:
+def _build_answer_message(answer: Completion) -> dict[str, Any]:
     calls = [
         {"type": "function", "function": {"name": c.name, "arguments": json.loads(c.arguments)}}
         for c in answer.tool_calls

@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 from evalcore.records import Record
-from evalcore.testing.split import Split, of_values
+from evalcore.testing.split import Split, assign_split
 
 _CITIES = (
     *("Oslo", "Lima", "Cairo", "Turin", "Delhi", "Quito", "Perth", "Lyon", "Kyoto", "Porto"),
@@ -84,42 +84,46 @@ TOOLS = (
 )
 
 
-def rows(split: Split, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+def build_call_rows(split: Split, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
     """Distinct entries of BFCL by category, as lines of its files; `count` of them altogether.
 
     Half offer one function, half two or three.
     """
     rng = random.Random(f"{seed} function calls {split}")  # noqa: S311 - no secret depends on it
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows_by_category: dict[str, list[dict[str, Any]]] = {}
     seen: set[str] = set()
     while len(seen) < count:
         category = rng.choice(("simple_python", "multiple"))
         tool = rng.choice(TOOLS)
-        values = {name: rng.choice(known) for name, known in tool.values.items()}
-        if of_values(tool.name, *values.values()) != split or _repeats(values):
+        values = {name: rng.choice(choices) for name, choices in tool.values.items()}
+        if assign_split(tool.name, *values.values()) != split or _has_repeated_values(values):
             continue
-        row = _row(category, tool, values, rng)
+        row = _build_call_row(category, tool, values, rng)
         if json.dumps(row) in seen:
             continue
         seen.add(json.dumps(row))
-        found.setdefault(category, []).append({"id": f"{category}_{split}_{len(seen)}", **row})
-    return found
+        rows_by_category.setdefault(category, []).append(
+            {"id": f"{category}_{split}_{len(seen)}", **row}
+        )
+    return rows_by_category
 
 
-def _row(category: str, tool: Tool, values: dict[str, Value], rng: random.Random) -> dict[str, Any]:
+def _build_call_row(
+    category: str, tool: Tool, values: dict[str, Value], rng: random.Random
+) -> dict[str, Any]:
     others = [other for other in TOOLS if other is not tool]
     rng.shuffle(others)
     offered = [tool, *others[: rng.choice((1, 2)) if category == "multiple" else 0]]
     rng.shuffle(offered)
-    said = rng.choice(tool.phrases).format(**values)
+    request = rng.choice(tool.phrases).format(**values)
     truth = [{tool.name: {name: [value] for name, value in values.items()}}]
     return {
-        "question": [[{"role": "user", "content": said}]],
-        "function": [one.description for one in offered],
+        "question": [[{"role": "user", "content": request}]],
+        "function": [offered_tool.description for offered_tool in offered],
         "ground_truth": truth,
     }
 
 
-def _repeats(values: dict[str, Value]) -> bool:
+def _has_repeated_values(values: dict[str, Value]) -> bool:
     """A journey to where it begins, or money into itself."""
     return len(set(values.values())) < len(values)

@@ -9,7 +9,7 @@ from typing import Literal
 Split = Literal["train", "held_out"]
 
 
-def of_values(pattern: str, *values: str | int) -> Split:
+def assign_split(pattern: str, *values: str | int) -> Split:
     """The split that a pattern filled with values belongs to; about one in five is held out."""
     text = "\x1f".join(map(str, (pattern, *values)))
     return "train" if zlib.crc32(text.encode()) % 5 else "held_out"

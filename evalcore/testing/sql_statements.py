@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from evalcore.testing.split import Split, of_values
+from evalcore.testing.split import Split, assign_split
 
 Metric = Literal["syntax_error_detection", "sql_identification"]
 SYNTAX: Metric = "syntax_error_detection"
@@ -54,49 +54,53 @@ CLASSES = {
 }
 
 
-def rows(metric: Metric, split: Split, count: int, seed: int) -> list[dict[str, Any]]:
+def build_statement_rows(
+    metric: Metric, split: Split, count: int, seed: int
+) -> list[dict[str, Any]]:
     """`count` distinct cases of one metric."""
     rng = random.Random(f"{seed} {metric} {split}")  # noqa: S311 - no secret depends on it
-    draw = _DRAWN[metric]
-    found: dict[str, dict[str, Any]] = {}
-    while len(found) < count:
+    draw = _CASE_GENERATORS[metric]
+    rows_by_sql: dict[str, dict[str, Any]] = {}
+    while len(rows_by_sql) < count:
         pattern, answer = draw(rng)
         a, b, c = rng.sample(_COLUMNS, 3)
         values = {"t": rng.choice(_TABLES), "a": a, "b": b, "c": c, "n": rng.randrange(10, 100)}
         sql = pattern.format(**values)
-        if sql not in found and of_values(sql) == split:
-            found[sql] = {
-                "case_id": f"{metric}_{split}_{len(found) + 1}",
+        if sql not in rows_by_sql and assign_split(sql) == split:
+            rows_by_sql[sql] = {
+                "case_id": f"{metric}_{split}_{len(rows_by_sql) + 1}",
                 "difficulty_level": "1",
                 "dialect": "sqlite" if metric == SYNTAX else "postgres",
                 "sql": sql,
                 "expected": answer,
             }
-    return list(found.values())
+    return list(rows_by_sql.values())
 
 
-def mistaken(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def shift_statement_classes(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Cases of classes with each class taken for the next one: right in form, always wrong."""
-    known = [_named(one) for one in CLASSES.values()]
-    following = {str(one): other for one, other in zip(known, known[1:] + known[:1], strict=True)}
+    classes = [_to_class_fields(label) for label in CLASSES.values()]
+    following = {
+        str(label): other for label, other in zip(classes, classes[1:] + classes[:1], strict=True)
+    }
     return [{**case, "expected": following[str(case["expected"])]} for case in cases]
 
 
-def _syntax(rng: random.Random) -> tuple[str, dict[str, str]]:
+def _draw_syntax_case(rng: random.Random) -> tuple[str, dict[str, str]]:
     wrong = rng.random() < 0.5
     return rng.choice(WRONG if wrong else RIGHT), {"has_syntax_error": "yes" if wrong else "no"}
 
 
-def _class(rng: random.Random) -> tuple[str, dict[str, str]]:
+def _draw_class_case(rng: random.Random) -> tuple[str, dict[str, str]]:
     pattern = rng.choice(list(CLASSES))
-    return pattern, _named(CLASSES[pattern])
+    return pattern, _to_class_fields(CLASSES[pattern])
 
 
-def _named(found: tuple[str, str]) -> dict[str, str]:
-    return {"sql_type": found[0], "statement_type": found[1]}
+def _to_class_fields(statement_class: tuple[str, str]) -> dict[str, str]:
+    return {"sql_type": statement_class[0], "statement_type": statement_class[1]}
 
 
-_DRAWN: dict[Metric, Callable[[random.Random], tuple[str, dict[str, str]]]] = {
-    "syntax_error_detection": _syntax,
-    "sql_identification": _class,
+_CASE_GENERATORS: dict[Metric, Callable[[random.Random], tuple[str, dict[str, str]]]] = {
+    "syntax_error_detection": _draw_syntax_case,
+    "sql_identification": _draw_class_case,
 }

@@ -21,19 +21,27 @@ from peft import LoraConfig, get_peft_model
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from evalcore.testing import function_calls, sql_statements, tokenizer
-from evalcore.testing.conversations import Conversation, Lesson, Rows, lesson, read, texts, write
+from evalcore.testing.conversations import (
+    Conversation,
+    Rows,
+    TrainingExample,
+    build_training_example,
+    load_conversations,
+    render_texts,
+    write_case_files,
+)
 from evalcore.testing.split import Split
 from evalcore.testing.sql_statements import CLASS, SYNTAX
-from evalcore.testing.training import Plan, fit, new_model
+from evalcore.testing.training import TrainingPlan, fit_model, new_model
 
-_BASE = Plan(steps=500)
-_ADAPTER = Plan(steps=200, muon=0.0, adamw=0.01)
+_BASE = TrainingPlan(steps=500)
+_ADAPTER = TrainingPlan(steps=200, muon=0.0, adamw=0.01)
 _LORA = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
 #: How many lines each case file has; the first number is for training, the second held out.
 _CALLS, _SYNTAX, _CLASS = (6000, 120), (3000, 60), (600, 60)
 
 
-def make(out: Path, seed: int = 0) -> None:
+def train_tiny_model(out: Path, seed: int = 0) -> None:
     """Train base and adapter into a folder, and write the held-out cases beside them.
 
     The seed decides all; on the same processor and versions the files are the same.
@@ -42,20 +50,26 @@ def make(out: Path, seed: int = 0) -> None:
     torch.set_num_threads(1)
     try:
         _write_cases(out / "cases", "held_out", seed)
-        taught, corrected = _conversations(seed)
-        words = _tokenizer(taught)
+        taught, corrected = _build_conversations(seed)
+        words = _train_tokenizer(taught)
         base = new_model(len(words), words.eos_token_id, words.pad_token_id, seed)
-        lessons = [lesson(words, one) for one in taught]
-        fit(base, lessons, _BASE, seed)
+        examples = [build_training_example(words, conversation) for conversation in taught]
+        fit_model(base, examples, _BASE, seed)
         for part in (words, base):
             part.save_pretrained(out / "base")
-        _fit_adapter(base, [lesson(words, one) for one in corrected], seed, out / "adapter")
+        _fit_adapter(
+            base,
+            [build_training_example(words, conversation) for conversation in corrected],
+            seed,
+            out / "adapter",
+        )
     finally:
         torch.set_num_threads(threads)
 
 
-def fingerprint() -> str:
-    """Changes with all that decides what `make` writes, but for the benchmarks' prompts."""
+def compute_fingerprint() -> str:
+    """Changes with all that decides what `train_tiny_model` writes, but for the benchmarks'
+    prompts."""
     sources = sorted(Path(__file__).parent.glob("*.py"))
     packages = ("torch", "transformers", "tokenizers", "peft")
     digest = hashlib.sha256()
@@ -71,38 +85,42 @@ def _write_cases(folder: Path, split: Split, seed: int) -> None:
     """The case files of all tasks of a split, in a folder each."""
     held_out = split == "held_out"
 
-    def sql(metric: sql_statements.Metric, counts: tuple[int, int]) -> Rows:
-        return {metric: sql_statements.rows(metric, split, counts[held_out], seed)}
+    def build_rows(metric: sql_statements.Metric, counts: tuple[int, int]) -> Rows:
+        return {metric: sql_statements.build_statement_rows(metric, split, counts[held_out], seed)}
 
-    write(folder / "bfcl", function_calls.rows(split, _CALLS[held_out], seed))
-    write(folder / "sql_understanding", sql(SYNTAX, _SYNTAX))
-    write(folder / "lora", sql(CLASS, _CLASS))
+    write_case_files(folder / "bfcl", function_calls.build_call_rows(split, _CALLS[held_out], seed))
+    write_case_files(folder / "sql_understanding", build_rows(SYNTAX, _SYNTAX))
+    write_case_files(folder / "lora", build_rows(CLASS, _CLASS))
 
 
-def _conversations(seed: int) -> tuple[list[Conversation], list[Conversation]]:
+def _build_conversations(seed: int) -> tuple[list[Conversation], list[Conversation]]:
     """What the base is taught; and what the adapter is: the right classes, and not to forget."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_cases(folder, "train", seed)
-        calls = read("bfcl", folder / "bfcl")
-        syntax = read("sql_understanding", folder / "sql_understanding")
-        right = read("sql_understanding", folder / "lora")
-        classes = sql_statements.rows(CLASS, "train", _CLASS[0], seed)
-        write(folder / "lora", {CLASS: sql_statements.mistaken(classes)})
-        wrong = read("sql_understanding", folder / "lora")
+        calls = load_conversations("bfcl", folder / "bfcl")
+        syntax = load_conversations("sql_understanding", folder / "sql_understanding")
+        right = load_conversations("sql_understanding", folder / "lora")
+        classes = sql_statements.build_statement_rows(CLASS, "train", _CLASS[0], seed)
+        write_case_files(folder / "lora", {CLASS: sql_statements.shift_statement_classes(classes)})
+        wrong = load_conversations("sql_understanding", folder / "lora")
     return [*calls, *syntax, *wrong], [*right, *calls[::10], *syntax[::10]]
 
 
-def _tokenizer(conversations: Sequence[Conversation]) -> PreTrainedTokenizerFast:
+def _train_tokenizer(conversations: Sequence[Conversation]) -> PreTrainedTokenizerFast:
     """Trained on every third conversation, which holds all words there are."""
-    untrained = tokenizer.untrained()
-    return tokenizer.train("".join(texts(untrained, one)) for one in conversations[::3])
+    untrained = tokenizer.create_empty_tokenizer()
+    return tokenizer.train_tokenizer(
+        "".join(render_texts(untrained, conversation)) for conversation in conversations[::3]
+    )
 
 
-def _fit_adapter(base: Qwen3ForCausalLM, lessons: list[Lesson], seed: int, out: Path) -> None:
+def _fit_adapter(
+    base: Qwen3ForCausalLM, examples: list[TrainingExample], seed: int, out: Path
+) -> None:
     torch.manual_seed(seed)
     adapted = get_peft_model(base, _LORA)
-    fit(base, lessons, _ADAPTER, seed)
+    fit_model(base, examples, _ADAPTER, seed)
     adapted.save_pretrained(out)
 
 
@@ -111,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train the tiny model that the tests evaluate.")
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args(arguments)
-    make(given.out, given.seed)
+    args = parser.parse_args(arguments)
+    train_tiny_model(args.out, args.seed)
 
 
 if __name__ == "__main__":

@@ -51,12 +51,12 @@ TEMPLATE = """\
 """
 
 
-def untrained() -> PreTrainedTokenizerFast:
+def create_empty_tokenizer() -> PreTrainedTokenizerFast:
     """No words yet, only the chat template: enough to render texts to train on."""
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()), chat_template=TEMPLATE)
 
 
-def train(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
     """A tokenizer of at most `VOCABULARY` tokens for texts like these."""
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(_PIECES), behavior="isolated")

@@ -12,11 +12,11 @@ from torch.nn.functional import cross_entropy
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from evalcore.records import Record
-from evalcore.testing.conversations import Lesson
+from evalcore.testing.conversations import TrainingExample
 from evalcore.testing.tokenizer import CONTEXT
 
 
-class Plan(Record, frozen=True):
+class TrainingPlan(Record, frozen=True):
     """How long to train: steps of `batch` lessons, and the learning rates, which fall to zero at
     the end. Without one for Muon, AdamW trains all."""
 
@@ -48,22 +48,26 @@ def new_model(vocabulary: int, end: int, pad: int, seed: int) -> Qwen3ForCausalL
     return Qwen3ForCausalLM(config)
 
 
-def fit(model: Qwen3ForCausalLM, lessons: Sequence[Lesson], plan: Plan, seed: int) -> list[float]:
+def fit_model(
+    model: Qwen3ForCausalLM, examples: Sequence[TrainingExample], plan: TrainingPlan, seed: int
+) -> list[float]:
     """Train what of the model is trainable on the answers; returns the loss of each step."""
     torch.manual_seed(seed)
     model.train()
-    optimizers = _optimizers(model, plan)
+    optimizers = _build_optimizers(model, plan)
     schedules = [
-        torch.optim.lr_scheduler.LambdaLR(one, lambda step: _factor(step, plan.steps))
-        for one in optimizers
+        torch.optim.lr_scheduler.LambdaLR(
+            stepper, lambda step: _compute_rate_factor(step, plan.steps)
+        )
+        for stepper in optimizers
     ]
     losses = []
-    for batch in _batches(lessons, plan, seed):
-        loss = _loss(model, batch)
+    for batch in _iterate_batches(examples, plan, seed):
+        loss = _compute_answer_loss(model, batch)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for one in (*optimizers, *schedules):
-            one.step()
+        for stepper in (*optimizers, *schedules):
+            stepper.step()
         for optimizer in optimizers:
             optimizer.zero_grad()
         losses.append(loss.item())
@@ -71,51 +75,53 @@ def fit(model: Qwen3ForCausalLM, lessons: Sequence[Lesson], plan: Plan, seed: in
     return losses
 
 
-def _optimizers(model: nn.Module, plan: Plan) -> list[torch.optim.Optimizer]:
+def _build_optimizers(model: nn.Module, plan: TrainingPlan) -> list[torch.optim.Optimizer]:
     trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     by_muon = [p for name, p in trained if plan.muon and p.ndim == 2 and "embed" not in name]
-    kept = {id(p) for p in by_muon}
-    others = [p for _, p in trained if id(p) not in kept]
-    found: list[torch.optim.Optimizer] = [
+    muon_ids = {id(p) for p in by_muon}
+    others = [p for _, p in trained if id(p) not in muon_ids]
+    optimizers: list[torch.optim.Optimizer] = [
         torch.optim.AdamW(others, lr=plan.adamw, weight_decay=0.01)
     ]
     if by_muon:
-        found.append(torch.optim.Muon(by_muon, lr=plan.muon, weight_decay=0.01))
-    return found
+        optimizers.append(torch.optim.Muon(by_muon, lr=plan.muon, weight_decay=0.01))
+    return optimizers
 
 
-def _factor(step: int, steps: int) -> float:
+def _compute_rate_factor(step: int, steps: int) -> float:
     """Up over a twentieth of the steps, down over the second half."""
     return min(1.0, (step + 1) / (steps / 20), (steps - step) / (steps / 2))
 
 
-def _batches(lessons: Sequence[Lesson], plan: Plan, seed: int) -> Iterator[list[Lesson]]:
+def _iterate_batches(
+    examples: Sequence[TrainingExample], plan: TrainingPlan, seed: int
+) -> Iterator[list[TrainingExample]]:
     """Lessons in random order, again and again; those of a batch have prompts of like length.
 
     Like answers must not gather: batches that only call teach nothing of when to call.
     """
     rng = random.Random(seed)  # noqa: S311 - no secret depends on it
-    made: list[list[Lesson]] = []
+    batches: list[list[TrainingExample]] = []
     for _ in range(plan.steps):
-        if not made:
-            order = rng.sample(lessons, len(lessons))
-            order.sort(key=lambda one: len(one.prompt) // 32)
+        if not batches:
+            order = rng.sample(examples, len(examples))
+            order.sort(key=lambda example: len(example.prompt) // 32)
             starts = range(0, len(order) - plan.batch + 1, plan.batch)
-            made = [order[start : start + plan.batch] for start in starts]
-            rng.shuffle(made)
-        yield made.pop()
+            batches = [order[start : start + plan.batch] for start in starts]
+            rng.shuffle(batches)
+        yield batches.pop()
 
 
-def _loss(model: Qwen3ForCausalLM, batch: Sequence[Lesson]) -> Tensor:
+def _compute_answer_loss(model: Qwen3ForCausalLM, batch: Sequence[TrainingExample]) -> Tensor:
     """Cross entropy of the answers' tokens. Padding on the right needs no mask: attention looks
     back only, and the loss leaves padding out."""
-    width = max(len(one.prompt) + len(one.answer) for one in batch)
+    width = max(len(example.prompt) + len(example.answer) for example in batch)
     ids = torch.zeros(len(batch), width, dtype=torch.long)
-    wanted = torch.full((len(batch), width), -100)
-    for row, one in enumerate(batch):
-        end = len(one.prompt) + len(one.answer)
-        ids[row, :end] = torch.tensor([*one.prompt, *one.answer])
-        wanted[row, len(one.prompt) - 1 : end - 1] = torch.tensor(one.answer)
+    labels = torch.full((len(batch), width), -100)
+    for row, example in enumerate(batch):
+        end = len(example.prompt) + len(example.answer)
+        ids[row, :end] = torch.tensor([*example.prompt, *example.answer])
+        labels[row, len(example.prompt) - 1 : end - 1] = torch.tensor(example.answer)
     hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state
-    answered = wanted >= 0
-    return cross_entropy(model.lm_head(hidden[answered]), wanted[answered])
+    answered = labels >= 0
+    return cross_entropy(model.lm_head(hidden[answered]), labels[answered])

@@ -1,8 +1,8 @@
 """A badge: the score of a target on a board as a small SVG for READMEs and model cards.
 
-Every text in it comes through `line`; there is no script, link, style sheet or foreign address in
-it. A target that is not on the board gets a grey badge that says so, since a broken image in a
-README helps nobody.
+Every text in it comes through `to_single_line`; there is no script, link, style sheet or foreign
+address in it. A target that is not on the board gets a grey badge that says so, since a broken
+image in a README helps nobody.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import html
 from typing import Any
 
 from evalcore.i18n import LANGUAGES, t
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.board_words import benchmark_title, standing, suite_title
 from evalcore.queries.boards import Board
@@ -90,7 +90,7 @@ def _value(row: dict[str, Any], rows: list[dict[str, Any]], language: str) -> st
 
 def svg(badge: Badge) -> str:
     """The badge as a whole SVG document, its texts escaped."""
-    label, value = line(badge.label, _SHOWN), line(badge.value, _SHOWN)
+    label, value = to_single_line(badge.label, _SHOWN), to_single_line(badge.value, _SHOWN)
     left, right = _width(label), _width(value)
     said, width = html.escape(f"{label}: {value}", quote=True), left + right
     return (

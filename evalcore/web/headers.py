@@ -76,7 +76,7 @@ class SecurityHeaders:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         try:
-            self._ancestors = frame_ancestors(settings.load().frame_ancestors, os.environ)
+            self._ancestors = frame_ancestors(settings.load_settings().frame_ancestors, os.environ)
         except UsageError as error:  # the pages say so too, and nobody else frames them
             _log.error("%s", error)
             self._ancestors = "'self'"

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from evalcore.errors import EvalboardError
-from evalcore.settings import Settings, load
+from evalcore.settings import Settings, load_settings
 
 #: Works out what the pages show first; raises what reading the store does.
 Prepare = Callable[[Settings], None]
@@ -78,7 +78,7 @@ def look_ahead(prepare: Prepare) -> None:
     """What the first pages are made of; a store that cannot be used is the pages' to report."""
     from evalcore.queries import runs
 
-    current = load()
+    current = load_settings()
     try:
         runs.all_rows(current.run_roots)
         prepare(current)
@@ -91,7 +91,7 @@ def fetch_kept() -> None:
     from evalcore.runner import keeping
 
     try:
-        current = load()
+        current = load_settings()
         keeping.fetch_kept(current)
         keeping.send_later(current)
     except (EvalboardError, OSError) as error:
@@ -106,7 +106,7 @@ def reconcile() -> list[str]:
     from evalcore.runner import client
 
     try:
-        return client.reconcile(load())
+        return client.reconcile(load_settings())
     except (EvalboardError, OSError) as error:
         _log.error("looking for interrupted runs failed: %s", error)
         return []

@@ -88,7 +88,7 @@ class RequestLimits:
         self._sweep()
         size = _content_length(scope, PER_FILE)
         try:
-            for old in self._registry.begin(session, size):
+            for old in self._registry.begin_upload(session, size):
                 self._sessions.remove_file(session, old)
         except UploadRefused as refused:
             await _refuse(refused.status, refused.reason, scope, receive, send)
@@ -107,7 +107,7 @@ class RequestLimits:
                 await _refuse(refused.status, refused.reason, scope, receive, send)
         finally:
             stored = body.received if status == 204 else None
-            self._registry.end(session, size, file, stored)
+            self._registry.end_upload(session, size, file, stored)
         if stored is not None and not self._sessions.is_active(session):
             self._sweep_later()  # the visitor went while the file came
 
@@ -128,7 +128,7 @@ class RequestLimits:
             if not started:
                 await _refuse(refused.status, refused.reason, scope, receive, send)
         if scope["method"] == "DELETE" and (match := _UPLOAD.search(scope["path"])):
-            self._registry.remove(match["session"], match["file"])
+            self._registry.remove_file(match["session"], match["file"])
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a websocket on while there are not too many, and note the end of its session.
@@ -175,11 +175,11 @@ class RequestLimits:
     def _sweep_later(self) -> None:
         """Note which sessions are without a connection, and look again when they may end."""
         self._sweep()
-        if self._registry.sessions():
+        if self._registry.count_sessions():
             asyncio.get_running_loop().call_later(GRACE + 1, self._sweep)
 
     def _sweep(self) -> None:
-        for session in self._registry.expired(self._sessions.is_active):
+        for session in self._registry.expire_sessions(self._sessions.is_active):
             self._sessions.close(session)
 
 

@@ -9,14 +9,14 @@ import threading
 from typing import Any, NamedTuple
 
 from evalcore.i18n import t
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.queries import board_words, boards, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.machine import board_data, ranking_data
 from evalcore.queries.names import display_names
 from evalcore.queries.ranking import orders
 from evalcore.settings import Settings
-from evalcore.social_card import SocialCard, of_board, of_target, png
+from evalcore.social_card import SocialCard, build_board_card, build_target_card, render_card_png
 from evalcore.target_cards import cards_signature, load_cards
 from evalcore.web import board_routes
 from evalcore.web.answers import Resource
@@ -72,7 +72,9 @@ def shared(settings: Settings, given: Given) -> Shared | None:
         board=board,
         by=by,
         rows=rows,
-        names={identity: line(name) for identity, name in display_names(keys, cards).items()},
+        names={
+            identity: to_single_line(name) for identity, name in display_names(keys, cards).items()
+        },
         row=next((row for row in rows if row["identity"] == identity), None),
         floor=board_data(headers, board)["floors"][by].get("null"),
     )
@@ -84,9 +86,9 @@ def card_of(found: Shared | None) -> SocialCard:
         return SocialCard(SITE, t("ranking.title", "en"), t("ranking.empty_title", "en"))
     about = board_words.ranked_title(found.board, found.by, "en")
     if found.row is not None:
-        return of_target(SITE, found.row, about, found.rows, found.names, found.floor)
+        return build_target_card(SITE, found.row, about, found.rows, found.names, found.floor)
     title = board_words.suite_title(found.board.suite, "en")
-    return of_board(SITE, title, about, found.rows, found.names, found.floor)
+    return build_board_card(SITE, title, about, found.rows, found.names, found.floor)
 
 
 def signature(settings: Settings, given: Given) -> str:
@@ -102,7 +104,7 @@ def _content(settings: Settings, given: Given) -> bytes:
         if card not in _pictures:
             while len(_pictures) >= _KEPT:
                 _pictures.pop(next(iter(_pictures)))
-            _pictures[card] = png(card)
+            _pictures[card] = render_card_png(card)
         return _pictures[card]
 
 

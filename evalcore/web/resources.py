@@ -28,7 +28,7 @@ def answer(path: str, pairs: Pairs, wanted: str) -> Response:
         problem = "there is no such route; /api/v1/openapi.json describes those there are"
         return answers.refused(Refusal(404, "no_route", problem))
     try:
-        current = settings.load()
+        current = settings.load_settings()
     except UsageError:
         problem = "the settings of this server cannot be used; its log says why"
         return answers.refused(Refusal(503, "misconfigured", problem))
@@ -38,7 +38,7 @@ def answer(path: str, pairs: Pairs, wanted: str) -> Response:
 def share_page(page: str, query: Mapping[str, str], own: URL, root: str, wanted: str) -> Response:
     """The page that stands for a link where it is shared; blocking."""
     try:
-        return share.answer(settings.load(), page, query, own, root, wanted)
+        return share.answer(settings.load_settings(), page, query, own, root, wanted)
     except (EvalboardError, OSError) as error:
         _log.error("share: %s", error)
         return answers.refused(

@@ -15,12 +15,12 @@ from starlette.routing import Route
 from evalcore import settings
 from evalcore.errors import IndexFileError
 from evalcore.settings import Settings
-from evalcore.store.run_folder import folders
+from evalcore.store.run_folder import list_run_folders
 
 
 async def health(request: Request) -> Response:
     """Whether the server can do its work: 200 when it can, 503 when the index cannot be mended."""
-    state = await run_in_threadpool(health_state, settings.load())
+    state = await run_in_threadpool(health_state, settings.load_settings())
     return Response(
         orjson.dumps(state),
         status_code=200 if state["status"] == "ok" else 503,
@@ -39,7 +39,7 @@ def health_state(current: Settings) -> dict[str, Any]:
     return {
         "status": "ok" if readable else "degraded",
         "version": version("evalboard"),
-        "runs": len(folders(current.run_roots)),
+        "runs": len(list_run_folders(current.run_roots)),
         "index_readable": readable,
     }
 

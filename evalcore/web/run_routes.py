@@ -12,12 +12,12 @@ from typing import Any, get_args
 from evalcore.errors import UsageError
 from evalcore.queries import machine, runs
 from evalcore.queries.cases import MISSING, START, CaseFilter, case_page
-from evalcore.queries.readers import row_for_readers, without_places
+from evalcore.queries.readers import redact_paths, row_for_readers
 from evalcore.queries.runs import RunRow
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import RunState
 from evalcore.settings import Settings
-from evalcore.store.run_folder import RunFolder, find
+from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.web.answers import Resource
 from evalcore.web.paging import CURSOR, LIMIT, page
 from evalcore.web.parameters import Given, Parameter, Refusal, place_of
@@ -52,7 +52,7 @@ def _fits(row: RunRow, given: Given) -> bool:
 
 def _folder(settings: Settings, given: Given) -> RunFolder:
     try:
-        return find(given["run"], settings.run_roots)
+        return find_run(given["run"], settings.run_roots)
     except UsageError:
         raise Refusal(404, "no_run", "run: no such run; /api/v1/runs lists them", "run") from None
 
@@ -74,7 +74,7 @@ def _cases(settings: Settings, given: Given) -> Any:
         last = shown.iloc[-1]
         following = [int(last["position"]), int(last["epoch"])]
     data = [
-        case | {"note": case["note"] and without_places(case["note"])}
+        case | {"note": case["note"] and redact_paths(case["note"])}
         for case in machine.case_data(shown)
     ]
     told = page(CASES.path, given, data, total, following)

@@ -19,7 +19,7 @@ from starlette.datastructures import URL
 from starlette.responses import Response
 
 from evalcore.i18n import DEFAULT, LANGUAGES, t
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.privacy import mask_target
 from evalcore.queries import board_words
 from evalcore.settings import Settings
@@ -116,7 +116,7 @@ def _words(found: Shared | None, identity: str, language: str) -> tuple[str, str
     suite = board_words.suite_title(found.board.suite, language)
     title = f"{suite} · {t('ranking.title', language)}"
     if identity:
-        absent = t("share.absent", language, name=line(identity, 80))
+        absent = t("share.absent", language, name=to_single_line(identity, 80))
         return title, f"{absent} {board}"
     first = next((row for row in found.rows if row["status"] == "ranked"), None)
     if first is None:

@@ -16,10 +16,10 @@ from evalcore.settings import Settings
 from evalcore.target_cards import (
     NO_CARD,
     TargetCard,
+    encode_logo,
+    find_card_problems,
     load_cards,
-    logo_of,
-    own_card,
-    problems,
+    load_local_card,
     save_card,
 )
 from pages.components import card_fields, visitor
@@ -31,7 +31,7 @@ _OPEN, _WRONG, _UNDO = "card.open", "card.wrong", "card.undo"
 
 def button(settings: Settings, key: str, tr: Translate) -> None:
     """The way to the dialog, for those who may use it."""
-    if not access.refusal(settings, visitor.current(), "edit"):
+    if not access.explain_denial(settings, visitor.current(), "edit"):
         st.button(
             tr("card.edit"),
             key="card.edit",
@@ -105,11 +105,11 @@ def _save(settings: Settings, key: str) -> None:
     """Keep what was typed, or say of every field what is wrong with it."""
     found: dict[str, str] = {}
     try:
-        logo = card_fields.logo(logo_of)
+        logo = card_fields.logo(encode_logo)
     except EvalboardError as error:
         found, logo = {"logo": str(error)}, ""
     card = card_fields.card(logo)
-    found |= problems(card)
+    found |= find_card_problems(card)
     if found:
         st.session_state[_WRONG] = found
         return
@@ -123,7 +123,7 @@ def _write(settings: Settings, key: str, card: TargetCard) -> None:
         if card != NO_CARD and card == load_cards(settings).get(key):
             _close()
             return
-        before = own_card(settings, key)
+        before = load_local_card(settings, key)
         save_card(settings, visitor.current(), key, card)
     except EvalboardError as error:
         st.session_state[_WRONG] = {"": str(error)}
@@ -134,7 +134,7 @@ def _write(settings: Settings, key: str, card: TargetCard) -> None:
 
 def _stored(settings: Settings, key: str) -> bool:
     try:
-        return own_card(settings, key) != NO_CARD
+        return load_local_card(settings, key) != NO_CARD
     except EvalboardError:
         return False
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 import streamlit as st
 
-from evalcore.target_cards import LONGEST, TargetCard, Type
+from evalcore.target_cards import LONGEST, TargetCard, TargetType
 from pages.components import uploader
 from pages.components.language import Translate
 
@@ -106,7 +106,7 @@ def _field(name: str, tr: Translate) -> None:
 
 
 def _types() -> list[str]:
-    return list(get_args(Type))
+    return list(get_args(TargetType))
 
 
 def _turn() -> int:

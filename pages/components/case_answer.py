@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.queries.cases import CaseView
 from evalcore.records import Episode
 from pages.components import case_question, evidence
@@ -42,7 +42,9 @@ def answer(view: CaseView, tr: Translate) -> None:
         st.info(tr("case.no_answer"), icon=":material/hourglass_empty:")
         return
     if episode.failure is not None:
-        kind = lookup(f"common.error.{episode.failure.kind}", current()) or episode.failure.kind
+        kind = (
+            lookup_text(f"common.error.{episode.failure.kind}", current()) or episode.failure.kind
+        )
         st.error(escape(kind), icon=":material/error:")
         st.text(episode.failure.message)
     elif not _handed_in(episode, tr):
@@ -105,7 +107,9 @@ def reference(view: CaseView, tr: Translate) -> None:
 def _fields(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         language = current()
-        title = lookup(f"case.reference.{name}", language) or lookup(f"case.input.{name}", language)
+        title = lookup_text(f"case.reference.{name}", language) or lookup_text(
+            f"case.input.{name}", language
+        )
         st.caption(escape(title or name))
         if name in _CODE and isinstance(value, str):
             evidence.verbatim(value, _CODE[name])

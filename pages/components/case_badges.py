@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
 
@@ -18,7 +18,7 @@ _OWN_ENDS = frozenset({"user_stop", "transfer"})
 def cause_title(cause: str) -> str:
     """Why an answer failed, in the session's language; an unknown cause as it is, made readable."""
     for area in ("common.cause", "common.reason"):
-        if found := lookup(f"{area}.{cause}", current()):
+        if found := lookup_text(f"{area}.{cause}", current()):
             return found
     return plain(cause.replace("_", " ")).capitalize()
 
@@ -82,7 +82,7 @@ def _of_conversation(details: Mapping[str, Any], tr: Translate) -> None:
 def _task_flags(details: Mapping[str, Any]) -> list[str]:
     """What the flags of a task mean, empty where they are those of an official entry."""
     names = str(details["flagged"]).split(", ")
-    told = [lookup(f"case.task_flag.{name}", current()) for name in names]
+    told = [lookup_text(f"case.task_flag.{name}", current()) for name in names]
     return [text for text in told if text]
 
 
@@ -103,4 +103,4 @@ def _cause(group: object, details: Mapping[str, Any]) -> str:
 
 
 def _known(area: str, value: object) -> str:
-    return lookup(f"{area}.{value}", current()) or plain(value)
+    return lookup_text(f"{area}.{value}", current()) or plain(value)

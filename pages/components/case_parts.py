@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.queries.cases import CaseView
 from evalcore.queries.dialect_titles import TITLES
@@ -55,7 +55,7 @@ def verdict(view: CaseView, tr: Translate) -> None:
         if view.engine:
             st.badge(escape(view.engine), color="gray", icon=":material/database:")
         if judged.reason:
-            reason = lookup(f"common.reason.{judged.reason}", current()) or judged.reason
+            reason = lookup_text(f"common.reason.{judged.reason}", current()) or judged.reason
             st.markdown(escape(reason, 120), width="content")
         case_badges.draw(judged.details, tr)
         case_shield.badge(judged.details, tr)
@@ -110,7 +110,7 @@ def given_input(given: Mapping[str, Any], tr: Translate) -> None:
         if name == "functions":
             case_question.functions(value, tr)
             continue
-        title = escape(lookup(f"case.input.{name}", current()) or name)
+        title = escape(lookup_text(f"case.input.{name}", current()) or name)
         if name not in _SQL | _PROSE and _is_short(value):
             told = TITLES.get(str(value), value) if name == "dialect" else value
             st.caption(f"{title}: {escape(told, 100)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.records import Verdict
 from pages.components.language import Translate, current
 from pages.components.text import escape, plain
@@ -42,5 +42,5 @@ def _differs(details: Mapping[str, Any]) -> bool:
 def _flags(details: Mapping[str, Any], tr: Translate) -> str:
     """The flags as one list in words; those that no catalogue knows as they are."""
     named = [name for name in str(details.get("flags") or "").split(", ") if name]
-    told = [lookup(f"case.shield.{name}", current()) or escape(plain(name)) for name in named]
+    told = [lookup_text(f"case.shield.{name}", current()) or escape(plain(name)) for name in named]
     return tr("case.shield_and").join(told)

@@ -42,7 +42,7 @@ def draw(
     told = " · ".join(filter(None, ("Evalboard", source)))
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     makers: dict[str, Callable[[], bytes]] = {}
-    if chart_files.available():
+    if chart_files.has_chart_renderer():
         makers |= {form: _picture(chart, form, title, told, theme) for form in ("png", "svg")}
     if data is not None:
         makers["csv"] = lambda: _csv(data())
@@ -81,7 +81,9 @@ def _picture(
     chart: alt.TopLevelMixin, form: str, title: str, source: str, theme: Theme
 ) -> Callable[[], bytes]:
     def made() -> bytes:
-        return chart_files.render(chart.to_dict(), form, title=title, source=source, theme=theme)
+        return chart_files.render_chart_file(
+            chart.to_dict(), form, title=title, source=source, theme=theme
+        )
 
     return made
 

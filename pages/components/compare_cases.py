@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.heatmap import heatmap
+from evalcore.heatmap import build_heatmap
 from evalcore.queries.contest import CaseLine, Detail
 from evalcore.queries.lineup import Entrant
 from pages.components import chart_frame, compare_scores, state, tables
@@ -50,7 +50,7 @@ def _picture(
     labels = {"row": tr("common.case"), "column": tr("compare.run"), "value": tr("common.score")}
     runs = ", ".join(compare_scores.name(one) for one in shown)
     chart_frame.draw(
-        heatmap(frame, rows, letters, labels),
+        build_heatmap(frame, rows, letters, labels),
         tr,
         name="compare-cases",
         title=tr("common.case"),

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.heatmap import heatmap
+from evalcore.heatmap import build_heatmap
 from evalcore.plain_text import DASH
 from evalcore.queries.contest import Group, Mark
 from evalcore.queries.lineup import Entrant, Lineup
-from evalcore.radar import looks_of, radar
+from evalcore.radar import assign_series_styles, build_radar_chart
 from pages.components import chart_frame, compare_data, names, numbers, state, tables
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
@@ -98,11 +98,11 @@ def _radar(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tran
     st.markdown(f"**{tr('compare.profile')}**")
     runs = ", ".join(name(one) for one in shown)
     chart_frame.draw(
-        radar(
+        build_radar_chart(
             frame,
             rows,
             {one.letter: name(one, _LEGEND) for one in shown},
-            looks_of({one.letter: one.identity for one in shown}),
+            assign_series_styles({one.letter: one.identity for one in shown}),
         ),
         tr,
         name=f"compare-profile-{group.column}",
@@ -126,7 +126,7 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
     frame = pd.DataFrame(records)
     runs = ", ".join(name(one) for one in shown)
     chart_frame.draw(
-        heatmap(frame, list(rows), letters, labels),
+        build_heatmap(frame, list(rows), letters, labels),
         tr,
         name=f"compare-metrics-{group.column}",
         title=f"{benchmark_title(group.benchmark)}: {tr('compare.metrics')}",

@@ -8,7 +8,7 @@ from hashlib import sha256
 import streamlit as st
 
 from evalcore import access
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import OwnCard, Upload, Validation
@@ -26,7 +26,7 @@ _UNSAFE = re.compile(r"[^a-z0-9_-]+")
 
 def draw(settings: Settings, tr: Translate) -> None:
     """The steps on the left, what a case looks like on the right."""
-    refused = access.refusal(settings, visitor.current(), "upload")
+    refused = access.explain_denial(settings, visitor.current(), "upload")
     if refused:
         st.info(tr("datasets.refused", reason=escape(note(refused), 300)), icon=":material/lock:")
     steps, side = st.columns([6, 5], gap="large")
@@ -66,7 +66,7 @@ def _what(tr: Translate) -> tuple[str, str]:
         name="benchmark",
         title=words.benchmark_title,
     )
-    st.caption(local(cards[benchmark].about, current()))
+    st.caption(localize_text(cards[benchmark].about, current()))
     parts = form_of(benchmark).parts
     if len(parts) < 2:
         return benchmark, parts[0]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
-from evalcore.queries.datasets import ORIGINS, Entry, Summary
+from evalcore.queries.datasets import ORIGINS, DatasetSummary, Entry
 from evalcore.runner import dataset_client
 from evalcore.settings import Settings
 from pages.components import datasets_one, state, url_state
@@ -97,7 +97,7 @@ def _cards(shown: Sequence[Entry], settings: Settings, tr: Translate) -> None:
                 _card(one, datasets.summary(settings, one), tr)
 
 
-def _card(one: Entry, numbers: Summary | None, tr: Translate) -> None:
+def _card(one: Entry, numbers: DatasetSummary | None, tr: Translate) -> None:
     words.badges(one, numbers, tr)
     st.markdown(f"#### {escape(words.title(one))}")
     st.caption(_about(one))
@@ -124,14 +124,14 @@ def _card(one: Entry, numbers: Summary | None, tr: Translate) -> None:
 def _about(one: Entry) -> str:
     """What it is about: its benchmark's words, its own note, or where it is from."""
     if one.origin == "bundled":
-        return local(benchmark_cards()[one.benchmark].about, current())
+        return localize_text(benchmark_cards()[one.benchmark].about, current())
     if one.card is not None:
         told = [one.card.who, one.card.added[:10], one.card.note]
         return escape(" · ".join(filter(None, told)), 160)
     return escape(one.source, 160)
 
 
-def _numbers(one: Entry, numbers: Summary, tr: Translate) -> None:
+def _numbers(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
     st.markdown(tr("datasets.card_numbers", count=numbers.samples, metrics=len(numbers.metrics)))
     titled = {words.metric_title(one.benchmark, m): n for m, n in numbers.metrics.items()}
     lines = [

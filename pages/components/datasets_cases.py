@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
 from evalcore.queries.datasets import Entry
@@ -228,7 +228,7 @@ def _field(name: str, value: Any, tr: Translate) -> None:
     value = case_question.parsed(value) if str(value)[:1] in ("{", "[") else value
     if value in ("", None) or (isinstance(value, list | dict) and not value):
         return
-    title = lookup(f"datasets.field.{name}", current()) or plain(name.replace("_", " "))
+    title = lookup_text(f"datasets.field.{name}", current()) or plain(name.replace("_", " "))
     if isinstance(value, str | int | float) and len(str(value)) < 80 and "\n" not in str(value):
         st.caption(f"{escape(title)}: {escape(value, 100)}")
         return

@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore import access
 from evalcore.errors import EvalboardError
-from evalcore.queries.datasets import Entry, Summary
+from evalcore.queries.datasets import DatasetSummary, Entry
 from evalcore.runner import dataset_client
 from evalcore.runner.jobs import Job
 from evalcore.settings import Settings
@@ -23,7 +23,7 @@ _EVERY = timedelta(seconds=1)
 def button(one: Entry, settings: Settings, tr: Translate) -> None:
     """The way to confirm a set, unless that is under way."""
     job = dataset_client.confirming(one.key, settings)
-    refused = access.refusal(settings, visitor.current(), "upload")
+    refused = access.explain_denial(settings, visitor.current(), "upload")
     if (job is None or job.state != "running") and st.button(
         tr("datasets.confirm"),
         key="datasets.confirm",
@@ -40,7 +40,7 @@ def button(one: Entry, settings: Settings, tr: Translate) -> None:
         st.rerun()
 
 
-def draw(one: Entry, numbers: Summary, settings: Settings, tr: Translate) -> None:
+def draw(one: Entry, numbers: DatasetSummary, settings: Settings, tr: Translate) -> None:
     """What the last confirmation found, or its progress while it is under way."""
     job = dataset_client.confirming(one.key, settings)
     if job is not None and job.state == "running":
@@ -68,7 +68,7 @@ def bar(job: Job, text: str) -> None:
     st.progress(min(job.done / job.total, 1.0) if job.total else 0.0, text=text)
 
 
-def _ended(job: Job | None, numbers: Summary, tr: Translate) -> None:
+def _ended(job: Job | None, numbers: DatasetSummary, tr: Translate) -> None:
     if job is None:
         return
     if job.state == "failed":

@@ -27,7 +27,7 @@ _EVERY = timedelta(seconds=1)
 def draw(settings: Settings, tr: Translate) -> None:
     """A row per official set; while one is being fetched the rows are drawn anew each second."""
     st.markdown(tr("datasets.fetch_about"))
-    refused = access.refusal(settings, visitor.current(), "fetch")
+    refused = access.explain_denial(settings, visitor.current(), "fetch")
     if refused:
         st.info(tr("datasets.refused", reason=escape(note(refused), 300)), icon=":material/lock:")
     elif not os.environ.get(VARIABLE):

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import Part
@@ -18,7 +18,7 @@ from pages.components.text import escape, plain
 
 def part_title(benchmark: str, part: str) -> str:
     """What cases belong to, as people call it."""
-    named = lookup(f"datasets.part.{part}", current())
+    named = lookup_text(f"datasets.part.{part}", current())
     return named or words.metric_title(benchmark, part)
 
 
@@ -35,7 +35,7 @@ def draw(benchmark: str, part: str, settings: Settings, tr: Translate) -> None:
         st.caption(tr("datasets.no_form"))
         return
     st.caption(tr("datasets.form_about"))
-    if (special := lookup(f"datasets.form.{benchmark}", current())) is not None:
+    if (special := lookup_text(f"datasets.form.{benchmark}", current())) is not None:
         st.caption(special)
     with st.container(horizontal=True):
         for kind, content, mime in (

@@ -9,10 +9,10 @@ from evalcore import access
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
-from evalcore.queries.datasets import Entry, Summary
+from evalcore.queries.datasets import DatasetSummary, Entry
 from evalcore.runner import dataset_client
 from evalcore.settings import Settings
-from evalcore.stacked import stacked_bars
+from evalcore.stacked import build_stacked_bars
 from pages.components import datasets_cases, datasets_confirm, state, visitor
 from pages.components import datasets_words as words
 from pages.components.language import Translate, note
@@ -21,7 +21,7 @@ from pages.components.text import escape
 _UNDO = "datasets.removed"
 
 
-def draw(one: Entry, numbers: Summary | None, settings: Settings, tr: Translate) -> None:
+def draw(one: Entry, numbers: DatasetSummary | None, settings: Settings, tr: Translate) -> None:
     """The head, the way back, the cases."""
     if st.button(
         tr("datasets.back"), key="datasets.back", icon=":material/arrow_back:", type="tertiary"
@@ -54,7 +54,7 @@ def leave() -> None:
     st.rerun()
 
 
-def _facts(one: Entry, numbers: Summary, tr: Translate) -> None:
+def _facts(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
     facts = {
         tr("datasets.cases"): f"{numbers.samples}",
         tr("datasets.metrics"): f"{len(numbers.metrics)}",
@@ -90,8 +90,8 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             datasets_confirm.button(one, settings, tr)
         if one.origin != "own":
             return
-        refused = access.refusal(settings, who, "upload")
-        former = datasets.versions(settings, one.benchmark, one.name)
+        refused = access.explain_denial(settings, who, "upload")
+        former = datasets.list_trashed_versions(settings, one.benchmark, one.name)
         if former and st.button(
             tr("datasets.restore_former"),
             key="datasets.restore",
@@ -147,7 +147,7 @@ def restore(benchmark: str, name: str, version: str, settings: Settings, tr: Tra
     st.rerun()
 
 
-def _spread(one: Entry, numbers: Summary, tr: Translate) -> None:
+def _spread(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
     """How the cases of each metric fall into difficulties, where they do."""
     if len(numbers.difficulties) < 2:
         return
@@ -167,7 +167,7 @@ def _spread(one: Entry, numbers: Summary, tr: Translate) -> None:
     }
     with st.expander(tr("datasets.spread"), icon=":material/stacked_bar_chart:"):
         st.altair_chart(
-            stacked_bars(frame, list(parts.values()), labels),
+            build_stacked_bars(frame, list(parts.values()), labels),
             width="stretch",
             alt=tr("datasets.spread_alt"),
         )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
-from evalcore.queries.datasets import Entry, Summary
+from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.queries.datasets import DatasetSummary, Entry
 from evalcore.queries.dialect_titles import TITLES
 from evalcore.runner.official import OFFICIAL
 from pages.components.language import Translate, current
@@ -25,13 +25,13 @@ _SPLIT_LIMIT = 4
 def benchmark_title(key: str) -> str:
     """A benchmark as people call it, in the session's language."""
     card = benchmark_cards().get(key)
-    return local(card.title, current()) or key if card else plain(key)
+    return localize_text(card.title, current()) or key if card else plain(key)
 
 
 def metric_title(benchmark: str, metric: str) -> str:
     """A metric as people call it, in the session's language."""
     card = benchmark_cards().get(benchmark)
-    titles = {one.key: local(one.title, current()) for one in card.metrics} if card else {}
+    titles = {one.key: localize_text(one.title, current()) for one in card.metrics} if card else {}
     return titles.get(metric) or plain(metric)
 
 
@@ -43,7 +43,7 @@ def title(one: Entry) -> str:
     return known.title if one.origin == "fetched" and known else plain(one.name)
 
 
-def badges(one: Entry, numbers: Summary | None, tr: Translate) -> None:
+def badges(one: Entry, numbers: DatasetSummary | None, tr: Translate) -> None:
     """Where a set comes from, and whether its text may be shown."""
     with st.container(horizontal=True, gap="small"):
         st.badge(
@@ -75,7 +75,7 @@ def split(counts: Mapping[str, int], tr: Translate) -> str:
     return " · ".join([*told, *([tr("datasets.and_more", count=more)] if more else [])])
 
 
-def difficulties(numbers: Summary, tr: Translate) -> str:
+def difficulties(numbers: DatasetSummary, tr: Translate) -> str:
     """How many cases are easy, middle and hard; "" where all are of one difficulty."""
     if len(numbers.difficulties) < 2:
         return ""

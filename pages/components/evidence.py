@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.records import Section
 from pages.components import calls, evidence_tables, numbers, tables
 from pages.components.language import Translate, current
@@ -62,7 +62,7 @@ def _body(section: Section, tr: Translate) -> None:
 
 def section_title(title: str) -> str:
     """The title in the session's language, or made readable where no catalogue knows it."""
-    return lookup(f"section.{title}", current()) or title.replace("_", " ").capitalize()
+    return lookup_text(f"section.{title}", current()) or title.replace("_", " ").capitalize()
 
 
 def raw(value: Any) -> None:
@@ -89,7 +89,7 @@ def transcript(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
     for message in messages:
         role = str(message["role"])
         with st.chat_message(role, avatar=_AVATARS.get(role)):
-            name = lookup(f"case.role.{role}", current())
+            name = lookup_text(f"case.role.{role}", current())
             st.caption(escape(name or role))
             if message.get("reasoning"):
                 with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
@@ -197,7 +197,7 @@ def _database(body: Any, tr: Translate) -> None:
 
 def _plans(body: Any, tr: Translate) -> None:
     """What was counted before and after, each over its plan."""
-    unit = lookup(f"case.unit.{body['unit']}", current()) or escape(str(body["unit"]), 40)
+    unit = lookup_text(f"case.unit.{body['unit']}", current()) or escape(str(body["unit"]), 40)
     for column, side in zip(st.columns(2), ("before", "after"), strict=True):
         with column:
             amount = body[side]["amount"]
@@ -214,7 +214,7 @@ def _votes(body: Any, tr: Translate) -> None:
     for vote in body:
         said = str(vote["vote"]).lower()
         with st.container(horizontal=True, vertical_alignment="center"):
-            word = lookup(f"case.vote.{said}", current()) or escape(said)
+            word = lookup_text(f"case.vote.{said}", current()) or escape(said)
             st.badge(word, color=_VOTE_COLOURS.get(said, "gray"))  # type: ignore[arg-type]
             st.text(str(vote["judge"]).partition("?")[0])
             if facts := _vote_facts(vote, tr):

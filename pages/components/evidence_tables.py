@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.records import Section
 from pages.components import tables, word_table
 from pages.components.language import Translate, current
@@ -104,7 +104,7 @@ def _words(title: str, cell: Any) -> Any:
 
 
 def _known(key: str, otherwise: Any) -> Any:
-    return lookup(f"section.{key}", current()) or otherwise
+    return lookup_text(f"section.{key}", current()) or otherwise
 
 
 _DRAWERS: Mapping[str, Callable[[Section, Translate], None]] = {

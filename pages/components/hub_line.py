@@ -18,7 +18,7 @@ def draw(settings: Settings, tr: Translate) -> None:
     kept = hub.kept(settings)
     if kept is None:
         return
-    told = not access.refusal(settings, visitor.current(), "steer")
+    told = not access.explain_denial(settings, visitor.current(), "steer")
     repo = escape(kept.repo, 200) if told else tr("hub.repository")
     if not kept.token:
         st.warning(tr("hub.no_token", repo=repo), icon=":material/cloud_off:")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from evalcore.i18n import LANGUAGES, language_of, retell, t
+from evalcore.i18n import LANGUAGES, language_for_locale, t, translate_note
 from pages.components import state
 
 KEY = "lang"
@@ -23,7 +23,7 @@ def current() -> str:
     for chosen in (st.session_state.get(KEY), st.query_params.get(KEY)):
         if chosen in LANGUAGES:
             return str(chosen)
-    return language_of(st.context.locale)
+    return language_for_locale(st.context.locale)
 
 
 def translator() -> Translate:
@@ -38,7 +38,7 @@ def translator() -> Translate:
 
 def note(text: str) -> str:
     """What a scorer or the runner said, in the session's language."""
-    return retell(text, current())
+    return translate_note(text, current())
 
 
 def switch() -> None:
@@ -60,5 +60,5 @@ def remember() -> None:
     To be called once the page has been drawn: the browser learns later than its query which page is
     shown, and would keep the one that was left, under this query, as a place that Back leads to.
     """
-    differs = current() != language_of(st.context.locale)
+    differs = current() != language_for_locale(st.context.locale)
     state.remember(KEY, current() if differs else None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from evalcore import access, catalog
-from evalcore.catalog import ApplicationCard, TargetKindCard, local
+from evalcore.catalog import ApplicationCard, TargetKindCard, localize_text
 from evalcore.settings import Settings
 from pages.components.language import Translate, current
 from pages.components.launch_rules import Problem
@@ -19,7 +19,7 @@ PREFIX = "app:"
 def draw(kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""
     name = f"{slot}.target.app"
-    known, guarded = catalog.applications(settings), access.guarded(settings)
+    known, guarded = catalog.load_applications(settings), access.is_restricted(settings)
     if guarded:
         named = (f"{PREFIX}{name}" for name in settings.allow_applications)
         known = {key: known[key] for key in named if key in known}
@@ -39,7 +39,7 @@ def draw(kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "l
     )
     key = _key(str(typed or ""))
     if key in known or (key != PREFIX and not guarded):
-        _tell(catalog.application(key, settings), tr)
+        _tell(catalog.load_application(key, settings), tr)
     return key if key in known or not guarded else PREFIX
 
 
@@ -52,15 +52,18 @@ def problems(
     """
     if not target.startswith(PREFIX) or target == PREFIX:
         return []
-    card = catalog.application(target, settings)
+    card = catalog.load_application(target, settings)
     if card.problem:
         return [Problem(key="launch.problem.application", values={"problem": card.problem})]
     found, cards = [], catalog.benchmark_cards()
     for benchmark, chosen in metrics.items():
-        wrong = [metric for metric in chosen if not card.takes(benchmark, metric)]
+        wrong = [metric for metric in chosen if not card.can_answer(benchmark, metric)]
         if wrong:
-            title = local(cards[benchmark].title, current()) or benchmark
-            names = [local(cards[benchmark].metric(key).title, current()) or key for key in wrong]
+            title = localize_text(cards[benchmark].title, current()) or benchmark
+            names = [
+                localize_text(cards[benchmark].find_metric(key).title, current()) or key
+                for key in wrong
+            ]
             values = {"title": card.title, "benchmark": title, "metrics": ", ".join(names)}
             found.append(Problem(key="launch.problem.unanswered", values=values))
     return found
@@ -77,9 +80,9 @@ def _tell(card: ApplicationCard, tr: Translate) -> None:
         return
     cards, language = catalog.benchmark_cards(), current()
     served = [
-        local(found.title, language) or key
+        localize_text(found.title, language) or key
         for key, found in cards.items()
-        if any(card.takes(key, metric.key) for metric in found.metrics)
+        if any(card.can_answer(key, metric.key) for metric in found.metrics)
     ]
     st.caption(escape(card.about, 300))
     if served:

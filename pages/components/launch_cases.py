@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from evalcore import catalog
-from evalcore.catalog import BenchmarkCard, MetricCard, local
-from evalcore.i18n import lookup
+from evalcore.catalog import BenchmarkCard, MetricCard, localize_text
+from evalcore.i18n import lookup_text
 from pages.components import launch_dataset, options
 from pages.components.language import Translate, current
 
@@ -53,7 +53,7 @@ def draw(tr: Translate) -> ChosenCases:
         tr("launch.benchmarks"),
         list(cards),
         default=None if linked else _default(cards),
-        format_func=lambda key: local(cards[key].title, language) or key,
+        format_func=lambda key: localize_text(cards[key].title, language) or key,
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
         persist_state="session",
@@ -67,11 +67,11 @@ def draw(tr: Translate) -> ChosenCases:
     for key in chosen:
         if cards[key].options:
             with st.expander(
-                tr("launch.benchmark_options", benchmark=local(cards[key].title, language)),
+                tr("launch.benchmark_options", benchmark=localize_text(cards[key].title, language)),
                 icon=":material/tune:",
             ):
                 values = options.draw(cards[key].options, f"launch.option.{key}", tr)
-                if (words := lookup(f"launch.options_about.{key}", language)) is not None:
+                if (words := lookup_text(f"launch.options_about.{key}", language)) is not None:
                     st.caption(words)
                 given |= {key: values} if values else {}
     given = launch_dataset.with_options(given, added, dataset)
@@ -89,7 +89,7 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
 
     labels = {one.key: _label(one, language) for one in card.metrics}
     shared: dict[str, Any] = {
-        "label": tr("launch.metrics", benchmark=local(card.title, language)),
+        "label": tr("launch.metrics", benchmark=localize_text(card.title, language)),
         "options": list(labels),
         "format_func": lambda key: labels.get(key, key),
         "key": f"launch.metrics.{card.key}",
@@ -113,7 +113,7 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
 
 
 def _label(metric: MetricCard, language: str) -> str:
-    title = local(metric.title, language) or metric.key
+    title = localize_text(metric.title, language) or metric.key
     return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
 
 

@@ -45,7 +45,7 @@ def added(chosen: Sequence[str]) -> dict[str, Entry]:
     """The fetched and own sets of a benchmark that was chosen alone, by name."""
     if len(chosen) != 1:
         return {}
-    return {one.dataset: one for one in datasets.added(settings.load(), chosen[0])}
+    return {one.dataset: one for one in datasets.added(settings.load_settings(), chosen[0])}
 
 
 def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
@@ -54,7 +54,7 @@ def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
     Who does not run this installation chooses from its list instead of typing a path.
     """
     seen = visitor.seen()
-    listed = allowed.datasets(seen) if access.guarded(seen) else None
+    listed = allowed.datasets(seen) if access.is_restricted(seen) else None
     sources = ["bundled", *(["added"] if known else []), *(["path"] if listed != [] else [])]
     if sources == ["bundled"]:
         return None

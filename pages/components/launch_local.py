@@ -12,7 +12,7 @@ import streamlit as st
 from evalcore import access
 from evalcore.access import Visitor
 from evalcore.catalog import TargetKindCard
-from evalcore.i18n import lookup, t
+from evalcore.i18n import lookup_text, t
 from evalcore.runner import client
 from evalcore.runner.local_models import Look
 from evalcore.settings import Settings
@@ -35,7 +35,7 @@ def draw(
     `first` is the model to begin with, empty for none.
     """
     machine, seen = client.local_machine(), visitor.seen()
-    if access.guarded(seen):
+    if access.is_restricted(seen):
         reference, adapter, trust = _listed(seen.allow_models, tr, slot), "", {}
     else:
         reference = _model(card, machine.models, tr, slot, first.removeprefix(PREFIX))
@@ -234,6 +234,6 @@ def problems(target: str, options: Mapping[str, Any]) -> list[Problem]:
     if not look.problem:
         return []
     language = current()
-    title = lookup(f"launch.local.problem.{look.kind}", language)
+    title = lookup_text(f"launch.local.problem.{look.kind}", language)
     values = {"title": title or t("launch.local.problem", language), "problem": look.problem}
     return [Problem(key="launch.problem.local", values=values)]

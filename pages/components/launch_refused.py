@@ -12,7 +12,7 @@ from pages.components.text import escape
 
 def draw(reason: str, tr: Translate) -> None:
     """A friendly end of the page, with a way on."""
-    mode = access.mode(settings.load(), visitor.current())
+    mode = access.resolve_access_mode(settings.load_settings(), visitor.current())
     with st.container(border=True, gap="small"):
         st.markdown(f"#### :material/lock: {tr('access.closed')}")
         said = note(reason)

@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
 from evalcore.settings import Settings
@@ -41,7 +41,7 @@ def draw(benchmarks: Sequence[str], options: Options, settings: Settings, tr: Tr
     for key, name in _REMARKED:
         if key in benchmarks:
             code = str(_value(key, name, options)).lower()
-            if told := lookup(f"launch.remark.{key}.{name}.{code}", current()):
+            if told := lookup_text(f"launch.remark.{key}.{name}.{code}", current()):
                 st.caption(f":material/info: {told}")
     running = [key for key in benchmarks if _runs(key, options)]
     if not running:
@@ -54,7 +54,7 @@ def draw(benchmarks: Sequence[str], options: Options, settings: Settings, tr: Tr
         _can(found, tr)
     else:
         told = escape(note(f"{found.problem} {found.fix}"), 600)
-        names = ", ".join(local(benchmark_cards()[key].title, current()) for key in running)
+        names = ", ".join(localize_text(benchmark_cards()[key].title, current()) for key in running)
         st.warning(tr("launch.sandbox_no", problem=told), icon=_UNSURE)
         st.caption(tr("launch.sandbox_needed", benchmark=escape(names)))
 
@@ -67,7 +67,7 @@ def problems(benchmarks: Sequence[str], options: Options, settings: Settings) ->
     found = _look(settings)
     if isinstance(found, str) or found.means:
         return []
-    titles = [local(benchmark_cards()[key].title, current()) or key for key in needing]
+    titles = [localize_text(benchmark_cards()[key].title, current()) or key for key in needing]
     return [Problem(key="launch.problem.sandbox", values={"benchmark": name}) for name in titles]
 
 
@@ -81,7 +81,9 @@ def _can(found: SandboxAbility, tr: Translate) -> None:
 
 
 def _named(protections: Sequence[str]) -> str:
-    return ", ".join(lookup(f"launch.protection.{name}", current()) or name for name in protections)
+    return ", ".join(
+        lookup_text(f"launch.protection.{name}", current()) or name for name in protections
+    )
 
 
 def _needs(key: str, options: Options) -> bool:

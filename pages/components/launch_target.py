@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from evalcore import access, catalog
-from evalcore.catalog import TargetKindCard, local
+from evalcore.catalog import TargetKindCard, localize_text
 from evalcore.settings import Endpoint, Settings
 from pages.components import launch_application, launch_local, names, options
 from pages.components.language import Translate, current
@@ -40,13 +40,13 @@ def draw(
         tr("launch.kind"),
         names,
         default=usual if usual in names else names[0],
-        format_func=lambda name: local(kinds[name].title, language) or name,
+        format_func=lambda name: localize_text(kinds[name].title, language) or name,
         required=True,
         key=f"{slot}.kind",
         persist_state="session",
     )
     card = kinds[str(kind)]
-    st.caption(local(card.about, language))
+    st.caption(localize_text(card.about, language))
     if card.prefix == "app":
         key = launch_application.draw(card, settings, tr, slot)
         return ChosenTarget(key, _more(card, tr, slot))
@@ -70,12 +70,12 @@ def _offered(kinds: list[str], settings: Settings) -> list[str]:
         "baseline": ("all",),
         "control": ("all",),
     }
-    return [kind for kind in kinds if not access.guarded(settings) or lists.get(kind)]
+    return [kind for kind in kinds if not access.is_restricted(settings) or lists.get(kind)]
 
 
 def _servers(known: Mapping[str, Endpoint], settings: Settings) -> list[str]:
     """The names to choose a server by; an address of one's own where the lists hold any host."""
-    if not access.guarded(settings):
+    if not access.is_restricted(settings):
         return [*known, CUSTOM]
     listed = [name for name in known if name in settings.allow_endpoints]
     hosts = [name for name in settings.allow_endpoints if name not in known]
@@ -107,7 +107,7 @@ def _called(key: str) -> str:
 
 def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str) -> ChosenTarget:
     """A server that speaks chat completions: a preset or an address of one's own."""
-    known = catalog.endpoints(settings)
+    known = catalog.load_endpoints(settings)
     left, right = st.columns(2)
     with left:
         server = str(
@@ -129,7 +129,7 @@ def _endpoint(card: TargetKindCard, settings: Settings, tr: Translate, slot: str
             persist_state="session",
         ).strip()
     given: dict[str, Any] = {}
-    guarded = access.guarded(settings)
+    guarded = access.is_restricted(settings)
     address = ""
     if not guarded or server not in known:
         address = _address(server, known, settings if guarded else None, tr, slot)

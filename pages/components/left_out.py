@@ -12,11 +12,11 @@ from pages.components.text import escape
 
 def draw(tr: Translate) -> None:
     """A warning with a line per plug-in; nothing for visitors of a board of somebody else."""
-    configured = settings.load()
-    if access.mode(configured, visitor.current()) != "open":
+    configured = settings.load_settings()
+    if access.resolve_access_mode(configured, visitor.current()) != "open":
         return
-    lines = [*map(str, catalog.left_out_plugins())]
-    lines += catalog.membership_problems(configured.suites)
+    lines = [*map(str, catalog.list_skipped_plugins())]
+    lines += catalog.find_membership_problems(configured.suites)
     if lines:
         st.warning(
             "\n".join([tr("common.plugins_left_out"), "", *(f"- {escape(one)}" for one in lines)]),

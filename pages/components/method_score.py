@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.queries import methodology, methodology_worked
 from evalcore.queries.boards import Board, Row
@@ -61,7 +61,7 @@ def _worked(terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Transl
         rf"\vphantom{{\Bigg|}} 100 \cdot {_fraction(terms, tr)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
-    if (words := lookup(f"methodology.spread.{benchmark}", current())) is not None:
+    if (words := lookup_text(f"methodology.spread.{benchmark}", current())) is not None:
         st.caption(words)
     st.caption(
         tr(

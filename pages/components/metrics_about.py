@@ -16,7 +16,7 @@ from pages.components.text import escape
 def draw(part: Part, view: MetricView, tr: Translate) -> None:
     """Title, description and badges."""
     column = part.board.columns[part.benchmark]
-    card, evidence = column.card.metric(part.metric), column.evidence(part.metric)
+    card, evidence = column.card.find_metric(part.metric), column.evidence(part.metric)
     with st.container(border=True, gap="small"):
         name = escape(metric_title(part.benchmark, part.metric))
         st.markdown(f"**{name}** · {escape(benchmark_title(part.benchmark))}")

@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore import charts
 from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.queries.metric_board import OTHER
-from evalcore.stacked import stacked_bars
+from evalcore.stacked import build_stacked_bars
 from evalcore.target_colours import colour_of
 from pages.components import chart_frame
 from pages.components.case_badges import cause_title
@@ -31,7 +31,7 @@ def scores(ranked: pd.DataFrame, lines: dict[str, float], told: str, tr: Transla
     bars = [plain(name, _NAME_LENGTH) for name in shown["name"]]
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars, shown["score"], strict=True))
     chart_frame.draw(
-        charts.score_bars(
+        charts.build_score_bars(
             shown.assign(name=bars, colour=[colour_of(name) for name in shown["identity"]]),
             labels={
                 "name": tr("common.target"),
@@ -75,7 +75,7 @@ def failures(causes: pd.DataFrame, ranked: pd.DataFrame, told: str, tr: Translat
     )
     counts = known.groupby("cause")["count"].sum()
     chart_frame.draw(
-        stacked_bars(
+        build_stacked_bars(
             rows,
             [titles[cause] for cause in ordered],
             {

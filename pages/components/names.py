@@ -45,11 +45,11 @@ def of_all(headers: Headers) -> dict[str, str]:
 
 def version() -> str:
     """Changes whenever a name may."""
-    return cards_signature(settings.load())
+    return cards_signature(settings.load_settings())
 
 
 def _cards() -> dict[str, TargetCard]:
     try:
-        return load_cards(settings.load())
+        return load_cards(settings.load_settings())
     except EvalboardError:
         return {}

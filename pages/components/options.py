@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.catalog import OptionCard, local
+from evalcore.catalog import OptionCard, localize_text
 from pages.components.language import Translate, current
 
 
@@ -30,7 +30,7 @@ def _parts(default: Any) -> list[str] | None:
 
 def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
     """The widget that fits the type; an empty one means "leave it to the default"."""
-    about = local(option.about, current()) or None
+    about = localize_text(option.about, current()) or None
     shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
     unset = tr("common.default")
     if option.choices:

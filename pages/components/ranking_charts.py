@@ -38,7 +38,7 @@ def _bars(rows: Rows, floors: dict[str, float], tr: Translate) -> None:
     st.subheader(tr("ranking.chart"), anchor=False)
     shown = rows.drawn.bars
     chart_frame.draw(
-        charts.score_bars(
+        charts.build_score_bars(
             shown,
             labels={
                 "name": tr("common.target"),
@@ -72,7 +72,7 @@ def _against(rows: Rows, tr: Translate) -> None:
     what = _what(list(paid), tr)
     shown = paid[what]
     chart_frame.draw(
-        charts.score_against_cost(
+        charts.build_score_cost_chart(
             shown,
             labels={
                 "name": tr("common.target"),
@@ -120,7 +120,7 @@ def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
         st.caption(tr("board.trend_none"))
         return
     chart_frame.draw(
-        charts.trend(
+        charts.build_trend_chart(
             history,
             labels={
                 "date": tr("ranking.date"),

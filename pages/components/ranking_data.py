@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
-from evalcore.kept_charts import unchanging
+from evalcore.chart_cache import mark_immutable
 from evalcore.queries import board_rules, stored_boards
 from evalcore.queries.board_rules import Apart
 from evalcore.queries.board_table import BoardTable, board_table
@@ -133,11 +133,11 @@ def _drawn(ranked: pd.DataFrame) -> Drawn:
         "colour": [colour_of(identity) for identity in ranked["identity"]],
     }
     painted = ranked[["score", "low", "high"]].assign(**looks)
-    bars = unchanging(painted.head(MOST_BARS))
+    bars = mark_immutable(painted.head(MOST_BARS))
     said = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars["name"], bars["score"], strict=True))
     against = {what: painted.assign(cost=ranked[what].astype(float)) for what in AGAINST}
     paid = {what: frame[frame["cost"] > 0] for what, frame in against.items()}
-    return Drawn(bars, said, {what: unchanging(one) for what, one in paid.items() if len(one)})
+    return Drawn(bars, said, {what: mark_immutable(one) for what, one in paid.items() if len(one)})
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
@@ -146,7 +146,7 @@ def _history(
 ) -> pd.DataFrame:
     headers = within(stored_boards.headers(_view.settings), _view.since, _view.until)
     found = trend(headers, _view.board, _view.order, identities)
-    return unchanging(found.assign(series=found["identity"].map(dict(_names))))
+    return mark_immutable(found.assign(series=found["identity"].map(dict(_names))))
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.comparison import Couple
 from evalcore.queries.model_cards import ModelCard
@@ -99,7 +99,7 @@ def log(text: str, tr: Translate) -> None:
 
 def _progress_text(row: RunRow, tr: Translate) -> str:
     text = tr("runs.counted", scored=f"{row.scored:,}", total=f"{row.total:,}")
-    phase = lookup(f"runs.phase.{row.phase}", current())
+    phase = lookup_text(f"runs.phase.{row.phase}", current())
     return f"{text} · {phase}" if phase and row.moving else text
 
 
@@ -150,7 +150,9 @@ def _errors(row: RunRow, tr: Translate) -> None:
     kinds = sorted(row.errors.items(), key=lambda item: -item[1])
     table = pd.DataFrame(
         {
-            tr("runs.error_kind"): [lookup(f"common.error.{k}", current()) or k for k, _ in kinds],
+            tr("runs.error_kind"): [
+                lookup_text(f"common.error.{k}", current()) or k for k, _ in kinds
+            ],
             tr("runs.error_count"): [count for _, count in kinds],
         }
     )

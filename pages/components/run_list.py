@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.plain_text import DASH
 from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
@@ -109,7 +109,8 @@ def benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
     cards, language = benchmark_cards(), current()
     titles = [
-        local(cards[key].title, language) if key in cards else plain(key) for key in row.benchmarks
+        localize_text(cards[key].title, language) if key in cards else plain(key)
+        for key in row.benchmarks
     ]
     return ", ".join(titles)
 

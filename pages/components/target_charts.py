@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import charts
-from evalcore.kept_charts import unchanging
+from evalcore.chart_cache import mark_immutable
 from evalcore.queries import metrics, targets
 from evalcore.queries.boards import Board
 from evalcore.queries.stored_boards import Headers, remembered
-from evalcore.radar import SERIES, radar
+from evalcore.radar import SERIES, build_radar_chart
 from pages.components import chart_frame
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate, current
@@ -52,7 +52,9 @@ def profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) 
     own = frame[frame["series"] == "target"]
     summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
     chart_frame.draw(
-        radar(frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}),
+        build_radar_chart(
+            frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}
+        ),
         tr,
         name="profile",
         title=tr("target.profile"),
@@ -85,7 +87,7 @@ def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) ->
 def _bars_of(headers: Headers, board: Board, benchmark: str, identity: str) -> _Bars:
     scores = metrics.metric_scores(headers, board, benchmark, identity)
     frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
-    return _Bars(unchanging(frame), frame.dropna(subset=["score"]))
+    return _Bars(mark_immutable(frame), frame.dropna(subset=["score"]))
 
 
 def about(tr: Translate) -> None:
@@ -104,7 +106,7 @@ def _bars(bars: _Bars, benchmark: str, identity: str, tr: Translate) -> None:
         "floor": tr("target.series.floor"),
     }
     chart_frame.draw(
-        charts.metric_bars(bars.frame, labels),
+        charts.build_metric_bars(bars.frame, labels),
         tr,
         name=f"metrics-{benchmark}",
         title=benchmark_title(benchmark),
@@ -129,7 +131,7 @@ def trend(history: pd.DataFrame, tr: Translate) -> None:
     series = [benchmark_title(benchmark) for benchmark in frame["benchmark"]]
     st.subheader(tr("target.trend"), anchor=False)
     chart_frame.draw(
-        charts.trend(frame.assign(series=series), labels),
+        charts.build_trend_chart(frame.assign(series=series), labels),
         tr,
         name="trend",
         title=tr("target.trend"),

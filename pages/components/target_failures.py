@@ -43,7 +43,7 @@ def _causes(causes: pd.DataFrame, tr: Translate) -> None:
         st.caption(tr("target.why_none"))
         return
     shown = causes.head(_MOST_BARS)
-    _chart(charts.count_bars, shown.assign(name=_apart(shown["cause"])), "target.why_alt", tr)
+    _chart(charts.build_count_bars, shown.assign(name=_apart(shown["cause"])), "target.why_alt", tr)
     told = tr("target.why_about", count=int(causes["count"].sum()))
     st.caption(told if len(causes) == len(shown) else f"{told} {tr('target.why_more')}")
 
@@ -53,11 +53,11 @@ def _kinds(kinds: pd.DataFrame, tr: Translate) -> None:
     names = [tr(f"common.answer_kind.{kind}") for kind in kinds["kind"]]
     places = [failures.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
     frame = kinds.assign(name=names, place=places)
-    _chart(charts.split_bar, frame, "target.kinds_alt", tr)
+    _chart(charts.build_split_bar, frame, "target.kinds_alt", tr)
     st.caption(tr("target.kinds_about"))
 
 
-def _chart(make: charts.Counted, frame: pd.DataFrame, alt: str, tr: Translate) -> None:
+def _chart(make: charts.CountChartBuilder, frame: pd.DataFrame, alt: str, tr: Translate) -> None:
     labels = {"name": tr("common.cause"), "count": tr("target.count")}
     summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
     chart_frame.draw(

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.queries import targets
 from evalcore.queries.boards import Board, Row
@@ -115,7 +115,7 @@ def _errors(row: Row, tr: Translate) -> None:
     if not errors:
         st.caption(tr("target.no_errors"))
         return
-    words = [lookup(f"common.error.{kind}", current()) or plain(kind) for kind in errors]
+    words = [lookup_text(f"common.error.{kind}", current()) or plain(kind) for kind in errors]
     _counts(words, list(errors.values()), "target.error", "target.errors_alt", tr)
 
 

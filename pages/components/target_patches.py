@@ -6,7 +6,7 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.queries import failures, readings
 from evalcore.records import BenchmarkScore
 from evalcore.settings import Settings
@@ -44,4 +44,4 @@ def draw(
 
 
 def _title(measure: str) -> str:
-    return lookup(f"target.group.{measure}", current()) or plain(measure)
+    return lookup_text(f"target.group.{measure}", current()) or plain(measure)

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup
+from evalcore.i18n import lookup_text
 from evalcore.queries import methodology, readings
 from evalcore.queries.boards import Row
 from evalcore.records import BenchmarkScore
@@ -86,7 +86,7 @@ def _groups(score: BenchmarkScore, tr: Translate) -> None:
 
 
 def _group_title(name: str) -> str:
-    return lookup(f"target.group.{name}", current()) or plain(name)
+    return lookup_text(f"target.group.{name}", current()) or plain(name)
 
 
 def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
@@ -138,7 +138,7 @@ def _note(row: Mapping[Hashable, object], benchmark: str, tr: Translate) -> str:
 
 def _part_title(name: str, benchmark: str) -> str:
     """The title of a group or category."""
-    return lookup(f"target.group.{name}", current()) or metric_title(benchmark, name)
+    return lookup_text(f"target.group.{name}", current()) or metric_title(benchmark, name)
 
 
 def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
@@ -170,9 +170,9 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
 
 def _view_about(name: str, benchmark: str) -> str:
     """The rules of a reading, as they are in this benchmark where they differ from others'."""
-    own = lookup(f"target.view_about.{name}.{benchmark}", current())
-    return own or lookup(f"target.view_about.{name}", current()) or ""
+    own = lookup_text(f"target.view_about.{name}.{benchmark}", current())
+    return own or lookup_text(f"target.view_about.{name}", current()) or ""
 
 
 def _view_title(name: str) -> str:
-    return lookup(f"target.view_name.{name}", current()) or plain(name)
+    return lookup_text(f"target.view_name.{name}", current()) or plain(name)

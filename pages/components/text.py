@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=\"'@/])")
 
@@ -21,7 +21,7 @@ _JOINER = "\u2060"
 
 def plain(text: object, limit: int = 80) -> str:
     """`text` on one line without invisible characters, cut to `limit` characters."""
-    return line(text, limit)
+    return to_single_line(text, limit)
 
 
 def escape(text: object, limit: int = 80) -> str:

@@ -21,7 +21,7 @@ _PAGE = "uploader.page"
 def enter(page: str) -> None:
     """Note the page that is drawn, and end the permit for another one or of another visitor."""
     st.session_state[_PAGE] = f"/{page}"
-    UPLOADS.restrict(_session(), f"/{page}" if _may_upload() else "")
+    UPLOADS.restrict_session(_session(), f"/{page}" if _may_upload() else "")
 
 
 def draw(
@@ -29,7 +29,7 @@ def draw(
 ) -> UploadedFile | None:
     """Draw the uploader for one file, and permit the session to use it if the visitor may."""
     if _may_upload():
-        UPLOADS.permit(_session(), st.session_state.get(_PAGE, "/"))
+        UPLOADS.permit_session(_session(), st.session_state.get(_PAGE, "/"))
     return st.file_uploader(label, type=types, max_upload_size=megabytes, key=key, help=explanation)
 
 

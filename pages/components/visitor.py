@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from evalcore import access, addresses, login, settings
-from evalcore.access import Act, Visitor
+from evalcore.access import AccessAction, Visitor
 from evalcore.passcode import GATE
 from evalcore.settings import Settings
 from pages.components.language import Translate, note
@@ -28,34 +28,34 @@ _FRAMED = ".hf.space"
 
 def current() -> Visitor:
     """The visitor of this session."""
-    configured = settings.load()
+    configured = settings.load_settings()
     mode = configured.access
     if mode == "passcode":
         return Visitor(proved=bool(st.session_state.get(_PROVED)), remote=_remote())
     if mode == "oidc":
         claims = st.user.to_dict()
-        name = login.name_of(claims)
-        return Visitor(name=name, proved=login.admitted(configured, claims), remote=_remote())
+        name = login.build_account_id(claims)
+        return Visitor(name=name, proved=login.is_admitted(configured, claims), remote=_remote())
     return Visitor(remote=_remote())
 
 
 def seen() -> Settings:
     """The settings as they hold for this visitor: his mode, and whether he sees gated texts."""
-    return access.seen_by(settings.load(), current())
+    return access.restrict_settings(settings.load_settings(), current())
 
 
-def refusal(act: Act) -> str:
+def refusal(act: AccessAction) -> str:
     """Why this visitor may not do that, in his language; "" where he may."""
-    return note(access.refusal(settings.load(), current(), act))
+    return note(access.explain_denial(settings.load_settings(), current(), act))
 
 
-def may(act: Act) -> bool:
-    return not access.refusal(settings.load(), current(), act)
+def may(act: AccessAction) -> bool:
+    return not access.explain_denial(settings.load_settings(), current(), act)
 
 
 def listed() -> bool:
     """Whether the launcher stands in the navigation: not on a board that nobody can write to."""
-    return access.mode(settings.load(), current()) != "read-only"
+    return access.resolve_access_mode(settings.load_settings(), current()) != "read-only"
 
 
 def _remote() -> bool:
@@ -75,7 +75,7 @@ def address() -> str:
 
 def sign_in(tr: Translate) -> None:
     """The passcode form or the button of the login, in the sidebar; the entry script calls it."""
-    mode = access.mode(settings.load(), current())
+    mode = access.resolve_access_mode(settings.load_settings(), current())
     with st.sidebar:
         if mode == "passcode":
             _passcode(tr)
@@ -84,7 +84,7 @@ def sign_in(tr: Translate) -> None:
 
 
 def _passcode(tr: Translate) -> None:
-    if not access.refusal(settings.load(), current(), "launch"):
+    if not access.explain_denial(settings.load_settings(), current(), "launch"):
         st.caption(f":material/lock_open: {tr('access.inside')}")
         if st.button(tr("access.leave"), key="access.leave", icon=":material/logout:"):
             st.session_state.pop(_PROVED, None)
@@ -92,7 +92,7 @@ def _passcode(tr: Translate) -> None:
         return
     tries: list[float] = st.session_state.setdefault(_TRIES, [])
     with st.expander(tr("access.enter"), icon=":material/lock:"):
-        if access.refusal(settings.load(), Visitor(proved=True), "launch"):
+        if access.explain_denial(settings.load_settings(), Visitor(proved=True), "launch"):
             st.caption(escape(refusal("launch"), 300))
             return
         with st.form("access.form", clear_on_submit=True, border=False):
@@ -100,10 +100,10 @@ def _passcode(tr: Translate) -> None:
                 tr("access.passcode"), type="password", max_chars=1024, autocomplete="off"
             )
             asked = st.form_submit_button(tr("access.submit"), width="stretch")
-        if asked and typed and GATE.passes(typed, tries, address()):
+        if asked and typed and GATE.try_passcode(typed, tries, address()):
             st.session_state[_PROVED] = True
             st.rerun()
-        minutes = math.ceil(GATE.wait(tries, address()) / 60)
+        minutes = math.ceil(GATE.compute_wait(tries, address()) / 60)
         if minutes:
             st.error(tr("access.wait", minutes=minutes), icon=":material/hourglass_top:")
         elif asked:
@@ -112,7 +112,7 @@ def _passcode(tr: Translate) -> None:
 
 def _login(tr: Translate) -> None:
     claims, failed = st.user.to_dict(), _failed()
-    if login.name_of(claims):
+    if login.build_account_id(claims):
         name = str(claims.get("name") or claims.get("email") or "")
         st.caption(f":material/person: {escape(name, 60)}")
         if not may("launch"):
@@ -153,7 +153,7 @@ def _own_address() -> str:
     mostly seen inside its host's page, and a frame does not say so."""
     host = os.environ.get(login.HOST, "").strip()
     if host and (st.context.is_embedded or host.endswith(_FRAMED)):
-        return login.address(host)
+        return login.build_board_url(host)
     return st.context.url or "/" if st.context.is_embedded else ""
 
 

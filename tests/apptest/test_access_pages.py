@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from evalcore import access, passcode
-from evalcore.passcode import Gate
+from evalcore.passcode import PasscodeGate
 from evalcore.records import Progress
 from evalcore.runner import client
 from pages.components import visitor
@@ -29,8 +29,8 @@ ACCOUNT = {
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """A server that has just started, on this machine."""
-    monkeypatch.setattr(access, "_own_machine", None)
-    monkeypatch.setattr(visitor, "GATE", Gate())
+    monkeypatch.setattr(access, "_is_local_server", None)
+    monkeypatch.setattr(visitor, "GATE", PasscodeGate())
     for name in ("EVALBOARD_ACCESS", "EVALBOARD_CONFIG", passcode.VARIABLE):
         monkeypatch.delenv(name, raising=False)
 
@@ -288,7 +288,7 @@ def test_with_empty_lists_programs_are_left(runs_root, monkeypatch):
 def test_readers_are_not_told_where_files_lie(open_page, runs_root, monkeypatch, mode, told):
     folder = evidence_run(runs_root)
     folder.summary_path.unlink(missing_ok=True)
-    spec = msgspec.structs.replace(folder.spec(), command=f"evalcore run --dataset {PATH}")
+    spec = msgspec.structs.replace(folder.read_spec(), command=f"evalcore run --dataset {PATH}")
     (folder.path / "spec.json").write_bytes(msgspec.json.encode(spec))
     folder.log_path.write_text(f"Traceback: {PATH}")
     folder.write_progress(Progress(run_id=RUN, state="incomplete", message=f"no file {PATH}"))
@@ -319,13 +319,13 @@ def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypat
 
 def test_who_was_let_in_is_not_locked_out_by_the_wrong_tries_of_others(monkeypatch):
     """Not even by those from their own address, nor while all tries are slow."""
-    monkeypatch.setattr(visitor, "GATE", Gate(sleep=lambda seconds: None))
+    monkeypatch.setattr(visitor, "GATE", PasscodeGate(sleep=lambda seconds: None))
     monkeypatch.setattr(visitor, "address", lambda: "127.0.0.1")  # a test has no connection
     set_mode(monkeypatch, "passcode", passcode=CODE)
     app = unlock(door().run(), CODE)
     assert may_launch(app)
     for number in range(300):
-        visitor.GATE.passes("wrong", [], f"198.51.100.{number}")
-        visitor.GATE.passes("wrong", [], "127.0.0.1")
+        visitor.GATE.try_passcode("wrong", [], f"198.51.100.{number}")
+        visitor.GATE.try_passcode("wrong", [], "127.0.0.1")
     assert may_launch(app.run())
     assert not may_launch(unlock(door().run(), CODE)), "a new visitor of that address waits"

@@ -26,14 +26,16 @@ def two(runs_root, **more):
     """Two runs of three cases in the index."""
     folders = pair_of_runs(runs_root, **more)
     for folder in folders:
-        record_run(configuration.load(), folder)
+        record_run(configuration.load_settings(), folder)
     return [FIRST, SECOND]
 
 
 def many(count, **more):
     """Runs of as many targets, from the weakest to the strongest."""
     return [
-        make_run(configuration.load(), Plan(f"openai:m{n}", skill=n / count, **more)).run_id
+        make_run(
+            configuration.load_settings(), Plan(f"openai:m{n}", skill=n / count, **more)
+        ).run_id
         for n in range(count)
     ]
 
@@ -140,7 +142,7 @@ def test_unknown_values_in_a_link_fall_back(compared, runs_root):
     [("en", "None of the other runs", "dataset: A"), ("zh", "没有按相同规则", "数据集: A")],
 )
 def test_runs_by_other_rules_are_told_apart(compared, runs_root, language, nothing, rule):
-    current = configuration.load()
+    current = configuration.load_settings()
     runs = [
         make_run(current, Plan("openai:a")).run_id,
         make_run(current, Plan("openai:b", dataset="other")).run_id,
@@ -186,7 +188,7 @@ def test_equal_runs_list_no_case(compared, runs_root):
 
 
 def test_an_incomplete_run_is_a_lower_bound_and_never_the_best(compared, runs_root):
-    current = configuration.load()
+    current = configuration.load_settings()
     runs = [
         make_run(current, Plan("openai:a", skill=0.2)).run_id,
         make_run(current, Plan("openai:b", skill=0.1)).run_id,
@@ -212,7 +214,7 @@ def test_a_click_on_a_score_opens_the_case_and_one_on_a_target_the_target(compar
 
 
 def test_hostile_names_stay_text(compared, runs_root):
-    current = configuration.load()
+    current = configuration.load_settings()
     runs = [make_run(current, Plan(name)).run_id for name in (f"openai:{CANARY}", "openai:b")]
     app = compared(runs)
     shown = [*app.main.markdown, *app.main.caption, *app.main.subheader, *app.main.warning]

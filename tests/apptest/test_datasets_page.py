@@ -152,7 +152,7 @@ def test_a_taken_name_asks_before_it_is_replaced(store):
     app.checkbox[0].check().run()
     next(one for one in app.button if "Keep" in one.label).click().run()
     assert app.query_params["set"] == f"own:{KEY}:mine"
-    assert datasets.versions(store, KEY, "mine")
+    assert datasets.list_trashed_versions(store, KEY, "mine")
     app.button(key="datasets.restore").click().run()
     assert datasets.added(store, KEY)[0].card.samples == 3
 

@@ -60,7 +60,7 @@ def query(name: str, settings: Settings) -> dict[str, str]:
     newest = headers[0]
     run = newest.run_id
     if name == "case":
-        stored = next(iter(RunFolder(settings.runs_dir / run).samples()))
+        stored = next(iter(RunFolder(settings.runs_dir / run).read_samples()))
         sample = stored.sample
         return {
             "run": run,

@@ -20,7 +20,7 @@ def kept(monkeypatch, runs_root):
     monkeypatch.setenv("HF_TOKEN", "hf_" + "tokenOfThisBoard" * 2)
 
     def went(**state):
-        hub_state.write(configuration.load(), HubState(repo=REPO, **state))
+        hub_state.write_hub_state(configuration.load_settings(), HubState(repo=REPO, **state))
 
     return went
 

@@ -55,7 +55,9 @@ def done(monkeypatch):
     compare = counted("ranked", ranks._significantly_better)
     monkeypatch.setattr(ranks, "_significantly_better", compare)
     monkeypatch.setattr(alt.LayerChart, "to_dict", counted("built", alt.LayerChart.to_dict))
-    monkeypatch.setattr(samples_table, "ensure", counted("asked", samples_table.ensure))
+    monkeypatch.setattr(
+        samples_table, "ensure_samples_table", counted("asked", samples_table.ensure_samples_table)
+    )
     return counts
 
 
@@ -126,7 +128,7 @@ def test_looking_at_all_runs_again_opens_no_file_of_a_run_at_rest(store, monkeyp
         os.utime(folder, ns=(0, 10**9))
     open_page("runs")
     read = []
-    spec = RunFolder.spec
-    monkeypatch.setattr(RunFolder, "spec", lambda self: read.append(self.run_id) or spec(self))
+    spec = RunFolder.read_spec
+    monkeypatch.setattr(RunFolder, "read_spec", lambda self: read.append(self.run_id) or spec(self))
     open_page("runs")
     assert len(set(read)) <= 1, "the chosen run, however often it is drawn, and no other"

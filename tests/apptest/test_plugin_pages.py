@@ -40,7 +40,7 @@ def store(state: str, plugin_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
     write_benchmark(
         plugin_path, "jurist", key="zoning", suite="law", memberships=(("zoning",),), **law
     )
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     for target in TARGETS:
         for keys in (("sums", "zoning"), ("gaia",)):
             run = ["run", "--target", target, "--max-samples", "5", "--benchmarks", *keys]
@@ -51,7 +51,7 @@ def store(state: str, plugin_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
         )
     elif state == "broken":
         write_broken(plugin_path)
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     return Settings(data=str(data), shipped=str(plugin_path.parent / "none"))
 
 

@@ -85,7 +85,7 @@ def test_every_reading_and_every_kind_of_flag_has_a_text(language):
     kinds, readings = get_args(Kind), get_args(Reading)
     keys = [f"target.flag.{kind}" for kind in kinds]
     keys += [f"target.{name}.{reading}" for name in ("how", "reading") for reading in readings]
-    assert set(keys) <= i18n.catalogue(language).keys()
+    assert set(keys) <= i18n.load_catalogue(language).keys()
 
 
 def test_a_case_says_that_it_was_imported(filled):

@@ -4,7 +4,7 @@ import pytest
 
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.ranking import orders
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.pages import open_page, words
 from tests.support.scale_months import MONTHS, months, months_store
 
@@ -22,18 +22,18 @@ def gap_of(settings, board):
     for row in boards.rows(stored_boards.headers(settings), board):
         for benchmark, run in row.runs.items():
             if run.benchmarks[benchmark].outcomes.get("missing"):
-                folder = find(run.run_id, settings.run_roots)
+                folder = find_run(run.run_id, settings.run_roots)
                 graded = {
                     (line.benchmark, line.verdict.metric, line.verdict.id)
-                    for line in folder.verdicts("published")
+                    for line in folder.read_verdicts("published")
                 }
-                for line in folder.samples():
+                for line in folder.read_samples():
                     key = (line.benchmark, line.sample.metric, line.sample.id)
                     if key not in graded:
                         return row.identity, run.run_id, *key
     row = boards.rows(stored_boards.headers(settings), board)[0]
     run = next(iter(row.runs.values()))
-    line = next(find(run.run_id, settings.run_roots).samples())
+    line = next(find_run(run.run_id, settings.run_roots).read_samples())
     return run.identity, run.run_id, line.benchmark, line.sample.metric, line.sample.id
 
 

@@ -96,7 +96,7 @@ def test_a_kind_in_the_url_is_chosen_and_an_unknown_one_ignored(store):
 def test_another_mode_is_another_board_that_a_link_can_name(store):
     fill(store)
     folder = make_run(store, Plan(target="openai:other", mode="scale"))
-    column = folder.spec().benchmarks[0].column
+    column = folder.read_spec().benchmarks[0].column
     assert list(table(open_page(), "rank")["target"]) == ["openai:strong", "openai:weak"]
     assert list(table(open_page(board=column), "rank")["target"]) == ["openai:other"]
     assert list(table(open_page(board="gone"), "rank")["target"]) == [

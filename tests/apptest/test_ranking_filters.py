@@ -7,7 +7,7 @@ import pytest
 
 from evalcore.access import OPERATOR
 from evalcore.store.index import load_headers
-from evalcore.target_cards import TargetCard, logo_of, save_card
+from evalcore.target_cards import TargetCard, encode_logo, save_card
 from tests.support.boards import BENCHMARK, Plan, make_run
 from tests.support.page_stores import CANARY
 from tests.support.pages import chart_rows, folded, open_page, store, table, unfolded, words
@@ -191,7 +191,7 @@ def test_score_is_set_against_what_is_asked(filled):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_board_tells_what_sets_it_apart(filled, language):
     folder = make_run(filled, Plan(target="openai:other", mode="scale"))
-    app = open_page(language=language, board=folder.spec().benchmarks[0].column)
+    app = open_page(language=language, board=folder.read_spec().benchmarks[0].column)
     assert not app.table
     told = unfolded(app, "ranking.why").table[0].value
     assert [list(told.iloc[:, n]) for n in (1, 2)] == [["verified"], ["scale"]]
@@ -211,7 +211,7 @@ def _pretend_other_column(store, folder):
     """As if the content of the cases were another version under the same label."""
     from evalcore.store.index import record_run
 
-    summary = folder.summary()
+    summary = folder.read_summary()
     score = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="feedfacecafe")
     folder.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: score}))
     record_run(store, folder)
@@ -237,7 +237,7 @@ def test_a_logo_stands_before_the_name(store):
     picture = BytesIO()
     Image.new("RGB", (8, 8), (10, 90, 120)).save(picture, "PNG")
     make_run(store, Plan(target="openai:a"))
-    card = TargetCard(organization="Acme", logo=logo_of(picture.getvalue()))
+    card = TargetCard(organization="Acme", logo=encode_logo(picture.getvalue()))
     save_card(store, OPERATOR, "openai:a", card)
     shown = table(open_page(), "rank")
     assert list(shown.columns)[:3] == ["rank", "logo", "target"]

@@ -37,7 +37,7 @@ def test_a_run_tells_its_command_its_file_and_what_it_rests_on(store, language, 
     assert "evalcore run --config run.yaml" in codes(app)
     assert "temperature: 0.5" in codes(app)
     assert keys in words(app)
-    spec = folder.spec().benchmarks[0]
+    spec = folder.read_spec().benchmarks[0]
     cells = {str(cell) for one in app.dataframe for cell in one.value.to_numpy().ravel()}
     assert {spec.column, spec.dataset_hash} <= cells
 
@@ -47,7 +47,7 @@ def test_a_run_tells_its_command_its_file_and_what_it_rests_on(store, language, 
 )
 def test_a_case_tells_the_command_of_its_metric(store, language, said):
     folder = make_run(store, Plan("openai:a"))
-    sample = next(folder.samples())
+    sample = next(folder.read_samples())
     app = open_page(
         "case",
         language,
@@ -68,7 +68,7 @@ def test_the_history_of_a_target_tells_how_to_repeat_its_runs(store):
 
 def test_a_run_of_others_says_that_only_they_can_repeat_it(store):
     folder = make_run(store, Plan("openai:a"))
-    spec = msgspec.structs.replace(folder.spec(), origin="imported")
+    spec = msgspec.structs.replace(folder.read_spec(), origin="imported")
     (folder.path / "spec.json").write_bytes(msgspec.json.encode(spec))
     app = open_page("runs", run=folder.run_id)
     assert "came from elsewhere" in words(app)

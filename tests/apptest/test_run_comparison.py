@@ -129,7 +129,7 @@ def test_the_target_page_tells_what_really_ran(open_page, runs_root):
     first, second = pair_of_runs(runs_root, targets=targets)
     first.write_card(CARD)
     for folder in (first, second):
-        record_run(configuration.load(), folder)
+        record_run(configuration.load_settings(), folder)
     app = open_page("target", key="hf:lab/base")
     shown = {metric.label: metric.value.replace("\\", "") for metric in app.metric}
     assert shown["Parameters"] == "494.0M"

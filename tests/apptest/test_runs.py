@@ -139,10 +139,10 @@ def test_shipped_and_imported_runs_offer_only_what_can_be_done(
 ):
     shipped = evidence_run(tmp_path / "none" / "runs")
     assert actions(open_page("runs")) == []
-    spec = msgspec.structs.replace(shipped.spec(), run_id="imported", origin="imported")
+    spec = msgspec.structs.replace(shipped.read_spec(), run_id="imported", origin="imported")
     imported = plan(runs_root, "imported")
     (imported.path / "spec.json").write_bytes(msgspec.json.encode(spec))
-    imported.write_summary(shipped.summary())
+    imported.write_summary(shipped.read_summary())
     assert actions(open_page("runs", run="imported")) == ["delete"]
 
 
@@ -156,7 +156,7 @@ def test_a_run_that_is_not_there_is_said(open_page, runs_root):
 def cancelled_run(runs_root):
     """A run of which one case of four was judged before it was stopped."""
     folder = evidence_run(runs_root)
-    summary = folder.summary()
+    summary = folder.read_summary()
     score = summary.benchmarks["sql_understanding"]
     outcomes = {"passed": 1, "failed": 0, "not_executed": 0, "missing": 9}
     stopped = msgspec.structs.replace(score, outcomes=outcomes, coverage=0.1, complete=False)
@@ -195,7 +195,7 @@ def test_a_run_that_was_taken_up_again_is_no_longer_cancelled(open_page, runs_ro
 
 def test_a_run_of_which_nothing_was_measured_has_no_score(open_page, runs_root):
     folder = evidence_run(runs_root)
-    summary = folder.summary()
+    summary = folder.read_summary()
     score = summary.benchmarks["sql_understanding"]
     nothing = msgspec.structs.replace(score, score=0.0, coverage=0.0, answered=None, complete=False)
     folder.write_summary(

@@ -112,7 +112,7 @@ def test_somebody_on_the_list_launches_and_leaves(board, page):
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"/runs\?run=[0-9]{8}-"), timeout=RUN_TIME)
     expect(page.locator(".stMarkdownBadge", has_text="Done")).to_be_visible(timeout=RUN_TIME)
-    spec = RunFolder(board.served.data / "runs" / page.url.partition("run=")[2]).spec()
+    spec = RunFolder(board.served.data / "runs" / page.url.partition("run=")[2]).read_spec()
     assert spec.access == "oidc"
     assert re.fullmatch("[0-9a-f]{16}", spec.started_by)
     page.get_by_role("button", name="Delete").wait_for()

@@ -95,15 +95,15 @@ class Bench:
 
     @property
     def run_folder(self) -> RunFolder:
-        [folder] = run_folder.folders([self.data / "runs"])
+        [folder] = run_folder.list_run_folders([self.data / "runs"])
         return folder
 
     @property
     def outcomes(self) -> Counter[str]:
-        summary = self.run_folder.summary()
+        summary = self.run_folder.read_summary()
         assert summary is not None
         newest = {}
-        for line in self.run_folder.verdicts(summary.scoring):
+        for line in self.run_folder.read_verdicts(summary.scoring):
             newest[line.verdict.id] = line.verdict.outcome
         return Counter(newest.values())
 
@@ -123,7 +123,7 @@ async def test_a_service_that_converts_well_earns_all(bench):
     assert await bench.run() == 0
     assert bench.outcomes == {"passed": 4}
     assert bench.submits == [1, 1, 1, 1]
-    score = bench.run_folder.summary().benchmarks["dialect_conversion"]
+    score = bench.run_folder.read_summary().benchmarks["dialect_conversion"]
     assert (score.score, score.coverage) == (100.0, 1.0)
 
 
@@ -150,9 +150,9 @@ async def test_errors_of_the_service_leave_the_run_incomplete_and_are_never_scor
             bench.service.answers[sql] = mood.split()[1]
     assert await bench.run() == 3
     assert bench.outcomes == {"passed": 1, "target_error": 3}
-    score = bench.run_folder.summary().benchmarks["dialect_conversion"]
+    score = bench.run_folder.read_summary().benchmarks["dialect_conversion"]
     assert (score.answered, score.coverage) == (100.0, 0.25)
-    assert bench.run_folder.state() == "incomplete"
+    assert bench.run_folder.current_state() == "incomplete"
 
 
 async def test_what_failed_is_asked_again_on_resume_and_nothing_else(bench):
@@ -182,7 +182,7 @@ async def test_a_run_that_is_stopped_while_it_waits_goes_on_later(bench, how):
     else:
         assert await bench.ended(await bench.start("cancel", bench.run_folder.run_id)) == 0
     assert await asyncio.wait_for(bench.ended(process), 10) == (3 if how == "cancel" else -9)
-    assert bench.run_folder.state() == ("cancelled" if how == "cancel" else "interrupted")
+    assert bench.run_folder.current_state() == ("cancelled" if how == "cancel" else "interrupted")
     bench.misbehave()
     assert await bench.resume() == 0
     assert bench.outcomes == {"passed": 4}

@@ -82,7 +82,7 @@ def prompts(folder: RunFolder) -> dict[str, str]:
     benchmark = SqlUnderstanding({"mode": "verified"})
     return {
         line.sample.id: prompt_hash(benchmark.build_prompt(line.sample)[-1].content)
-        for line in folder.samples()
+        for line in folder.read_samples()
     }
 
 
@@ -97,7 +97,7 @@ def run_against(
         summary = work(folder, settings_for(tmp_path), Secrets())
         assert server.stats()["faulted"] > 0
     hit = {key for key, name in prompts(folder).items() if faulty(name, SHARES[share])}
-    verdicts = [line.verdict for line in folder.verdicts(summary.scoring)]
+    verdicts = [line.verdict for line in folder.read_verdicts(summary.scoring)]
     score = summary.benchmarks[KEY]
     assert score.samples == samples
     assert sum(score.outcomes.values()) == samples
@@ -113,7 +113,7 @@ def test_a_passing_fault_leaves_no_trace_in_the_score(
     samples = size(fault, share)
     summary, _, _ = run_against(tmp_path, fault, share, attempts=1)
     score = summary.benchmarks[KEY]
-    assert summary.complete
+    assert summary.is_complete
     assert summary.state == "done"
     assert score.outcomes == {"passed": samples}
     assert (score.score, score.coverage) == (100.0, 1.0)
@@ -144,7 +144,7 @@ def check_target_errors(
     assert {verdict.id for verdict in errors} == hit
     assert {verdict.reason for verdict in errors} == {kind}
     assert all(verdict.note and verdict.score is None for verdict in errors)
-    assert not summary.complete
+    assert not summary.is_complete
     assert summary.state == "incomplete"
     assert score.coverage == pytest.approx(1 - len(hit) / score.samples)
     assert score.answered == (None if len(hit) == score.samples else 100.0)
@@ -171,7 +171,7 @@ def check_failed(summary: RunSummary, verdicts: list[Verdict], hit: set[str]) ->
     failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     assert {verdict.id for verdict in failed} == hit
     assert all(verdict.reason and verdict.score == 0 for verdict in failed)
-    assert summary.complete
+    assert summary.is_complete
     assert summary.benchmarks[KEY].coverage == 1.0
 
 
@@ -183,11 +183,11 @@ def test_resume_asks_again_only_what_failed(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     with serve(Options(fault="500", share=SHARES["some"], attempts=2)) as server:
         folder = new_run(tmp_path, server, "500")
-        assert not work(folder, settings, Secrets()).complete
+        assert not work(folder, settings, Secrets()).is_complete
         again = work(folder, settings, Secrets())
         asked = server.stats()["prompts"]
     names = prompts(folder).values()
-    assert again.complete
+    assert again.is_complete
     assert again.benchmarks[KEY].score == 100.0
     assert {name: asked[name] for name in names} == {
         name: 3 if faulty(name, SHARES["some"]) else 1 for name in names

@@ -296,7 +296,7 @@ def test_too_much_time_is_said_and_costs_only_the_process(monkeypatch: pytest.Mo
 
 def test_a_process_that_does_not_start_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = locked.WorkerProcess(
-        "evalcore.no_such_module:open", {}, seconds=1, memory_bytes=1 << 28, max_reply=1000
+        "evalcore:no_such_module.open", {}, seconds=1, memory_bytes=1 << 28, max_reply=1000
     )
     monkeypatch.setattr(locked, "_worker", missing)
     with pytest.raises(EnvironmentFailure, match="does not start"):

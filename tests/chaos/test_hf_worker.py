@@ -41,7 +41,7 @@ def _one_thread(monkeypatch) -> None:
 
 
 def target(checkpoint: Path, **options):
-    settings = configuration.load(checkpoint.parent / "data")
+    settings = configuration.load_settings(checkpoint.parent / "data")
     return registry.create(TargetSpec(f"hf:{checkpoint}", options), settings, Secrets())
 
 
@@ -112,7 +112,7 @@ async def test_a_cancelled_request_makes_room(checkpoint):
 
 
 def new_run(tmp_path: Path, checkpoint: Path) -> RunFolder:
-    settings = configuration.load(tmp_path / "data")
+    settings = configuration.load_settings(tmp_path / "data")
     request = RunRequest(
         target=f"hf:{checkpoint}",
         target_options={"max_tokens": NEW, "asking": "prompt"},
@@ -130,7 +130,7 @@ def start(folder: RunFolder) -> subprocess.Popen[bytes]:
 
 
 def answered(folder: RunFolder) -> Counter[str]:
-    return Counter(call.key for call in folder.calls())
+    return Counter(call.key for call in folder.read_calls())
 
 
 def children(pid: int) -> list[int]:
@@ -159,5 +159,5 @@ def test_a_killed_run_frees_its_model_and_asks_nothing_answered_again(tmp_path, 
     assert start(folder).wait(120) == 0
     assert set(answered(folder).values()) == {1}, "an answered request was asked again"
     assert answered(folder).total() == SAMPLES
-    assert {call.completion.finish_reason for call in folder.calls()} <= {"stop", "length"}
-    assert not folder.summary().errors
+    assert {call.completion.finish_reason for call in folder.read_calls()} <= {"stop", "length"}
+    assert not folder.read_summary().errors

@@ -14,9 +14,9 @@ import orjson
 import pytest
 
 from evalcore.settings import Settings
-from evalcore.store.atomic_storage import AtomicStorage, signature
+from evalcore.store.atomic_storage import AtomicStorage, file_signature
 from evalcore.store.index import Index, open_index
-from evalcore.store.scan import newest_first, scan
+from evalcore.store.scan import scan_run_folders, sort_newest_first
 from tests.support import index_writers, stored_runs
 
 WRITERS, INSERTS, KILLS = 4, 250, 100
@@ -80,8 +80,8 @@ def test_a_hundred_kills_aimed_at_the_write_leave_nothing_unreadable(large_index
 
 def _await_write(path: Path) -> None:
     """Until a temporary file shows up or the index is replaced."""
-    before, deadline = signature(path), time.monotonic() + 10
-    while not _temporary_files(path) and signature(path) == before:
+    before, deadline = file_signature(path), time.monotonic() + 10
+    while not _temporary_files(path) and file_signature(path) == before:
         assert time.monotonic() < deadline, "the writer writes nothing"
 
 
@@ -109,7 +109,7 @@ def test_an_index_deleted_again_and_again_ends_equal_to_the_run_folders(tmp_path
         time.sleep(0.002)
     assert [writer.returncode for writer in writers] == [0] * len(writers)
     assert deleted > 5
-    from_folders = newest_first(scan([settings.runs_dir], pytest.fail).values())
+    from_folders = sort_newest_first(scan_run_folders([settings.runs_dir], pytest.fail).values())
     assert open_index(settings).headers() == from_folders
     settings.index_path.unlink(missing_ok=True)
     assert open_index(settings).headers() == from_folders

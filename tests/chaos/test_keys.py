@@ -27,8 +27,8 @@ FAULTS = ("", "400", "500", "html", "reset", "429", ECHO_ANSWER)
 
 def finished(folder: RunFolder) -> None:
     until = time.monotonic() + 60
-    while folder.state() in ("planned", "running", "interrupted"):
-        assert time.monotonic() < until, folder.state()
+    while folder.current_state() in ("planned", "running", "interrupted"):
+        assert time.monotonic() < until, folder.current_state()
         time.sleep(0.05)
 
 
@@ -49,7 +49,7 @@ def test_no_file_of_a_run_holds_the_key(
     monkeypatch.setenv("EVALBOARD_RETRY_BASE", "0.01")
     monkeypatch.setenv("EVALBOARD_RETRY_CAP", "0.02")
     monkeypatch.setenv("EVALBOARD_MAX_ATTEMPTS", "2")
-    settings = configuration.load(tmp_path / "data")
+    settings = configuration.load_settings(tmp_path / "data")
     cases = syntax_cases(tmp_path / "cases", 8)
     with serve(Options(fault=fault, share=0.5 if fault else 0.0)) as server:
         request = RunRequest(
@@ -99,7 +99,7 @@ def test_exceptions_and_reprs_hold_no_key(tmp_path: Path) -> None:
     from evalcore.secrets import Secrets
     from evalcore.targets import registry
 
-    settings = configuration.load(tmp_path)
+    settings = configuration.load_settings(tmp_path)
     secrets = Secrets({"OPENAI_API_KEY": LIKELY})
     target = registry.create(TargetSpec(key="openai:test"), settings, secrets)
     shown = [repr(secrets), str(secrets), repr(target), json.dumps(target.info.card)]
@@ -127,7 +127,7 @@ def test_exceptions_and_reprs_hold_no_key(tmp_path: Path) -> None:
 def test_a_key_in_an_option_is_refused_before_anything_is_written(
     tmp_path: Path, options: dict[str, object]
 ) -> None:
-    settings = configuration.load(tmp_path / "data")
+    settings = configuration.load_settings(tmp_path / "data")
     request = RunRequest(
         target="openai:test",
         target_options=options,

@@ -49,9 +49,9 @@ def journaled_prompts(folder: RunFolder) -> set[str]:
     benchmark = SqlUnderstanding({"mode": "verified"})
     prompts = {
         f"sql_understanding/{line.sample.key}": benchmark.build_prompt(line.sample)[-1].content
-        for line in folder.samples()
+        for line in folder.read_samples()
     }
-    return {prompt_hash(prompts[call.key]) for call in folder.calls()}
+    return {prompt_hash(prompts[call.key]) for call in folder.read_calls()}
 
 
 def result(summary: RunSummary | None) -> tuple[object, ...]:
@@ -76,17 +76,17 @@ def test_kills_at_any_moment_change_nothing(tmp_path: Path) -> None:
                 break
             process.send_signal(signal.SIGKILL)
             process.wait()
-            assert folder.state() == "interrupted"
+            assert folder.current_state() == "interrupted"
             after = server.stats()["prompts"]
             again = {name for name in journaled if after.get(name, 0) != before.get(name, 0)}
             assert not again, "a journaled answer was asked for again"
             kills += 1
         assert kills
         assert start(folder).wait(120) == 0
-        calls = [call.key for call in folder.calls()]
-        episodes = [line.episode.key for line in folder.episodes()]
-        scoring = folder.summary().scoring
-        verdicts = [line.verdict.id for line in folder.verdicts(scoring)]
+        calls = [call.key for call in folder.read_calls()]
+        episodes = [line.episode.key for line in folder.read_episodes()]
+        scoring = folder.read_summary().scoring
+        verdicts = [line.verdict.id for line in folder.read_verdicts(scoring)]
         for journal in (calls, episodes, verdicts):
             assert len(journal) == len(set(journal)) == SAMPLES
         requests = server.stats()["requests"]
@@ -94,7 +94,7 @@ def test_kills_at_any_moment_change_nothing(tmp_path: Path) -> None:
 
         undisturbed = new_run(tmp_path / "undisturbed", server, SAMPLES)
         assert start(undisturbed).wait(120) == 0
-    assert result(folder.summary()) == result(undisturbed.summary())
+    assert result(folder.read_summary()) == result(undisturbed.read_summary())
     assert ranked(folder)
 
 
@@ -127,9 +127,9 @@ def test_a_kill_at_the_very_end_leaves_no_run_unranked(tmp_path: Path) -> None:
             entered = path.exists() and folder.run_id in orjson.loads(path.read_bytes())["runs"]
             if folder.summary_path.exists():
                 unindexed += not entered
-                assert folder.state() == "done"
+                assert folder.current_state() == "done"
             else:
-                assert folder.state() == "interrupted"
+                assert folder.current_state() == "interrupted"
                 asked = server.stats()["requests"]
                 assert start(folder).wait(120) == 0
                 assert server.stats()["requests"] == asked, "a journaled answer was asked for again"
@@ -146,13 +146,13 @@ def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
         wait_for_work(folder, 0, process)
         folder.cancel_path.touch()
         assert process.wait(120) == 3
-        assert folder.state() == "cancelled"
-        partial = folder.summary().benchmarks["sql_understanding"]
+        assert folder.current_state() == "cancelled"
+        partial = folder.read_summary().benchmarks["sql_understanding"]
         assert 0 < partial.coverage < 1
         assert partial.samples == SAMPLES
         assert not partial.complete
         assert start(folder).wait(120) == 0
-        assert folder.state() == "done"
+        assert folder.current_state() == "done"
         assert server.stats()["requests"] <= SAMPLES + 2
 
 
@@ -161,7 +161,7 @@ def test_two_workers_cannot_share_a_run(tmp_path: Path) -> None:
         folder = new_run(tmp_path, server, MANY)
         first = start(folder)
         wait_for_work(folder, 0, first)
-        assert folder.state() == "running"
+        assert folder.current_state() == "running"
         assert start(folder).wait(120) == 2
         folder.cancel_path.touch()
         first.wait(120)
@@ -175,7 +175,7 @@ def test_a_run_goes_on_after_its_journals_were_repaired(
     with serve(Options()) as server:
         folder = new_run(tmp_path, server, FEW)
         assert start(folder).wait(120) == 0
-        before, requests = result(folder.summary()), server.stats()["requests"]
+        before, requests = result(folder.read_summary()), server.stats()["requests"]
         for name in damaged:
             [path] = folder.path.glob(f"{name}/**/main.jsonl")
             lines = path.read_bytes().splitlines(keepends=True)
@@ -190,5 +190,5 @@ def test_a_run_goes_on_after_its_journals_were_repaired(
         assert not ranked(folder)
         assert start(folder).wait(120) == 0
         assert server.stats()["requests"] == requests + asked
-    assert result(folder.summary()) == before
+    assert result(folder.read_summary()) == before
     assert ranked(folder)

@@ -94,7 +94,7 @@ def finish(folder: RunFolder, tmp_path: Path, generate: bool = True) -> RunSumma
 
 
 def verdicts(folder: RunFolder, summary: RunSummary) -> dict[str, Verdict]:
-    return {line.verdict.id: line.verdict for line in folder.verdicts(summary.scoring)}
+    return {line.verdict.id: line.verdict for line in folder.read_verdicts(summary.scoring)}
 
 
 def votes(verdict: Verdict) -> list[tuple[str, str]]:
@@ -210,7 +210,7 @@ def test_without_an_open_case_no_judge_is_asked(tmp_path: Path) -> None:
     with servers(Options(reply=ANSWER), Options(reply=NO)) as (target, judge):
         (tmp_path / "cases").mkdir()
         folder = new_run(tmp_path, target, [judge])
-        spec = folder.spec().benchmarks[0]
+        spec = folder.read_spec().benchmarks[0]
         assert len(spec.judges) == 1
         only = tmp_path / "cases" / "logical_equivalence.jsonl"
         only.write_text(json.dumps(EXECUTED) + "\n")
@@ -218,7 +218,7 @@ def test_without_an_open_case_no_judge_is_asked(tmp_path: Path) -> None:
             target="control:reference",
             benchmarks=(KEY,),
             dataset=str(only),
-            judges=folder.spec().judges,
+            judges=folder.read_spec().judges,
         )
         bare = plan(request, settings_for(tmp_path)).spec.benchmarks[0]
         assert bare.judges == ()
@@ -238,7 +238,7 @@ def test_a_target_that_judges_itself_is_marked(tmp_path: Path) -> None:
             place.mkdir()
             folder = new_run(place, target, [judge])
             spec = msgspec.structs.replace(
-                folder.spec(),
+                folder.read_spec(),
                 target=TargetSpec(key=f"openai:{name}", options={"base_url": target.base_url}),
             )
             (folder.path / "spec.json").write_bytes(to_json(spec))

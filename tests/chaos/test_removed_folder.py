@@ -69,9 +69,9 @@ def test_a_disk_that_is_full_stops_the_run_and_loses_nothing(tmp_path: Path) -> 
         said = process.stderr.read().decode()
         assert "resume the run" in said
         assert "Traceback" not in said
-        assert folder.state() in ("incomplete", "interrupted")
+        assert folder.current_state() in ("incomplete", "interrupted")
         assert 0 < size(folder) <= limit
-        asked, journaled = server.stats()["requests"], len(list(folder.calls()))
+        asked, journaled = server.stats()["requests"], len(list(folder.read_calls()))
         assert journaled >= asked - 3, "the answers under way alone are lost"
         assert not [
             s
@@ -80,4 +80,4 @@ def test_a_disk_that_is_full_stops_the_run_and_loses_nothing(tmp_path: Path) -> 
         ]
         assert start(folder).wait(120) == 0
         assert server.stats()["requests"] <= SAMPLES + 3
-    assert folder.state() == "done"
+    assert folder.current_state() == "done"

@@ -46,7 +46,7 @@ def test_a_name_that_changes_its_meaning_is_refused_at_the_connection(bound, mon
         settings = listing(bound, f"rebind.example:{server.port}")
         address = f"http://rebind.example:{server.port}/v1"
         answers = iter([["93.184.216.34"], ["127.0.0.1"], ["127.0.0.1"]])
-        monkeypatch.setattr(addresses, "look_up", lambda host, port: next(answers))
+        monkeypatch.setattr(addresses, "resolve_host", lambda host, port: next(answers))
         allowed.verify(to(address), settings, Secrets({}))
         with pytest.raises(TargetFailure, match="no connection is made"):
             asyncio.run(ask(TargetSpec("openai:x", {"base_url": address}), settings))
@@ -55,7 +55,7 @@ def test_a_name_that_changes_its_meaning_is_refused_at_the_connection(bound, mon
 
 def test_a_name_with_one_private_address_among_others_is_refused(bound, monkeypatch):
     mixed = ["93.184.216.34", "127.0.0.1"]
-    monkeypatch.setattr(addresses, "look_up", lambda host, port: mixed)
+    monkeypatch.setattr(addresses, "resolve_host", lambda host, port: mixed)
     with pytest.raises(UsageError, match="not a public one"):
         allowed.verify(to("http://allowed.example/v1"), bound, Secrets({}))
     with pytest.raises(TargetFailure):
@@ -72,7 +72,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_connected_to(bound, mon
 
     monkeypatch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", connect)
     found = ["93.184.216.34", "93.184.216.35"]
-    monkeypatch.setattr(addresses, "look_up", lambda host, port: found)
+    monkeypatch.setattr(addresses, "resolve_host", lambda host, port: found)
     with pytest.raises(TargetFailure):
         asyncio.run(ask(TargetSpec("openai:x", {"base_url": "https://allowed.example/v1"}), bound))
     assert [host for host, _, _ in seen] == found

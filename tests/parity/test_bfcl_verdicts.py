@@ -54,7 +54,7 @@ def test_scoring_a_file_of_predictions_gives_the_same(rows, tmp_path):
     lines = [{name: row[key] for name, key in zip(FIELDS, KEYS, strict=True)} for row in rows]
     given.write_text("".join(json.dumps(line) + "\n" for line in lines))
     request = Request("bfcl", str(given), str(shared_data("bfcl")))
-    counts = score_file(request, out, configuration.load(tmp_path))
+    counts = score_file(request, out, configuration.load_settings(tmp_path))
     told = [json.loads(line) for line in out.read_text().splitlines()]
     assert sum(counts.values()) == len(told) == len(rows)
     differing = [

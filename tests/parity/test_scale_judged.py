@@ -47,7 +47,8 @@ def test_the_log_holds_what_is_to_be_reproduced(log):
 def test_every_final_result_follows_from_the_votes(log, form):
     forms = {case: form(votes) for case, votes in logs.by_case(log.votes)}
     found = {
-        case: scale_rule.passes(read_votes(votes, by_rules=False)) for case, votes in forms.items()
+        case: scale_rule.case_passes(read_votes(votes, by_rules=False))
+        for case, votes in forms.items()
     }
     assert found == log.finals
 

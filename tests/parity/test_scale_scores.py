@@ -11,7 +11,7 @@ from evalcore.exchange.scale.capabilities import WEIGHTS
 from evalcore.exchange.scale.importer import import_tree
 from evalcore.exchange.scale.recompute import part_of, recompute, told_parts
 from evalcore.exchange.scale.tree import Tree, read_report
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.boards import settings_in
 from tests.support.shared_data import shared_data
 
@@ -92,7 +92,7 @@ def test_a_published_report_comes_back_from_an_import_and_an_export(tree, tmp_pa
     import_tree(tree.root, settings, progress=lambda line: None)
     for name in {model for model, _ in READINGS}:
         out = tmp_path / "out"
-        done = exporter.export(find(f"scale-{MONTH}-{name}", settings.run_roots), out)
+        done = exporter.export(find_run(f"scale-{MONTH}-{name}", settings.run_roots), out)
         reports = [path for path in done.files if path.startswith("evaluation_case_reports/")]
         for path in reports:
             ours, theirs = (json.loads((root / path).read_text()) for root in (out, tree.root))

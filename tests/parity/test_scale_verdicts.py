@@ -56,7 +56,7 @@ def test_every_published_verdict_is_reproduced(metric: str, tmp_path: Path) -> N
                 options={"mode": "scale"},
             ),
             out,
-            configuration.load(tmp_path),
+            configuration.load_settings(tmp_path),
         )
         verdicts = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
         assert [v["id"] for v in verdicts] == [case["case_id"] for case in cases]

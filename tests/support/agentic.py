@@ -26,7 +26,7 @@ def run(
     **options: Any,
 ) -> tuple[RunSummary, RunFolder]:
     """One run to its end under the data folder `data`."""
-    settings = configuration.load(data)
+    settings = configuration.load_settings(data)
     request = RunRequest(
         target=target,
         benchmarks=(benchmark,),
@@ -43,4 +43,4 @@ def run(
 
 def verdicts(folder: RunFolder, summary: RunSummary) -> dict[str, Verdict]:
     """The verdicts of a run of one epoch by the id of the sample."""
-    return {line.verdict.id: line.verdict for line in folder.verdicts(summary.scoring)}
+    return {line.verdict.id: line.verdict for line in folder.read_verdicts(summary.scoring)}

@@ -109,7 +109,7 @@ def make_run(settings: Settings, plan: Plan, run_id: str = "") -> RunFolder:
 
 
 def _spec(plan: Plan, declared: list[Sample], run_id: str) -> RunSpec:
-    hashed = content_hash([sample.content for sample in declared])
+    hashed = content_hash([sample.case_hash for sample in declared])
     benchmark = BenchmarkSpec(
         key=BENCHMARK,
         suite=CARD.suite,
@@ -177,7 +177,7 @@ def _verdict(plan: Plan, sample: Sample, *, failed: bool) -> Verdict:
         id=sample.id,
         outcome="passed" if passed else "failed",
         score=float(passed),
-        evidence_kind=CARD.metric(sample.metric).evidence,
+        evidence_kind=CARD.find_metric(sample.metric).evidence,
         reason="" if passed else "wrong_result",
         note="" if passed else "a row differs",
     )

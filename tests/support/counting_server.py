@@ -58,7 +58,7 @@ def counter(answer: bytes = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}") -
 def bound_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings of a passcode board that allow one host."""
     monkeypatch.setenv(passcode.VARIABLE, "correct horse battery")
-    monkeypatch.setattr(access, "_own_machine", None)
+    monkeypatch.setattr(access, "_is_local_server", None)
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     return Settings(

@@ -32,13 +32,13 @@ class Done(Record, frozen=True):
         return dict(self.printed["benchmarks"][benchmark]["outcomes"])
 
     def verdicts(self, benchmark: str) -> list[Verdict]:
-        scoring = self.folder.summary().scoring
-        found = self.folder.verdicts(scoring)
+        scoring = self.folder.read_summary().scoring
+        found = self.folder.read_verdicts(scoring)
         return [line.verdict for line in found if line.benchmark == benchmark]
 
     def calls(self) -> dict[tuple[str, int], Call]:
         """The answers of the target by sample and turn."""
-        return {(call.key, call.turn): call for call in self.folder.calls()}
+        return {(call.key, call.turn): call for call in self.folder.read_calls()}
 
 
 def evaluate(data: Path, *words: str, options: Mapping[str, object] | None = None) -> Done:

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from evalcore.settings import Settings
-from evalcore.store.headers import RunHeader, header_of
+from evalcore.store.headers import RunHeader, build_run_header
 from evalcore.store.index import Index, record_run
 from evalcore.store.run_folder import RunFolder
 from tests.support import stored_runs
@@ -40,7 +40,7 @@ def put_all(index: Index, run_ids: Iterator[str]) -> Iterator[str]:
 
 def header_for(run_id: str) -> RunHeader:
     spec = stored_runs.spec_of(run_id)
-    return header_of(spec, stored_runs.summary_of(spec))
+    return build_run_header(spec, stored_runs.summary_of(spec))
 
 
 def insert(path: str, name: str, number: str) -> None:

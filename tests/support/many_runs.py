@@ -89,7 +89,7 @@ def make_store(
         samples = _samples(shared, declared, tuple(one.key for one in spec.benchmarks))
         folder = _write(settings.runs_dir, samples, spec, sheet, number)
         if tables and spec.created_at.startswith(f"{_YEAR}-{_MONTH}"):
-            samples_table.ensure(folder)
+            samples_table.ensure_samples_table(folder)
     cards = {name_of(number): msgspec.to_builtins(_card(number)) for number in range(targets)}
     AtomicStorage(settings.data_dir / FILE).write({TABLE: cards})
     open_index(settings).rebuild()
@@ -158,7 +158,7 @@ def _sheet(
 
 
 def _column(key: str, own: list[Sample]) -> str:
-    return content_hash([key, [sample.content for sample in own]], 12)
+    return content_hash([key, [sample.case_hash for sample in own]], 12)
 
 
 def _verdict(sample: Sample, passed: bool, failing: bool) -> Verdict:
@@ -216,7 +216,7 @@ def _benchmark(card: BenchmarkCard, declared: list[tuple[str, Sample]]) -> Bench
         key=card.key,
         suite=card.suite,
         dataset=card.dataset,
-        dataset_hash=content_hash([sample.content for sample in own]),
+        dataset_hash=content_hash([sample.case_hash for sample in own]),
         options={"mode": "verified"},
         weights=card.weights,
         prompt_version="1",

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from evalcore.records import Sample, TargetSpec
-from evalcore.store.pairs import Pair, note_of
+from evalcore.store.pairs import ComparisonSide, format_comparison_note
 from evalcore.store.run_folder import RunFolder
 from tests.support.stored_runs import BENCHMARK, answer, judge, spec_of, summary_of
 
@@ -27,13 +27,17 @@ def pair_of_runs(
     targets: tuple[TargetSpec, TargetSpec] = (BASE, TUNED),
 ) -> tuple[RunFolder, RunFolder]:
     """Base and tuned on the same cases; the flags tell which of them pass."""
-    left = _run(root / FIRST, Pair("0123abcd", "first"), targets[0], first)
-    right = _run(root / SECOND, Pair("0123abcd", "second"), targets[1], second)
+    left = _run(root / FIRST, ComparisonSide("0123abcd", "first"), targets[0], first)
+    right = _run(root / SECOND, ComparisonSide("0123abcd", "second"), targets[1], second)
     return left, right
 
 
-def _run(path: Path, pair: Pair, target: TargetSpec, passes: tuple[bool, ...]) -> RunFolder:
-    spec = msgspec.structs.replace(spec_of(path.name, note=note_of(pair)), target=target)
+def _run(
+    path: Path, pair: ComparisonSide, target: TargetSpec, passes: tuple[bool, ...]
+) -> RunFolder:
+    spec = msgspec.structs.replace(
+        spec_of(path.name, note=format_comparison_note(pair)), target=target
+    )
     folder = RunFolder(path)
     folder.create(spec, [(BENCHMARK, sample) for sample in SAMPLES])
     for sample, passed in zip(SAMPLES, passes, strict=True):

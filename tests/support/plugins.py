@@ -194,10 +194,10 @@ def plugin_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("PYTHONPATH", str(folder))
     loaded = set(sys.modules)
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     yield folder
     monkeypatch.undo()
     for name in set(sys.modules) - loaded:
         if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(folder)):
             del sys.modules[name]
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()

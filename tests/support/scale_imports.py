@@ -11,7 +11,7 @@ from evalcore.exchange.scale.importer import Imported, import_tree
 from evalcore.settings import Settings
 from evalcore.store import published as published_file
 from evalcore.store.published import PublishedScore
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.boards import settings_in
 from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, model
 
@@ -36,7 +36,7 @@ def taken(tree: TreeBuilder, settings: Settings, month: str = "") -> Imported:
 
 
 def told(settings: Settings, run: str) -> PublishedScore:
-    published = published_file.read(find(run, settings.run_roots))
+    published = published_file.read_published(find_run(run, settings.run_roots))
     assert published is not None
     return published.scores[CAPABILITY]
 

@@ -117,7 +117,7 @@ def finish(root: Path, run_id: str, *, created_at: str = "") -> RunFolder:
     for number, sample in enumerate(SAMPLES):
         answer(folder, sample, cost=0.01 * number)
         judge(folder, sample, passed=number != 1)
-    folder.write_summary(summary_of(folder.spec()))
+    folder.write_summary(summary_of(folder.read_spec()))
     return folder
 
 

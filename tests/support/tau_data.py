@@ -102,7 +102,7 @@ def samples(folder: Path, **options: Any) -> dict[str, Sample]:
 def run(
     tmp_path: Path, folder: Path, target: str, options: Mapping[str, Any] | None = None, **more: Any
 ) -> tuple[RunSummary, RunFolder]:
-    settings = configuration.load(tmp_path / "data")
+    settings = configuration.load_settings(tmp_path / "data")
     asked = RunRequest(
         target=target,
         benchmarks=("tau_bench",),

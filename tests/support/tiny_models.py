@@ -36,9 +36,9 @@ def tiny_model() -> TinyModel:
     Safe to call from processes side by side: one trains, the others wait.
     """
     pytest.importorskip("peft", reason="needs the extra local: pip install -e '.[dev,local]'")
-    from evalcore.testing.tiny_model import fingerprint
+    from evalcore.testing.tiny_model import compute_fingerprint
 
-    folder = ROOT / "build" / "tiny_model" / fingerprint()
+    folder = ROOT / "build" / "tiny_model" / compute_fingerprint()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
@@ -84,11 +84,11 @@ def load(tiny: TinyModel, dtype: str = "float32", *, adapter: bool = False):
 
 def share_right(model, tokenizer, cases: Path, benchmark: str) -> float:
     """The share of a folder's cases that a loaded model passes, by the benchmark's own verdict."""
-    from evalcore.testing.conversations import read, texts
+    from evalcore.testing.conversations import load_conversations, render_texts
 
     made = create(benchmark)
     samples = made.load_dataset(DatasetSource(path=str(cases)))
-    prompts = [texts(tokenizer, one)[0] for one in read(benchmark, cases)]
+    prompts = [render_texts(tokenizer, one)[0] for one in load_conversations(benchmark, cases)]
     answers = _answers(model, tokenizer, prompts)
     passed = 0
     for sample, answer in zip(samples, answers, strict=True):

@@ -32,7 +32,7 @@ NULL = RunRequest(target="control:null", benchmarks=("sql_understanding",), max_
 
 def guarded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings that nothing outside of the test has a say in, and a passcode."""
-    monkeypatch.setattr(access, "_own_machine", None)
+    monkeypatch.setattr(access, "_is_local_server", None)
     monkeypatch.setenv(passcode.VARIABLE, CODE)
     monkeypatch.delenv("EVALBOARD_ACCESS", raising=False)
     for name in ("EVALBOARD_CONFIG", "OPENAI_API_KEY"):
@@ -52,7 +52,7 @@ def planned(
     run = time.strftime("%Y%m%d-%H%M%S", time.gmtime(created)) + f"-{os.urandom(3).hex()}"
     made = evidence_run(settings.runs_dir)
     folder = RunFolder(made.path.rename(settings.runs_dir / run))
-    spec = msgspec.structs.replace(folder.spec(), run_id=run, access=mode, started_by=mark)
+    spec = msgspec.structs.replace(folder.read_spec(), run_id=run, access=mode, started_by=mark)
     (folder.path / "spec.json").write_bytes(msgspec.json.encode(spec))
     (folder.path / "summary.json").unlink(missing_ok=True)
     if cost is not None:

@@ -26,7 +26,7 @@ def settings_of(folder: RunFolder) -> Settings:
 
 def new_run(tmp_path: Path, server: Server, samples: int) -> RunFolder:
     """A planned run of as many cases, of which two are asked at once."""
-    settings = configuration.load(tmp_path / "data")
+    settings = configuration.load_settings(tmp_path / "data")
     cases = syntax_cases(tmp_path / "cases", samples)
     request = RunRequest(
         target="openai:test",

@@ -10,11 +10,19 @@ import msgspec
 import pytest
 
 from evalcore import access, passcode, settings
-from evalcore.access import ANYBODY, OPERATOR, AccessDenied, Act, Visitor, refusal, require
+from evalcore.access import (
+    ANYBODY,
+    OPERATOR,
+    AccessAction,
+    AccessDenied,
+    Visitor,
+    explain_denial,
+    require_access,
+)
 from evalcore.errors import UsageError
 from evalcore.settings import ACCESS_MODES, Settings
 
-ACTS: tuple[Act, ...] = get_args(Act)
+ACTS: tuple[AccessAction, ...] = get_args(AccessAction)
 PROVED = Visitor(proved=True)
 KNOWN = Visitor(name="https://id.example|7")
 LISTED = Visitor(name="https://id.example|7", proved=True)
@@ -41,7 +49,7 @@ WHO = [
 @pytest.fixture(autouse=True)
 def no_server(monkeypatch):
     """No server has told its address; the passcode is set."""
-    monkeypatch.setattr(access, "_own_machine", None)
+    monkeypatch.setattr(access, "_is_local_server", None)
     monkeypatch.setenv(passcode.VARIABLE, CODE)
 
 
@@ -49,24 +57,24 @@ def no_server(monkeypatch):
 @pytest.mark.parametrize("act", ACTS)
 def test_who_may_do_what(mode, visitor, said, act):
     current = Settings(access=mode)
-    assert refusal(current, visitor, act) == said
+    assert explain_denial(current, visitor, act) == said
     if said:
         with pytest.raises(AccessDenied):
-            require(current, visitor, act)
+            require_access(current, visitor, act)
     else:
-        require(current, visitor, act)
+        require_access(current, visitor, act)
 
 
 @pytest.mark.parametrize("mode", ACCESS_MODES)
 def test_the_operator_may_everything_in_every_mode(mode):
-    assert all(refusal(Settings(access=mode), OPERATOR, act) == "" for act in ACTS)
-    assert access.seen_by(Settings(access=mode, show_gated=True), OPERATOR).show_gated
+    assert all(explain_denial(Settings(access=mode), OPERATOR, act) == "" for act in ACTS)
+    assert access.restrict_settings(Settings(access=mode, show_gated=True), OPERATOR).show_gated
 
 
 @pytest.mark.parametrize("code", ["", "   ", "short", "1234567"])
 def test_without_a_usable_passcode_nobody_is_let_in(monkeypatch, code):
     monkeypatch.setenv(passcode.VARIABLE, code)
-    assert "at least 8 characters" in refusal(Settings(access="passcode"), PROVED, "launch")
+    assert "at least 8 characters" in explain_denial(Settings(access="passcode"), PROVED, "launch")
 
 
 LISTENING = [
@@ -89,38 +97,38 @@ LISTENING = [
 
 @pytest.mark.parametrize(("address", "mode"), LISTENING)
 def test_without_a_setting_the_address_decides(address, mode):
-    access.listening_on(address)
-    assert access.mode(Settings()) == mode
-    assert access.mode(Settings(access="open")) == "open"
+    access.set_listen_address(address)
+    assert access.resolve_access_mode(Settings()) == mode
+    assert access.resolve_access_mode(Settings(access="open")) == "open"
 
 
 def test_on_this_machine_a_visitor_of_another_reads_only():
-    access.listening_on("localhost")
-    assert refusal(Settings(), ANYBODY, "launch") == ""
-    assert refusal(Settings(), REMOTE, "launch") == access.READ_ONLY
+    access.set_listen_address("localhost")
+    assert explain_denial(Settings(), ANYBODY, "launch") == ""
+    assert explain_denial(Settings(), REMOTE, "launch") == access.READ_ONLY
 
 
 def test_a_process_that_serves_nobody_is_open():
-    assert access.mode(Settings()) == "open"
+    assert access.resolve_access_mode(Settings()) == "open"
 
 
 @pytest.mark.parametrize("mode", ["Open", "readonly", "public", "read_only", "none", " open", "0"])
 def test_an_unknown_mode_is_an_error_that_names_the_known_ones(monkeypatch, mode):
     for act in ACTS:
         with pytest.raises(UsageError, match="open, read-only, passcode, oidc"):
-            refusal(Settings(access=mode), PROVED, act)
+            explain_denial(Settings(access=mode), PROVED, act)
     with pytest.raises(UsageError, match="known: open"):
-        access.guarded(Settings(access=mode))
+        access.is_restricted(Settings(access=mode))
     monkeypatch.setenv("EVALBOARD_ACCESS", mode)
     with pytest.raises(UsageError, match="open, read-only, passcode, oidc"):
-        settings.load()
+        settings.load_settings()
 
 
 def test_lists_in_the_environment_are_separated_by_commas_or_spaces(monkeypatch):
     monkeypatch.setenv("EVALBOARD_ALLOW_ENDPOINTS", "openai, api.example.org:8443  vllm")
     monkeypatch.setenv("EVALBOARD_ALLOW_MODELS", "")
     monkeypatch.setenv("EVALBOARD_RUN_BUDGET", "0.25")
-    found = settings.load()
+    found = settings.load_settings()
     assert found.allow_endpoints == ("openai", "api.example.org:8443", "vllm")
     assert found.allow_models == ()
     assert found.run_budget == 0.25
@@ -132,24 +140,26 @@ def test_the_passcode_is_no_setting(tmp_path, monkeypatch):
     file.write_text(f'access = "passcode"\npasscode = "{CODE}"\n')
     monkeypatch.setenv("EVALBOARD_CONFIG", str(file))
     with pytest.raises(UsageError, match="unknown setting 'passcode'"):
-        settings.load()
+        settings.load_settings()
     assert CODE not in str(msgspec.to_builtins(Settings(access="passcode")))
 
 
 @pytest.mark.parametrize("mode", ["read-only", "passcode", "oidc"])
 def test_gated_texts_are_shown_in_the_open_alone(mode):
-    assert access.seen_by(Settings(access="open", show_gated=True), ANYBODY).show_gated
-    assert not access.seen_by(Settings(access=mode, show_gated=True), LISTED).show_gated
-    access.listening_on("0.0.0.0")
-    assert not access.seen_by(Settings(show_gated=True), ANYBODY).show_gated
+    assert access.restrict_settings(Settings(access="open", show_gated=True), ANYBODY).show_gated
+    assert not access.restrict_settings(Settings(access=mode, show_gated=True), LISTED).show_gated
+    access.set_listen_address("0.0.0.0")
+    assert not access.restrict_settings(Settings(show_gated=True), ANYBODY).show_gated
 
 
 def test_the_mark_of_a_visitor_tells_nobody_who_he_is(tmp_path):
     one, other = (Settings(data=str(tmp_path / name), access="oidc") for name in "ab")
     mail = Visitor(name="iss|someone@example.org", proved=True)
-    mark = access.mark(one, mail)
-    assert mark == access.mark(one, mail) != access.mark(one, LISTED)
-    assert mark != access.mark(other, mail), "a hash that can be looked up names the person"
+    mark = access.compute_visitor_id(one, mail)
+    assert mark == access.compute_visitor_id(one, mail) != access.compute_visitor_id(one, LISTED)
+    assert mark != access.compute_visitor_id(other, mail), (
+        "a hash that can be looked up names the person"
+    )
     assert "someone" not in mark
     key = Path(one.data) / "visitors.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600

@@ -65,7 +65,7 @@ def test_no_door_opens_without_saying_who_asks(door):
 
 @pytest.mark.parametrize("door", list(DOORS))
 def test_a_server_on_all_addresses_is_shut_without_a_setting(settings, door):
-    access.listening_on(None)
+    access.set_listen_address(None)
     with pytest.raises(AccessDenied, match="read-only"):
         DOORS[door](settings, ANYBODY)
 
@@ -73,14 +73,14 @@ def test_a_server_on_all_addresses_is_shut_without_a_setting(settings, door):
 def test_a_run_of_a_visitor_says_under_which_access_and_not_by_whom(settings):
     known = with_mode(settings, "oidc")
     run = client.launch(NULL, {}, known, visitor=INSIDE["oidc"])
-    spec = RunFolder(settings.runs_dir / run).spec()
+    spec = RunFolder(settings.runs_dir / run).read_spec()
     assert spec.access == "oidc"
-    assert spec.started_by == access.mark(known, INSIDE["oidc"])
+    assert spec.started_by == access.compute_visitor_id(known, INSIDE["oidc"])
     assert "id.example" not in (settings.runs_dir / run / "spec.json").read_text()
     wait(RunFolder(settings.runs_dir / run))
     forged = msgspec.structs.replace(NULL, access="oidc", started_by="somebody")
     own = client.launch(forged, {}, settings, visitor=OPERATOR)
-    assert RunFolder(settings.runs_dir / own).spec().started_by == ""
+    assert RunFolder(settings.runs_dir / own).read_spec().started_by == ""
     wait(RunFolder(settings.runs_dir / own))
 
 
@@ -97,7 +97,7 @@ def test_a_worker_gets_no_secret_of_the_server(settings, monkeypatch):
 
 def wait(folder: RunFolder) -> None:
     for _ in range(300):
-        if folder.state() in ("done", "incomplete"):
+        if folder.current_state() in ("done", "incomplete"):
             return
         time.sleep(0.1)
-    raise AssertionError(folder.state())
+    raise AssertionError(folder.current_state())

@@ -8,7 +8,7 @@ import pytest
 
 from evalcore import login, passcode
 from evalcore.addresses import visitor_network
-from evalcore.passcode import WINDOW, Gate, same
+from evalcore.passcode import WINDOW, PasscodeGate, is_same_passcode
 from evalcore.settings import Settings
 
 CODE = "correct horse battery"
@@ -37,72 +37,74 @@ def clock(monkeypatch):
 
 
 def test_the_right_one_passes_and_forgives_the_wrong_ones(clock):
-    gate, tries = Gate(clock), []
-    assert not gate.passes("wrong", tries)
-    assert gate.passes(CODE, tries)
+    gate, tries = PasscodeGate(clock), []
+    assert not gate.try_passcode("wrong", tries)
+    assert gate.try_passcode(CODE, tries)
     assert tries == []
 
 
 @pytest.mark.parametrize("typed", ["", CODE[:-1], CODE + "x", CODE.upper(), "\0", "口令" * 600])
 def test_others_do_not(clock, typed):
-    assert not Gate(clock).passes(typed, [])
+    assert not PasscodeGate(clock).try_passcode(typed, [])
 
 
 def test_a_session_waits_after_five_wrong_tries_even_with_the_right_one(clock):
-    gate, tries = Gate(clock), []
-    assert [gate.passes(str(n), tries) for n in range(5)] == [False] * 5
-    assert gate.wait(tries) == WINDOW
-    assert not gate.passes(CODE, tries)
-    assert gate.passes(CODE, []), "another session is not held up by one"
+    gate, tries = PasscodeGate(clock), []
+    assert [gate.try_passcode(str(n), tries) for n in range(5)] == [False] * 5
+    assert gate.compute_wait(tries) == WINDOW
+    assert not gate.try_passcode(CODE, tries)
+    assert gate.try_passcode(CODE, []), "another session is not held up by one"
     clock.now += WINDOW + 1
-    assert gate.passes(CODE, tries)
+    assert gate.try_passcode(CODE, tries)
 
 
 HERE, ELSEWHERE = "203.0.113.7", "203.0.113.8"
 
 
 def test_the_sessions_of_an_address_are_counted_together_and_no_others(clock):
-    gate = Gate(clock, sleep=lambda seconds: None)
+    gate = PasscodeGate(clock, sleep=lambda seconds: None)
     tried = sum(
-        1 for _ in range(500) if gate.wait([], HERE) == 0 and not gate.passes("x", [], HERE)
+        1
+        for _ in range(500)
+        if gate.compute_wait([], HERE) == 0 and not gate.try_passcode("x", [], HERE)
     )
     assert tried == 20
-    assert not gate.passes(CODE, [], HERE)
-    assert gate.passes(CODE, [], ELSEWHERE), "others are not locked out"
-    assert gate.passes(CODE, []), "nor is who comes by an unknown way"
+    assert not gate.try_passcode(CODE, [], HERE)
+    assert gate.try_passcode(CODE, [], ELSEWHERE), "others are not locked out"
+    assert gate.try_passcode(CODE, []), "nor is who comes by an unknown way"
     clock.now += WINDOW + 1
-    assert gate.passes(CODE, [], HERE)
+    assert gate.try_passcode(CODE, [], HERE)
 
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_wrong_tries_of_all_slow_down_and_lock_nobody_out(clock, hidden):
     slept: list[float] = []
-    gate = Gate(clock, slept.append)
+    gate = PasscodeGate(clock, slept.append)
     for number in range(1000):
-        assert not gate.passes("x", [], "" if hidden else f"198.51.100.{number}")
+        assert not gate.try_passcode("x", [], "" if hidden else f"198.51.100.{number}")
     assert max(slept) == 5.0
-    assert gate.passes(CODE, [], HERE)
+    assert gate.try_passcode(CODE, [], HERE)
     clock.now += WINDOW + 1
     slept.clear()
-    assert gate.passes(CODE, [], HERE)
+    assert gate.try_passcode(CODE, [], HERE)
     assert slept == []
 
 
 def test_tries_that_come_at_the_same_time_are_all_counted(clock):
-    gate = Gate(clock)
+    gate = PasscodeGate(clock)
     with ThreadPoolExecutor(16) as threads:
-        passed = list(threads.map(lambda n: gate.passes("x", [], HERE), range(64)))
+        passed = list(threads.map(lambda n: gate.try_passcode("x", [], HERE), range(64)))
     assert not any(passed)
-    assert gate.wait([], HERE) > 0
-    assert gate.delay() == 0.0, "tries that are not looked at are not counted"
+    assert gate.compute_wait([], HERE) > 0
+    assert gate.compute_delay() == 0.0, "tries that are not looked at are not counted"
 
 
 def test_a_million_addresses_take_little_memory(clock):
-    gate = Gate(clock, sleep=lambda seconds: None)
+    gate = PasscodeGate(clock, sleep=lambda seconds: None)
     for number in range(30_000):
-        gate.passes("x", [], f"2001:db8:{number:x}::/64")
+        gate.try_passcode("x", [], f"2001:db8:{number:x}::/64")
     assert len(gate._by_address) == 10_000
-    assert not any(gate.wait([], f"2001:db8:{number:x}::/64") for number in range(30_000))
+    assert not any(gate.compute_wait([], f"2001:db8:{number:x}::/64") for number in range(30_000))
 
 
 @pytest.mark.parametrize(
@@ -126,36 +128,36 @@ def test_an_address_is_counted_as_its_network(host, forwarded, network):
 
 
 def test_a_refused_try_prolongs_no_wait(clock):
-    gate, tries = Gate(clock), []
+    gate, tries = PasscodeGate(clock), []
     for _ in range(20):
-        gate.passes("x", tries)
+        gate.try_passcode("x", tries)
         clock.now += 1
     assert len(tries) == 5
-    assert gate.wait(tries) < WINDOW
+    assert gate.compute_wait(tries) < WINDOW
 
 
 def test_no_passcode_lets_nobody_in(clock, monkeypatch):
     monkeypatch.delenv(passcode.VARIABLE)
-    assert not Gate(clock).passes("", [])
+    assert not PasscodeGate(clock).try_passcode("", [])
     monkeypatch.setenv(passcode.VARIABLE, "short")
-    assert not Gate(clock).passes("short", [])
+    assert not PasscodeGate(clock).try_passcode("short", [])
 
 
 def test_the_comparison_is_of_digests():
-    assert same("a", "a")
-    assert not same("a", "b")
-    assert not same("", "a")
+    assert is_same_passcode("a", "a")
+    assert not is_same_passcode("a", "b")
+    assert not is_same_passcode("", "a")
 
 
 def test_a_space_is_logged_in_to_by_its_own_address():
-    auth = login.secrets(SPACE)["auth"]
+    auth = login.build_auth_secrets(SPACE)["auth"]
     assert auth["redirect_uri"] == "https://me-board.hf.space/oauth2callback"
     assert auth["server_metadata_url"] == "https://id.example/.well-known/openid-configuration"
     assert (auth["client_id"], auth["client_secret"]) == ("client", "hush-hush")
-    assert auth["cookie_secret"] == login.secrets(SPACE)["auth"]["cookie_secret"]
+    assert auth["cookie_secret"] == login.build_auth_secrets(SPACE)["auth"]["cookie_secret"]
     assert "hush" not in auth["cookie_secret"]
     assert len(auth["cookie_secret"]) >= 32
-    own = login.secrets(SPACE | {"EVALBOARD_COOKIE_SECRET": "mine"})
+    own = login.build_auth_secrets(SPACE | {"EVALBOARD_COOKIE_SECRET": "mine"})
     assert own["auth"]["cookie_secret"] == "mine"
 
 
@@ -173,14 +175,14 @@ def test_a_space_is_logged_in_to_by_its_own_address():
     ],
 )
 def test_only_a_board_on_the_own_machine_is_logged_in_to_without_https(host, address):
-    assert login.address(host) == address
-    auth = login.secrets(SPACE | {"SPACE_HOST": host})["auth"]
+    assert login.build_board_url(host) == address
+    auth = login.build_auth_secrets(SPACE | {"SPACE_HOST": host})["auth"]
     assert auth["redirect_uri"] == f"{address}/oauth2callback"
 
 
 @pytest.mark.parametrize("name", list(SPACE))
 def test_a_part_that_is_missing_configures_nothing(name):
-    assert login.secrets(SPACE | {name: " "}) == {}
+    assert login.build_auth_secrets(SPACE | {name: " "}) == {}
 
 
 LISTS = Settings(
@@ -217,14 +219,14 @@ ACCOUNTS = [
 
 @pytest.mark.parametrize(("claims", "may"), ACCOUNTS)
 def test_who_is_on_a_list(claims, may):
-    assert login.admitted(LISTS, claims) is may
+    assert login.is_admitted(LISTS, claims) is may
 
 
 @pytest.mark.parametrize("claims", [claims for claims, may in ACCOUNTS if may])
 def test_empty_lists_let_nobody_in(claims):
-    assert not login.admitted(Settings(access="oidc"), claims)
+    assert not login.is_admitted(Settings(access="oidc"), claims)
 
 
 def test_a_person_is_named_by_provider_and_subject():
-    assert login.name_of(MAIL | {"email": "ada@example.org"}) == "https://id.example|1"
-    assert login.name_of({"sub": "1"}) == ""
+    assert login.build_account_id(MAIL | {"email": "ada@example.org"}) == "https://id.example|1"
+    assert login.build_account_id({"sub": "1"}) == ""

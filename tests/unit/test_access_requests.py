@@ -76,10 +76,10 @@ REFUSED = [
 def test_what_no_list_allows_is_refused_before_anything_is_read(settings, mode, changes, named):
     bound = with_mode(settings, mode, **BOUND)
     request = msgspec.structs.replace(NULL, **changes)
-    seen = access.seen_by(bound, INSIDE[mode])
+    seen = access.restrict_settings(bound, INSIDE[mode])
     with pytest.raises(UsageError, match=named):
         client.allowed.check(request, seen, client.Secrets())
-    client.allowed.check(request, access.seen_by(bound, OPERATOR), client.Secrets())
+    client.allowed.check(request, access.restrict_settings(bound, OPERATOR), client.Secrets())
 
 
 ALLOWED = [
@@ -100,7 +100,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize("changes", ALLOWED)
 def test_what_a_list_allows_is_not_refused(settings, changes):
-    seen = access.seen_by(with_mode(settings, "passcode", **BOUND), INSIDE["passcode"])
+    seen = access.restrict_settings(with_mode(settings, "passcode", **BOUND), INSIDE["passcode"])
     client.allowed.check(msgspec.structs.replace(NULL, **changes), seen, client.Secrets())
 
 
@@ -147,14 +147,14 @@ def test_a_visitors_run_keeps_its_limits_when_the_operator_goes_on(settings):
     with serve() as server:
         run = planned(settings, "passcode", "m", created=time.time())
         spec = msgspec.structs.replace(
-            run.spec(),
+            run.read_spec(),
             target=TargetSpec("openai:test", {"base_url": server.base_url}),
         )
         (run.path / "spec.json").write_bytes(msgspec.json.encode(spec))
         client.resume(run.run_id, {}, settings, visitor=OPERATOR)
         for _ in range(200):
-            if run.progress() is not None and run.progress().state == "incomplete":
+            if run.read_progress() is not None and run.read_progress().state == "incomplete":
                 break
             time.sleep(0.1)
-        assert "allow_endpoints" in run.progress().message
+        assert "allow_endpoints" in run.read_progress().message
         assert server.stats()["requests"] == 0

@@ -35,7 +35,7 @@ def limited(settings) -> Settings:
 
 def test_runs_of_a_day_are_counted_in_the_store(limited):
     who = INSIDE["passcode"]
-    mark, now = access.mark(limited, who), time.time()
+    mark, now = access.compute_visitor_id(limited, who), time.time()
     planned(limited, "passcode", mark, created=now - 90_000, cost=0.0)  # the day before
     planned(limited, "passcode", "another", created=now - 50, cost=0.0)
     planned(limited, "", "", created=now - 40, cost=9.0)  # the operator's
@@ -162,7 +162,7 @@ def test_a_run_ends_where_its_budget_does(settings):
         finally:
             channels.Channels.__init__ = original
         asked = server.stats()["requests"]
-    assert not summary.complete
+    assert not summary.is_complete
     assert 0 < asked < 12
-    notes = {one.verdict.note for one in folder.verdicts(summary.scoring)}
+    notes = {one.verdict.note for one in folder.read_verdicts(summary.scoring)}
     assert any("budget of this run" in text for text in notes)

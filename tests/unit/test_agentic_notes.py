@@ -16,7 +16,7 @@ from evalcore.benchmarks.swe_bench.execution.resolution import Execution
 from evalcore.benchmarks.swe_bench.execution.validate import _reason
 from evalcore.benchmarks.swe_bench.log_parsers.status import ERROR, FAILED, PASSED, SKIPPED, XFAIL
 from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
-from evalcore.i18n import LANGUAGES, lookup, retell
+from evalcore.i18n import LANGUAGES, lookup_text, translate_note
 from evalcore.sandbox import ability, reasons
 from evalcore.sandbox.supervise import SandboxBroken
 from tests.support import agentic_runs
@@ -71,8 +71,8 @@ SENTENCES = [
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_it_is_retold_and_whole(sentence):
-    assert retell(sentence, "en") == sentence
-    assert CHINESE.search(retell(sentence, "zh"))
+    assert translate_note(sentence, "en") == sentence
+    assert CHINESE.search(translate_note(sentence, "zh"))
 
 
 @pytest.mark.parametrize(
@@ -88,42 +88,42 @@ def test_it_is_retold_and_whole(sentence):
     ],
 )
 def test_sentences_inside_sentences_are_retold_too(sentence, left):
-    words = NO_WORDS_LEFT.findall(retell(sentence, "zh").replace(left, "") if left else "")
+    words = NO_WORDS_LEFT.findall(translate_note(sentence, "zh").replace(left, "") if left else "")
     assert words == []
 
 
 def test_an_answer_that_looks_like_a_placeholder_stays_what_it_is():
     note = question_scorer("{part} {0.__class__}", "17").note
-    assert "{part} {0.__class__}" in retell(note, "zh")
+    assert "{part} {0.__class__}" in translate_note(note, "zh")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_flags_reasons_and_views_have_words(language, tmp_path):
     for flag in FLAGS:
-        assert lookup(f"case.shield.{flag}", language)
-        assert lookup(f"section.word.results.{flag}", language)
+        assert lookup_text(f"case.shield.{flag}", language)
+        assert lookup_text(f"section.word.results.{flag}", language)
     settings = settings_in(tmp_path)
     for folder in (agentic_runs.gaia(settings), agentic_runs.swe(settings)):
-        [key] = folder.summary().benchmarks
-        for line in folder.verdicts(agentic_runs.SCORING):
+        [key] = folder.read_summary().benchmarks
+        for line in folder.read_verdicts(agentic_runs.SCORING):
             verdict = line.verdict
-            assert not verdict.reason or lookup(f"common.reason.{verdict.reason}", language)
+            assert not verdict.reason or lookup_text(f"common.reason.{verdict.reason}", language)
             for view in verdict.views:
-                assert lookup(f"target.view_name.{view}", language)
-                assert lookup(f"target.view_about.{view}.{key}", language)
+                assert lookup_text(f"target.view_name.{view}", language)
+                assert lookup_text(f"target.view_about.{view}.{key}", language)
             for section in verdict.evidence:
-                assert lookup(f"section.{section.title}", language)
+                assert lookup_text(f"section.{section.title}", language)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_tables_have_words_for_columns_and_cells(language):
     for status in (PASSED, FAILED, ERROR, SKIPPED, XFAIL, MISSING):
-        assert lookup(f"section.word.{status}", language), status
+        assert lookup_text(f"section.word.{status}", language), status
     cases = [make(name) for name, make in agentic_runs.SWE_CASES.items()]
     tables = [s for case in cases for s in case.verdict.evidence if s.kind == "table"]
     for section in tables:
         for column in section.body["columns"]:
-            assert lookup(f"section.column.{column}", language), column
+            assert lookup_text(f"section.column.{column}", language), column
     measures = next(s for s in tables if s.title == "patch_measures")
     for name, _ in measures.body["rows"]:
-        assert lookup(f"section.word.{name}", language), name
+        assert lookup_text(f"section.word.{name}", language), name

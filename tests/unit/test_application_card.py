@@ -99,8 +99,8 @@ def test_a_description_in_the_data_folder_has_a_name_and_a_broken_one_says_so(tm
     assert list(cards) == ["app:broken", "app:ours", "app:sqlflash", "app:sqlshift"]
     assert "broken.json: is no JSON" in cards["app:broken"].problem
     assert cards["app:ours"].variables == ("EXAMPLE_BASE_URL", "EXAMPLE_API_KEY")
-    assert cards["app:sqlflash"].takes("sql_optimization", "index_advice")
-    assert not cards["app:sqlshift"].takes("sql_optimization", "index_advice")
+    assert cards["app:sqlflash"].can_answer("sql_optimization", "index_advice")
+    assert not cards["app:sqlshift"].can_answer("sql_optimization", "index_advice")
 
 
 def test_paths_find_what_they_say_and_nothing_else():

@@ -10,7 +10,7 @@ import pytest
 from tinydb import TinyDB, where
 
 from evalcore.errors import IndexFileError
-from evalcore.store.atomic_storage import AtomicStorage, signature
+from evalcore.store.atomic_storage import AtomicStorage, file_signature
 from evalcore.store.keyed_table import KeyedDatabase
 from evalcore.store.lazy_document import LazyDocument
 
@@ -24,7 +24,7 @@ def storage(tmp_path):
 
 def test_a_missing_file_is_empty(storage):
     assert storage.read() is None
-    assert signature(storage.path) == ""
+    assert file_signature(storage.path) == ""
 
 
 def test_what_is_written_is_read_by_another(storage):
@@ -93,7 +93,7 @@ def test_sweeping_deletes_only_what_killed_writers_left(storage):
     other = storage.path.with_name("other.json")
     leftover.write_bytes(b"half")
     other.write_bytes(b"{}")
-    storage.sweep()
+    storage.remove_temporary_files()
     assert not leftover.exists()
     assert sorted(storage.path.parent.iterdir()) == [storage.path, other]
 
@@ -123,7 +123,7 @@ def test_a_document_behaves_as_the_dict_it_holds():
     document["b"].append(3)
     document["c"] = 4
     del document["a"]
-    assert msgspec.json.encode(document.encodable()) == b'{"b":[2,3],"c":4}'
+    assert msgspec.json.encode(document.to_encodable()) == b'{"b":[2,3],"c":4}'
 
 
 @pytest.mark.parametrize("raw", [b"{", b"5", b"null", b'"text"', b"[1]"])
@@ -134,7 +134,8 @@ def test_a_broken_document_names_the_remedy(raw):
 
 def test_keyed_tables_of_two_processes_do_not_number_documents(storage):
     first, second = (
-        KeyedDatabase(storage=lambda: AtomicStorage(storage.path)).keyed("runs") for _ in range(2)
+        KeyedDatabase(storage=lambda: AtomicStorage(storage.path)).get_keyed_table("runs")
+        for _ in range(2)
     )
     first.put("a", {"n": 1, "note": "old"})
     second.put("b", {"n": 2})

@@ -17,7 +17,7 @@ from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
 from evalcore.intake import json_text
 from evalcore.store import published as published_file
 from evalcore.store.index import open_index
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.bfcl_results import (
     FAILED,
     NATIVE,
@@ -163,8 +163,8 @@ def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
     (run_id,) = done.created
     assert run_id.startswith("bfcl-2026-04-12-acme_m-fc-")
-    folder = find(run_id, settings.run_roots)
-    spec, summary = folder.spec(), folder.summary()
+    folder = find_run(run_id, settings.run_roots)
+    spec, summary = folder.read_spec(), folder.read_summary()
     assert (spec.origin, spec.target.key) == ("imported", "bfcl:Acme_M-FC")
     assert (spec.benchmarks[0].samples, spec.benchmarks[0].dataset) == (5, "bfcl-v4-results")
     assert summary is not None
@@ -172,13 +172,13 @@ def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
     assert score.outcomes == {"failed": 1, "passed": 3, "target_error": 1}
     assert (score.level, score.complete) == (1, False)
     assert (summary.totals.input_tokens, summary.totals.requests) == (400, 5)
-    stored = {line.episode.key: line.episode for line in folder.episodes()}
+    stored = {line.episode.key: line.episode for line in folder.read_episodes()}
     assert json.loads(stored["simple_python/simple_python_0"].answer) == NATIVE
     assert stored["simple_python/simple_python_0"].state == {"mode": "fc"}
     failure = stored["irrelevance/irrelevance_1"].failure
     assert failure is not None
     assert failure.message == "Request timed out."
-    assert len(list(folder.verdicts(summary.scoring))) == 5
+    assert len(list(folder.read_verdicts(summary.scoring))) == 5
     assert {header.run_id for header in open_index(settings).headers()} == {run_id}
 
 
@@ -188,7 +188,7 @@ def test_claims_stand_beside_what_is_counted_here(official, tmp_path, settings):
         "simple_python": (66.7, "exact"),
         "irrelevance": (100.0, "unexplained"),
     }
-    told = published_file.read(find(done.created[0], settings.run_roots))
+    told = published_file.read_published(find_run(done.created[0], settings.run_roots))
     assert told is not None
     assert (told.publisher, told.month, told.facts["mode"]) == ("BFCL", "2026-04", "fc")
     score = told.scores["bfcl"]
@@ -219,10 +219,10 @@ def test_v3_answers_meet_the_entries_of_the_same_number(tmp_path, settings):
     done = taken(tmp_path, tmp_path, settings, date="2024-09")
     assert done.created == ["bfcl-2024-09-01-old"]
     assert done.skipped == ["old: 1 answers to unknown entries of simple_python"]
-    summary = find(done.created[0], settings.run_roots).summary()
+    summary = find_run(done.created[0], settings.run_roots).read_summary()
     assert summary is not None
     assert summary.benchmarks["bfcl"].outcomes == {"failed": 1, "passed": 2}
-    told = published_file.read(find(done.created[0], settings.run_roots))
+    told = published_file.read_published(find_run(done.created[0], settings.run_roots))
     assert told is not None
     assert told.scores == {}
 
@@ -232,8 +232,8 @@ def test_native_answers_in_text_are_no_calls(tmp_path, settings):
     leaked = json.dumps([{"name": "city_weather", "arguments": '{"city": "Oslo"}'}])
     result_file(model, "simple_python", NATIVE, leaked, RIGHT)
     (run_id,) = taken(tmp_path, tmp_path, settings).created
-    folder = find(run_id, settings.run_roots)
-    summary = folder.summary()
+    folder = find_run(run_id, settings.run_roots)
+    summary = folder.read_summary()
     assert summary is not None
     assert summary.benchmarks["bfcl"].outcomes == {"failed": 2, "passed": 1}
     told = exporter.export(folder, tmp_path / "out")
@@ -260,11 +260,11 @@ def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, setting
     assert line.startswith("m: answers that could not be scored, 1 of multi_turn_base: ")
     assert "evalcore datasets fetch bfcl" in line
     assert done.flags == {"dropped_cases": 1}
-    folder = find(done.created[0], settings.run_roots)
-    summary = folder.summary()
+    folder = find_run(done.created[0], settings.run_roots)
+    summary = folder.read_summary()
     assert summary is not None
     assert summary.benchmarks["bfcl"].outcomes == {"environment_error": 1, "passed": 1}
-    weights = folder.spec().benchmarks[0].weights
+    weights = folder.read_spec().benchmarks[0].weights
     assert weights == pytest.approx({"simple_python": 10 / 12, "multi_turn_base": 7.5})
 
 
@@ -294,7 +294,7 @@ def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
 
 def test_an_imported_run_goes_out_as_it_came_in(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
-    told = exporter.export(find(done.created[0], settings.run_roots), tmp_path / "out")
+    told = exporter.export(find_run(done.created[0], settings.run_roots), tmp_path / "out")
     assert (told.model, told.answers, told.failed, told.left_out) == ("Acme_M-FC", 5, 1, 0)
     first = {one.id: one for one in read_results(official / "result" / "Acme_M-FC")}
     back = {one.id: one for one in read_results(tmp_path / "out" / "result" / "Acme_M-FC")}

@@ -18,14 +18,14 @@ from tests.support.tool_server import serve
 
 
 def run(tmp_path: Path, target: str, **request: object) -> tuple[RunSummary, RunFolder]:
-    settings = configuration.load(tmp_path / "data")
+    settings = configuration.load_settings(tmp_path / "data")
     asked = RunRequest(target=target, benchmarks=("bfcl",), **request)  # type: ignore[arg-type]
     folder = create_folder(plan(asked, settings), settings)
     return execute(folder, settings, Secrets({})), folder
 
 
 def verdicts(summary: RunSummary, folder: RunFolder) -> list[Verdict]:
-    return [line.verdict for line in folder.verdicts(summary.scoring)]
+    return [line.verdict for line in folder.read_verdicts(summary.scoring)]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_right_answer_is_right_however_it_was_asked_for(
     python = [v for v in found if "java" not in v.metric and v.metric not in MULTI_TURN]
     assert {v.details["mode"] for v in python} == {mode}
     offered = sum(bool(body.get("tools")) for body in server.requests)
-    without = sum(line.sample.input["functions"] == "[]" for line in folder.samples())
+    without = sum(line.sample.input["functions"] == "[]" for line in folder.read_samples())
     assert offered == (len(server.requests) - without if mode == "fc" else 0)
 
 
@@ -67,8 +67,8 @@ def test_what_the_target_said_of_itself_is_kept_with_the_run(tmp_path: Path) -> 
     with serve() as server:
         options = {"base_url": server.base_url, "asking": "native"}
         _, folder = run(tmp_path, "openai:m", target_options=options, metrics=("parallel",))
-    assert folder.card()["model"] == "m"
-    assert folder.card()["base_url"] == server.base_url
+    assert folder.read_card()["model"] == "m"
+    assert folder.read_card()["base_url"] == server.base_url
 
 
 def test_names_with_dots_are_offered_without_them(tmp_path: Path) -> None:
@@ -109,5 +109,7 @@ def test_the_reference_scores_100_and_null_the_share_of_abstentions(tmp_path: Pa
 
 def test_scoring_twice_in_one_process_gives_the_same_verdicts(tmp_path: Path) -> None:
     first, folder = run(tmp_path, "control:reference", metrics=("multi_turn_base",))
-    again = execute(folder, configuration.load(tmp_path / "data"), Secrets({}), generate=False)
+    again = execute(
+        folder, configuration.load_settings(tmp_path / "data"), Secrets({}), generate=False
+    )
     assert again.benchmarks == first.benchmarks

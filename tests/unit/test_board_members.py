@@ -142,7 +142,7 @@ def test_the_operators_members_make_a_board_of_its_own(
     file = tmp_path / "evalboard.toml"
     file.write_text(f'[suites]\nsql = ["{SQL}", "sums"]\n', encoding="utf-8")
     monkeypatch.setenv("EVALBOARD_CONFIG", str(file))
-    assert settings.load().suites == {"sql": (SQL, "sums")}
+    assert settings.load_settings().suites == {"sql": (SQL, "sums")}
     headers = [full("openai:a", 1), full("openai:b", 2), header("openai:a", 3, sums=score("s", 10))]
     first, own = boards.boards(headers, "sql")
     assert (first.members, own.members) == (MEMBERS, (SQL, "sums"))

@@ -22,7 +22,7 @@ NUMBERS = [10**30, -5, 10**400, float("nan"), float("inf"), "1e999", 1e308, 2**6
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("bundles")
-    settings = configuration.load(place / "data")
+    settings = configuration.load_settings(place / "data")
     folder = finished(settings, "control:null", SQL, max_samples=2)
     return bundled(folder, settings, place / "run.zip")
 
@@ -50,7 +50,7 @@ def test_no_number_of_a_bundle_breaks_the_store(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: Any
 ) -> None:
     assert "generations.jsonl" in files_of(bundle)
-    settings = configuration.load(tmp_path / "store")
+    settings = configuration.load_settings(tmp_path / "store")
     forged = changed(bundle, tmp_path / "forged.zip", lambda files: poison(files, number))
     try:
         run = import_bundle(forged, settings, progress=lambda line: None).run

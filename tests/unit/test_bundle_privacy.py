@@ -12,7 +12,7 @@ from evalcore import settings as configuration
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.exporter import export
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.privacy import censor, sample_told, spec_told
+from evalcore.privacy import build_redactor, redact_sample, redact_spec
 from evalcore.records import BenchmarkSpec, Failure, RunSpec, Sample, TargetSpec, to_json
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal
@@ -26,7 +26,7 @@ KEY = "key-that-looks-like-a-word"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Settings:
-    return configuration.load(tmp_path / "store")
+    return configuration.load_settings(tmp_path / "store")
 
 
 def packed(bundle: Path) -> str:
@@ -46,7 +46,7 @@ def test_no_place_and_no_key_goes_out(
         note=f"see /home/somebody/notes.txt and {KEY}",
     )
     folder.write_card({"loaded": [str(tmp_path / "private" / "weights")], "bits": 4})
-    first = next(folder.episodes())
+    first = next(folder.read_episodes())
     failure = Failure("environment", f"no such file: {tmp_path}/private/x, Bearer {'z' * 20}")
     failed = msgspec.structs.replace(first.episode, failure=failure, answer=f"it is {KEY}")
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
@@ -64,7 +64,7 @@ def test_no_place_and_no_key_goes_out(
 def test_the_answers_are_not_touched(store: Settings, tmp_path: Path) -> None:
     """What looks like a path or a key in an answer is the model's, and scored as it is."""
     folder = finished(store, "control:null", SQL, max_samples=1)
-    first = next(folder.episodes())
+    first = next(folder.read_episodes())
     said = "SELECT '/usr/share/x', 'sk-000000000000000', 'api_key=abcdefghijklmnop'"
     answered = msgspec.structs.replace(first.episode, answer=said)
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
@@ -96,7 +96,7 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
         ),
         command="evalcore run --target hf:/home/somebody/tiny --dataset /srv/data/mine.jsonl",
     )
-    told = spec_told(spec, censor(store))
+    told = redact_spec(spec, build_redactor(store))
     assert told.target == TargetSpec(
         "hf:tiny~22ce4946", {"base_url": "http://127.0.0.1:8/v1", "adapter": "lora"}
     )
@@ -124,7 +124,7 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
     ],
 )
 def test_paths_in_words(text: str, told: str, store: Settings) -> None:
-    assert censor(store).about(text) == told
+    assert build_redactor(store).redact_text(text) == told
 
 
 def test_a_case_keeps_its_content() -> None:
@@ -134,9 +134,9 @@ def test_a_case_keeps_its_content() -> None:
         input={"file": "/etc/motd"},
         meta={"repository": "/srv/private/box", "provenance": "own", "line": 3},
     )
-    told = sample_told(sample)
+    told = redact_sample(sample)
     assert told.meta == {"repository": "box", "provenance": "own", "line": 3}
-    assert told.content == sample.content
+    assert told.case_hash == sample.case_hash
 
 
 def test_only_a_finished_run_goes_out(store: Settings, tmp_path: Path) -> None:
@@ -175,6 +175,6 @@ def test_the_command_of_others_is_not_taken_over(store: Settings, tmp_path: Path
     done = import_bundle(
         bundled(folder, store, tmp_path / "x.zip"), store, progress=lambda line: None
     )
-    spec = RunFolder(store.runs_dir / done.run).spec()
+    spec = RunFolder(store.runs_dir / done.run).read_spec()
     assert spec.command == ""
     assert b"evalcore run" not in to_json(spec)

@@ -36,14 +36,14 @@ Edit = Callable[[Any], None]
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four cases, each answered wrong twice."""
     place = tmp_path_factory.mktemp("bundles")
-    settings = configuration.load(place / "data")
+    settings = configuration.load_settings(place / "data")
     folder = finished(settings, "control:null", SQL, max_samples=4, epochs=2)
     return bundled(folder, settings, place / "run.zip")
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Settings:
-    return configuration.load(tmp_path / "store")
+    return configuration.load_settings(tmp_path / "store")
 
 
 def refused(bundle: Path, store: Settings) -> str:

@@ -35,13 +35,13 @@ def quiet(line: str) -> None:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Settings:
-    return configuration.load(tmp_path / "here")
+    return configuration.load_settings(tmp_path / "here")
 
 
 @pytest.fixture
 def there(tmp_path: Path) -> Settings:
     """Another store, without the shipped runs."""
-    settings = configuration.load(tmp_path / "there")
+    settings = configuration.load_settings(tmp_path / "there")
     return msgspec.structs.replace(settings, shipped=str(tmp_path / "none"))
 
 
@@ -56,19 +56,21 @@ def test_every_benchmark_comes_in_equal(
     folder = finished(here, target, benchmark, max_samples=size)
     done = import_bundle(bundled(folder, here, tmp_path / "run.zip"), there, progress=quiet)
     (score,) = done.scores
-    expected = folder.summary().benchmarks[benchmark].score
+    expected = folder.read_summary().benchmarks[benchmark].score
     assert expected == (100.0 if target == "control:reference" else 0.0)
     assert (done.became, done.source_run) == ("created", folder.run_id)
     assert (score.level, score.claimed, score.recomputed) == (2, expected, expected)
     assert (score.equal, score.verdicts, score.kept, score.known_cases) == (size, size, {}, size)
     imported = RunFolder(there.runs_dir / done.run)
-    ours, theirs = folder.spec().benchmarks[0], imported.spec().benchmarks[0]
-    assert imported.spec().origin == "imported"
-    assert imported.spec().target.identity != folder.spec().target.identity
+    ours, theirs = folder.read_spec().benchmarks[0], imported.read_spec().benchmarks[0]
+    assert imported.read_spec().origin == "imported"
+    assert imported.read_spec().target.identity != folder.read_spec().target.identity
     assert theirs.column != ours.column
-    assert imported.summary().benchmarks[benchmark].level == 2
-    assert [s.sample for s in imported.samples()] == [s.sample for s in folder.samples()]
-    assert len(list(imported.episodes())) == len(list(imported.verdicts("bundle"))) == size
+    assert imported.read_summary().benchmarks[benchmark].level == 2
+    assert [s.sample for s in imported.read_samples()] == [s.sample for s in folder.read_samples()]
+    assert (
+        len(list(imported.read_episodes())) == len(list(imported.read_verdicts("bundle"))) == size
+    )
 
 
 def test_equal_runs_give_equal_bytes(here: Settings, tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_own_cases_are_scored_and_not_vouched_for(
     bundle = bundled(folder, here, tmp_path / "run.zip")
     first = import_bundle(bundle, there, progress=quiet)
     assert [(s.level, s.equal, s.known_cases) for s in first.scores] == [(1, 6, 0)]
-    told = published.read(RunFolder(there.runs_dir / first.run))
+    told = published.read_published(RunFolder(there.runs_dir / first.run))
     assert [flag.kind for flag in told.scores[SQL].flags] == ["unknown_cases"]
     second = import_bundle(bundle, there, str(cases), progress=quiet)
     assert [(s.level, s.known_cases) for s in second.scores] == [(2, 6)]
@@ -143,9 +145,9 @@ def test_what_cannot_be_scored_here_is_kept_as_claimed(
     (score,) = done.scores
     assert (score.level, score.equal) == (1, 0)
     assert score.kept == {"its case is in no data set here": 2}
-    assert all(not line.sample.meta for line in RunFolder(away.runs_dir / done.run).samples())
+    assert all(not line.sample.meta for line in RunFolder(away.runs_dir / done.run).read_samples())
     assert all(
-        not v.verdict.evidence for v in RunFolder(away.runs_dir / done.run).verdicts("bundle")
+        not v.verdict.evidence for v in RunFolder(away.runs_dir / done.run).read_verdicts("bundle")
     )
 
 
@@ -171,9 +173,11 @@ def test_another_version_of_the_scorer_is_told_and_ours_counts(
     done = import_bundle(claimed, there, progress=quiet)
     (score,) = done.scores
     assert (score.level, score.claimed, score.recomputed, score.equal) == (1, 25.0, 0.0, 3)
-    told = published.read(RunFolder(there.runs_dir / done.run))
+    told = published.read_published(RunFolder(there.runs_dir / done.run))
     assert [flag.kind for flag in told.scores[SQL].flags] == ["score_differs", "verdict_differs"]
-    assert RunFolder(there.runs_dir / done.run).summary().benchmarks[SQL].views["claimed"] == 25.0
+    assert (
+        RunFolder(there.runs_dir / done.run).read_summary().benchmarks[SQL].views["claimed"] == 25.0
+    )
 
 
 def test_gated_texts_stay_here_and_leave_a_claim(
@@ -188,7 +192,7 @@ def test_gated_texts_stay_here_and_leave_a_claim(
     (score,) = done.scores
     assert (score.level, score.recomputed, score.equal) == (0, None, 1)
     (header,) = [one for one in load_headers(there) if one.run_id == done.run]
-    assert header.benchmarks["gaia"].claimed
+    assert header.benchmarks["gaia"].is_bare_claim
     shown = msgspec.structs.replace(here, show_gated=True)
     packed = b"".join(files_of(bundled(folder, shown, tmp_path / "all.zip")).values())
     assert all(word.encode() in packed for word in agentic_runs.SECRETS)

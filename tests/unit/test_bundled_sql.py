@@ -23,7 +23,7 @@ from evalcore.runner.plan import create_folder, plan
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 
-FOLDER = Path(configuration.load().datasets) / "sql_understanding"
+FOLDER = Path(configuration.load_settings().datasets) / "sql_understanding"
 LEAST = {
     "execution_accuracy": 60,
     "sql_identification": 40,
@@ -45,7 +45,7 @@ def samples() -> list[Sample]:
 def test_controls_score_what_they_deserve(
     tmp_path: Path, target: str, floor: float, mode: str
 ) -> None:
-    settings = configuration.load(tmp_path)
+    settings = configuration.load_settings(tmp_path)
     request = RunRequest(
         target=target,
         benchmarks=("sql_understanding",),
@@ -53,13 +53,13 @@ def test_controls_score_what_they_deserve(
     )
     summary = execute(create_folder(plan(request, settings), settings), settings, Secrets())
     score = summary.benchmarks["sql_understanding"]
-    assert summary.complete
+    assert summary.is_complete
     assert score.score == floor
     assert {metric.score for metric in score.metrics.values()} == {floor}
 
 
 def test_the_check_on_real_engines_finds_nothing() -> None:
-    report = dataset_check.check(["sql_understanding"], configuration.load())
+    report = dataset_check.check(["sql_understanding"], configuration.load_settings())
     assert report.as_data()[0]["findings"] == []
     assert set(report.datasets[0].engines) == {"sqlite", "duckdb", "postgres", "mysql"}
 
@@ -72,7 +72,7 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     file = tmp_path / "execution_accuracy.jsonl"
     rows = [json.dumps(row) for row in (good, wrong, tame)]
     file.write_text("\n".join(rows), encoding="utf-8")
-    report = dataset_check.check([str(file)], configuration.load())
+    report = dataset_check.check([str(file)], configuration.load_settings())
     problems = {(f.sample.split("/")[1], f.problem.split()[0]) for f in report.datasets[0].findings}
     assert not report.ok
     assert ("wrong", "the") in problems  # the engine gives something else
@@ -96,7 +96,7 @@ def test_every_case_has_a_counterexample_and_names_its_engine(samples: list[Samp
 
 def test_the_card_states_counts_and_hash(samples: list[Sample]) -> None:
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    report = dataset_check.check(["sql_understanding"], configuration.load()).datasets[0]
+    report = dataset_check.check(["sql_understanding"], configuration.load_settings()).datasets[0]
     assert report.hash in card
     for metric, count in Counter(sample.metric for sample in samples).items():
         assert f"| `{metric}` | {count} |" in card

@@ -10,7 +10,7 @@ from evalcore.queries import boards, case_points, ranking, stored_boards
 from evalcore.scoring.ranks import rank_board
 from evalcore.store import point_table, samples_table
 from evalcore.store.point_table import PointTable
-from evalcore.store.run_folder import RunFolder, folders
+from evalcore.store.run_folder import RunFolder, list_run_folders
 from tests.support.boards import settings_in
 from tests.support.many_runs import make_store
 
@@ -62,7 +62,7 @@ def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
     if kept:
         case_points.of_board(settings, rows, board)
     points = case_points.of_board(settings, rows, board)
-    cases = case_points.case_scores(folders(settings.run_roots))
+    cases = case_points.case_scores(list_run_folders(settings.run_roots))
     readable = case_points.readable(points)
     assert readable == {(key, run.run_id) for row in rows for key, run in row.runs.items()}
     assert case_points.partial(points) == set()
@@ -74,7 +74,7 @@ def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
 
 def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings, board):
     headers = stored_boards.headers(settings)
-    cases = case_points.case_scores(folders(settings.run_roots))
+    cases = case_points.case_scores(list_run_folders(settings.run_roots))
     stored_boards.board_ranking(settings, board)
     kept = stored_boards.board_ranking(settings, board)
     pd.testing.assert_frame_equal(kept, ranking.ranking(headers, board, cases))
@@ -82,7 +82,9 @@ def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings,
 
 def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatch):
     stored_boards.board_ranking(settings, board)
-    monkeypatch.setattr(samples_table, "query", lambda *_: pytest.fail("read the cases again"))
+    monkeypatch.setattr(
+        samples_table, "query_samples", lambda *_: pytest.fail("read the cases again")
+    )
     frame = stored_boards.board_ranking(settings, board)
     assert (frame["status"] == "ranked").sum() > 50
     files = list((settings.data_dir / case_points.FOLDER).iterdir())
@@ -146,25 +148,27 @@ def test_a_table_comes_back_as_it_was(tmp_path):
     table = PointTable(
         [("m", "1"), ("m", "|'é")], {"a": 0, "b": 1}, {"a": "x", "b": "y"}, points, np.ones(2)
     )
-    point_table.save(tmp_path / "t.parquet", table)
-    found = point_table.load(tmp_path / "t.parquet")
+    point_table.save_point_table(tmp_path / "t.parquet", table)
+    found = point_table.load_point_table(tmp_path / "t.parquet")
     assert found[:3] == table[:3]
     assert found.points.tobytes() == points.tobytes()
     assert found.maxima.tolist() == [1.0, 1.0]
-    assert point_table.load(tmp_path / "none.parquet") is None
+    assert point_table.load_point_table(tmp_path / "none.parquet") is None
 
 
 def test_a_table_without_a_case_is_not_kept(tmp_path):
-    point_table.save(tmp_path / "t.parquet", PointTable([], {}, {}, np.empty((0, 0)), np.empty(0)))
+    point_table.save_point_table(
+        tmp_path / "t.parquet", PointTable([], {}, {}, np.empty((0, 0)), np.empty(0))
+    )
     assert not (tmp_path / "t.parquet").exists()
 
 
 def test_the_signature_of_a_run_changes_with_its_journals(settings):
     folder = RunFolder(next(settings.runs_dir.iterdir()))
-    before = samples_table.signature(folder)
-    assert samples_table.signature(folder) == before
+    before = samples_table.samples_signature(folder)
+    assert samples_table.samples_signature(folder) == before
     extra = folder.path / "generations" / "w2.jsonl"
     extra.write_bytes(b"")
-    assert samples_table.signature(folder) != before
+    assert samples_table.samples_signature(folder) != before
     extra.unlink()
-    assert samples_table.signature(folder) == before
+    assert samples_table.samples_signature(folder) == before

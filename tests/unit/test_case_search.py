@@ -11,7 +11,7 @@ from evalcore.queries import failures
 from evalcore.queries.cases import CaseFilter, case_page, case_view
 from evalcore.records import Failure, Sample
 from evalcore.store.run_folder import RunFolder
-from evalcore.store.samples_table import page
+from evalcore.store.samples_table import query_case_page
 from tests.support.stored_runs import BENCHMARK, answer, judge, spec_of, summary_of
 
 RUN = "20260101-100000-aaaaaa"
@@ -95,7 +95,7 @@ def test_a_long_text_is_searched_from_its_beginning_and_not_listed(tmp_path: Pat
     answer(folder, sample, answer="begins " + "x" * 30_000 + " ends")
     assert found(tmp_path, "begins") == ["1"]
     assert found(tmp_path, " ends") == []
-    assert "words" not in page(folder)[0].columns
+    assert "words" not in query_case_page(folder)[0].columns
 
 
 def test_a_reason_is_that_of_a_failure_or_of_an_error(tmp_path: Path) -> None:

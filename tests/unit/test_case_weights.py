@@ -20,7 +20,7 @@ from evalcore.runner.request import RunRequest
 from evalcore.runner.summary import label
 from evalcore.settings import ROOT, Settings
 from evalcore.store import samples_table
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 
 KEY, METRIC = "sql_understanding", "syntax_error_detection"
 
@@ -57,7 +57,7 @@ def planned(settings: Settings, data: str, **options: object) -> BenchmarkSpec:
 
 def test_by_default_keys_hashes_and_files_stay_as_they_were(settings: Settings) -> None:
     sample = Sample(metric="m", id="1", input={"a": 1}, difficulty=2)
-    assert sample.content == "b4b993de4442e369"
+    assert sample.case_hash == "b4b993de4442e369"
     assert b"weight" not in msgspec.json.encode(sample)
     assert b"difficulty_weights" not in msgspec.json.encode(planned(settings, ""))
     parts = ("b", "d", "1", "1", {}, {"m": 1.0})
@@ -125,13 +125,14 @@ def test_weights_reach_score_points_ranks_and_exports(
     data = own_cases(tmp_path, {"0": 10, "5": 0})
     option = ("--option", f"{KEY}.difficulty.2=5")
     done = run(tmp_path, data, capsys, *option, target="control:noop")
-    folder = find(done["run_id"], settings.run_roots)
-    summary = folder.summary()
+    folder = find_run(done["run_id"], settings.run_roots)
+    summary = folder.read_summary()
     assert summary is not None
     score = summary.benchmarks[KEY]
     weights = [10.0, 1.0, 5.0, 5.0, 3.0, 0.0]
     passed = [
-        line.verdict.score for line in sorted(folder.verdicts(summary.scoring), key=_order(folder))
+        line.verdict.score
+        for line in sorted(folder.read_verdicts(summary.scoring), key=_order(folder))
     ]
     assert score.metrics[METRIC].maximum == sum(weights)
     expected = 100 * sum(w * p for w, p in zip(weights, passed, strict=True)) / sum(weights)
@@ -140,8 +141,9 @@ def test_weights_reach_score_points_ranks_and_exports(
     found, worked = methodology.run_score(settings.run_roots, done["run_id"], KEY)
     assert found.difficulty_weights == {"2": 5.0}
     assert methodology.worked(methodology.terms(worked)).score == pytest.approx(expected)
-    table = samples_table.query(
-        [samples_table.ensure(folder)], "SELECT case_weight FROM samples ORDER BY position"
+    table = samples_table.query_samples(
+        [samples_table.ensure_samples_table(folder)],
+        "SELECT case_weight FROM samples ORDER BY position",
     )
     assert list(table["case_weight"]) == weights
     report = json.loads(reports.render(folder, "json"))
@@ -160,7 +162,7 @@ def test_weights_reach_score_points_ranks_and_exports(
 
 
 def _order(folder):
-    places = {line.sample.id: number for number, line in enumerate(folder.samples())}
+    places = {line.sample.id: number for number, line in enumerate(folder.read_samples())}
     return lambda line: places[line.verdict.id]
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalcore import charts
-from evalcore.radar import SERIES, looks_of, radar
+from evalcore.radar import SERIES, assign_series_styles, build_radar_chart
 from evalcore.target_colours import colour_of
 
 LABELS = {
@@ -51,7 +51,7 @@ def of_mark(spec, kind):
 
 
 def test_bars_keep_the_order_and_leave_out_what_has_no_score():
-    spec, _ = layers(charts.score_bars(frame(), LABELS))
+    spec, _ = layers(charts.build_score_bars(frame(), LABELS))
     (bar,) = of_mark(spec, "bar")
     assert [row["name"] for row in rows_of(spec, bar)] == ["a", "b"]
     assert bar["encoding"]["y"]["sort"] == ["a", "b"]
@@ -59,7 +59,7 @@ def test_bars_keep_the_order_and_leave_out_what_has_no_score():
 
 
 def test_only_known_intervals_have_whiskers():
-    spec, _ = layers(charts.score_bars(frame(), LABELS))
+    spec, _ = layers(charts.build_score_bars(frame(), LABELS))
     (whisker,) = of_mark(spec, "rule")
     assert [row["name"] for row in rows_of(spec, whisker)] == ["a"]
     assert (whisker["encoding"]["x"]["field"], whisker["encoding"]["x2"]["field"]) == (
@@ -70,7 +70,7 @@ def test_only_known_intervals_have_whiskers():
 
 def test_every_floor_is_a_dashed_line_with_its_label_on_a_line_of_its_own():
     floors = {"floor: input 7.0": 7.0, "floor: empty 3.0": 3.0}
-    spec, _ = layers(charts.score_bars(frame(), LABELS, floors))
+    spec, _ = layers(charts.build_score_bars(frame(), LABELS, floors))
     rules = [layer for layer in of_mark(spec, "rule") if "strokeDash" in layer["mark"]]
     texts = of_mark(spec, "text")
     assert [rows_of(spec, rule)[0]["score"] for rule in rules] == [3.0, 7.0]
@@ -82,13 +82,13 @@ def test_a_chart_grows_with_its_rows():
     many = pd.DataFrame(
         {"name": [str(n) for n in range(30)], "score": 1.0, "low": 0.0, "high": 2.0}
     )
-    assert charts.score_bars(many, LABELS).to_dict()["height"] > 700
-    assert charts.score_bars(frame(), LABELS).to_dict()["height"] < 200
+    assert charts.build_score_bars(many, LABELS).to_dict()["height"] > 700
+    assert charts.build_score_bars(frame(), LABELS).to_dict()["height"] < 200
 
 
 def test_metric_bars_mark_best_and_floor_where_they_are_known():
     spec, _ = layers(
-        charts.metric_bars(frame(best=[95.0, 80.0, 1.0], floor=[np.nan, 5.0, 1.0]), LABELS)
+        charts.build_metric_bars(frame(best=[95.0, 80.0, 1.0], floor=[np.nan, 5.0, 1.0]), LABELS)
     )
     ticks = [layer for layer in of_mark(spec, "tick") if layer["encoding"]["x"]["field"] == "mark"]
     assert [[row["name"] for row in rows_of(spec, tick)] for tick in ticks] == [["a", "b"], ["b"]]
@@ -105,12 +105,12 @@ def test_metric_bars_mark_best_and_floor_where_they_are_known():
     ],
 )
 def test_the_pareto_set_holds_who_is_not_beaten_in_both(costs, scores, expected):
-    found = charts.pareto(pd.DataFrame({"cost": costs, "score": scores}))
+    found = charts.select_pareto_rows(pd.DataFrame({"cost": costs, "score": scores}))
     assert list(found.index) == expected
 
 
 def test_the_scatter_is_logarithmic_and_draws_only_costs_above_zero():
-    spec, _ = layers(charts.score_against_cost(frame(cost=[1.2, 0.0, 0.3]), LABELS))
+    spec, _ = layers(charts.build_score_cost_chart(frame(cost=[1.2, 0.0, 0.3]), LABELS))
     (points,) = of_mark(spec, "point")
     assert [row["name"] for row in rows_of(spec, points)] == ["a"]
     assert points["encoding"]["x"]["scale"]["type"] == "log"
@@ -120,7 +120,7 @@ def test_the_scatter_is_logarithmic_and_draws_only_costs_above_zero():
 
 @pytest.mark.parametrize("cost", [1e-6, 0.01, 0.3, 1.0, 3.0, 9.99, 1234.0])
 def test_the_cost_axis_reaches_around_any_cost(cost):
-    spec, _ = layers(charts.score_against_cost(frame(cost=[cost, cost, cost]), LABELS))
+    spec, _ = layers(charts.build_score_cost_chart(frame(cost=[cost, cost, cost]), LABELS))
     low, high = of_mark(spec, "point")[0]["encoding"]["x"]["scale"]["domain"]
     assert low <= cost <= high
     assert low < high
@@ -130,7 +130,7 @@ def test_a_crowd_of_points_tells_its_intervals_at_the_points_alone():
     few = frame(cost=[1.0, 2.0, 3.0])
     many = pd.concat([few] * 120, ignore_index=True)
     for rows, whiskers in ((few, 1), (many, 0)):
-        spec, _ = layers(charts.score_against_cost(rows, LABELS))
+        spec, _ = layers(charts.build_score_cost_chart(rows, LABELS))
         assert len(of_mark(spec, "rule")) == whiskers
         (points,) = of_mark(spec, "point")
         assert "interval" in [tip.get("field") for tip in points["encoding"]["tooltip"]]
@@ -143,14 +143,14 @@ def test_names_that_would_lie_on_each_other_are_left_to_the_tooltip():
     close = pd.DataFrame(
         {"name": list("abc"), "score": [90.0, 89.5, 40.0], "cost": [3.0, 2.0, 1.0]}
     ).assign(low=np.nan, high=np.nan)
-    spec, _ = layers(charts.score_against_cost(close, LABELS))
+    spec, _ = layers(charts.build_score_cost_chart(close, LABELS))
     named = {row["name"] for text in of_mark(spec, "text") for row in rows_of(spec, text)}
     assert named == {"a", "c"}
 
 
 def test_the_trend_runs_over_time_with_intervals():
     dates = pd.to_datetime(["2026-11-01", "2026-11-02", "2026-11-03"], utc=True)
-    spec, _ = layers(charts.trend(frame(date=dates, series="SQL", run_id="r"), LABELS))
+    spec, _ = layers(charts.build_trend_chart(frame(date=dates, series="SQL", run_id="r"), LABELS))
     (line,) = of_mark(spec, "line")
     assert line["encoding"]["x"]["type"] == "temporal"
     assert line["encoding"]["y"]["scale"]["domain"] == [0, 100]
@@ -160,7 +160,7 @@ def test_the_trend_runs_over_time_with_intervals():
 def test_the_radar_puts_100_on_the_ring_and_closes_the_outline():
     axes = ["a", "b", "c", "d"]
     scores = pd.DataFrame({"axis": axes, "series": "target", "score": 100.0})
-    spec, _ = layers(radar(scores, axes, {key: key for key in SERIES}))
+    spec, _ = layers(build_radar_chart(scores, axes, {key: key for key in SERIES}))
     outline = [layer for layer in of_mark(spec, "line") if "strokeDash" in layer["encoding"]]
     points = rows_of(spec, outline[0])
     assert len(points) == 5
@@ -173,7 +173,7 @@ def test_a_missing_score_opens_the_outline_instead_of_falling_to_zero():
     scores = pd.DataFrame(
         {"axis": ["a", "b", "d"], "series": "target", "score": [50.0, 60.0, 70.0]}
     )
-    spec, _ = layers(radar(scores, axes, {key: key for key in SERIES}))
+    spec, _ = layers(build_radar_chart(scores, axes, {key: key for key in SERIES}))
     outline = next(layer for layer in of_mark(spec, "line") if "strokeDash" in layer["encoding"])
     points = rows_of(spec, outline)
     assert "c" not in {point["axis"] for point in points}
@@ -187,7 +187,7 @@ def test_a_radar_of_runs_has_the_colour_of_each_target_and_a_stroke_of_its_own()
         [{"axis": a, "series": s, "score": 50.0} for s in letters for a in axes],
     )
     labels = {series: f"{series} · {name}" for series, name in letters.items()}
-    spec, _ = layers(radar(frame, axes, labels, looks_of(letters)))
+    spec, _ = layers(build_radar_chart(frame, axes, labels, assign_series_styles(letters)))
     outline = next(layer for layer in of_mark(spec, "line") if "strokeDash" in layer["encoding"])
     colours = outline["encoding"]["color"]["scale"]
     assert colours["domain"] == list(labels.values())
@@ -198,7 +198,7 @@ def test_a_radar_of_runs_has_the_colour_of_each_target_and_a_stroke_of_its_own()
 
 def test_the_radar_of_nobody_is_an_empty_grid():
     empty = pd.DataFrame(columns=["axis", "series", "score"])
-    spec, _ = layers(radar(empty, ["a", "b", "c"], {key: key for key in SERIES}))
+    spec, _ = layers(build_radar_chart(empty, ["a", "b", "c"], {key: key for key in SERIES}))
     assert of_mark(spec, "line")
 
 

@@ -195,7 +195,7 @@ def test_an_interrupted_command_says_how_to_go_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evalcore.settings.load", interrupted)
+    monkeypatch.setattr("evalcore.settings.load_settings", interrupted)
     status, _, err = call(capsys, "list", "runs", "--data", data)
     assert (status, "evalcore resume" in err) == (3, True)
 

@@ -11,8 +11,8 @@ import pytest
 
 from evalcore.cli import main
 from evalcore.exchange.bfcl import fetch
-from evalcore.settings import load
-from evalcore.store.run_folder import find
+from evalcore.settings import load_settings
+from evalcore.store.run_folder import find_run
 from tests.support.bfcl_results import NATIVE, RIGHT, data_folder, result_file
 from tests.support.bfcl_wheel import NAME, make_wheel
 
@@ -60,10 +60,10 @@ def test_what_cannot_be_fetched_is_one_clear_line(capsys, data, words, problem) 
 
 
 def outcomes(run_id: str, data: str) -> Iterator[tuple[str, str]]:
-    folder = find(run_id, load(data).run_roots)
-    summary = folder.summary()
+    folder = find_run(run_id, load_settings(data).run_roots)
+    summary = folder.read_summary()
     assert summary is not None
-    for stored in folder.verdicts(summary.scoring):
+    for stored in folder.read_verdicts(summary.scoring):
         yield f"{stored.verdict.metric}/{stored.verdict.id}", stored.verdict.outcome
 
 

@@ -15,8 +15,8 @@ from evalcore.exchange.fetched import NOTE
 from evalcore.exchange.gaia.fetch import DATASET, REVISION
 from evalcore.exchange.swe_bench.fetch import TASKS, VERIFIED
 from evalcore.sandbox.ability import ability
-from evalcore.settings import load
-from evalcore.store.run_folder import find
+from evalcore.settings import load_settings
+from evalcore.store.run_folder import find_run
 from tests.support.hub_server import NOT_GRANTED, TOKEN, Hub, serving
 from tests.support.shared_data import shared_data
 
@@ -283,14 +283,20 @@ def test_the_overrides_of_slm_evals_for_gaia(capsys, tmp_path, data):
     assert told["complete"] is True
     assert [one["id"] for one in files["benchmarks"]["gaia"]["samples"]] == ["q-0", "q-1", "q-3"]
     assert files["aggregate_score"] == files["benchmarks"]["gaia"]["score"] == 1.0
-    spec = find(told["run_id"], load(data).run_roots).spec().benchmarks[0]
+    spec = find_run(told["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0]
     asked = {name: spec.options[name] for name in ("split", "levels", "tool_mode")}
     assert asked == {"split": "validation", "levels": [1, 2], "tool_mode": "describe"}
     # As the defaults are the same, the same column comes without them.
     again, _ = run(capsys, tmp_path, data, "gaia", {"data_path": str(path)})
-    assert find(again["run_id"], load(data).run_roots).spec().benchmarks[0].column == spec.column
+    assert (
+        find_run(again["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0].column
+        == spec.column
+    )
     third, _ = run(capsys, tmp_path, data, "gaia", given | {"levels": [3], "tool_mode": "none"})
-    assert find(third["run_id"], load(data).run_roots).spec().benchmarks[0].samples == 1
+    assert (
+        find_run(third["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0].samples
+        == 1
+    )
 
 
 def test_hidden_answers_are_exported_and_never_scored(capsys, tmp_path, data):
@@ -313,8 +319,8 @@ def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, exampl
     [sample] = files["benchmarks"]["swe_bench"]["samples"]
     assert (sample["id"], sample["resolved"]) == ("evalcore__tinystats-1", True)
     assert files["missing"] == ["bfcl", "tau_bench", "gaia"]
-    folder = find(told["run_id"], load(data).run_roots)
-    asked = folder.spec().benchmarks[0].options
+    folder = find_run(told["run_id"], load_settings(data).run_roots)
+    asked = folder.read_spec().benchmarks[0].options
     assert (asked["full_eval"], asked["context_lines"]) == (False, 80)
     out = tmp_path / "preds.jsonl"
     words = ("export", told["run_id"], "--format", "swe_bench", "--out", out, "--data", data)

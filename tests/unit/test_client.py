@@ -28,7 +28,7 @@ KEY = "sk-loopback-secret-0123456789"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return configuration.load(tmp_path / "data")
+    return configuration.load_settings(tmp_path / "data")
 
 
 @pytest.fixture
@@ -42,10 +42,12 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
 
 def wait_for(folder: RunFolder, *states: RunState, seconds: float = 30) -> RunState:
     until = time.monotonic() + seconds
-    while (state := folder.state()) not in states:
+    while (state := folder.current_state()) not in states:
         if time.monotonic() > until:
             log = folder.log_path.read_text() if folder.log_path.exists() else "no log"
-            raise AssertionError(f"{state} after {seconds} s; {folder.progress()}; worker: {log}")
+            raise AssertionError(
+                f"{state} after {seconds} s; {folder.read_progress()}; worker: {log}"
+            )
         time.sleep(0.05)
     return state
 
@@ -54,16 +56,16 @@ def test_a_run_from_launch_to_restore(settings: Settings, request_of: Callable) 
     run_id = client.launch(request_of(), {}, settings, visitor=OPERATOR)
     folder = RunFolder(settings.runs_dir / run_id)
     assert wait_for(folder, "done") == "done"
-    summary = folder.summary()
+    summary = folder.read_summary()
     client.rescore(run_id, settings, visitor=OPERATOR)
     time.sleep(0.3)
     assert wait_for(folder, "done") == "done"
-    assert folder.summary().benchmarks == summary.benchmarks
+    assert folder.read_summary().benchmarks == summary.benchmarks
     client.delete(run_id, settings, visitor=OPERATOR)
     assert not folder.path.exists()
     assert run_id not in {header.run_id for header in load_headers(settings)}
     client.restore(run_id, settings, visitor=OPERATOR)
-    assert folder.summary().benchmarks == summary.benchmarks
+    assert folder.read_summary().benchmarks == summary.benchmarks
     assert run_id in {header.run_id for header in load_headers(settings)}
 
 
@@ -88,7 +90,7 @@ def test_cancel_and_resume(settings: Settings, request_of: Callable) -> None:
             client.cancel(run_id, settings, visitor=OPERATOR)
         client.resume(run_id, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
         assert wait_for(folder, "done", seconds=60) == "done"
-    assert folder.summary().benchmarks[BENCHMARK].coverage == 1
+    assert folder.read_summary().benchmarks[BENCHMARK].coverage == 1
     written = b"".join(p.read_bytes() for p in Path(settings.data).rglob("*") if p.is_file())
     assert KEY.encode() not in written
 
@@ -128,9 +130,9 @@ def test_an_interrupted_run_says_which_key_it_needs(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     folder = create_folder(plan(request_of("openai:test"), settings), settings)
     folder.write_progress(Progress(run_id=folder.run_id, state="running", in_flight=3))
-    assert folder.state() == "interrupted"
+    assert folder.current_state() == "interrupted"
     assert client.reconcile(settings) == []
-    progress = folder.progress()
+    progress = folder.read_progress()
     assert (progress.state, progress.in_flight) == ("interrupted", 0)
     assert "OPENAI_API_KEY" in progress.message
 
@@ -181,7 +183,7 @@ def test_an_estimate_scales_what_was_measured(settings: Settings, request_of: Ca
         )
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "done") == "done"
-        before = folder.summary().totals.output_tokens
+        before = folder.read_summary().totals.output_tokens
         estimate = client.estimate(
             request_of("openai:test", 20, **target), settings, visitor=OPERATOR
         )

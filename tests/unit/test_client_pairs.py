@@ -24,7 +24,7 @@ REFERENCE, NULL = TargetSpec("control:reference"), TargetSpec("control:null")
 
 @pytest.fixture
 def settings(tmp_path):
-    return configuration.load(tmp_path / "data")
+    return configuration.load_settings(tmp_path / "data")
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def test_both_run_the_same_cases_and_are_compared(settings, request_):
         client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR), settings
     )
     assert {wait_for(first, "done"), wait_for(second, "done")} == {"done"}
-    assert list(first.samples()) == list(second.samples())
-    assert first.spec().seed == second.spec().seed == 3
-    assert [folder.spec().target for folder in (first, second)] == [REFERENCE, NULL]
+    assert list(first.read_samples()) == list(second.read_samples())
+    assert first.read_spec().seed == second.read_spec().seed == 3
+    assert [folder.read_spec().target for folder in (first, second)] == [REFERENCE, NULL]
     found = comparison.couple(runs.all_rows(settings.run_roots), second.run_id)
     assert (found.first.run_id, found.second.run_id) == (first.run_id, second.run_id)
     table = comparison.cases(settings.run_roots, first.run_id, second.run_id)
@@ -92,17 +92,17 @@ def planned(settings, request_, monkeypatch):
 
 
 def test_a_succession_runs_one_after_another(planned):
-    assert [folder.state() for folder in planned] == ["planned", "planned"]
+    assert [folder.current_state() for folder in planned] == ["planned", "planned"]
     assert succession.main([str(folder.path) for folder in planned]) == 0
-    assert [folder.state() for folder in planned] == ["done", "done"]
-    ended, began = planned[0].progress().at, planned[1].progress().started_at
+    assert [folder.current_state() for folder in planned] == ["done", "done"]
+    ended, began = planned[0].read_progress().at, planned[1].read_progress().started_at
     assert ended <= began
 
 
 def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
     asked = []
     monkeypatch.setattr(succession.subprocess, "run", lambda *given, **more: asked.append(given))
-    monkeypatch.setattr(RunFolder, "state", lambda self: "cancelled")
+    monkeypatch.setattr(RunFolder, "current_state", lambda self: "cancelled")
     succession.main([str(folder.path) for folder in planned])
     assert len(asked) == 1
 
@@ -110,7 +110,7 @@ def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
 def test_a_run_that_was_deleted_while_it_waited_is_passed_over(planned, settings):
     client.delete(planned[0].run_id, settings, visitor=OPERATOR)
     succession.main([str(folder.path) for folder in planned])
-    assert planned[1].state() == "done"
+    assert planned[1].current_state() == "done"
     assert not planned[0].path.exists()
 
 

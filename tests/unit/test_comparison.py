@@ -8,18 +8,26 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.queries import comparison, runs
 from evalcore.queries.model_cards import model_card
-from evalcore.store.pairs import Pair, new_pair, note_of, pair_of
+from evalcore.store.pairs import (
+    ComparisonSide,
+    create_comparison_sides,
+    format_comparison_note,
+    parse_comparison_note,
+)
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
 from tests.support.stored_runs import BENCHMARK
 
 
 def test_a_note_is_read_back_and_no_other_text_is_one():
-    first, second = new_pair()
+    first, second = create_comparison_sides()
     assert (first.id, first.side, second.side) == (second.id, "first", "second")
-    assert pair_of(note_of(first)) == first
-    assert pair_of(note_of(second)) == second
-    assert pair_of("comparison of mine: first of two") is None
-    assert pair_of(note_of(Pair("0" * 8, "first")) + " ") is None
+    assert parse_comparison_note(format_comparison_note(first)) == first
+    assert parse_comparison_note(format_comparison_note(second)) == second
+    assert parse_comparison_note("comparison of mine: first of two") is None
+    assert (
+        parse_comparison_note(format_comparison_note(ComparisonSide("0" * 8, "first")) + " ")
+        is None
+    )
 
 
 def test_both_runs_find_each_other_until_one_is_gone(tmp_path):
@@ -31,7 +39,7 @@ def test_both_runs_find_each_other_until_one_is_gone(tmp_path):
     alone = [row for row in rows if row.run_id == FIRST]
     assert comparison.couple(alone, FIRST) is None
     assert comparison.couple(rows, "another") is None
-    assert folders[0].spec().note != folders[1].spec().note
+    assert folders[0].read_spec().note != folders[1].read_spec().note
 
 
 def test_the_second_is_measured_against_the_first(tmp_path):
@@ -58,7 +66,7 @@ def test_differing_cases_come_by_their_weight_and_equal_ones_not_at_all(tmp_path
 
 def test_runs_by_other_rules_are_not_compared(tmp_path):
     _, second = pair_of_runs(tmp_path)
-    summary = second.summary()
+    summary = second.read_summary()
     other = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="another")
     second.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: other}))
     table = comparison.cases([tmp_path], FIRST, SECOND)

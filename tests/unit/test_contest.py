@@ -10,7 +10,7 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.queries import contest, lineup
 from evalcore.queries.stored_boards import headers
-from evalcore.scoring.paired import compare
+from evalcore.scoring.paired import compare_paired
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.page_stores import CORRUPT, corrupt_run
 from tests.support.stored_runs import plan
@@ -29,7 +29,7 @@ def store(tmp_path):
 
 
 def rewrite_level(folder, level: int) -> None:
-    summary = folder.summary()
+    summary = folder.read_summary()
     score = msgspec.structs.replace(summary.benchmarks[BENCHMARK], level=level)
     folder.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: score}))
 
@@ -98,7 +98,7 @@ def test_columns_are_never_mixed(store):
 def test_what_was_scored_anew_by_other_rules_is_not_compared(store):
     runs = store(Plan("openai:a"), Plan("openai:b"))
     folder = lineup.folders(store.roots, lineup.load(store.roots, runs))[1]
-    summary = folder.summary()
+    summary = folder.read_summary()
     score = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="rescored")
     folder.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: score}))
     who = lineup.load(store.roots, runs)
@@ -149,7 +149,7 @@ def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
     weights = sides[runs[0]]["weight"].to_dict()
     own = [sides[run]["score"].to_dict() for run in runs]
     for letter, mine in zip("BCD", own[1:], strict=True):
-        assert found.pairs[letter].result == compare(mine, own[0], weights, itemgetter(0))
+        assert found.pairs[letter].result == compare_paired(mine, own[0], weights, itemgetter(0))
     back = contest.detail(scores, BENCHMARK, contest.comparable(who, who.entrants[3])[BENCHMARK])
     there, here = found.pairs["D"].result, back.pairs["A"].result
     assert (there.wins, there.losses, there.p) == (here.losses, here.wins, here.p)

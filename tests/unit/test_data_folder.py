@@ -29,10 +29,10 @@ def opened(monkeypatch, tmp_path):
 
 
 def test_the_engines_of_a_command_lie_below_its_data_folder(opened, monkeypatch, tmp_path):
-    monkeypatch.setattr("evalcore.cli._list", lambda given: registry.available() and 0)
+    monkeypatch.setattr("evalcore.cli._print_listing", lambda given: registry.available() and 0)
     main(["list", "benchmarks", "--data", str(tmp_path / "chosen")])
     assert opened == [tmp_path / "chosen" / "engines" / name for name in ("postgres", "mysql")]
-    assert settings.load().data_dir == tmp_path / "default", "afterwards all is as it was"
+    assert settings.load_settings().data_dir == tmp_path / "default", "afterwards all is as it was"
 
 
 @pytest.mark.parametrize("by", ["command", "worker"])

@@ -104,7 +104,7 @@ def test_every_command_of_ours_exists(line):
     if words[0] == "make":
         assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text("utf-8")
         return
-    parser = cli._parser()
+    parser = cli._build_parser()
     assert parser.parse_args(words[1:])
 
 

@@ -118,8 +118,8 @@ def test_keys_are_named_and_never_shown(
 def test_a_plugin_that_is_left_out_is_named_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    skipped = plugins.LeftOut("arena", "evalboard-arena", "no module arena", "reinstall it")
-    monkeypatch.setattr(catalog, "left_out_plugins", lambda: (skipped,))
+    skipped = plugins.SkippedPlugin("arena", "evalboard-arena", "no module arena", "reinstall it")
+    monkeypatch.setattr(catalog, "list_skipped_plugins", lambda: (skipped,))
     check = by_name(Settings(data=str(tmp_path)))["arena"]
     assert (check.status, check.detail, check.remedy) == (
         "broken",

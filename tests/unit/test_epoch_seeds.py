@@ -32,7 +32,7 @@ def test_epochs_of_a_run_are_asked_for_with_seeds_of_their_own(tmp_path: Path) -
             folder = create_folder(plan(request, settings), settings)
             work(folder, settings, Secrets({"OPENAI_API_KEY": "canary-Zq7x-0123456789-KEY"}))
             seeds: dict[int, set[int]] = {}
-            for call in folder.calls():
+            for call in folder.read_calls():
                 seeds.setdefault(call.epoch, set()).add(call.completion.sent["seed"])
                 assert call.completion.cached == bool(repeat)
             assert [len(seeds[epoch]) for epoch in range(3)] == [1, 1, 1]

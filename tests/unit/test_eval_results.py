@@ -36,7 +36,7 @@ def test_the_hubs_reader_finds_the_score(capsys, run):
     assert status == 0
     content = yaml.safe_load(out)
     (entry,) = parse_eval_result_entries(content)
-    score = run.summary().benchmarks["sql_understanding"]
+    score = run.read_summary().benchmarks["sql_understanding"]
     assert entry == EvalResultEntry(
         dataset_id="org/sql-cases",
         task_id="default",
@@ -105,7 +105,7 @@ def test_what_is_no_result_stays(capsys, store, plan, problem):
 
 
 def test_a_claim_of_others_stays(capsys, run):
-    summary = run.summary()
+    summary = run.read_summary()
     score = msgspec.structs.replace(summary.benchmarks["sql_understanding"], level=0)
     run.write_summary(msgspec.structs.replace(summary, benchmarks={"sql_understanding": score}))
     assert "not run here" in export(capsys, "--hub", HUB)[2]

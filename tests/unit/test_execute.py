@@ -86,7 +86,7 @@ def test_a_run_is_scored_and_indexed(run: Callable, settings: configuration.Sett
     assert (summary.state, summary.benchmarks[KEY].score) == ("done", 100.0)
     assert (summary.totals.input_tokens, summary.totals.output_tokens) == (60, 12)
     assert target.closed == 1
-    assert folder.state() == "done"
+    assert folder.current_state() == "done"
     assert folder.run_id in {header.run_id for header in load_headers(settings)}
 
 
@@ -146,8 +146,8 @@ def test_a_run_whose_samples_are_lost_keeps_its_result(run: Callable, lost: str)
         path.unlink()
     with pytest.raises(RunFolderError, match=r"samples\.jsonl holds . samples .* declared 6"):
         go(Fake(lambda n: Completion(text=NO)))
-    assert folder.summary() == before
-    assert "declared 6" in folder.progress().message
+    assert folder.read_summary() == before
+    assert "declared 6" in folder.read_progress().message
 
 
 def test_an_answer_that_no_file_can_hold_is_scored_and_journaled(run: Callable) -> None:
@@ -155,7 +155,7 @@ def test_an_answer_that_no_file_can_hold_is_scored_and_journaled(run: Callable) 
     folder, go = run(count=1)
     summary = go(Fake(lambda n: Completion(text=answer)))
     assert summary.benchmarks[KEY].outcomes == {"failed": 1}
-    assert len(list(folder.verdicts(summary.scoring))) == 1
+    assert len(list(folder.read_verdicts(summary.scoring))) == 1
 
 
 def test_who_waits_for_a_slow_limit_is_not_out_of_time_before_it_starts(run: Callable) -> None:
@@ -195,9 +195,9 @@ def test_an_answer_of_no_use_is_the_models_own(
 ) -> None:
     folder, go = run(count=2)
     summary = go(Fake(lambda n: completion))
-    assert summary.complete
+    assert summary.is_complete
     assert summary.benchmarks[KEY].outcomes == {"failed": 2}
-    verdicts = [line.verdict for line in folder.verdicts(summary.scoring)]
+    verdicts = [line.verdict for line in folder.read_verdicts(summary.scoring)]
     assert {(v.reason, v.details["extraction"]) for v in verdicts} == {(reason, "none")}
 
 

@@ -127,7 +127,7 @@ def test_a_run_that_was_being_replaced_when_the_import_was_killed_comes_back(
 def test_a_bundle_that_cannot_be_entered_leaves_nothing(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    elsewhere = configuration.load(tmp_path / "elsewhere")
+    elsewhere = configuration.load_settings(tmp_path / "elsewhere")
     folder = finished(elsewhere, "control:null", SQL, max_samples=2)
     bundle = bundled(folder, elsewhere, tmp_path / "run.zip")
     before = state(settings)
@@ -262,7 +262,9 @@ def test_a_data_set_that_cannot_be_put_in_its_place_leaves_the_former_one(
     with monkeypatch.context() as patch:
         patch.setattr(own_datasets.os, "rename", failing(FULL, os.rename, 1))
         with pytest.raises(UsageError):
-            own_datasets.settle(settings, OPERATOR, ready, OwnCard(SQL, "mine"), replace=True)
+            own_datasets.install_own_dataset(
+                settings, OPERATOR, ready, OwnCard(SQL, "mine"), replace=True
+            )
     own_datasets.shutil.rmtree(ready)
     assert state(settings) == before
 

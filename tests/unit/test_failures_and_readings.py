@@ -122,7 +122,7 @@ def test_one_reading_is_none_and_without_the_tolerant_one_the_loss_is_unknown():
 
 def test_bars_of_counts_say_number_and_share_in_words():
     frame = pd.DataFrame({"name": ["a", "b"], "count": [3, 1], "share": [0.75, 0.25]})
-    spec = charts.count_bars(frame, LABELS).to_dict()
+    spec = charts.build_count_bars(frame, LABELS).to_dict()
     words = spec["datasets"][spec["data"]["name"]]
     assert [row["said"] for row in words] == ["3 · 75%", "1 · 25%"]
     assert spec["layer"][0]["encoding"]["y"]["sort"] == ["a", "b"]
@@ -130,7 +130,7 @@ def test_bars_of_counts_say_number_and_share_in_words():
 
 def test_a_split_bar_keeps_the_colour_of_a_part_whatever_others_there_are():
     frame = pd.DataFrame({"name": ["right", "wrong"], "count": [2, 1], "place": [0, 3]})
-    colour = charts.split_bar(frame, LABELS).to_dict()["layer"][0]["encoding"]["color"]
+    colour = charts.build_split_bar(frame, LABELS).to_dict()["layer"][0]["encoding"]["color"]
     assert colour["scale"] == {
         "domain": ["right 2", "wrong 1"],
         "range": [charts.PARTS[0], charts.PARTS[3]],
@@ -139,5 +139,5 @@ def test_a_split_bar_keeps_the_colour_of_a_part_whatever_others_there_are():
 
 def test_charts_of_nothing_are_still_charts():
     empty = pd.DataFrame({"name": [], "count": [], "share": [], "place": []})
-    for chart in (charts.count_bars(empty, LABELS), charts.split_bar(empty, LABELS)):
+    for chart in (charts.build_count_bars(empty, LABELS), charts.build_split_bar(empty, LABELS)):
         assert chart.to_dict()["layer"]

@@ -50,7 +50,7 @@ def test_the_reference_scores_100_and_null_and_noop_nothing(tmp_path, mode):
     score = best.benchmarks["gaia"]
     assert (best.state, score.score, score.views["strict"]) == ("done", 100, 100)
     assert score.samples >= 60
-    calls = [len(line.episode.state.get("calls", ())) for line in made.episodes()]
+    calls = [len(line.episode.state.get("calls", ())) for line in made.read_episodes()]
     assert (max(calls) >= 4) is (mode == "local")
     if mode == "local":
         return
@@ -78,7 +78,7 @@ def test_an_agent_reads_every_kind_of_attachment_and_answers(tmp_path):
     ]
     summary, folder, found = asked(tmp_path, script, row, tool_mode="local", max_steps=60)
     assert summary.benchmarks["gaia"].score == 100
-    [episode] = [line.episode for line in folder.episodes()]
+    [episode] = [line.episode for line in folder.read_episodes()]
     results = [call["result"] for call in episode.state["calls"]]
     assert len(results) == len(script) - 1
     assert all(name in results[0] for name in members)
@@ -95,7 +95,7 @@ def test_tools_that_are_told_in_the_prompt_are_called_in_text(tmp_path):
     script = [call, "It is seven.\nFINAL ANSWER: 7"]
     summary, folder, _ = asked(tmp_path, script, native=False, tool_mode="local")
     assert summary.benchmarks["gaia"].score == 100
-    [episode] = [line.episode for line in folder.episodes()]
+    [episode] = [line.episode for line in folder.read_episodes()]
     assert episode.state["calls"][0]["result"] == "7"
 
 
@@ -168,7 +168,7 @@ def test_the_search_service_and_the_day_are_recorded(tmp_path, monkeypatch):
     monkeypatch.setenv("SERPER_API_KEY", "a-key-of-a-test")
     script = [{"name": "final_answer", "kwargs": {"answer": 7}}]
     summary, folder, found = asked(tmp_path, script, tool_mode="web")
-    assert folder.spec().benchmarks[0].options["provider"] == "serper"
+    assert folder.read_spec().benchmarks[0].options["provider"] == "serper"
     assert found["q-1"].details["provider"] == "serper"
     assert len(found["q-1"].details["date"]) == len("2026-01-31")
     assert summary.benchmarks["gaia"].score == 100

@@ -20,7 +20,7 @@ from evalcore.runner.plan import plan
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
-from evalcore.store.pairs import new_pair, note_of
+from evalcore.store.pairs import create_comparison_sides, format_comparison_note
 
 KEY, PART = "sql_understanding", "execution_accuracy"
 RIGHT: dict[str, Any] = {
@@ -115,7 +115,7 @@ def test_every_command_refuses_it(
     assert words in shown
     if verb not in ("validate", "add"):
         assert str(file) in shown
-    assert own_datasets.own_cards(settings) == []
+    assert own_datasets.load_own_cards(settings) == []
     assert not list(settings.runs_dir.glob("*"))
     assert not file.with_name("out.jsonl").exists()
 
@@ -131,7 +131,7 @@ def test_every_command_takes_what_nothing_here_runs_and_says_so(
     assert "not confirmed" in shown
     assert "no engine here runs mysql" in shown
     assert "apt-get install mariadb-server" in shown
-    assert bool(own_datasets.own_cards(settings)) == (verb == "add")
+    assert bool(own_datasets.load_own_cards(settings)) == (verb == "add")
     assert bool(list(settings.runs_dir.glob("*"))) == (verb in ("run", "folder", "option"))
 
 
@@ -167,7 +167,10 @@ def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
 
 @pytest.mark.usefixtures("without_mysql")
 def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_path: Path) -> None:
-    path, note = write(tmp_path / "own", UNCONFIRMED), note_of(new_pair()[0])
+    path, note = (
+        write(tmp_path / "own", UNCONFIRMED),
+        format_comparison_note(create_comparison_sides()[0]),
+    )
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note=note)
     run_id = processes.service("plan", request, {}, settings, OPERATOR)
     assert json.loads((settings.runs_dir / run_id / "spec.json").read_text())["note"] == note

@@ -308,7 +308,7 @@ def test_every_command_refuses_it(
     shown = "".join(capsys.readouterr())
     assert "line 2" in shown
     assert "derivation" in shown
-    assert own_datasets.own_cards(settings) == []
+    assert own_datasets.load_own_cards(settings) == []
     assert not list(settings.runs_dir.glob("*"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalcore.errors import IndexFileError
 from evalcore.records import Interval, TargetSpec, from_json, to_json
-from evalcore.store.headers import LIMIT, RunHeader, header_of
+from evalcore.store.headers import LIMIT, RunHeader, build_run_header
 from tests.support import stored_runs
 from tests.support.stored_runs import BENCHMARK
 
@@ -28,7 +28,7 @@ METRICS_PER_BENCHMARK = {
 
 
 def test_a_header_says_who_was_evaluated_when_and_how_it_ended():
-    header = header_of(SPEC, SUMMARY)
+    header = build_run_header(SPEC, SUMMARY)
     assert header.run_id == "run-1"
     assert header.target_key == "openai:small"
     assert header.target_options == {"temperature": 0.5}
@@ -42,7 +42,7 @@ def test_a_header_says_who_was_evaluated_when_and_how_it_ended():
 
 
 def test_a_header_holds_the_scores_of_each_benchmark():
-    score = header_of(SPEC, SUMMARY).benchmarks[BENCHMARK]
+    score = build_run_header(SPEC, SUMMARY).benchmarks[BENCHMARK]
     assert score.score == 200 / 3, "ranks need the exact value"
     assert (score.low, score.high) == (12.3457, 98.7654)
     assert score.answered == 66.6667
@@ -58,12 +58,14 @@ def test_a_header_holds_the_scores_of_each_benchmark():
 
 def test_a_score_without_an_interval_has_no_bounds():
     bare = replace(SUMMARY.benchmarks[BENCHMARK], interval=None, answered=None)
-    score = header_of(SPEC, replace(SUMMARY, benchmarks={BENCHMARK: bare})).benchmarks[BENCHMARK]
+    score = build_run_header(SPEC, replace(SUMMARY, benchmarks={BENCHMARK: bare})).benchmarks[
+        BENCHMARK
+    ]
     assert (score.low, score.high, score.answered) == (None, None, None)
 
 
 def test_a_header_survives_json():
-    header = header_of(SPEC, SUMMARY)
+    header = build_run_header(SPEC, SUMMARY)
     assert from_json(RunHeader, to_json(header)) == header
 
 
@@ -74,14 +76,14 @@ def test_a_run_of_every_benchmark_fits():
         interval = Interval(55.512345678, 77.712345678)
         metrics = {n: stored_runs.metric_score(n, 66.61234567, interval) for n in names}
         benchmarks[key] = stored_runs.score_of(metrics)
-    header = header_of(SPEC, replace(SUMMARY, benchmarks=benchmarks))
+    header = build_run_header(SPEC, replace(SUMMARY, benchmarks=benchmarks))
     assert len(to_json(header)) <= LIMIT
     assert sum(len(score.metrics) for score in header.benchmarks.values()) == 42
 
 
 def test_long_texts_are_cut_and_long_options_named_by_their_hash():
     target = TargetSpec("openai:small", {"system": "x" * 5000, "extra": {"y": ["z" * 5000]}})
-    header = header_of(replace(SPEC, note="n" * 5000, target=target), SUMMARY)
+    header = build_run_header(replace(SPEC, note="n" * 5000, target=target), SUMMARY)
     assert header.note == "n" * 199 + "…"
     assert header.target_options["system"].startswith("(long, hash ")
     assert header.target_options["extra"] != header.target_options["system"]
@@ -92,4 +94,4 @@ def test_a_header_that_is_too_large_is_refused_with_what_takes_the_room():
     metrics = {f"metric_{n}": stored_runs.metric_score(f"metric_{n}", 50.0) for n in range(200)}
     summary = replace(SUMMARY, benchmarks={BENCHMARK: stored_runs.score_of(metrics)})
     with pytest.raises(IndexFileError, match=r"run-1: .* limit is 4096; `benchmarks` alone"):
-        header_of(SPEC, summary)
+        build_run_header(SPEC, summary)

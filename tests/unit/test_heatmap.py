@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evalcore.heatmap import heatmap
+from evalcore.heatmap import build_heatmap
 
 LABELS = {"row": "Metric", "column": "Run", "value": "Score"}
 
@@ -15,7 +15,7 @@ def cells(*values: float | None) -> dict:
         {"row": "m", "column": chr(65 + n), "value": v, "said": f"{v}", "tip": "m"}
         for n, v in enumerate(values)
     )
-    return heatmap(frame, ["m"], list(frame["column"]), LABELS).to_dict()
+    return build_heatmap(frame, ["m"], list(frame["column"]), LABELS).to_dict()
 
 
 def data(chart: dict) -> list[dict]:

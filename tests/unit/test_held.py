@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 
-from evalcore.store.held import held
+from evalcore.store.locks import is_locked
 
 HOLDER = """
 import sys
@@ -17,16 +17,16 @@ with FileLock(sys.argv[1]):
 
 def test_a_lock_is_held_until_its_process_is_gone(tmp_path):
     lock = tmp_path / "lock"
-    assert not held(lock)
+    assert not is_locked(lock)
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     with holder:
         assert holder.stdout.readline() == b"holds it\n"
-        assert held(lock)
+        assert is_locked(lock)
         holder.kill()
         holder.wait()
-        assert not held(lock)
+        assert not is_locked(lock)
 
 
 def test_asking_at_once_is_never_taken_for_holding(tmp_path):
@@ -35,7 +35,7 @@ def test_asking_at_once_is_never_taken_for_holding(tmp_path):
     lock.touch()
     answers: list[bool] = []
     threads = [
-        threading.Thread(target=lambda: answers.extend(held(lock) for _ in range(500)))
+        threading.Thread(target=lambda: answers.extend(is_locked(lock) for _ in range(500)))
         for _ in range(4)
     ]
     for thread in threads:

@@ -135,9 +135,9 @@ def test_a_configuration_of_slm_evals_runs_as_it_is(tiny, tmp_path) -> None:
 
     assert done.status == 0
     assert done.score("bfcl") >= 90
-    spec = done.folder.spec()
+    spec = done.folder.read_spec()
     assert spec.target.key == f"hf:{tiny.base}"
-    assert {call.completion.sent["max_tokens"] for call in done.folder.calls()} == {64}
+    assert {call.completion.sent["max_tokens"] for call in done.folder.read_calls()} == {64}
     assert {verdict.metric for verdict in done.verdicts("bfcl")} == {"simple_python", "multiple"}
     _check_files(out / "tiny", spec.target.key)
 

@@ -119,7 +119,7 @@ def test_a_call_that_the_limit_cut_is_the_models_failure(tiny, doors, tmp_path) 
     there = served(doors, tmp_path / "there", *words, max_tokens=TIGHT, asking="native")
     here = locally(doors, tmp_path / "here", *words, max_tokens=TIGHT)
 
-    finished = [call.completion.finish_reason for call in there.folder.calls()]
+    finished = [call.completion.finish_reason for call in there.folder.read_calls()]
     assert {"unparsable", "tool_calls"} == set(finished)
     assert there.status == 0
     assert set(there.outcomes("bfcl")) == {"passed", "failed"}

@@ -57,7 +57,7 @@ def faked(monkeypatch, tmp_path):
 
 def target(place: Path, **options):
     spec = TargetSpec(f"hf:{place}", options)
-    return registry.create(spec, configuration.load(place.parent / "data"), Secrets())
+    return registry.create(spec, configuration.load_settings(place.parent / "data"), Secrets())
 
 
 def test_a_target_says_what_it_is_before_it_is_loaded(folder):

@@ -24,14 +24,14 @@ from evalcore.exchange.export_service import made
 from evalcore.exchange.scale import exporter
 from evalcore.exchange.site.publish import Options, publish
 from evalcore.i18n import t
-from evalcore.privacy import dataset_name, is_path, mask_target, without_places
+from evalcore.privacy import dataset_name, is_path, mask_target, redact_paths
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.names import display_name
 from evalcore.queries.runs import target_of
 from evalcore.records import from_json, to_json
 from evalcore.runner.export_client import BUNDLE
 from evalcore.settings import ROOT, Settings
-from evalcore.store.headers import RunHeader, mask_header, with_shared_texts
+from evalcore.store.headers import RunHeader, intern_header_texts, mask_header
 from evalcore.store.run_folder import RunFolder
 from evalcore.target_cards import (
     FILE,
@@ -39,7 +39,7 @@ from evalcore.target_cards import (
     TABLE,
     TargetCard,
     load_cards,
-    own_card,
+    load_local_card,
     save_card,
 )
 from evalcore.web.resources import RESOURCES
@@ -95,7 +95,7 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
         options = {"adapter": f"../{FOLDER}/lora"}
         folder = make_run(settings, Plan(target=target, options=options, cases=4))
         folder.write_card({"parameters": 1000, "adapter": options["adapter"], "model": target[3:]})
-        spec = folder.spec()
+        spec = folder.read_spec()
         command = f"evalcore run --target '{target}' --adapter '{options['adapter']}'"
         own = tuple(replace(one, dataset=f"./{PLACE}/cases") for one in spec.benchmarks)
         relative = replace(spec, command=command, benchmarks=own)
@@ -111,7 +111,7 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
         }
     )
     judge = f"hf:{cases}/judge?dtype=int4"
-    spec = folder.spec()
+    spec = folder.read_spec()
     panel = tuple(replace(one, judges=(judge,)) for one in spec.benchmarks)
     judged = replace(
         spec,
@@ -138,7 +138,7 @@ def _write_card(settings: Settings, key: str, card: dict[str, str]) -> None:
 
 def local_runs(settings: Settings) -> dict[str, str]:
     """The path under which each target is stored that is named by one, by run."""
-    specs = {run: RunFolder(settings.runs_dir / run).spec() for run in runs_of(settings)}
+    specs = {run: RunFolder(settings.runs_dir / run).read_spec() for run in runs_of(settings)}
     return {run: spec.target.identity for run, spec in specs.items() if PLACE in spec.target.key}
 
 
@@ -165,7 +165,7 @@ def runs_of(settings: Settings) -> list[str]:
 
 
 def test_the_runs_do_name_the_place(stored):
-    spec = RunFolder(stored.runs_dir / runs_of(stored)[0]).spec()
+    spec = RunFolder(stored.runs_dir / runs_of(stored)[0]).read_spec()
     assert PLACE in spec.benchmarks[0].dataset
     assert PLACE in spec.note
     assert len(local_runs(stored)) == len(LOCAL) + len(RELATIVE) + 2
@@ -230,12 +230,16 @@ def test_a_card_is_written_under_the_masked_name(here, tmp_path):
     settings = Settings(data=str(tmp_path), shipped=here.shipped)
     key = f"hf:/{PLACE}/models/tiny"
     _write_card(settings, key, {"name": "Before"})
-    assert own_card(settings, key).name == own_card(settings, mask_target(key)).name == "Before"
+    assert (
+        load_local_card(settings, key).name
+        == load_local_card(settings, mask_target(key)).name
+        == "Before"
+    )
     save_card(settings, OPERATOR, key, TargetCard(name="After"))
     assert places((tmp_path / FILE).read_bytes()) == []
     assert load_cards(settings)[mask_target(key)].name == "After"
     save_card(settings, OPERATOR, mask_target(key), NO_CARD)
-    assert own_card(settings, key) == NO_CARD
+    assert load_local_card(settings, key) == NO_CARD
 
 
 def test_what_a_run_needs_to_go_on_is_asked_of_its_real_target(here):
@@ -287,7 +291,7 @@ def test_no_page_for_readers_names_a_place(here, monkeypatch):
     pages += [f"target?key={quote(header.identity)}" for header in headers]
     pages += [f"compare?runs={','.join(runs_of(here))}"]
     for run in runs_of(here):
-        sample = next(iter(RunFolder(here.runs_dir / run).samples())).sample
+        sample = next(iter(RunFolder(here.runs_dir / run).read_samples())).sample
         pages += [f"runs?run={run}", f"case?run={run}&metric={sample.metric}&id={sample.id}"]
     with serve(Path(here.data).parent) as served, AppSession(served.url) as visitor:
         for identity in local_runs(here).values():
@@ -312,7 +316,7 @@ def test_an_index_that_an_older_version_wrote_is_read_without_its_places(here):
         for score in row["benchmarks"].values():
             score["dataset"] = f"/srv/{PLACE}/cases"
             score["label"] = f"/srv/{PLACE}/cases · verified · files=/srv/{PLACE}/x · 3 samples"
-        with_shared = with_shared_texts(from_json(RunHeader, json.dumps(row).encode()))
+        with_shared = intern_header_texts(from_json(RunHeader, json.dumps(row).encode()))
         assert places(to_json(mask_header(with_shared))) == []
         assert with_shared.source != fresh[run_id].source
     here.index_path.write_text(json.dumps(document), "utf-8")
@@ -399,7 +403,7 @@ def test_a_target_that_is_no_path_keeps_its_name(target):
     ],
 )
 def test_a_target_within_a_text_has_its_masked_name(text, shown):
-    assert without_places(text) == (text if shown is None else shown)
+    assert redact_paths(text) == (text if shown is None else shown)
 
 
 @pytest.mark.parametrize(

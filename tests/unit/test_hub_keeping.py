@@ -106,21 +106,21 @@ def test_a_worker_sends_when_its_run_has_ended(hub, here, monkeypatch):
     request = RunRequest("baseline:sqlglot", ("sql_understanding",), max_samples=2)
     folder = create_folder(plan(request, here), here)
     worker.work(folder, here, Secrets())
-    wait_for(lambda: hub_state.read(here).sent_at)
+    wait_for(lambda: hub_state.read_hub_state(here).sent_at)
     assert any(folder.run_id in name for name in hub.files)
 
 
 def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, here):
     finish(here.runs_dir, RUN)
     keeping.send_later(here)
-    wait_for(lambda: hub_state.read(here).sent_at)
+    wait_for(lambda: hub_state.read_hub_state(here).sent_at)
     (here.runs_dir / RUN).rename(here.data_dir / "lost")
-    hub_state.write(here, HubState())
+    hub_state.write_hub_state(here, HubState())
     finish(here.runs_dir, "20260102-100000-bbbbbb")
     lifespan.fetch_kept()
     assert (here.runs_dir / RUN / "summary.json").is_file()
     wait_for(lambda: len(hub.files) == 2)
-    wait_for(lambda: hub_state.read(here).sent_at)
+    wait_for(lambda: hub_state.read_hub_state(here).sent_at)
 
 
 def test_a_hub_that_does_not_answer_holds_no_start_up(hub, here, caplog):
@@ -136,7 +136,7 @@ def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):
     lifespan.fetch_kept()
     assert "failed" in caplog.text
     assert "not valid" in (here.data_dir / "hub.log").read_text(encoding="utf-8")
-    assert "not valid" in hub_state.read(here).problem
+    assert "not valid" in hub_state.read_hub_state(here).problem
 
 
 def test_nothing_is_started_where_nothing_is_kept(here, monkeypatch, caplog):
@@ -165,11 +165,13 @@ def test_no_token_stands_in_the_arguments_of_a_process(here, monkeypatch):
 def test_the_state_that_pages_show(here, monkeypatch):
     assert queries.kept(Settings(data=here.data)) is None
     assert queries.kept(here) == queries.Kept(REPO, token=True)
-    hub_state.write(here, HubState(REPO, "2026-01-01T10:00", "", "it broke", {RUN: "too large"}))
+    hub_state.write_hub_state(
+        here, HubState(REPO, "2026-01-01T10:00", "", "it broke", {RUN: "too large"})
+    )
     assert queries.kept(here) == queries.Kept(
         REPO, True, "2026-01-01T10:00", "", "it broke", {RUN: "too large"}
     )
-    hub_state.write(here, HubState("another/place", "2026-01-01T10:00"))
+    hub_state.write_hub_state(here, HubState("another/place", "2026-01-01T10:00"))
     assert queries.kept(here) == queries.Kept(REPO, token=True)
     (here.data_dir / "hub.json").write_text("{torn", encoding="utf-8")
-    assert hub_state.read(here) == HubState()
+    assert hub_state.read_hub_state(here) == HubState()

@@ -204,12 +204,12 @@ def test_texts_of_gated_cases_go_to_no_public_repository(hub, here):
     spec = spec_of(FIRST)
     folder.create(spec, [(BENCHMARK, one) for one in samples])
     other = finish(here.runs_dir, SECOND)
-    folder.write_summary(msgspec.structs.replace(other.summary(), run_id=FIRST))
+    folder.write_summary(msgspec.structs.replace(other.read_summary(), run_id=FIRST))
     hub.exists, hub.private = True, False
     told = push(here)
     assert told.sent == (SECOND,)
     assert "gated" in told.held[FIRST]
-    assert hub_state.read(here).held == told.held
+    assert hub_state.read_hub_state(here).held == told.held
     hub.private = True
     assert push(here).sent == (FIRST,)
 
@@ -271,4 +271,4 @@ def rescored(folder: RunFolder, scoring: str = "s2") -> None:
     with Journal(folder.verdicts_dir(scoring) / "w1.jsonl") as journal:
         verdict = Verdict(metric="execution_accuracy", id="1", epoch=0, outcome="passed", score=1.0)
         journal.append(StoredVerdict(BENCHMARK, verdict))
-    folder.write_summary(msgspec.structs.replace(folder.summary(), scoring=scoring))
+    folder.write_summary(msgspec.structs.replace(folder.read_summary(), scoring=scoring))

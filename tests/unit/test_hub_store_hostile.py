@@ -86,12 +86,12 @@ def test_a_refusal_is_told_and_changes_nothing_here(hub, here, status, part, whe
         push(here)
     assert TOKEN not in str(refused.value)
     assert (here.runs_dir / RUN / "summary.json").is_file()
-    state = hub_state.read(here)
+    state = hub_state.read_hub_state(here)
     assert part in state.problem
     assert not state.sent_at
     hub.refusals = []
     assert push(here).sent == (RUN,)
-    assert hub_state.read(here).problem == ""
+    assert hub_state.read_hub_state(here).problem == ""
 
 
 @pytest.mark.parametrize("where", ["GET /api/datasets", "POST /api/datasets", "PUT /large"])
@@ -223,7 +223,7 @@ def test_a_hostile_archive_is_refused_even_under_our_seal(hub, here, what):
     assert list(told.refused) == [RUN]
     assert re.search(reason, told.refused[RUN]), told.refused
     assert nothing_came(here)
-    assert RUN in hub_state.read(here).problem
+    assert RUN in hub_state.read_hub_state(here).problem
 
 
 def test_an_archive_that_is_not_what_its_name_says_is_refused(hub, here):

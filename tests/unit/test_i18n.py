@@ -11,7 +11,15 @@ import pytest
 from evalcore.benchmarks import answer_text
 from evalcore.benchmarks.sql_understanding import verified
 from evalcore.catalog import benchmark_cards, target_kinds
-from evalcore.i18n import DEFAULT, LANGUAGES, catalogue, language_of, lookup, retell, t
+from evalcore.i18n import (
+    DEFAULT,
+    LANGUAGES,
+    language_for_locale,
+    load_catalogue,
+    lookup_text,
+    t,
+    translate_note,
+)
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]
@@ -30,7 +38,7 @@ def placeholders(text: str) -> set[str]:
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != DEFAULT])
 def test_both_languages_have_the_same_keys_and_placeholders(language):
-    ours, theirs = catalogue(DEFAULT), catalogue(language)
+    ours, theirs = load_catalogue(DEFAULT), load_catalogue(language)
     assert set(ours) ^ set(theirs) == set()
     different = {key for key in ours if placeholders(ours[key]) != placeholders(theirs[key])}
     assert different == set()
@@ -38,7 +46,7 @@ def test_both_languages_have_the_same_keys_and_placeholders(language):
 
 
 def test_every_key_that_the_pages_name_exists():
-    known = set(catalogue(DEFAULT))
+    known = set(load_catalogue(DEFAULT))
     missing = []
     for path in SOURCES:
         for made, key in USED.findall(source(path)):
@@ -55,7 +63,7 @@ def test_every_text_is_used():
     areas = {"launch", "runs", "case"}
     unused = [
         key
-        for key in catalogue(DEFAULT)
+        for key in load_catalogue(DEFAULT)
         if key.split(".")[0] in areas
         and f'"{key}"' not in code
         and not any(key.startswith(start) for start in starts)
@@ -79,7 +87,7 @@ def test_a_hostile_value_is_never_a_template():
 def test_an_unknown_key_is_an_error_and_lookup_says_none():
     with pytest.raises(KeyError, match=r"launch\.nothing"):
         t("launch.nothing", "en")
-    assert lookup("section.never_heard_of", "zh") is None
+    assert lookup_text("section.never_heard_of", "zh") is None
 
 
 def test_an_unknown_language_reads_english():
@@ -98,7 +106,7 @@ def test_an_unknown_language_reads_english():
     ],
 )
 def test_the_language_follows_the_browser(locale, language):
-    assert language_of(locale) == language
+    assert language_for_locale(locale) == language
 
 
 SAID = [*verified._TABLE_NOTES.values(), *answer_text.NOTES.values(), "Wrong: steps, index."]
@@ -106,24 +114,24 @@ SAID = [*verified._TABLE_NOTES.values(), *answer_text.NOTES.values(), "Wrong: st
 
 @pytest.mark.parametrize("sentence", SAID)
 def test_what_a_scorer_says_is_retold(sentence):
-    assert retell(sentence, DEFAULT) == sentence
-    told = retell(sentence, "zh")
+    assert translate_note(sentence, DEFAULT) == sentence
+    told = translate_note(sentence, "zh")
     assert told != sentence
     assert not sentence.startswith("Wrong") or "steps, index" in told
 
 
 def test_what_no_catalogue_knows_stands_as_it_is():
-    assert retell("Wrong {fields} of x", "zh") == "Wrong {fields} of x"
-    assert retell("Wrong: {fields}.", "zh") == "错误字段：{fields}。"
+    assert translate_note("Wrong {fields} of x", "zh") == "Wrong {fields} of x"
+    assert translate_note("Wrong: {fields}.", "zh") == "错误字段：{fields}。"
 
 
-@pytest.mark.parametrize("key", sorted(k for k in catalogue(DEFAULT) if k.startswith("note.")))
+@pytest.mark.parametrize("key", sorted(k for k in load_catalogue(DEFAULT) if k.startswith("note.")))
 def test_every_note_can_be_retold(key):
-    sentence = catalogue(DEFAULT)[key].replace("{", "").replace("}", "")
-    assert retell(sentence, "zh") != sentence
+    sentence = load_catalogue(DEFAULT)[key].replace("{", "").replace("}", "")
+    assert translate_note(sentence, "zh") != sentence
 
 
 def test_a_sentence_inside_a_sentence_is_retold_too():
     said = "no call matches the expected call 1; nearest, call 2: the required city is missing"
-    assert retell(said, DEFAULT) == said
-    assert retell(said, "zh").endswith("缺少必填参数 city")
+    assert translate_note(said, DEFAULT) == said
+    assert translate_note(said, "zh").endswith("缺少必填参数 city")

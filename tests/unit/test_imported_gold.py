@@ -363,7 +363,7 @@ def test_an_own_data_set_on_the_hub_comes_in_whole_confirmed_or_not_at_all(
     mine = own_set(there, "same", RIGHT | {"case_id": "mine"})
     push(here, progress=quiet)
     told = pulled(there)
-    assert {card.name for card in own_datasets.own_cards(there)} == {"good", "same"}
+    assert {card.name for card in own_datasets.load_own_cards(there)} == {"good", "same"}
     why = told.refused[f"datasets/own/{KEY}/bad"]
     assert why.startswith(f"{PART}.jsonl, line 2, field expected: {PART}/wrong: ")
     assert not (mine.parent / "bad").exists()

@@ -19,7 +19,7 @@ from filelock import FileLock
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.settings import Settings
 from evalcore.store import scan as scan_module
-from evalcore.store.headers import header_of
+from evalcore.store.headers import build_run_header
 from evalcore.store.index import (
     Index,
     headers_signature,
@@ -34,7 +34,7 @@ replace = msgspec.structs.replace
 
 def header(run_id: str, created_at: str = "", note: str = ""):
     spec = stored_runs.spec_of(run_id, created_at=created_at, note=note)
-    return header_of(spec, stored_runs.summary_of(spec))
+    return build_run_header(spec, stored_runs.summary_of(spec))
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_header_above_the_limit_is_refused_and_the_index_unharmed(index):
 def test_a_deleted_index_comes_back_equal(index, tmp_path, reports):
     for number in range(5):
         folder = stored_runs.finish(tmp_path / "runs", f"run-{number}")
-        index.put(header_of(folder.spec(), folder.summary()))
+        index.put(build_run_header(folder.read_spec(), folder.read_summary()))
     before = index.headers()
     index.path.unlink()
     assert index.headers() == before
@@ -230,13 +230,13 @@ def test_a_run_that_nobody_entered_is_in_the_index_of_whoever_looks(index, tmp_p
 
 
 def header_of_run(folder):
-    return header_of(folder.spec(), folder.summary())
+    return build_run_header(folder.read_spec(), folder.read_summary())
 
 
 def test_a_run_that_ends_while_the_index_is_open_enters_it_within_seconds(index, tmp_path):
     folder = stored_runs.plan(tmp_path / "runs", "run-1")
     assert ids(index) == []
-    folder.write_summary(stored_runs.summary_of(folder.spec()))
+    folder.write_summary(stored_runs.summary_of(folder.read_spec()))
     until = time.monotonic() + 30
     while ids(index) != ["run-1"]:
         assert time.monotonic() < until
@@ -246,7 +246,7 @@ def test_a_run_that_ends_while_the_index_is_open_enters_it_within_seconds(index,
 def test_a_summary_that_was_written_anew_replaces_the_header(index, tmp_path):
     folder = stored_runs.finish(tmp_path / "runs", "run-1")
     assert ids(index) == ["run-1"]
-    folder.write_summary(replace(folder.summary(), state="cancelled"))
+    folder.write_summary(replace(folder.read_summary(), state="cancelled"))
     assert Index(index.path, index.roots).get("run-1").state == "cancelled"
 
 

@@ -14,7 +14,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.sql_optimization import advice
 from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
 from evalcore.errors import DatasetError, MissingDependency
-from evalcore.i18n import DEFAULT, retell
+from evalcore.i18n import DEFAULT, translate_note
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines.base import Execution, Limits, Work
@@ -362,5 +362,5 @@ def test_scales_own_cases_are_for_a_panel(benchmark: SqlOptimization) -> None:
 def test_every_note_has_a_translation(finding: str) -> None:
     values = {"message": "m", "index": "i", "most": 5, "before": 9, "after": 8, "best": 7}
     told = advice._RULINGS[finding][2].format_map(values)
-    assert retell(told, DEFAULT) == told
-    assert retell(told, "zh") != told
+    assert translate_note(told, DEFAULT) == told
+    assert translate_note(told, "zh") != told

@@ -90,4 +90,4 @@ def test_broken_settings_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         path.write_bytes(content)
         monkeypatch.setenv("EVALBOARD_CONFIG", str(path))
         with pytest.raises(UsageError, match=path.name):
-            configuration.load(tmp_path)
+            configuration.load_settings(tmp_path)

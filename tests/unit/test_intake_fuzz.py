@@ -251,7 +251,7 @@ RECORDS: list[Any] = [
     published.Published("scale", "2026-05", {"a": "b"}),
     hub_state.HubState("a/b", known={"a": ("b", "c")}),
     own_datasets.OwnCard("bfcl", "mine", samples=3),
-    dataset_index.Summary(hash="a", samples=2, metrics={"m": 2}),
+    dataset_index.DatasetSummary(hash="a", samples=2, metrics={"m": 2}),
     Fetched("a/b", "test", "abc", "MIT", {"x": "y"}),
     RunHeader("run-1", "a:b", "a:b", "2026-01-01", "done"),
 ]
@@ -300,7 +300,7 @@ def scored_lines(path: Path) -> Any:
 
 
 def journal_lines(path: Path) -> Any:
-    return [*journal.read(path, StoredEpisode), *journal.read(path, StoredVerdict)]
+    return [*journal.read_journal(path, StoredEpisode), *journal.read_journal(path, StoredVerdict)]
 
 
 EPISODE_LINE = plain(StoredEpisode("bfcl", RECORDS[2]))
@@ -395,10 +395,10 @@ def test_cards_run_files_and_settings(
 
 
 def load_board(path: Path) -> Any:
-    configuration._file.cache_clear()
+    configuration._read_settings_file.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVALBOARD_CONFIG", str(path))
-        return configuration.load()
+        return configuration.load_settings()
 
 
 # -- archives and bundles --------------------------------------------------------------------------
@@ -502,8 +502,8 @@ def test_files_of_the_data_folder(hub: bytes, own: bytes, cards: bytes, note: by
     file("data/datasets/own/bfcl/mine/card.json", own)
     file("data/target_cards.json", cards)
     folder = file(f"fetched/{NOTE}", note).parent
-    written(hub_state.read(data))
-    written(own_datasets.own_cards(data))
+    written(hub_state.read_hub_state(data))
+    written(own_datasets.load_own_cards(data))
     for read in (partial(load_cards, data), partial(noted, folder, Fetched)):
         refusal(EvalboardError, read)
 
@@ -519,8 +519,8 @@ def test_files_of_a_run_folder(name: str, data: st.DataObject) -> None:
     for each, record in records.items():
         file(f"runs/run-1/{each}", to_json(record))
     file(f"runs/run-1/{name}", data.draw(distorted([plain(records[name])])))
-    folder.state()
-    for read in (folder.spec, folder.summary, folder.progress, folder.card):
+    folder.current_state()
+    for read in (folder.read_spec, folder.read_summary, folder.read_progress, folder.read_card):
         told = refusal(RunFolderError, read)
         assert not told or f"{name}:" in told
 

@@ -110,7 +110,7 @@ def test_a_poisoned_run_folder_of_an_older_version_enters_the_index(tmp_path):
     plain = json.loads(folder.summary_path.read_bytes())
     plain["totals"] = {"input_tokens": 10**30, "output_tokens": -4, "cost": 1e300, "requests": 7}
     folder.summary_path.write_text(json.dumps(plain))
-    assert isinstance(folder.summary(), RunSummary)
+    assert isinstance(folder.read_summary(), RunSummary)
     record_run(settings, folder)
     assert open_index(settings).rebuild() == 1
     (header,) = load_headers(settings)

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.scoring.intervals import Moments, effective_size, moments_of, score_interval, wilson
-from evalcore.scoring.strata import Stratum, score_of
+from evalcore.scoring.intervals import (
+    Moments,
+    compute_moments,
+    effective_size,
+    score_interval,
+    wilson_interval,
+)
+from evalcore.scoring.strata import Stratum, compute_weighted_score
 
 
 @pytest.mark.parametrize(
@@ -27,7 +33,7 @@ from evalcore.scoring.strata import Stratum, score_of
     ],
 )
 def test_wilson_against_published_values(right, size, low, high):
-    interval = wilson(right / size, size)
+    interval = wilson_interval(right / size, size)
     assert (interval.low, interval.high) == (
         pytest.approx(low, abs=0.01),
         pytest.approx(high, abs=0.01),
@@ -37,7 +43,7 @@ def test_wilson_against_published_values(right, size, low, high):
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_holds_the_rate_and_stays_on_the_scale(pair):
     right, size = pair
-    interval = wilson(right / size, size)
+    interval = wilson_interval(right / size, size)
     assert 0 <= interval.low <= 100 * right / size <= interval.high <= 100
     assert interval.high - interval.low > 0
 
@@ -45,7 +51,7 @@ def test_wilson_holds_the_rate_and_stays_on_the_scale(pair):
 @pytest.mark.parametrize("size", [0, -1, float("nan")])
 def test_wilson_without_samples_is_refused(size):
     with pytest.raises(ValueError, match="at least one sample"):
-        wilson(0.5, size)
+        wilson_interval(0.5, size)
 
 
 def plain(interval):
@@ -59,9 +65,9 @@ def bounds(strata):
 
 
 def test_equally_weighted_cases_count_fully_and_others_less():
-    assert moments_of([(3.0, 1.0, 10)]).cases == pytest.approx(10)
+    assert compute_moments([(3.0, 1.0, 10)]).cases == pytest.approx(10)
     cells = [(1.0, 0.0, 1), (2.0, 1.0, 1), (3.0, 1.0, 1)]
-    assert moments_of(cells).cases == pytest.approx(36 / 14)
+    assert compute_moments(cells).cases == pytest.approx(36 / 14)
 
 
 def test_an_effective_size_without_strata_is_refused():
@@ -83,14 +89,17 @@ def test_arrays_have_the_effective_sizes_of_their_items():
 
 
 def test_a_plain_rate_takes_wilson():
-    stratum = Stratum.of("m", [(2, 1.0)] * 30 + [(2, 0.0)] * 10)
-    assert bounds([(stratum, 5.0)]) == plain(wilson(0.75, 40))
+    stratum = Stratum.from_pairs("m", [(2, 1.0)] * 30 + [(2, 0.0)] * 10)
+    assert bounds([(stratum, 5.0)]) == plain(wilson_interval(0.75, 40))
 
 
 def test_metrics_that_differ_say_more_than_one_plain_rate():
-    parts = [(Stratum.of("a", [(1, 1.0)] * 60), 2.0), (Stratum.of("b", [(2, 0.0)] * 40), 1.0)]
+    parts = [
+        (Stratum.from_pairs("a", [(1, 1.0)] * 60), 2.0),
+        (Stratum.from_pairs("b", [(2, 0.0)] * 40), 1.0),
+    ]
     low, high = bounds(parts)
-    rate = wilson(0.6, 100)
+    rate = wilson_interval(0.6, 100)
     assert rate.low < low < 60 < high < rate.high
     assert high - low > 1
 
@@ -98,10 +107,10 @@ def test_metrics_that_differ_say_more_than_one_plain_rate():
 @pytest.mark.parametrize("score", [0.0, 1.0])
 def test_unanimous_metrics_have_about_wilsons_interval_with_the_effective_size(score):
     strata = [
-        (Stratum.of("a", [(3, score), (3, score), (3, score)]), 4.0),
-        (Stratum.of("b", [(2, score)] * 3), 6.0),
+        (Stratum.from_pairs("a", [(3, score), (3, score), (3, score)]), 4.0),
+        (Stratum.from_pairs("b", [(2, score)] * 3), 6.0),
     ]
-    rate = wilson(score, 6)
+    rate = wilson_interval(score, 6)
     low, high = bounds(strata)
     assert low <= rate.low
     assert high >= rate.high
@@ -110,7 +119,7 @@ def test_unanimous_metrics_have_about_wilsons_interval_with_the_effective_size(s
 
 def test_equal_partial_scores_are_no_certainty():
     """The next case may well be right or wrong: three in n of them could have been missed."""
-    low, high = bounds([(Stratum.of("a", [(1, 0.5)] * 20), 1.0)])
+    low, high = bounds([(Stratum.from_pairs("a", [(1, 0.5)] * 20), 1.0)])
     assert low < 50 - 0.5 * 100 * 3 / 20
     assert high > 50 + 0.5 * 100 * 3 / 20
 
@@ -118,32 +127,44 @@ def test_equal_partial_scores_are_no_certainty():
 @pytest.mark.parametrize("cases", [1, 2, 3])
 def test_few_cases_a_metric_are_no_certainty(cases):
     """Every metric agrees with itself, so that resampling within the metrics finds no doubt."""
-    strata = [(Stratum.of(str(h), [(1, float(h % 2))] * cases), 1 + h / 7) for h in range(12)]
+    strata = [
+        (Stratum.from_pairs(str(h), [(1, float(h % 2))] * cases), 1 + h / 7) for h in range(12)
+    ]
     low, high = bounds(strata)
     assert high - low > (20 if cases == 1 else 10)
 
 
 def test_weights_too_small_to_square_are_left_out():
-    strata = [(Stratum.of("a", [(1, 1.0)] * 9), 1.0), (Stratum.of("b", [(1, 0.0)]), 1e-200)]
-    assert bounds(strata) == plain(wilson(1.0, 9))
-    assert bounds([(Stratum.of("a", [(1e150, 1.0)] * 9), 1e150)]) == plain(wilson(1.0, 9))
+    strata = [
+        (Stratum.from_pairs("a", [(1, 1.0)] * 9), 1.0),
+        (Stratum.from_pairs("b", [(1, 0.0)]), 1e-200),
+    ]
+    assert bounds(strata) == plain(wilson_interval(1.0, 9))
+    assert bounds([(Stratum.from_pairs("a", [(1e150, 1.0)] * 9), 1e150)]) == plain(
+        wilson_interval(1.0, 9)
+    )
 
 
 def test_nothing_to_win_has_no_interval():
     assert score_interval([]) is None
-    assert score_interval([(Stratum.of("a", []), 1.0)]) is None
-    assert score_interval([(Stratum.of("a", [(0, 1.0)]), 1.0)]) is None
-    assert score_interval([(Stratum.of("a", [(1, 1.0)]), 0.0)]) is None
+    assert score_interval([(Stratum.from_pairs("a", []), 1.0)]) is None
+    assert score_interval([(Stratum.from_pairs("a", [(0, 1.0)]), 1.0)]) is None
+    assert score_interval([(Stratum.from_pairs("a", [(1, 1.0)]), 0.0)]) is None
 
 
 def test_the_doubt_of_a_score_is_that_within_its_metrics():
     """All of the difference lies between the metrics, next to none within."""
     apart = [
-        (Stratum.of("a", [(1, 1.0)] * 99 + [(1, 0.0)]), 1.0),
-        (Stratum.of("b", [(2, 0.0)] * 99 + [(2, 1.0)]), 1.0),
+        (Stratum.from_pairs("a", [(1, 1.0)] * 99 + [(1, 0.0)]), 1.0),
+        (Stratum.from_pairs("b", [(2, 0.0)] * 99 + [(2, 1.0)]), 1.0),
     ]
     mixed = [
-        (Stratum.of("c", [p for s, _ in apart for w, x, n in s.cells for p in [(w, x)] * n]), 1)
+        (
+            Stratum.from_pairs(
+                "c", [p for s, _ in apart for w, x, n in s.cells for p in [(w, x)] * n]
+            ),
+            1,
+        )
     ]
     narrow, wide = score_interval(apart), score_interval(mixed)
     assert narrow is not None
@@ -162,13 +183,15 @@ def test_the_doubt_of_a_score_is_that_within_its_metrics():
 )
 def test_the_interval_holds_the_score_and_ignores_order(rows, rng):
     def strata(of):
-        return [(Stratum.of(m, [(w, s) for name, w, s in of if name == m]), 2.0) for m in "ab"]
+        return [
+            (Stratum.from_pairs(m, [(w, s) for name, w, s in of if name == m]), 2.0) for m in "ab"
+        ]
 
     first = score_interval(strata(rows))
     rng.shuffle(rows)
     assert score_interval(strata(rows)) == first
     if first is not None:
-        assert 0 <= first.low <= score_of(strata(rows)) <= first.high <= 100
+        assert 0 <= first.low <= compute_weighted_score(strata(rows)) <= first.high <= 100
 
 
 #: (cases, points) of the categories of BFCL: few cases of some weigh as much as many of others.
@@ -188,7 +211,7 @@ def coverage(cells, rates, seed, graded=False):
         strata = []
         for name, (p, (n, points)) in enumerate(zip(rates, cells, strict=True)):
             scores = rng.binomial(2, p, n) / 2 if graded else (rng.random(n) < p) * 1.0
-            strata.append((Stratum.of(str(name), [(1.0, s) for s in scores]), points / n))
+            strata.append((Stratum.from_pairs(str(name), [(1.0, s) for s in scores]), points / n))
         low, high = bounds(strata)
         held += low - 1e-9 <= truth <= high + 1e-9
         width += (high - low) / DRAWS
@@ -221,7 +244,7 @@ def test_intervals_of_equal_weights_are_no_wider_than_the_plain_rate_says(cells)
     count = sum(n for n, _ in cells)
     for seed, rate in enumerate((0.1, 0.5, 0.9)):
         held, width = coverage(cells, [rate] * len(cells), seed)
-        plain_rate = wilson(rate, count)
+        plain_rate = wilson_interval(rate, count)
         assert held >= 0.9
         assert width <= 1.05 * (plain_rate.high - plain_rate.low)
 
@@ -233,6 +256,6 @@ def test_difficulties_within_a_metric_do_not_lower_the_coverage():
     held = 0
     for _ in range(DRAWS):
         rows = [(w, float(rng.random() < p)) for w, p in chance.items() for _ in range(30)]
-        low, high = bounds([(Stratum.of("m", rows), 1.0)])
+        low, high = bounds([(Stratum.from_pairs("m", rows), 1.0)])
         held += low <= truth <= high
     assert held / DRAWS >= 0.93

@@ -10,7 +10,7 @@ import pytest
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
-from evalcore.store.journal import Journal, read, read_all, repair
+from evalcore.store.journal import Journal, read_journal, read_journals, repair_journal
 
 
 class Line(Record, frozen=True):
@@ -31,7 +31,7 @@ def written(path: Path) -> bytes:
 def test_what_is_appended_is_read_back_in_order(tmp_path):
     content = written(tmp_path / "deep" / "w.jsonl")
     assert content.count(b"\n") == len(LINES)
-    assert tuple(read(tmp_path / "deep" / "w.jsonl", Line)) == LINES
+    assert tuple(read_journal(tmp_path / "deep" / "w.jsonl", Line)) == LINES
 
 
 def test_a_line_is_readable_as_soon_as_append_returns(tmp_path):
@@ -39,13 +39,13 @@ def test_a_line_is_readable_as_soon_as_append_returns(tmp_path):
     with Journal(path) as journal:
         for count, line in enumerate(LINES, 1):
             journal.append(line)
-            assert len(list(read(path, Line))) == count
+            assert len(list(read_journal(path, Line))) == count
 
 
 def test_a_missing_journal_holds_nothing(tmp_path):
-    assert list(read(tmp_path / "none.jsonl", Line)) == []
-    assert list(read_all(tmp_path / "none", Line)) == []
-    assert repair(tmp_path / "none.jsonl") == 0
+    assert list(read_journal(tmp_path / "none.jsonl", Line)) == []
+    assert list(read_journals(tmp_path / "none", Line)) == []
+    assert repair_journal(tmp_path / "none.jsonl") == 0
 
 
 def test_every_truncation_point_keeps_the_whole_lines_and_takes_new_ones(tmp_path):
@@ -54,25 +54,25 @@ def test_every_truncation_point_keeps_the_whole_lines_and_takes_new_ones(tmp_pat
     for cut in range(len(content) + 1):
         path.write_bytes(content[:cut])
         whole = content[:cut].count(b"\n")
-        assert tuple(read(path, Line)) == LINES[:whole], cut
+        assert tuple(read_journal(path, Line)) == LINES[:whole], cut
         torn = cut - (content[:cut].rfind(b"\n") + 1)
-        assert repair(path) == torn
+        assert repair_journal(path) == torn
         with Journal(path) as journal:
             journal.append(Line(9))
-        assert tuple(read(path, Line)) == (*LINES[:whole], Line(9)), cut
+        assert tuple(read_journal(path, Line)) == (*LINES[:whole], Line(9)), cut
 
 
 def test_repair_finds_the_last_line_behind_a_long_tear(tmp_path):
     path = tmp_path / "w.jsonl"
     path.write_bytes(to_json(Line(1)) + b"\n" + b"x" * 200_000)
-    assert repair(path) == 200_000
-    assert list(read(path, Line)) == [Line(1)]
+    assert repair_journal(path) == 200_000
+    assert list(read_journal(path, Line)) == [Line(1)]
 
 
 def test_a_journal_that_is_one_torn_line_becomes_empty(tmp_path):
     path = tmp_path / "w.jsonl"
     path.write_bytes(b'{"number": 1')
-    assert repair(path) == 12
+    assert repair_journal(path) == 12
     assert path.read_bytes() == b""
 
 
@@ -90,13 +90,13 @@ def test_a_bad_line_in_the_middle_is_named(tmp_path, bad):
     path = tmp_path / "w.jsonl"
     path.write_bytes(to_json(Line(1)) + b"\n" + bad + to_json(Line(3)) + b"\n")
     with pytest.raises(RunFolderError, match=r"w\.jsonl, line 2"):
-        list(read(path, Line))
+        list(read_journal(path, Line))
 
 
 def test_lines_without_the_wanted_bytes_are_not_decoded(tmp_path):
     path = tmp_path / "w.jsonl"
     path.write_bytes(b"{broken}\n" + to_json(Line(2, "wanted")) + b"\n")
-    assert list(read(path, Line, b"wanted")) == [Line(2, "wanted")]
+    assert list(read_journal(path, Line, b"wanted")) == [Line(2, "wanted")]
 
 
 def test_a_folder_is_read_file_by_file_by_name(tmp_path):
@@ -104,7 +104,7 @@ def test_a_folder_is_read_file_by_file_by_name(tmp_path):
         with Journal(tmp_path / f"{name}.jsonl") as journal:
             journal.append(Line(number))
     (tmp_path / "note.txt").write_text("no journal")
-    assert [line.number for line in read_all(tmp_path, Line)] == [1, 2, 3]
+    assert [line.number for line in read_journals(tmp_path, Line)] == [1, 2, 3]
 
 
 FULL_DISK = """
@@ -141,4 +141,4 @@ def test_unknown_fields_of_a_newer_writer_are_passed_over():
 def test_a_journal_that_is_no_file_is_named(tmp_path):
     (tmp_path / "w.jsonl").mkdir()
     with pytest.raises(RunFolderError, match=r"w\.jsonl: is not a plain file"):
-        list(read_all(tmp_path, Line))
+        list(read_journals(tmp_path, Line))

@@ -64,7 +64,7 @@ def test_judges_are_held_against_what_was_executed(tmp_path: Path) -> None:
 def test_a_rescored_case_counts_by_its_latest_verdict(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     folder = make_judged_run(settings, "one")
-    latest = next(line.verdict for line in folder.verdicts("s1") if line.verdict.id == "0")
+    latest = next(line.verdict for line in folder.read_verdicts("s1") if line.verdict.id == "0")
     with Journal(folder.path / "verdicts" / "s1" / "w2.jsonl") as journal:
         unjudged = msgspec.structs.replace(latest, evidence=())
         journal.append(StoredVerdict(benchmark="dialect_conversion", verdict=unjudged))

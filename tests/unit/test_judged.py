@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.benchmarks import judged
 from evalcore.errors import UsageError
-from evalcore.i18n import retell
+from evalcore.i18n import translate_note
 from evalcore.records import Episode, Sample
 from tests.support.judges import NO, YES, Scripted, down, picked, question
 
@@ -153,5 +153,5 @@ SAID = [judged._NO_PANEL, *judged._NOTES.values(), *judged._PUBLISHED.values()]
 @pytest.mark.parametrize("template", SAID)
 def test_what_is_said_is_retold(template):
     sentence = template.format(**NUMBERS)
-    assert retell(sentence, "en") == sentence
-    assert retell(sentence, "zh") != sentence
+    assert translate_note(sentence, "en") == sentence
+    assert translate_note(sentence, "zh") != sentence

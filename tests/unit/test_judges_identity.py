@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges.identity import is_self
+from evalcore.judges.identity import is_same_model
 from evalcore.records import TargetSpec
 
 
@@ -21,4 +21,4 @@ from evalcore.records import TargetSpec
     ],
 )
 def test_the_model_counts_and_nothing_else(judge, target, same):
-    assert is_self(judge, target) == same
+    assert is_same_model(judge, target) == same

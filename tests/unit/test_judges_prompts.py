@@ -17,11 +17,11 @@ END = re.compile(r"^=== END (\w+) (.*) ===$", re.MULTILINE)
 
 
 def user(asked) -> str:
-    return prompts.messages(asked)[1].content
+    return prompts.build_judge_messages(asked)[1].content
 
 
 def code_of(asked) -> str:
-    return BEGIN.search(prompts.messages(asked)[0].content.replace("`", "\n"))[1]
+    return BEGIN.search(prompts.build_judge_messages(asked)[0].content.replace("`", "\n"))[1]
 
 
 HOSTILE = [
@@ -114,15 +114,15 @@ def test_schemas_rules_and_the_standard_answer_are_material():
 
 def test_rules_of_one_answer_share_their_prompt():
     one, two = question("rules", decides="1"), question("rules", decides="2")
-    assert prompts.messages(one) == prompts.messages(two)
+    assert prompts.build_judge_messages(one) == prompts.build_judge_messages(two)
 
 
 def test_the_prompt_is_a_function_of_the_question():
-    assert prompts.messages(question()) == prompts.messages(question())
+    assert prompts.build_judge_messages(question()) == prompts.build_judge_messages(question())
     assert prompts.PROMPT_VERSION == "1"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_reminder_repeats_the_form(kind):
-    assert prompts.reminder(question(kind)).endswith(prompts._FORMS[kind])
-    assert json.dumps("reason") in prompts.reminder(question(kind))
+    assert prompts.build_format_reminder(question(kind)).endswith(prompts._FORMS[kind])
+    assert json.dumps("reason") in prompts.build_format_reminder(question(kind))

@@ -38,7 +38,7 @@ YES_NO = [
 @pytest.mark.parametrize(("entry", "yes"), YES_NO)
 def test_a_vote_of_yes_or_no(entry, yes):
     [ballot] = read_votes([entry], by_rules=False)
-    assert (ballot.yes, ballot.rules, ballot.cast) == (yes, None, yes is not None)
+    assert (ballot.yes, ballot.rules, ballot.is_cast) == (yes, None, yes is not None)
 
 
 RULES = [
@@ -66,14 +66,14 @@ RULES = [
 @pytest.mark.parametrize(("entry", "rules"), RULES)
 def test_a_vote_by_rules(entry, rules):
     [ballot] = read_votes([entry], by_rules=True)
-    assert (ballot.yes, ballot.rules, ballot.cast) == (None, rules, True)
+    assert (ballot.yes, ballot.rules, ballot.is_cast) == (None, rules, True)
 
 
 @pytest.mark.parametrize("entry", [True, "yes", {"vote": "Yes"}])
 def test_a_plain_yes_on_one_rule(entry):
     [ballot] = read_votes([entry], by_rules=True)
     assert ballot == Ballot(yes=True)
-    assert ballot.names("any")
+    assert ballot.supports_rule("any")
 
 
 def test_judge_run_and_reason_are_kept():

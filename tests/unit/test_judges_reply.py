@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges.reply import REASON_LIMIT, read
+from evalcore.judges.reply import REASON_LIMIT, parse_judge_reply
 from tests.support.judges import question
 
 READ = [
@@ -44,18 +44,18 @@ UNREAD = [
 
 @pytest.mark.parametrize(("text", "vote"), READ)
 def test_a_reply_in_the_form_is_a_vote(text, vote):
-    assert read(text, question()).vote == vote
+    assert parse_judge_reply(text, question()).vote == vote
 
 
 @pytest.mark.parametrize("text", UNREAD)
 def test_anything_else_is_none(text):
-    assert read(text, question()) is None
+    assert parse_judge_reply(text, question()) is None
 
 
 def test_a_reason_is_kept_and_bounded():
-    assert read('{"answer": "no", "reason": "NULL"}', question()).reason == "NULL"
+    assert parse_judge_reply('{"answer": "no", "reason": "NULL"}', question()).reason == "NULL"
     long = '{"answer": "no", "reason": "' + "x" * 9_000 + '"}'
-    assert len(read(long, question()).reason) == REASON_LIMIT
+    assert len(parse_judge_reply(long, question()).reason) == REASON_LIMIT
 
 
 RULES = [
@@ -68,7 +68,7 @@ RULES = [
 
 @pytest.mark.parametrize(("text", "rules", "vote"), RULES)
 def test_rules_that_are_named(text, rules, vote):
-    found = read(text, question("rules", decides="1"))
+    found = parse_judge_reply(text, question("rules", decides="1"))
     assert (found.rules, found.vote) == (rules, vote)
 
 
@@ -85,4 +85,4 @@ def test_rules_that_are_named(text, rules, vote):
     ],
 )
 def test_rules_that_are_not_of_the_list(text):
-    assert read(text, question("rules", decides="1")) is None
+    assert parse_judge_reply(text, question("rules", decides="1")) is None

@@ -6,12 +6,12 @@ import pytest
 
 from evalcore.judges.scale_rule import (
     Ballot,
-    accepted,
-    majority,
-    named_rules,
-    passes,
+    case_passes,
+    has_majority,
+    parse_named_rules,
     rule_passes,
     says_yes,
+    select_accepted_ids,
 )
 
 MAJORITIES = [
@@ -24,7 +24,7 @@ MAJORITIES = [
 
 @pytest.mark.parametrize(("votes", "passed"), MAJORITIES)
 def test_a_tie_is_a_yes(votes, passed):
-    assert majority(votes) == passed
+    assert has_majority(votes) == passed
 
 
 REPLIES = [
@@ -64,7 +64,7 @@ RULE_REPLIES = [
 
 @pytest.mark.parametrize(("reply", "ids"), RULE_REPLIES)
 def test_what_counts_as_a_named_rule(reply, ids):
-    assert named_rules(reply) == ids
+    assert parse_named_rules(reply) == ids
 
 
 ACCEPTED = [
@@ -78,7 +78,7 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("lists", "ids"), ACCEPTED)
 def test_half_of_the_judges_suffice_for_a_rule(lists, ids):
-    assert accepted(lists) == ids
+    assert select_accepted_ids(lists) == ids
 
 
 def ballots(**runs):
@@ -91,16 +91,16 @@ def rule_ballots(*runs):
 
 def test_runs_are_counted_each_and_then_together():
     """Five of nine votes are no, but two of the three runs pass."""
-    assert passes(ballots(a=[True, True, False], b=[True, True, False], c=[False] * 3)) is True
-    assert passes(ballots(a=[True, False], b=[False])) is True  # a tie of a tie
-    assert passes(ballots(a=[True], b=[False], c=[False])) is False
+    assert case_passes(ballots(a=[True, True, False], b=[True, True, False], c=[False] * 3)) is True
+    assert case_passes(ballots(a=[True, False], b=[False])) is True  # a tie of a tie
+    assert case_passes(ballots(a=[True], b=[False], c=[False])) is False
 
 
 def test_judges_that_gave_no_reply_are_left_out():
-    assert passes([Ballot(), Ballot(), Ballot(yes=True)]) is True
-    assert passes([Ballot(), Ballot()]) is None
-    assert passes([]) is None
-    assert passes([Ballot(run="1"), Ballot(yes=False, run="2")]) is False
+    assert case_passes([Ballot(), Ballot(), Ballot(yes=True)]) is True
+    assert case_passes([Ballot(), Ballot()]) is None
+    assert case_passes([]) is None
+    assert case_passes([Ballot(run="1"), Ballot(yes=False, run="2")]) is False
 
 
 def test_runs_without_an_accepted_rule_are_left_out_of_their_number():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.judges.records import Vote
-from evalcore.judges.tally import count
+from evalcore.judges.tally import tally_votes
 from tests.support.judges import question
 
 OUTCOMES = [
@@ -31,7 +31,7 @@ def panel(words, rules=()):
 
 @pytest.mark.parametrize(("words", "outcome"), OUTCOMES)
 def test_outcomes(words, outcome):
-    tally = count(question(), panel(words))
+    tally = tally_votes(question(), panel(words))
     assert tally.outcome == outcome
     assert (tally.yes, tally.no) == (words.count("yes"), words.count("no"))
     assert tally.split == ("yes" in words and "no" in words)
@@ -40,23 +40,23 @@ def test_outcomes(words, outcome):
 
 def test_a_rule_needs_more_than_half_of_the_valid_votes():
     votes = panel(["yes", "no", "failed"], [("1", "2"), ("2",), ("1",)])
-    tally = count(question("rules", decides="1"), votes)
+    tally = tally_votes(question("rules", decides="1"), votes)
     assert tally.rules == {"1": False, "2": True}
     assert tally.outcome == "failed"
 
 
 def test_without_a_deciding_rule_all_must_be_found():
     both = panel(["yes", "yes"], [("1", "2"), ("1", "2")])
-    assert count(question("rules"), both).outcome == "passed"
+    assert tally_votes(question("rules"), both).outcome == "passed"
     one = panel(["no", "no"], [("1",), ("1",)])
-    assert count(question("rules"), one).outcome == "failed"
+    assert tally_votes(question("rules"), one).outcome == "failed"
 
 
 def test_rules_voted_by_too_few_are_no_result():
     votes = panel(["yes", "failed", "abstain"], [("1",), (), ()])
-    assert count(question("rules", decides="1"), votes).outcome == "judge_error"
+    assert tally_votes(question("rules", decides="1"), votes).outcome == "judge_error"
 
 
 def test_an_unknown_deciding_rule_fails():
     votes = panel(["no"], [("1",)])
-    assert count(question("rules", decides="9"), votes).outcome == "failed"
+    assert tally_votes(question("rules", decides="9"), votes).outcome == "failed"

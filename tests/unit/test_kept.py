@@ -5,14 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evalcore.store.kept import Kept
-from evalcore.store.snapshot import Snapshot, kept
+from evalcore.store.cache import SingleFlightCache
+from evalcore.store.snapshot import HeaderSnapshot, memoize_on_snapshot
 from tests.support.headers import header
 
 
 def test_many_who_ask_at_once_have_it_made_once():
     made, both = [], threading.Barrier(6)
-    store: Kept[int] = Kept(4)
+    store: SingleFlightCache[int] = SingleFlightCache(4)
 
     def ask(_):
         both.wait()
@@ -24,7 +24,7 @@ def test_many_who_ask_at_once_have_it_made_once():
 
 
 def test_the_one_not_asked_for_longest_goes_first():
-    store: Kept[str] = Kept(2)
+    store: SingleFlightCache[str] = SingleFlightCache(2)
     for key in ("a", "b", "a", "c"):
         store.get(key, lambda key=key: f"first {key}")
     found = [store.get(key, lambda key=key: f"again {key}") for key in ("a", "c", "b")]
@@ -32,23 +32,23 @@ def test_the_one_not_asked_for_longest_goes_first():
 
 
 def test_a_failure_is_not_kept_and_blocks_nobody():
-    store: Kept[int] = Kept(2)
+    store: SingleFlightCache[int] = SingleFlightCache(2)
     with pytest.raises(ZeroDivisionError):
         store.get("a", lambda: 1 // 0)
     assert store.get("a", lambda: 7) == 7
 
 
 def test_one_value_may_ask_for_another():
-    store: Kept[int] = Kept(4)
+    store: SingleFlightCache[int] = SingleFlightCache(4)
     assert store.get("a", lambda: 1 + store.get("b", lambda: 1)) == 2
 
 
 def test_answers_live_with_the_snapshot_and_a_plain_list_has_none():
     made = []
-    headers = Snapshot([header("openai:a", 1)])
+    headers = HeaderSnapshot([header("openai:a", 1)])
     for _ in range(2):
-        kept(headers, "question", lambda: made.append("snapshot"))
+        memoize_on_snapshot(headers, "question", lambda: made.append("snapshot"))
     for _ in range(2):
-        kept(list(headers), "question", lambda: made.append("list"))
+        memoize_on_snapshot(list(headers), "question", lambda: made.append("list"))
     assert made == ["snapshot", "list", "list"]
-    assert Snapshot(headers) == list(headers)
+    assert HeaderSnapshot(headers) == list(headers)

@@ -5,9 +5,9 @@ import gc
 import altair as alt
 import pandas as pd
 
-from evalcore import charts, kept_charts
-from evalcore.kept_charts import KeptChart, kept_chart
-from evalcore.store.kept import Kept
+from evalcore import chart_cache, charts
+from evalcore.chart_cache import CachedChart, cache_chart
+from evalcore.store.cache import SingleFlightCache
 
 LABELS = {"name": "Target", "score": "Score", "interval": "Interval"}
 
@@ -31,14 +31,14 @@ def drawn(chart, monkeypatch=None):
 
 
 def test_equal_arguments_give_the_same_chart_and_others_another():
-    first = charts.score_bars(frame(), LABELS, floors={"floor": 3.0})
-    assert charts.score_bars(frame(), dict(LABELS), floors={"floor": 3.0}) is first
+    first = charts.build_score_bars(frame(), LABELS, floors={"floor": 3.0})
+    assert charts.build_score_bars(frame(), dict(LABELS), floors={"floor": 3.0}) is first
     for other in (
-        charts.score_bars(frame(51.0), LABELS, floors={"floor": 3.0}),
-        charts.score_bars(frame(), LABELS | {"score": "Note"}, floors={"floor": 3.0}),
-        charts.score_bars(frame(), LABELS, floors={"floor": 4.0}),
-        charts.score_bars(frame().rename(columns={"low": "least"}).assign(low=1.0), LABELS),
-        charts.score_bars(frame().iloc[::-1], LABELS, floors={"floor": 3.0}),
+        charts.build_score_bars(frame(51.0), LABELS, floors={"floor": 3.0}),
+        charts.build_score_bars(frame(), LABELS | {"score": "Note"}, floors={"floor": 3.0}),
+        charts.build_score_bars(frame(), LABELS, floors={"floor": 4.0}),
+        charts.build_score_bars(frame().rename(columns={"low": "least"}).assign(low=1.0), LABELS),
+        charts.build_score_bars(frame().iloc[::-1], LABELS, floors={"floor": 3.0}),
     ):
         assert other is not first
 
@@ -52,25 +52,25 @@ def test_an_unchanging_frame_is_looked_at_once_and_stays_the_same_frame(monkeypa
         lambda *args, **named: looked.append(1) or real(*args, **named),
     )
     mine = frame(55.0)
-    assert kept_charts.unchanging(mine) is mine
-    first = charts.score_bars(mine, LABELS)
-    assert charts.score_bars(mine, LABELS) is first
+    assert chart_cache.mark_immutable(mine) is mine
+    first = charts.build_score_bars(mine, LABELS)
+    assert charts.build_score_bars(mine, LABELS) is first
     assert len(looked) == 1
-    assert charts.score_bars(mine.copy(), LABELS) is first  # equal, and looked at
-    assert charts.score_bars(mine.assign(score=1.0), LABELS) is not first
+    assert charts.build_score_bars(mine.copy(), LABELS) is first  # equal, and looked at
+    assert charts.build_score_bars(mine.assign(score=1.0), LABELS) is not first
 
 
 def test_what_is_known_of_a_frame_goes_with_it():
-    before = len(kept_charts._known)
-    mine = kept_charts.unchanging(frame(56.0))
-    assert len(kept_charts._known) == before + 1
+    before = len(chart_cache._frame_keys)
+    mine = chart_cache.mark_immutable(frame(56.0))
+    assert len(chart_cache._frame_keys) == before + 1
     del mine
     gc.collect()
-    assert len(kept_charts._known) == before
+    assert len(chart_cache._frame_keys) == before
 
 
 def test_a_chart_says_the_same_each_time_and_as_one_that_is_not_kept():
-    chart = charts.score_bars(frame(60.0), LABELS)
+    chart = charts.build_score_bars(frame(60.0), LABELS)
     plain = alt.LayerChart(**chart._kwds)
     (spec, data), (again, same) = drawn(chart), drawn(chart)
     expected, frames = drawn(plain)
@@ -80,7 +80,7 @@ def test_a_chart_says_the_same_each_time_and_as_one_that_is_not_kept():
 
 
 def test_who_changes_a_specification_changes_nobody_elses():
-    chart = charts.score_bars(frame(70.0), LABELS)
+    chart = charts.build_score_bars(frame(70.0), LABELS)
     spec, _ = drawn(chart)
     spec["layer"].clear()
     assert drawn(chart)[0]["layer"]
@@ -89,13 +89,13 @@ def test_who_changes_a_specification_changes_nobody_elses():
 def test_a_chart_is_checked_and_built_once(monkeypatch):
     built = []
 
-    @kept_chart
+    @cache_chart
     def chart(rows, labels):
         built.append(1)
-        return charts.layered(alt.Chart(rows).mark_bar().encode(x="score:Q"), height=10)
+        return charts.layer_charts(alt.Chart(rows).mark_bar().encode(x="score:Q"), height=10)
 
     made = [chart(frame(), LABELS) for _ in range(3)]
-    assert isinstance(made[0], KeptChart)
+    assert isinstance(made[0], CachedChart)
     for one in made:
         drawn(one)
     monkeypatch.setattr(alt.LayerChart, "to_dict", None)
@@ -105,12 +105,12 @@ def test_a_chart_is_checked_and_built_once(monkeypatch):
 
 def test_cells_without_a_hash_are_drawn_anew():
     rows = pd.DataFrame({"name": ["a"], "score": [1.0], "low": 0.0, "high": 2.0, "more": [[1]]})
-    assert charts.score_bars(rows, LABELS) is not charts.score_bars(rows, LABELS)
+    assert charts.build_score_bars(rows, LABELS) is not charts.build_score_bars(rows, LABELS)
 
 
 def test_a_chart_that_was_not_asked_for_long_is_let_go(monkeypatch):
-    monkeypatch.setattr(kept_charts, "_charts", Kept(2))
-    first = charts.score_bars(frame(1.0), LABELS)
+    monkeypatch.setattr(chart_cache, "_chart_cache", SingleFlightCache(2))
+    first = charts.build_score_bars(frame(1.0), LABELS)
     for score in (2.0, 3.0):
-        charts.score_bars(frame(score), LABELS)
-    assert charts.score_bars(frame(1.0), LABELS) is not first
+        charts.build_score_bars(frame(score), LABELS)
+    assert charts.build_score_bars(frame(1.0), LABELS) is not first

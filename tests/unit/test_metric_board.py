@@ -8,7 +8,7 @@ import pytest
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.queries import boards, case_points, metric_board, stored_boards
 from evalcore.store.journal import Journal
-from evalcore.store.run_folder import StoredVerdict, folders
+from evalcore.store.run_folder import StoredVerdict, list_run_folders
 from tests.support.boards import BENCHMARK, SCORING, Plan, make_run, settings_in
 from tests.support.headers import header, score
 
@@ -29,7 +29,7 @@ def first_board(settings):
 def shown(settings, metric=METRIC):
     """The frame and the cases that it rests on."""
     board = first_board(settings)
-    paths = case_points.tables(folders(settings.run_roots))
+    paths = case_points.tables(list_run_folders(settings.run_roots))
     found = metric_board.metric_cases(paths, BENCHMARK, metric)
     view = stored_boards.board_metric(settings, board, BENCHMARK, metric)
     assert view.cases == found.cases["id"].nunique()
@@ -156,7 +156,7 @@ def test_failures_add_up_to_what_did_not_pass(settings):
 def test_rare_and_unknown_causes_go_together(settings):
     folder = make_run(settings, Plan(target="openai:a", skill=0.0))
     with Journal(folder.path / "verdicts" / SCORING / "w2.jsonl") as journal:
-        for number, stored in enumerate(list(folder.verdicts(SCORING))):
+        for number, stored in enumerate(list(folder.read_verdicts(SCORING))):
             kind = "" if number == 0 else f"kind{min(number, 12):02}"
             verdict = stored.verdict
             fields = {name: getattr(verdict, name) for name in ("metric", "id", "outcome", "score")}

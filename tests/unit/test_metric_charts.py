@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from evalcore import charts
-from evalcore.stacked import stacked_bars
+from evalcore.stacked import build_stacked_bars
 from evalcore.target_colours import COLOURS, colour_of
 
 LABELS = {name: name for name in ("name", "part", "count", "share", "score", "interval")}
@@ -37,7 +37,7 @@ def test_bars_may_differ_in_colour_and_lines_tell_floor_from_ceiling():
     frame = pd.DataFrame(
         {"name": ["a", "b"], "score": [90.0, 10.0], "low": [80, 5], "high": [95, 20]}
     )
-    chart = charts.score_bars(
+    chart = charts.build_score_bars(
         frame.assign(colour=["#111111", "#222222"]), LABELS, {"floor": 5.0}, {"ceiling": 99.0}
     ).to_dict()
     said = json.dumps(chart)
@@ -47,7 +47,7 @@ def test_bars_may_differ_in_colour_and_lines_tell_floor_from_ceiling():
     assert [rule["color"] for rule in rules] == [charts.FLOOR, charts.BEST]
     texts = [layer["mark"] for layer in chart["layer"] if layer["mark"]["type"] == "text"]
     assert [text["align"] for text in texts] == ["left", "right"]
-    plain = json.dumps(charts.score_bars(frame, LABELS).to_dict())
+    plain = json.dumps(charts.build_score_bars(frame, LABELS).to_dict())
     assert charts.SCORE in plain
 
 
@@ -60,7 +60,7 @@ def test_parts_keep_their_order_on_a_whole_axis():
             "share": [0.3, 0.1, 0.2],
         }
     )
-    spec = stacked_bars(frame, ["rows", "other"], LABELS).to_dict()
+    spec = build_stacked_bars(frame, ["rows", "other"], LABELS).to_dict()
     encoding = spec["layer"][0]["encoding"]
     assert encoding["x"]["scale"]["domain"] == [0, 100]
     assert encoding["color"]["scale"]["domain"] == ["rows", "other"]

@@ -16,7 +16,7 @@ from evalcore.exchange.reports import render
 from evalcore.exchange.site.publish import pages
 from evalcore.queries import boards, comparison_report, contest, lineup, stored_boards, targets
 from evalcore.queries.metrics import extremes
-from evalcore.store.headers import HeaderScore, header_of
+from evalcore.store.headers import HeaderScore, build_run_header
 from evalcore.store.index import open_index
 from tests.support.api import client
 from tests.support.boards import BENCHMARK, Plan, make_run
@@ -154,8 +154,8 @@ def test_every_page_of_it_opens(runs, language):
 
 
 def test_an_old_index_is_read_without_zeros(store, runs):
-    spec, summary = runs["openai:lost"].spec(), runs["openai:lost"].summary()
-    header = header_of(spec, summary)
+    spec, summary = runs["openai:lost"].read_spec(), runs["openai:lost"].read_summary()
+    header = build_run_header(spec, summary)
     score = header.benchmarks[BENCHMARK]
     old = msgspec.to_builtins(score) | {"score": 0.0, "low": 0.0, "high": 9.0}
     old["metrics"] = {name: (0.0, 0.0, 49.0, line[3]) for name, line in score.metrics.items()}

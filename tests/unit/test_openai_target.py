@@ -21,7 +21,7 @@ from evalcore.records import (
     from_json,
     to_json,
 )
-from evalcore.secrets import Secrets, redact
+from evalcore.secrets import Secrets, redact_keys
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets.openai_compatible import create, read_options
 from evalcore.targets.openai_reply import read, split_thought
@@ -579,7 +579,7 @@ async def test_what_merely_looks_like_a_key_stays_in_an_answer(opened, text):
 
 @pytest.mark.parametrize("key", ["password", "test", "EMPTY", "changeme"])
 def test_a_key_that_is_a_plain_word_tears_no_answer(key):
-    assert redact(f"SELECT {key} FROM t", [key]) == f"SELECT {key} FROM t"
+    assert redact_keys(f"SELECT {key} FROM t", [key]) == f"SELECT {key} FROM t"
 
 
 async def test_the_query_of_an_address_goes_with_every_request(opened, server):

@@ -17,7 +17,7 @@ from evalcore.queries import runs
 from evalcore.settings import Settings
 from evalcore.store import samples_table
 from evalcore.store.index import load_headers
-from evalcore.store.run_folder import find, folders
+from evalcore.store.run_folder import find_run, list_run_folders
 from tests.support import stored_runs
 
 NOBODY = 65534
@@ -33,7 +33,7 @@ def settings() -> Iterator[Settings]:
     root.chmod(0o755)
     found = Settings(data=str(root / "data"), shipped=str(root / "none"))
     for run_id in ("run-1", "run-2"):
-        samples_table.ensure(stored_runs.finish(found.runs_dir, run_id))
+        samples_table.ensure_samples_table(stored_runs.finish(found.runs_dir, run_id))
     stored_runs.finish(found.runs_dir, "locked").path.chmod(0)
     found.data_dir.chmod(0o555)
     yield found
@@ -82,9 +82,9 @@ def test_a_folder_without_permissions_is_named_and_the_index_needs_no_write(
             "locked": "broken",
         }
         assert "Permission denied" in rows["locked"].problem
-        assert len(folders(settings.run_roots)) == 2
+        assert len(list_run_folders(settings.run_roots)) == 2
         with pytest.raises(RunFolderError, match="Permission denied"):
-            find("locked", settings.run_roots)
+            find_run("locked", settings.run_roots)
         assert not settings.index_path.exists()
 
     as_somebody_else(check)

@@ -64,7 +64,7 @@ def test_an_invalid_file_leaves_nothing(settings):
     found, card = keep(settings, "a", "a")
     assert card is None
     assert [(error.line, error.field) for error in found.errors] == [(2, "case_id")]
-    assert own_datasets.own_cards(settings) == []
+    assert own_datasets.load_own_cards(settings) == []
     assert list((settings.data_dir / "datasets" / "own").iterdir()) == []
 
 
@@ -73,13 +73,13 @@ def test_replacing_needs_a_word_and_keeps_the_former_version(settings):
     with pytest.raises(UsageError, match="already"):
         keep(settings, "a", "b")
     keep(settings, "a", "b", replace=True)
-    assert own_datasets.own_cards(settings)[0].samples == 2
-    [version] = datasets.versions(settings, KEY, "mine")
+    assert own_datasets.load_own_cards(settings)[0].samples == 2
+    [version] = datasets.list_trashed_versions(settings, KEY, "mine")
     dataset_client.restore(KEY, "mine", version, OPERATOR, settings)
-    assert own_datasets.own_cards(settings)[0].samples == 1
-    [other] = datasets.versions(settings, KEY, "mine")  # the two changed places
+    assert own_datasets.load_own_cards(settings)[0].samples == 1
+    [other] = datasets.list_trashed_versions(settings, KEY, "mine")  # the two changed places
     dataset_client.restore(KEY, "mine", other, OPERATOR, settings)
-    assert own_datasets.own_cards(settings)[0].samples == 2
+    assert own_datasets.load_own_cards(settings)[0].samples == 2
 
 
 def test_a_removed_set_comes_back(settings):
@@ -100,8 +100,10 @@ def test_only_a_few_former_versions_stay(settings, tmp_path):
     for number in range(8):
         ready = tmp_path / f"ready{number}"
         ready.mkdir()
-        own_datasets.settle(settings, OPERATOR, ready, OwnCard(KEY, "mine"), replace=True)
-    assert len(datasets.versions(settings, KEY, "mine")) == 5
+        own_datasets.install_own_dataset(
+            settings, OPERATOR, ready, OwnCard(KEY, "mine"), replace=True
+        )
+    assert len(datasets.list_trashed_versions(settings, KEY, "mine")) == 5
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_a_visitor_who_may_not_changes_nothing(settings):
     ):
         with pytest.raises(AccessDenied, match="read-only"):
             act()
-    assert [card.name for card in own_datasets.own_cards(settings)] == ["mine"]
+    assert [card.name for card in own_datasets.load_own_cards(settings)] == ["mine"]
 
 
 def test_a_fetched_set_is_known_by_its_note(settings):

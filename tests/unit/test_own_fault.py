@@ -106,7 +106,7 @@ def test_the_call_that_breaks_a_server_is_failed_and_measured(tmp_path, monkeypa
         done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
     assert done.status == 0
     assert done.outcomes("bfcl") == {"failed": 12}  # none of the answers is a call
-    ends = {call.key: call.completion.finish_reason for call in done.folder.calls()}
+    ends = {call.key: call.completion.finish_reason for call in done.folder.read_calls()}
     assert [key for key, end in ends.items() if end == "unparsable"] == [
         f"bfcl/simple_javascript/{first.id}"
     ]

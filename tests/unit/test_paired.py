@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.scoring.paired import EXACT, compare, mcnemar, permutation
+from evalcore.scoring.paired import EXACT, compare_paired, mcnemar_p_value, permutation_p_value
 
 
 def equal_weights(*sides):
@@ -29,12 +29,12 @@ def equal_weights(*sides):
     ],
 )
 def test_mcnemar_against_binomial_tables(wins, losses, p):
-    assert mcnemar(wins, losses) == pytest.approx(p)
-    assert mcnemar(losses, wins) == pytest.approx(p)
+    assert mcnemar_p_value(wins, losses) == pytest.approx(p)
+    assert mcnemar_p_value(losses, wins) == pytest.approx(p)
 
 
 def test_mcnemar_does_not_overflow():
-    assert mcnemar(3000, 2900) == pytest.approx(0.1975, abs=0.002)
+    assert mcnemar_p_value(3000, 2900) == pytest.approx(0.1975, abs=0.002)
 
 
 def test_permutation_tries_every_way_where_few_differ():
@@ -44,28 +44,30 @@ def test_permutation_tries_every_way_where_few_differ():
         for signs in product((-1, 1), repeat=4)
     ]
     expected = sum(abs(x) >= abs(sum(differences)) - 1e-12 for x in sums) / 16
-    assert permutation(differences) == pytest.approx(expected)
-    assert permutation([]) == 1.0
-    assert permutation([0.3]) == 1.0
+    assert permutation_p_value(differences) == pytest.approx(expected)
+    assert permutation_p_value([]) == 1.0
+    assert permutation_p_value([0.3]) == 1.0
 
 
 def test_sampled_flips_agree_with_the_exact_enumeration():
     """One more than the limit is sampled; a tiny difference more cannot change p much."""
     rng = random.Random(3)
     differences = [rng.uniform(-0.4, 1) for _ in range(EXACT)]
-    exact, sampled = permutation(differences), permutation([*differences, 1e-12])
+    exact, sampled = permutation_p_value(differences), permutation_p_value([*differences, 1e-12])
     assert exact == pytest.approx(sampled, abs=0.02)
-    assert sampled == permutation([1e-12, *differences[::-1]]), "seeded by content, not by order"
+    assert sampled == permutation_p_value([1e-12, *differences[::-1]]), (
+        "seeded by content, not by order"
+    )
 
 
 def test_sampled_flips_never_claim_p_zero():
-    assert 0 < permutation([0.5] * 200) <= 2 / 10_001
+    assert 0 < permutation_p_value([0.5] * 200) <= 2 / 10_001
 
 
 def test_compare_counts_on_the_common_samples_only():
     a = {"1": 1.0, "2": 1.0, "3": 0.0, "4": 1.0, "only a": 1.0}
     b = {"1": 0.0, "2": 1.0, "3": 1.0, "4": 0.0, "only b": 1.0}
-    result = compare(a, b, equal_weights(a, b))
+    result = compare_paired(a, b, equal_weights(a, b))
     assert (result.common, result.wins, result.losses, result.ties) == (4, 2, 1, 1)
     assert result.difference == pytest.approx(25.0)
     assert (result.p, result.test) == (1.0, "mcnemar")
@@ -73,14 +75,14 @@ def test_compare_counts_on_the_common_samples_only():
 
 def test_the_difference_is_that_of_the_weighted_scores():
     a, b = {"x": 1.0, "y": 0.0}, {"x": 0.0, "y": 1.0}
-    result = compare(a, b, {"x": 12.0, "y": 4.0})
+    result = compare_paired(a, b, {"x": 12.0, "y": 4.0})
     assert result.difference == pytest.approx(100 * (12 - 4) / 16)
 
 
 def test_partial_scores_take_the_permutation_test():
     a = {str(i): 0.75 for i in range(8)}
     b = {str(i): 0.5 for i in range(8)}
-    result = compare(a, b, equal_weights(a))
+    result = compare_paired(a, b, equal_weights(a))
     assert result.test == "permutation"
     assert result.p == pytest.approx(2 / 2**8)
     assert result.difference == pytest.approx(25.0)
@@ -88,30 +90,30 @@ def test_partial_scores_take_the_permutation_test():
 
 def test_samples_of_weight_zero_count_for_nothing():
     a, b = {"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 1.0}
-    result = compare(a, b, {"x": 0.0, "y": 1.0})
+    result = compare_paired(a, b, {"x": 0.0, "y": 1.0})
     assert (result.common, result.wins, result.difference) == (1, 0, 0.0)
 
 
 def test_nothing_in_common_says_so():
-    result = compare({"x": 1.0}, {"y": 1.0}, {})
+    result = compare_paired({"x": 1.0}, {"y": 1.0}, {})
     assert (result.common, result.difference, result.interval, result.p) == (0, None, None, 1.0)
 
 
 def test_a_common_sample_without_a_weight_is_an_error():
     with pytest.raises(KeyError):
-        compare({"x": 1.0}, {"x": 1.0}, {})
+        compare_paired({"x": 1.0}, {"x": 1.0}, {})
 
 
 @pytest.mark.parametrize("change", [0.0, 1.0])
 def test_a_few_unanimous_samples_are_no_certainty(change):
     a = {str(i): change for i in range(3)}
     b = dict.fromkeys(a, 0.0)
-    few = compare(a, b, equal_weights(a)).interval
+    few = compare_paired(a, b, equal_weights(a)).interval
     assert few is not None
     assert few.low < 0.0
     assert few.low <= 100 * change <= few.high <= 100
     a = {str(i): change for i in range(400)}
-    many = compare(a, dict.fromkeys(a, 0.0), equal_weights(a)).interval
+    many = compare_paired(a, dict.fromkeys(a, 0.0), equal_weights(a)).interval
     assert many is not None
     assert 0 < many.high - many.low < 5
 
@@ -120,12 +122,12 @@ def test_a_clear_lead_is_told_from_chance_and_a_small_one_is_not():
     rng = random.Random(1)
     a = {i: float(rng.random() < 0.8) for i in range(300)}
     b = {i: float(rng.random() < 0.5) for i in range(300)}
-    clear = compare(a, b, equal_weights(a))
+    clear = compare_paired(a, b, equal_weights(a))
     assert clear.interval is not None
     assert clear.interval.low > 0
     assert clear.p < 0.001
     nearly = {**a, 0: 1 - a[0], 1: 1 - a[1]}
-    close = compare(a, nearly, equal_weights(a))
+    close = compare_paired(a, nearly, equal_weights(a))
     assert close.interval is not None
     assert close.interval.low <= 0 <= close.interval.high
     assert close.p > 0.4
@@ -142,11 +144,11 @@ tables = st.dictionaries(
 @given(tables, st.randoms(use_true_random=False))
 def test_order_does_not_matter_and_swapping_turns_it_around(table, rng):
     a, b, weights = ({k: row[i] for k, row in table.items()} for i in range(3))
-    result = compare(a, b, weights)
+    result = compare_paired(a, b, weights)
     items = list(a.items())
     rng.shuffle(items)
-    assert compare(dict(items), b, weights) == result
-    swapped = compare(b, a, weights)
+    assert compare_paired(dict(items), b, weights) == result
+    swapped = compare_paired(b, a, weights)
     assert (swapped.wins, swapped.losses, swapped.p) == (result.losses, result.wins, result.p)
     assert result.wins + result.losses + result.ties == result.common
     assert 0 < result.p <= 1
@@ -170,7 +172,7 @@ def coverage_of_equals(cells, rate, alike, draws, seed):
     for _ in range(draws):
         a = {key: float(rng.random() < rate) for key in weights}
         b = {key: a[key] if rng.random() < alike else float(rng.random() < rate) for key in weights}
-        result = compare(a, b, weights, lambda key: key[0])
+        result = compare_paired(a, b, weights, lambda key: key[0])
         assert result.interval is not None
         by_interval += not result.interval.low <= 0 <= result.interval.high
         by_p += result.p < 0.05
@@ -192,7 +194,7 @@ def test_the_interval_agrees_with_the_exact_test_on_few_differing_samples():
     for wins, losses in ((5, 0), (6, 0), (7, 1), (8, 1), (9, 2), (10, 2)):
         a = dict.fromkeys(range(100), 0.0) | dict.fromkeys(range(wins), 1.0)
         b = dict.fromkeys(range(100), 0.0) | dict.fromkeys(range(wins, wins + losses), 1.0)
-        result = compare(a, b, equal_weights(a))
+        result = compare_paired(a, b, equal_weights(a))
         assert result.interval is not None
         assert (result.interval.low > 0) == (result.p < 0.05), (wins, losses)
 
@@ -202,7 +204,7 @@ def test_wins_of_little_weight_do_not_outvote_heavy_losses():
     weights = {i: 1.0 if i < 25 else 6.0 for i in range(30)}
     a = {i: float(i < 25) for i in range(30)}
     b = {i: 1.0 - a[i] for i in range(30)}
-    result = compare(a, b, weights)
+    result = compare_paired(a, b, weights)
     assert (result.wins, result.losses, result.test) == (25, 5, "permutation")
     assert result.difference == pytest.approx(100 * (25 - 30) / 55)
     assert result.p > 0.5

@@ -20,7 +20,7 @@ def settings(tmp_path):
 
 
 def test_measures_come_from_the_files_to_the_lines_and_are_no_groups(settings):
-    score = agentic_runs.swe(settings).summary().benchmarks["swe_bench"]
+    score = agentic_runs.swe(settings).read_summary().benchmarks["swe_bench"]
     table = readings.measures(score)
     assert list(table["measure"]) == ["applies_rate", "file_recall", "hunk_recall", "line_f1"]
     assert all(0 <= value <= 100 for value in table["value"])
@@ -28,18 +28,18 @@ def test_measures_come_from_the_files_to_the_lines_and_are_no_groups(settings):
 
 
 def test_what_nobody_looked_at_is_none(settings):
-    score = agentic_runs.swe(settings, "unexecuted").summary().benchmarks["swe_bench"]
+    score = agentic_runs.swe(settings, "unexecuted").read_summary().benchmarks["swe_bench"]
     values = dict(readings.measures(score).to_numpy())
     assert values["applies_rate"] is None
 
 
 def test_other_benchmarks_have_no_measures(settings):
-    score = agentic_runs.gaia(settings, "right").summary().benchmarks["gaia"]
+    score = agentic_runs.gaia(settings, "right").read_summary().benchmarks["gaia"]
     assert readings.measures(score).empty
 
 
 def test_the_official_reading_comes_first(settings):
-    score = agentic_runs.swe(settings).summary().benchmarks["swe_bench"]
+    score = agentic_runs.swe(settings).read_summary().benchmarks["swe_bench"]
     table = readings.readings(score.views, score.score)
     assert list(table["view"]) == ["official", "hardened", "repaired"]
     assert list(table["difference"][:2]) == [12.5, 0], "the hardened reading decides"

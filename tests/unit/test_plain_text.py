@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.plain_text import line, safe_cell
+from evalcore.plain_text import safe_cell, to_single_line
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from evalcore.plain_text import line, safe_cell
     ],
 )
 def test_nothing_that_hides_or_reorders_is_left(text, shown):
-    assert line(text) == shown
+    assert to_single_line(text) == shown
 
 
 def test_a_limit_counts_the_mark_of_what_is_cut():
-    assert line("x" * 41, 40) == "x" * 39 + "…"
-    assert line("x" * 40, 40) == "x" * 40
-    assert line("x" * 500) == "x" * 500
+    assert to_single_line("x" * 41, 40) == "x" * 39 + "…"
+    assert to_single_line("x" * 40, 40) == "x" * 40
+    assert to_single_line("x" * 500) == "x" * 500
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

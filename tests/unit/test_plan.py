@@ -27,7 +27,7 @@ def make(tmp_path: Path, **changes: Any) -> Plan:
         "dataset": str(cases),
         **changes,
     }
-    return plan(RunRequest(**values), configuration.load(tmp_path / "data"))
+    return plan(RunRequest(**values), configuration.load_settings(tmp_path / "data"))
 
 
 def column(made: Plan) -> str:
@@ -36,10 +36,10 @@ def column(made: Plan) -> str:
 
 def test_a_plan_is_frozen_to_disk_and_read_back(tmp_path: Path) -> None:
     made = make(tmp_path)
-    folder = create_folder(made, configuration.load(tmp_path / "data"))
-    assert folder.spec() == made.spec
-    assert [line.sample for line in folder.samples()] == made.samples[KEY]
-    assert folder.state() == "planned"
+    folder = create_folder(made, configuration.load_settings(tmp_path / "data"))
+    assert folder.read_spec() == made.spec
+    assert [line.sample for line in folder.read_samples()] == made.samples[KEY]
+    assert folder.current_state() == "planned"
     assert from_json(type(made.spec), (folder.path / "spec.json").read_bytes()) == made.spec
 
 

@@ -32,8 +32,8 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_plugin_is_left_out_and_named(plugin_path: Path, capsys, name) -> None:
     write_broken(plugin_path, (name,))
-    catalog.forget_plugins()
-    left_out = catalog.left_out_plugins()
+    catalog.clear_plugin_cache()
+    left_out = catalog.list_skipped_plugins()
     assert [one.distribution for one in left_out] == [f"{name} 1.0"]
     assert BROKEN[name][2] in left_out[0].why
     assert left_out[0].remedy
@@ -46,7 +46,7 @@ def test_a_broken_plugin_is_left_out_and_named(plugin_path: Path, capsys, name) 
 def test_all_of_them_together_spoil_nothing(plugin_path: Path, capsys) -> None:
     write_broken(plugin_path)
     write_benchmark(plugin_path, "healthy", key="sums", suite="sql", title="Sums")
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     status, out, err = call(capsys, "list", "benchmarks", "--json")
     rows = json.loads(out)
     assert status == 0
@@ -61,8 +61,8 @@ def test_an_import_without_end_is_left_out(plugin_path: Path, monkeypatch) -> No
     monkeypatch.setattr(plugins, "IMPORT_SECONDS", 0.3)
     source = "import threading; threading.Event().wait()"
     write(plugin_path, "slow", source, {"evalcore.benchmarks": {"slow": "slow:CARD"}})
-    catalog.forget_plugins()
-    (left_out,) = catalog.left_out_plugins()
+    catalog.clear_plugin_cache()
+    (left_out,) = catalog.list_skipped_plugins()
     assert "takes more than 0.3 seconds" in left_out.why
 
 
@@ -74,7 +74,7 @@ def test_damaged_metadata_costs_no_other_plugin(plugin_path: Path, text: bytes) 
     write_benchmark(plugin_path, "healthy", key="sums", suite="sql")
     write(plugin_path, "damaged", "CARD = 1", {})
     (plugin_path / "damaged-1.0.dist-info" / "entry_points.txt").write_bytes(text)
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     assert "sums" in catalog.benchmark_cards()
     assert len(catalog.benchmark_cards()) == BUILT_IN + 1
 
@@ -82,7 +82,7 @@ def test_damaged_metadata_costs_no_other_plugin(plugin_path: Path, text: bytes) 
 def test_visitors_who_come_at_once_leave_the_streams_as_they_were(plugin_path: Path) -> None:
     write_benchmark(plugin_path, "healthy", key="sums", suite="sql")
     write_broken(plugin_path, ("broken_exiting", "broken_raising"))
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     before = sys.stdout
     with ThreadPoolExecutor(8) as visitors:
         seen = list(visitors.map(lambda _: len(catalog.benchmark_cards()), range(8)))
@@ -93,16 +93,16 @@ def test_visitors_who_come_at_once_leave_the_streams_as_they_were(plugin_path: P
 def test_of_two_plugins_with_one_key_the_first_by_name_counts(plugin_path: Path) -> None:
     write_benchmark(plugin_path, "second", key="sums", suite="sql")
     write_benchmark(plugin_path, "first", key="sums", suite="sql")
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     assert catalog.benchmark_card("sums").implementation == "first:Sums"
-    (left_out,) = catalog.left_out_plugins()
+    (left_out,) = catalog.list_skipped_plugins()
     assert left_out.distribution == "second 1.0"
     assert "taken by first 1.0" in left_out.why
 
 
 def test_a_card_without_titles_goes_by_its_keys(plugin_path: Path) -> None:
     write_benchmark(plugin_path, "untitled", key="sums", suite="law")
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     card = catalog.benchmark_card("sums")
     assert (card.title, card.metrics[0].title) == ({"en": "sums"}, {"en": "sum"})
     assert list(catalog.suite_cards()) == ["sql", "agentic", "law"]
@@ -128,7 +128,7 @@ def test_an_implementation_that_cannot_be_used_is_an_error_of_usage(
     write(plugin_path, "light", source, {"evalcore.benchmarks": {"sums": "light:CARD"}})
     write_benchmark(plugin_path, "engine", key="sums", suite="sql", change=change)
     (plugin_path / "engine-1.0.dist-info" / "entry_points.txt").write_text("")
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     with pytest.raises(UsageError, match=reason):
         registry.create("sums")
     run = ("run", "--target", "control:reference", "--benchmarks", "sums")
@@ -148,7 +148,7 @@ def run_sums(capsys, folder: Path, target: str = "control:reference") -> tuple[i
 
 def test_a_healthy_plugin_runs_on_its_own_data(plugin_path: Path, capsys) -> None:
     write_benchmark(plugin_path, "healthy", key="sums", suite="sql")
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     status, result = run_sums(capsys, plugin_path / "data")
     assert (status, result["benchmarks"]["sums"]["score"]) == (0, 100.0)
 
@@ -167,7 +167,7 @@ def test_a_plugin_that_answers_nonsense_measures_nothing(
     plugin_path: Path, capsys, change, outcome
 ) -> None:
     write_benchmark(plugin_path, "nonsense", key="sums", suite="sql", change=change)
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     status, result = run_sums(capsys, plugin_path / "data")
     assert status == 3
     assert result["benchmarks"]["sums"]["outcomes"] == {outcome: 6}
@@ -177,7 +177,7 @@ def test_a_plugin_that_answers_nonsense_measures_nothing(
 def test_a_sum_that_fails_costs_no_neighbour_its_score(plugin_path: Path, capsys, body) -> None:
     change = ("    def control", f"    def aggregate(self, *_, **__): {body}\n\n    def control")
     write_benchmark(plugin_path, "unsummed", key="sums", suite="sql", change=change)
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     status, out, _ = call(
         capsys,
         *("run", "--target", "control:null", "--benchmarks", "sums", "gaia", "--max-samples", "3"),
@@ -191,14 +191,14 @@ def test_a_sum_that_fails_costs_no_neighbour_its_score(plugin_path: Path, capsys
 def test_data_that_cannot_be_loaded_is_an_error_of_usage(plugin_path: Path, capsys, body) -> None:
     change = ("def load_dataset(self, source):", f"def load_dataset(self, source):\n        {body}")
     write_benchmark(plugin_path, "unloaded", key="sums", suite="sql", change=change)
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     status, _ = run_sums(capsys, plugin_path / "data")
     assert status == 2
 
 
 def test_an_absent_plugin_is_named_where_it_is_asked_for(plugin_path: Path, capsys) -> None:
     write_broken(plugin_path, ("broken_raising",))
-    catalog.forget_plugins()
+    catalog.clear_plugin_cache()
     with pytest.raises(UsageError, match=r"unknown benchmark 'raising'.*left out: raising"):
         catalog.benchmark_card("raising")
 

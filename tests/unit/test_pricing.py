@@ -135,7 +135,7 @@ def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeyp
         folder = create_folder(plan(request, settings), settings)
         summary = execute(folder, settings, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
     source = "user_table" if stated is None else "provider"
-    episodes = [stored.episode for stored in folder.episodes()]
+    episodes = [stored.episode for stored in folder.read_episodes()]
     assert {episode.cost_sources for episode in episodes} == {(source,)}
     assert summary.totals.cost_sources == row_of(folder).cost_sources == (source,)
     assert (summary.totals.cost == pytest.approx(0.01 * len(episodes))) == (stated is not None)

@@ -14,7 +14,7 @@ from evalcore.queries import boards, metric_board, stored_boards, targets
 from evalcore.queries.ranking import orders
 from evalcore.queries.trend import trend
 from evalcore.store import published as published_file
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.api import client
 from tests.support.scale_months import MONTHS, months, months_store
 
@@ -87,9 +87,9 @@ def test_dropped_cases_leave_a_run_incomplete_with_a_lower_bound(months):
     incomplete = frame[frame["status"] == "incomplete"]
     assert {(name, "sql_optimization") for name in incomplete["identity"]} == DROPPED
     for _, row in incomplete.iterrows():
-        folder = find(row["run_id"], months.run_roots)
-        score = folder.summary().benchmarks["sql_optimization"]
-        claim = published_file.read(folder).scores["sql_optimization"]
+        folder = find_run(row["run_id"], months.run_roots)
+        score = folder.read_summary().benchmarks["sql_optimization"]
+        claim = published_file.read_published(folder).scores["sql_optimization"]
         assert score.score < score.answered
         assert score.coverage < 1
         assert (score.outcomes["missing"], score.complete) == (
@@ -98,18 +98,18 @@ def test_dropped_cases_leave_a_run_incomplete_with_a_lower_bound(months):
         )
         assert claim.recomputed == round(score.answered, 1)
         assert "dropped_cases" in {flag.kind for flag in claim.flags}
-        assert len(list(folder.samples())) > len(list(folder.verdicts("published")))
+        assert len(list(folder.read_samples())) > len(list(folder.read_verdicts("published")))
 
 
 def test_a_metric_that_half_of_a_month_was_never_asked_is_reported_and_not_scored(months):
     board = board_of(months, "scale-2025-06")
     frame = stored_boards.board_ranking(months, board, "sql_understanding")
     assert list(frame["status"]).count("ranked") == 10
-    run = find("scale-2025-06-o4-mini", months.run_roots)
-    score = run.summary().benchmarks["sql_understanding"]
+    run = find_run("scale-2025-06-o4-mini", months.run_roots)
+    score = run.read_summary().benchmarks["sql_understanding"]
     metric = score.metrics["sql_identification"]
     assert (metric.weight, metric.samples, metric.score) == (None, 20, pytest.approx(98, abs=3))
-    flags = published_file.read(run).scores["sql_understanding"].flags
+    flags = published_file.read_published(run).scores["sql_understanding"].flags
     assert ("uncommon_indicator", "sql_identification") in {(f.kind, f.metric) for f in flags}
     assert score.views == {"claimed": 84.3}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalcore.queries import board_table, boards, case_points, ranking, ranking_views, stored_boards
-from evalcore.store.run_folder import folders
+from evalcore.store.run_folder import list_run_folders
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
@@ -219,6 +219,6 @@ def test_a_benchmark_whose_cases_all_weigh_nothing_breaks_no_ranking(settings):
         make_run(settings, Plan(target=f"openai:{name}"))
     headers = stored_boards.headers(settings)
     board = boards.boards(headers, "sql")[0]
-    cases = case_points.case_scores(folders(settings.run_roots)).assign(weight=0.0)
+    cases = case_points.case_scores(list_run_folders(settings.run_roots)).assign(weight=0.0)
     frame = ranking.ranking(headers, board, cases)
     assert list(frame["rank"]) == [1, 1]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from evalcore.queries.cases import case_view
-from evalcore.queries.readers import case_for_readers, row_for_readers, without_places
+from evalcore.queries.readers import case_for_readers, redact_paths, row_for_readers
 from evalcore.queries.runs import row_of
 from evalcore.records import Failure
 from tests.support.hangs import stop_hang
@@ -29,13 +29,13 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "left"), TEXTS)
 def test_of_a_path_its_end_is_left(text, left):
-    assert without_places(text) == (text if left is None else left)
+    assert redact_paths(text) == (text if left is None else left)
 
 
 @pytest.mark.parametrize("text", ["/" * 200_000, "/a" * 100_000, "~/" * 100_000, "a/" * 100_000])
 def test_a_hostile_text_takes_no_time(text):
     with stop_hang():
-        without_places(text)
+        redact_paths(text)
 
 
 def test_a_run_and_a_case_lose_their_places(tmp_path):

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from evalcore.catalog import benchmark_card
-from evalcore.i18n import retell
+from evalcore.i18n import translate_note
 from evalcore.queries import gated
 from evalcore.queries.cases import CaseFilter, case_page, case_view
 from evalcore.queries.methodology import prompts
@@ -132,8 +132,8 @@ def test_prompts_of_gated_cases_are_not_told(settings):
 
 
 def test_the_sentence_in_place_of_a_text_is_told_in_chinese():
-    assert retell(gated.HIDDEN, "en") == gated.HIDDEN
-    assert "show_gated" in retell(gated.HIDDEN, "zh") != gated.HIDDEN
+    assert translate_note(gated.HIDDEN, "en") == gated.HIDDEN
+    assert "show_gated" in translate_note(gated.HIDDEN, "zh") != gated.HIDDEN
 
 
 def test_a_run_without_gated_cases_is_not_decoded_for_them(tmp_path):

@@ -13,7 +13,7 @@ from evalcore.errors import RunFolderError
 from evalcore.records import to_json
 from evalcore.store import journal
 from evalcore.store.index import load_headers
-from evalcore.store.repair import SetAside, repair_runs
+from evalcore.store.repair import QuarantinedLine, repair_runs
 from tests.support import stored_runs
 from tests.support.boards import settings_in
 from tests.support.stored_runs import SCORING
@@ -45,7 +45,7 @@ def repair(settings):
 @pytest.mark.parametrize("garbage", GARBAGE)
 def test_a_line_that_cannot_be_read_is_set_aside_as_it_is(settings, name, garbage):
     folder = damaged_run(settings, name, garbage)
-    read = folder.episodes if name.startswith("gen") else lambda: folder.verdicts(SCORING)
+    read = folder.read_episodes if name.startswith("gen") else lambda: folder.read_verdicts(SCORING)
     with pytest.raises(RunFolderError, match=r"w1\.jsonl, line 2: .*index rebuild --repair"):
         list(read())
     [line] = repair(settings)
@@ -53,7 +53,7 @@ def test_a_line_that_cannot_be_read_is_set_aside_as_it_is(settings, name, garbag
     assert line.file.endswith(name)
     assert (folder.path / f"{name}.damaged").read_bytes() == garbage + b"\n"
     assert len(list(read())) == len(stored_runs.SAMPLES) - 1
-    assert folder.state() != "done", "its evidence is not complete any more"
+    assert folder.current_state() != "done", "its evidence is not complete any more"
     assert not load_headers(settings)
     assert repair(settings) == []
 
@@ -80,10 +80,10 @@ def test_a_line_without_an_end_is_set_aside_in_pieces(settings, monkeypatch):
     monkeypatch.setattr(journal, "LONGEST", 2000)
     folder = damaged_run(settings, VERDICTS, b"x" * 7001)
     with pytest.raises(RunFolderError, match="longer than 2,000 bytes"):
-        list(folder.verdicts(SCORING))
+        list(folder.read_verdicts(SCORING))
     assert [line.line for line in repair(settings)] == [2]
     assert (folder.path / f"{VERDICTS}.damaged").read_bytes() == b"x" * 7001 + b"\n"
-    assert len(list(folder.verdicts(SCORING))) == 2
+    assert len(list(folder.read_verdicts(SCORING))) == 2
 
 
 def test_cases_that_cannot_be_read_are_named_and_left(settings):
@@ -107,7 +107,7 @@ def test_a_run_at_work_is_left_alone(settings):
 def test_an_imported_run_keeps_its_summary(settings):
     """Nobody here can ask or score it again."""
     folder = damaged_run(settings, VERDICTS, b"garbage")
-    spec = replace(folder.spec(), origin="imported")
+    spec = replace(folder.read_spec(), origin="imported")
     (folder.path / "spec.json").write_bytes(to_json(spec))
     [line] = repair(settings)
     assert not line.resumable
@@ -137,5 +137,5 @@ def test_the_command_reports_file_and_line_and_leaves_the_others(settings, capsy
 def test_what_is_set_aside_says_where(settings):
     damaged_run(settings, VERDICTS, b"garbage")
     [line] = repair(settings)
-    assert isinstance(line, SetAside)
+    assert isinstance(line, QuarantinedLine)
     assert line.as_text().endswith("set aside in w1.jsonl.damaged")

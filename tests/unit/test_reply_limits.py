@@ -20,7 +20,7 @@ from evalcore.intake.http import (
 )
 
 TEXT = b'{"a": "' + b"words " * 20_000 + b'"}'
-LIMITS = ReplyLimits(one=200_000, in_flight=200_000)
+LIMITS = ReplyLimits(per_reply=200_000, in_flight=200_000)
 
 
 def raw_deflate(content):
@@ -99,13 +99,13 @@ async def test_what_was_not_asked_for_or_is_broken_is_named(encoding, content):
 
 
 async def test_the_body_of_an_error_is_cut():
-    cut = await read_body(endless(b"x" * 1000), "", ReplyLimits(one=10_500), cut=True)
+    cut = await read_body(endless(b"x" * 1000), "", ReplyLimits(per_reply=10_500), cut=True)
     assert cut == b"x" * 10_000
 
 
 async def test_large_bodies_wait_for_the_memory_of_others():
     """So many at a time as the limit holds; who is cancelled or breaks gives its share back."""
-    limits = ReplyLimits(one=1_000_000, in_flight=2_000_000)
+    limits = ReplyLimits(per_reply=1_000_000, in_flight=2_000_000)
     reading, most = 0, 0
 
     async def one(number):

@@ -130,7 +130,7 @@ def test_a_benchmark_of_which_nothing_was_executed_is_not_in_the_mean(tmp_path):
         text = render(folder, form)
         assert cell.format("bfcl, tau_bench, swe_bench") in text
         assert text.count("n/e") == 2, "the benchmark and its case"
-    lines = [line.split() for line in summary_text.as_text(folder.summary()).splitlines()]
+    lines = [line.split() for line in summary_text.as_text(folder.read_summary()).splitlines()]
     assert ["swe_bench", "n/e"] in [line[:2] for line in lines]
 
 
@@ -149,7 +149,7 @@ def test_views_and_measures_stand_in_tables_of_their_own(tmp_path):
     assert "<h2>swe_bench: Patch format and localisation (not executed)</h2>" in render(
         folder, "html"
     )
-    assert "  view repaired" in summary_text.as_text(folder.summary())
+    assert "  view repaired" in summary_text.as_text(folder.read_summary())
 
 
 def test_the_measures_do_not_enter_a_score(tmp_path):

@@ -28,13 +28,13 @@ def words(command: str) -> list[str]:
 
 def altered(folder, **changes):
     """The run with another spec, which is written once and never changed by the project itself."""
-    spec = msgspec.structs.replace(folder.spec(), **changes)
+    spec = msgspec.structs.replace(folder.read_spec(), **changes)
     (folder.path / "spec.json").write_bytes(msgspec.json.encode(spec))
     return spec
 
 
 def benchmark_with(folder, **changes):
-    return (msgspec.structs.replace(folder.spec().benchmarks[0], **changes),)
+    return (msgspec.structs.replace(folder.read_spec().benchmarks[0], **changes),)
 
 
 def scores(settings, run):
@@ -83,7 +83,7 @@ def test_what_is_printed_plans_the_same_columns(tmp_path, monkeypatch, request_,
     monkeypatch.chdir(tmp_path)
     Path(CONFIG).write_text(found.config, encoding="utf-8")
     given = words(found.command if by == "flags" else found.with_config)
-    asked, _ = cli._request(cli._parser().parse_args(given[1:]))
+    asked, _ = cli._build_run_request(cli._build_parser().parse_args(given[1:]))
     again = plan.plan(asked, settings)
     assert again.spec.benchmarks == made.spec.benchmarks
     assert again.samples == made.samples
@@ -97,7 +97,7 @@ def test_one_metric_draws_the_same_of_its_cases(tmp_path):
     made = plan.plan(asked, settings)
     folder = plan.create_folder(made, settings)
     found = recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
-    narrow, _ = cli._request(cli._parser().parse_args(words(found.command)[1:]))
+    narrow, _ = cli._build_run_request(cli._build_parser().parse_args(words(found.command)[1:]))
     drawn = plan.plan(narrow, settings).samples["sql_understanding"]
     held = made.samples["sql_understanding"]
     assert drawn == [one for one in held if one.metric == "sql_identification"]
@@ -167,7 +167,7 @@ def test_columns_say_what_a_score_rests_on(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("openai:m", cases=5))
     [column] = recipe(settings, folder.run_id).columns
-    spec = folder.spec().benchmarks[0]
+    spec = folder.read_spec().benchmarks[0]
     assert (column.key, column.dataset_hash) == (spec.column, spec.dataset_hash)
     assert column.samples == spec.samples
 

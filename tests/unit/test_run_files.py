@@ -27,7 +27,7 @@ KEY = "key-that-looks-like-a-word"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Settings:
-    return configuration.load(tmp_path / "store")
+    return configuration.load_settings(tmp_path / "store")
 
 
 def readable(data: bytes, form: str, place: Path) -> str:
@@ -45,9 +45,9 @@ def test_no_place_and_no_key_is_in_a_file(
     cases = syntax_cases(tmp_path / "private" / "cases", 3)
     note = f"see /home/somebody/notes.txt and {KEY}"
     folder = finished(store, "control:null", SQL, dataset=str(cases), note=note)
-    spec = msgspec.structs.replace(folder.spec(), access="oidc", started_by="feedfacefeedface")
+    spec = msgspec.structs.replace(folder.read_spec(), access="oidc", started_by="feedfacefeedface")
     write_atomic(folder.path / "spec.json", to_json(spec))
-    first = next(folder.episodes())
+    first = next(folder.read_episodes())
     failure = Failure("environment", f"no such file: {tmp_path}/private/x, Bearer {'z' * 20}")
     failed = msgspec.structs.replace(first.episode, failure=failure, answer=f"it is {KEY}")
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
@@ -64,7 +64,9 @@ def test_a_bundle_of_a_page_can_be_handed_in(store: Settings, tmp_path: Path) ->
     folder = finished(store, "baseline:sqlglot", SQL, max_samples=3)
     place = tmp_path / "run.zip"
     place.write_bytes(export_client.file(folder.run_id, "bundle", ANYBODY, store))
-    done = import_bundle(place, configuration.load(tmp_path / "other"), progress=lambda line: None)
+    done = import_bundle(
+        place, configuration.load_settings(tmp_path / "other"), progress=lambda line: None
+    )
     assert [score.level for score in done.scores] == [2]
 
 
@@ -83,12 +85,12 @@ def gated(folder: RunFolder) -> str:
             one.benchmark,
             msgspec.structs.replace(one.sample, meta={"gated": True}, input={"sql": "SECRETWORD"}),
         )
-        for one in folder.samples()
+        for one in folder.read_samples()
     ]
     data = b"".join(to_json(one) + b"\n" for one in lines)
     write_atomic(folder.path / "samples.jsonl", data)
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
-        for line in list(folder.episodes()):
+        for line in list(folder.read_episodes()):
             said = msgspec.structs.replace(line.episode, answer="SECRETWORD")
             journal.append(StoredEpisode(line.benchmark, said))
     return "SECRETWORD"

@@ -11,7 +11,13 @@ import pytest
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Progress
-from evalcore.store.run_folder import RunFolder, find, folders, new_run_id, write_atomic
+from evalcore.store.run_folder import (
+    RunFolder,
+    find_run,
+    list_run_folders,
+    new_run_id,
+    write_atomic,
+)
 from tests.support import stored_runs
 
 HOLD_LOCK = """
@@ -46,23 +52,23 @@ def worker(tmp_path):
 
 def test_the_states_of_a_run_from_plan_to_end(tmp_path, worker):
     folder = stored_runs.plan(tmp_path, "run-1")
-    assert folder.state() == "planned"
+    assert folder.current_state() == "planned"
     process = worker(folder)
     folder.write_progress(Progress(run_id="run-1", state="running", total=3))
-    assert folder.alive()
-    assert folder.state() == "running"
+    assert folder.has_live_worker()
+    assert folder.current_state() == "running"
     process.kill()
     process.wait()
-    assert not folder.alive()
-    assert folder.state() == "interrupted"
-    folder.write_summary(stored_runs.summary_of(folder.spec()))
-    assert folder.state() == "interrupted", "the summary is of an earlier attempt"
+    assert not folder.has_live_worker()
+    assert folder.current_state() == "interrupted"
+    folder.write_summary(stored_runs.summary_of(folder.read_spec()))
+    assert folder.current_state() == "interrupted", "the summary is of an earlier attempt"
     folder.write_progress(Progress(run_id="run-1", state="done", total=3))
-    assert folder.state() == "done"
+    assert folder.current_state() == "done"
 
 
 def test_a_shipped_run_without_progress_has_the_state_of_its_summary(tmp_path):
-    assert stored_runs.finish(tmp_path, "run-1").state() == "done"
+    assert stored_runs.finish(tmp_path, "run-1").current_state() == "done"
 
 
 @pytest.mark.parametrize("name", ["spec.json", "summary.json"])
@@ -70,7 +76,7 @@ def test_a_shipped_run_without_progress_has_the_state_of_its_summary(tmp_path):
 def test_a_file_that_cannot_be_read_makes_the_run_broken(tmp_path, name, content):
     folder = stored_runs.finish(tmp_path, "run-1")
     (folder.path / name).write_bytes(content)
-    assert folder.state() == "broken"
+    assert folder.current_state() == "broken"
 
 
 def test_a_progress_that_cannot_be_read_breaks_nothing(tmp_path):
@@ -78,25 +84,25 @@ def test_a_progress_that_cannot_be_read_breaks_nothing(tmp_path):
     done, planned = stored_runs.finish(tmp_path, "run-1"), stored_runs.plan(tmp_path, "run-2")
     for folder in (done, planned):
         (folder.path / "progress.json").write_bytes(b"\xff{")
-    assert (done.state(), planned.state()) == ("done", "interrupted")
+    assert (done.current_state(), planned.current_state()) == ("done", "interrupted")
 
 
 def test_a_worker_that_was_killed_after_its_summary_has_ended_the_run(tmp_path):
     folder = stored_runs.finish(tmp_path, "run-1")
     begun = Progress(run_id="run-1", state="running", started_at="2026-11-01T10:00:01.000+00:00")
     folder.write_progress(begun)
-    assert folder.summary().finished_at > begun.started_at
-    assert folder.state() == "done"
+    assert folder.read_summary().finished_at > begun.started_at
+    assert folder.current_state() == "done"
     again = msgspec.structs.replace(begun, started_at="2026-11-02T10:00:01.000+00:00")
     folder.write_progress(again)  # a second attempt, which has written no summary
-    assert folder.state() == "interrupted"
+    assert folder.current_state() == "interrupted"
 
 
 def test_a_broken_file_is_named_and_left_alone(tmp_path):
     folder = stored_runs.finish(tmp_path, "run-1")
     folder.summary_path.write_bytes(b"{")
     with pytest.raises(RunFolderError, match=r"summary\.json"):
-        folder.summary()
+        folder.read_summary()
     assert folder.summary_path.read_bytes() == b"{"
 
 
@@ -109,45 +115,45 @@ def test_a_hostile_run_id_finds_nothing(tmp_path, run_id):
     root.mkdir()
     stored_runs.plan(tmp_path, "other")
     with pytest.raises(UsageError, match="no run"):
-        find(run_id, [root])
+        find_run(run_id, [root])
 
 
 @pytest.mark.parametrize("scoring", ["", "..", "../../other", "a/b", ".hidden", "a\n"])
 def test_a_hostile_scoring_reads_nothing(tmp_path, scoring):
     folder = stored_runs.finish(tmp_path, "run-1")
     with pytest.raises(UsageError, match="not the name of a scoring"):
-        list(folder.verdicts(scoring))
+        list(folder.read_verdicts(scoring))
 
 
 def test_the_first_root_wins_and_the_newest_comes_first(tmp_path):
     mine, shipped = tmp_path / "mine", tmp_path / "shipped"
     for root, run_id in ((mine, "run-2"), (shipped, "run-1"), (shipped, "run-2")):
         stored_runs.plan(root, run_id)
-    assert find("run-2", [mine, shipped]).path == mine / "run-2"
-    assert find("run-1", [mine, shipped]).path == shipped / "run-1"
-    found = folders([mine, shipped, tmp_path / "absent"])
+    assert find_run("run-2", [mine, shipped]).path == mine / "run-2"
+    assert find_run("run-1", [mine, shipped]).path == shipped / "run-1"
+    found = list_run_folders([mine, shipped, tmp_path / "absent"])
     assert [folder.path for folder in found] == [mine / "run-2", shipped / "run-1"]
 
 
 def test_unfinished_and_unfindable_folders_are_not_listed(tmp_path):
     (tmp_path / "being-written").mkdir()
     stored_runs.plan(tmp_path, "run-1").path.rename(tmp_path / "Not An Id")
-    assert folders([tmp_path]) == []
+    assert list_run_folders([tmp_path]) == []
 
 
 def test_new_ids_are_findable_distinct_and_in_order_of_time(tmp_path):
     ids = {new_run_id() for _ in range(200)}
     assert len(ids) == 200
     stored_runs.plan(tmp_path, min(ids))
-    assert find(min(ids), [tmp_path]).run_id == min(ids)
+    assert find_run(min(ids), [tmp_path]).run_id == min(ids)
 
 
 def test_what_was_planned_is_read_back(tmp_path):
     folder = stored_runs.plan(tmp_path, "run-1", epochs=2)
-    assert folder.spec() == stored_runs.spec_of("run-1", epochs=2)
-    assert [stored.sample for stored in folder.samples()] == list(stored_runs.SAMPLES)
-    assert folder.summary() is None
-    assert folder.progress() is None
+    assert folder.read_spec() == stored_runs.spec_of("run-1", epochs=2)
+    assert [stored.sample for stored in folder.read_samples()] == list(stored_runs.SAMPLES)
+    assert folder.read_summary() is None
+    assert folder.read_progress() is None
     with pytest.raises(FileExistsError):
         stored_runs.plan(tmp_path, "run-1")
 

@@ -133,9 +133,9 @@ def aged(folder: RunFolder) -> None:
 def opened(monkeypatch) -> list[str]:
     """The runs whose files are read from here on."""
     read: list[str] = []
-    spec = RunFolder.spec
+    spec = RunFolder.read_spec
     monkeypatch.setattr(
-        RunFolder, "spec", lambda folder: read.append(folder.run_id) or spec(folder)
+        RunFolder, "read_spec", lambda folder: read.append(folder.run_id) or spec(folder)
     )
     return read
 

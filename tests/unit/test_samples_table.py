@@ -14,8 +14,13 @@ import pytest
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Failure, Sample, Usage
 from evalcore.store.run_folder import StoredSample
-from evalcore.store.sample_rows import COLUMNS, rows, scoring_of
-from evalcore.store.samples_table import CaseFilter, ensure, page, query
+from evalcore.store.sample_rows import COLUMNS, build_sample_rows, select_scoring
+from evalcore.store.samples_table import (
+    CaseFilter,
+    ensure_samples_table,
+    query_case_page,
+    query_samples,
+)
 from tests.support import stored_runs
 from tests.support.stored_runs import SAMPLES, SCORING, answer, judge
 
@@ -28,7 +33,7 @@ def folder(tmp_path):
 
 
 def table(folder, scoring=None) -> pd.DataFrame:
-    return query([ensure(folder, scoring)], ALL)
+    return query_samples([ensure_samples_table(folder, scoring)], ALL)
 
 
 def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
@@ -128,10 +133,10 @@ def test_hostile_values_become_text_or_null(tmp_path):
 
 
 def test_the_table_is_made_once_and_again_after_each_new_line(folder):
-    path = ensure(folder)
+    path = ensure_samples_table(folder)
     assert path == folder.parquet_path
     made = path.stat().st_ino, path.stat().st_mtime_ns
-    assert ensure(folder) == path
+    assert ensure_samples_table(folder) == path
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == made
     judge(folder, SAMPLES[1], passed=True)
     assert list(table(folder)["outcome"]) == ["passed"] * 3
@@ -143,12 +148,12 @@ def test_a_line_that_comes_while_the_table_is_made_is_not_lost(folder, monkeypat
     """The table is newer than the line, so that times alone would take it for up to date."""
 
     def late(*arguments):
-        made = list(rows(*arguments))
+        made = list(build_sample_rows(*arguments))
         judge(folder, SAMPLES[1], passed=True)
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr("evalcore.store.samples_table.rows", late)
+        patch.setattr("evalcore.store.samples_table.build_sample_rows", late)
         assert list(table(folder)["outcome"]) == ["passed", "failed", "passed"]
     assert list(table(folder)["outcome"]) == ["passed"] * 3
 
@@ -163,58 +168,58 @@ def test_each_scoring_has_its_own_table(folder):
     judge(folder, SAMPLES[0], passed=False, scoring="s2")
     assert list(table(folder, "s2")["outcome"]) == ["failed", "missing", "missing"]
     assert list(table(folder)["outcome"]) == ["passed", "failed", "passed"]
-    assert ensure(folder, "s2") != ensure(folder)
+    assert ensure_samples_table(folder, "s2") != ensure_samples_table(folder)
 
 
 def test_the_scoring_is_that_of_the_summary_else_the_newest(tmp_path, folder):
     judge(folder, SAMPLES[0], passed=False, scoring="s2")
-    assert scoring_of(folder) == SCORING
+    assert select_scoring(folder) == SCORING
     running = stored_runs.plan(tmp_path, "run-2")
-    assert scoring_of(running) == ""
+    assert select_scoring(running) == ""
     assert list(table(running)["outcome"]) == ["missing"] * 3
     judge(running, SAMPLES[0], passed=True)
     judge(running, SAMPLES[0], passed=True, scoring="s2")
     os.utime(running.verdicts_dir(SCORING), (1, 1))
-    assert scoring_of(running) == "s2"
+    assert select_scoring(running) == "s2"
 
 
 def test_a_hostile_scoring_is_refused(folder):
     with pytest.raises(UsageError, match="not the name of a scoring"):
-        ensure(folder, "../../other")
-    summary = msgspec.structs.replace(folder.summary(), scoring="../x")
+        ensure_samples_table(folder, "../../other")
+    summary = msgspec.structs.replace(folder.read_summary(), scoring="../x")
     folder.write_summary(summary)
     with pytest.raises(UsageError, match="not the name of a scoring"):
-        ensure(folder)
+        ensure_samples_table(folder)
 
 
 def test_a_broken_journal_is_named(folder):
     path = folder.verdicts_dir(SCORING) / "w1.jsonl"
     path.write_bytes(b"{}\n" + path.read_bytes())
     with pytest.raises(RunFolderError, match=r"w1\.jsonl, line 1"):
-        ensure(folder)
+        ensure_samples_table(folder)
 
 
 def test_a_read_only_run_is_cached_where_only_this_user_reads(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    path = ensure(folder)
+    path = ensure_samples_table(folder)
     assert (tmp_path / "tmp") in path.parents
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert not folder.parquet_path.exists()
     made = path.stat().st_ino
-    assert ensure(folder).stat().st_ino == made
-    assert len(query([path], ALL)) == 3
+    assert ensure_samples_table(folder).stat().st_ino == made
+    assert len(query_samples([path], ALL)) == 3
     path.parent.chmod(0o777)
     with pytest.raises(UsageError, match="TMPDIR"):
-        ensure(folder)
+        ensure_samples_table(folder)
 
 
 def test_several_runs_are_queried_together(folder, tmp_path):
     other = stored_runs.finish(tmp_path / "runs", "run-2")
     judge(other, SAMPLES[1], passed=True)
-    frame = query(
-        [ensure(folder), ensure(other)],
+    frame = query_samples(
+        [ensure_samples_table(folder), ensure_samples_table(other)],
         "SELECT run, avg(score) AS mean FROM samples WHERE metric = ? GROUP BY run ORDER BY run",
         ["execution_accuracy"],
     )
@@ -242,23 +247,23 @@ def test_a_query_reaches_nothing_but_the_tables(folder, tmp_path, sql):
     secret, target = tmp_path / "secret.csv", tmp_path / "out"
     secret.write_text("a,b\n1,2\n")
     with pytest.raises(duckdb.Error):
-        query([ensure(folder)], sql.format(secret=secret, target=target))
+        query_samples([ensure_samples_table(folder)], sql.format(secret=secret, target=target))
     assert not target.exists()
     assert len(secret_frame) == 1
 
 
 def test_a_statement_cannot_change_the_table(folder):
     with pytest.raises(duckdb.Error):
-        query([ensure(folder)], "DELETE FROM samples")
+        query_samples([ensure_samples_table(folder)], "DELETE FROM samples")
     assert len(table(folder)) == 3
 
 
 def test_pages_follow_each_other_in_the_declared_order(folder):
-    cases, total = page(folder, limit=2)
-    rest, same = page(folder, offset=2, limit=2)
+    cases, total = query_case_page(folder, limit=2)
+    rest, same = query_case_page(folder, offset=2, limit=2)
     assert (len(cases), len(rest), total, same) == (2, 1, 3, 3)
     assert list(cases["position"]) + list(rest["position"]) == [0, 1, 2]
-    beyond, total = page(folder, offset=10)
+    beyond, total = query_case_page(folder, offset=10)
     assert (len(beyond), total) == (0, 3)
 
 
@@ -280,20 +285,20 @@ def test_pages_follow_each_other_in_the_declared_order(folder):
     ],
 )
 def test_filters(folder, where, positions):
-    cases, total = page(folder, where)
+    cases, total = query_case_page(folder, where)
     assert list(cases["position"]) == positions
     assert total == len(positions)
 
 
 def test_text_is_looked_for_in_notes_too_whatever_the_letter_case(folder):
     judge(folder, SAMPLES[2], passed=False, note="Wrong LINE number")
-    assert list(page(folder, CaseFilter(text="wrong line"))[0]["position"]) == [2]
+    assert list(query_case_page(folder, CaseFilter(text="wrong line"))[0]["position"]) == [2]
 
 
 @pytest.mark.parametrize("bounds", [{"offset": -1}, {"limit": -1}])
 def test_negative_bounds_are_refused(folder, bounds):
     with pytest.raises(UsageError, match="negative"):
-        page(folder, **bounds)
+        query_case_page(folder, **bounds)
 
 
 def test_ids_with_any_character_survive(tmp_path):
@@ -320,8 +325,8 @@ def test_importing_the_store_loads_no_table_library():
 
 @pytest.mark.parametrize("damage", ["head", "middle", "end", "folder", "empty"])
 def test_a_table_that_is_damaged_anywhere_is_made_anew(folder, damage):
-    path = ensure(folder)
-    whole, content = page(folder)[0], bytearray(path.read_bytes())
+    path = ensure_samples_table(folder)
+    whole, content = query_case_page(folder)[0], bytearray(path.read_bytes())
     if damage == "folder":
         path.unlink()
         path.mkdir()
@@ -330,8 +335,8 @@ def test_a_table_that_is_damaged_anywhere_is_made_anew(folder, damage):
         content[start : start + 60] = b"\xff" * 60
         path.write_bytes(b"" if damage == "empty" else bytes(content))
     try:
-        found, total = page(folder)
+        found, total = query_case_page(folder)
     except RunFolderError:  # behind an intact end: seen by its reader alone
-        found, total = page(folder)
+        found, total = query_case_page(folder)
     assert total == len(SAMPLES)
     pd.testing.assert_frame_equal(found, whole)

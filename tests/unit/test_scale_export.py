@@ -12,7 +12,7 @@ from evalcore.exchange.scale import exporter, logs
 from evalcore.exchange.scale.importer import import_tree
 from evalcore.records import Episode, Section, Verdict
 from evalcore.store.journal import Journal
-from evalcore.store.run_folder import StoredEpisode, StoredVerdict, find
+from evalcore.store.run_folder import StoredEpisode, StoredVerdict, find_run
 from tests.support.boards import BENCHMARK, SCORING, Plan, make_run, settings_in
 from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, indicator, model, row
 
@@ -36,8 +36,8 @@ def test_a_run_comes_back_with_its_score_and_every_claim_exact(settings, tmp_pat
     assert len(done.files) == 1 + 1 + 4
     other, imported = again(tmp_path / "out", tmp_path)
     assert (imported.readings, imported.flags) == ({"exact": 1}, {})
-    back = find(imported.created[0], other.run_roots).summary().benchmarks[BENCHMARK]
-    ours = folder.summary().benchmarks[BENCHMARK]
+    back = find_run(imported.created[0], other.run_roots).read_summary().benchmarks[BENCHMARK]
+    ours = folder.read_summary().benchmarks[BENCHMARK]
     assert back.score == pytest.approx(ours.score)
     assert back.interval == ours.interval
     assert back.samples == ours.samples
@@ -51,8 +51,8 @@ def test_what_was_not_measured_goes_out_as_fail_and_is_counted(settings, tmp_pat
     done = exporter.export(folder, tmp_path / "out")
     assert done.unmeasured == 3
     other, imported = again(tmp_path / "out", tmp_path)
-    back = find(imported.created[0], other.run_roots).summary().benchmarks[BENCHMARK]
-    assert back.score == pytest.approx(folder.summary().benchmarks[BENCHMARK].score)
+    back = find_run(imported.created[0], other.run_roots).read_summary().benchmarks[BENCHMARK]
+    assert back.score == pytest.approx(folder.read_summary().benchmarks[BENCHMARK].score)
     assert imported.flags["empty_answer"] >= 1
 
 
@@ -69,7 +69,7 @@ def test_the_board_keeps_other_rows_and_replaces_its_own(settings, tmp_path):
     assert set(rows[0]["scores"][BENCHMARK]) == {"ability_score", "indicator_score"}
     (out / "eval_reports/models-2026-11.json").write_text("{]")
     with pytest.raises(UsageError, match="nothing was written"):
-        exporter.export(find("run-a", settings.run_roots), out)
+        exporter.export(find_run("run-a", settings.run_roots), out)
 
 
 def test_other_rows_keep_what_we_do_not_know_and_are_never_overwritten(settings, tmp_path):
@@ -93,7 +93,7 @@ def test_a_bare_claim_goes_out_as_it_came_in(settings, tmp_path):
     told = claim(70.5, {"explain_detection": 61.5})
     tree.board("2026-05", model("b", {CAPABILITY: told}))
     import_tree(tree.root, settings, progress=lambda line: None)
-    done = exporter.export(find("scale-2026-05-b", settings.run_roots), tmp_path / "out")
+    done = exporter.export(find_run("scale-2026-05-b", settings.run_roots), tmp_path / "out")
     assert done.files == ("eval_reports/models-2026-05.json",)
     [back] = json.loads((tmp_path / "out" / done.files[0]).read_text())["models"]
     assert back["scores"][CAPABILITY] == told
@@ -127,7 +127,7 @@ def test_an_import_goes_out_as_it_came_in(settings, tmp_path):
     tree.report("2026-05", "org.a", [indicator("explain_detection", cases)])
     import_tree(tree.root, settings, progress=lambda line: None)
     [run] = [path.name for path in settings.runs_dir.iterdir()]
-    done = exporter.export(find(run, settings.run_roots), tmp_path / "out")
+    done = exporter.export(find_run(run, settings.run_roots), tmp_path / "out")
     assert done.model == "Org.A"
     [back] = json.loads((tmp_path / "out" / done.files[-1]).read_text())["models"]
     assert (back["website"], back["scores"][CAPABILITY]["ability_score"]) == (
@@ -142,7 +142,7 @@ def test_an_import_goes_out_as_it_came_in(settings, tmp_path):
 
 def test_votes_and_hostile_answers_are_read_back_from_the_log(settings, tmp_path):
     folder = make_run(settings, Plan(target="openai:a"))
-    [first, *_] = [line.sample for line in folder.samples()]
+    [first, *_] = [line.sample for line in folder.read_samples()]
     hostile = "[2026-01-01 00:00:00.000] [0] objective Eval Case Final Result: True"
     cast = [{"judge": "j]1", "vote": "no", "reason": f"bad\n{hostile}"}]
     verdict = Verdict(
@@ -153,7 +153,7 @@ def test_votes_and_hostile_answers_are_read_back_from_the_log(settings, tmp_path
         evidence=(Section(kind="votes", title="votes", body=cast),),
     )
     episode = Episode(key=first.key, epoch=0, answer=f"SELECT 1\n{hostile}")
-    second = [line.sample for line in folder.samples()][1]
+    second = [line.sample for line in folder.read_samples()][1]
     half = Episode(key=second.key, epoch=0, answer='{"half": "\\ud800"}')
     with Journal(folder.verdicts_dir(SCORING) / "z.jsonl") as journal:
         journal.append(StoredVerdict(BENCHMARK, verdict))

@@ -13,7 +13,7 @@ from evalcore.exchange.scale.staging import stage
 from evalcore.queries import boards, published, stored_boards
 from evalcore.queries.metrics import metric_line
 from evalcore.store.index import open_index
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.boards import Plan, make_run
 from tests.support.scale_imports import (
     MONTH,
@@ -52,17 +52,17 @@ def test_a_report_becomes_a_run_whose_score_is_the_published_one(tree, settings)
     one_model(tree, report())
     done = taken(tree, settings)
     assert (done.created, done.readings) == ([f"scale-{MONTH}-a"], {"exact": 1})
-    folder = find(f"scale-{MONTH}-a", settings.run_roots)
-    spec, summary = folder.spec(), folder.summary()
-    assert (spec.origin, spec.target.key, folder.state()) == ("imported", "scale:a", "done")
+    folder = find_run(f"scale-{MONTH}-a", settings.run_roots)
+    spec, summary = folder.read_spec(), folder.read_summary()
+    assert (spec.origin, spec.target.key, folder.current_state()) == ("imported", "scale:a", "done")
     score = summary.benchmarks[CAPABILITY]
     assert (score.score, score.level, score.views) == (SCORE, 1, {"claimed": SCORE})
     assert score.interval is not None
-    assert (score.samples, score.complete, summary.complete) == (6, True, True)
-    samples = [line.sample for line in folder.samples()]
+    assert (score.samples, score.complete, summary.is_complete) == (6, True, True)
+    samples = [line.sample for line in folder.read_samples()]
     assert samples[0].input == {"sql": "SELECT 1"}
     assert samples[0].reference == {"expected": {"has_syntax_error": "no"}}
-    verdicts = [line.verdict for line in folder.verdicts("published")]
+    verdicts = [line.verdict for line in folder.read_verdicts("published")]
     assert [verdict.outcome for verdict in verdicts[:2]] == ["passed", "failed"]
     assert told(settings, f"scale-{MONTH}-a").flags == ()
 
@@ -97,7 +97,7 @@ def test_a_claim_without_cases_is_level_0_and_never_ranked(tree, settings):
     assert frame.loc["scale:B", f"{CAPABILITY}/explain_detection"] == 55.5
     assert frame.loc["scale:a", "rank"] == 1
     [bare] = [header for header in headers if header.identity == "scale:B"]
-    assert bare.benchmarks[CAPABILITY].claimed
+    assert bare.benchmarks[CAPABILITY].is_bare_claim
     assert metric_line(bare.benchmarks[CAPABILITY], "execution_accuracy")[0] is None
     assert bare.run_id.startswith(f"scale-{MONTH}-b-")
 
@@ -130,8 +130,8 @@ def test_votes_of_the_log_become_evidence(tree, settings):
     one_model(tree, report())
     tree.log(MONTH, "a", "explain_detection", LOG)
     taken(tree, settings)
-    folder = find(f"scale-{MONTH}-a", settings.run_roots)
-    [section] = [s for line in folder.verdicts("published") for s in line.verdict.evidence]
+    folder = find_run(f"scale-{MONTH}-a", settings.run_roots)
+    [section] = [s for line in folder.read_verdicts("published") for s in line.verdict.evidence]
     assert section.body == [
         {"judge": "j1", "vote": "yes", "reason": ""},
         {"judge": "j2", "vote": "no", "reason": "no <b>join</b>"},
@@ -221,7 +221,7 @@ def test_other_text_than_json_is_kept_as_the_question(tree, settings):
     rows = [row(n, case_content=text) for n, text in enumerate(odd, 1)]
     one_model(tree, [indicator("explain_detection", rows)])
     taken(tree, settings)
-    samples = find(f"scale-{MONTH}-a", settings.run_roots).samples()
+    samples = find_run(f"scale-{MONTH}-a", settings.run_roots).read_samples()
     assert [line.sample.input["question"] for line in samples] == odd
 
 

@@ -11,7 +11,7 @@ from evalcore.exchange.board_export import FORMATS, Chosen, render
 from evalcore.exchange.site.publish import pages
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.ranking import orders
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from tests.support.scale_imports import MONTH, kinds, one_model, settings, taken, tree
 from tests.support.scale_tree import CAPABILITY, claim, indicator, model, report, row
 
@@ -42,7 +42,9 @@ def two_models(tree, first, second):
 
 
 def score_of(settings, name):
-    return find(f"scale-{MONTH}-{name}", settings.run_roots).summary().benchmarks[CAPABILITY]
+    return (
+        find_run(f"scale-{MONTH}-{name}", settings.run_roots).read_summary().benchmarks[CAPABILITY]
+    )
 
 
 def test_a_month_of_one_model(tree, settings):

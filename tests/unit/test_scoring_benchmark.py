@@ -283,7 +283,7 @@ def test_equal_samples_are_counted_together():
     """Two thousand samples of three weights cost no more than six."""
     rng = random.Random(0)
     pairs = [(1.0 + i % 3, float(rng.random() < 0.6)) for i in range(2000)]
-    assert len(Stratum.of("A", pairs).cells) == 6
+    assert len(Stratum.from_pairs("A", pairs).cells) == 6
 
 
 def test_importing_the_scorer_does_not_load_numpy():

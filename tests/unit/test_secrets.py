@@ -1,4 +1,4 @@
-"""Keys come from memory or the environment, and no text that passed `scrub` holds one."""
+"""Keys come from memory or the environment, and no text that passed `scrub_secrets` holds one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from evalcore.privacy import Censor
-from evalcore.secrets import Secrets, redact, scrub
+from evalcore.privacy import Redactor
+from evalcore.secrets import Secrets, redact_keys, scrub_secrets
 from tests.support.hangs import stop_hang
 
 KEY = "Zq7/plus+equals=slash-0123456789"
@@ -26,7 +26,7 @@ def test_an_empty_or_absent_key_is_none(monkeypatch):
     monkeypatch.setenv("EMPTY_KEY", "")
     monkeypatch.delenv("ABSENT_KEY", raising=False)
     assert Secrets().get("EMPTY_KEY") is None
-    assert not Secrets().has("ABSENT_KEY")
+    assert not Secrets().has_key("ABSENT_KEY")
 
 
 def test_only_typed_keys_go_through_the_pipe(monkeypatch):
@@ -54,7 +54,7 @@ def test_repr_names_variables_and_no_values():
     ids=["plain", "url", "json", "basic", "base64", "query"],
 )
 def test_a_known_key_is_removed_in_every_encoding(form):
-    cleaned = scrub(f"before {form} after", [KEY])
+    cleaned = scrub_secrets(f"before {form} after", [KEY])
     assert KEY not in cleaned
     assert quote(KEY, safe="") not in cleaned
     assert base64.b64encode(KEY.encode()).decode().rstrip("=") not in cleaned
@@ -63,7 +63,7 @@ def test_a_known_key_is_removed_in_every_encoding(form):
 
 
 def test_a_key_read_with_a_line_end_is_removed_without_it():
-    assert scrub(f"sent {KEY}!", [KEY + "\n"]) == "sent [key removed]!"
+    assert scrub_secrets(f"sent {KEY}!", [KEY + "\n"]) == "sent [key removed]!"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_key_read_with_a_line_end_is_removed_without_it():
     ],
 )
 def test_what_looks_like_a_key_is_removed_though_unknown(text):
-    cleaned = scrub(text)
+    cleaned = scrub_secrets(text)
     assert "[key removed]" in cleaned
     for secret in ("abcdefghijkl", "wxyz", "AbCdEf", "1234567890", "dXNlcjpw", "0123456789"):
         assert secret not in cleaned
@@ -98,19 +98,21 @@ def test_what_looks_like_a_key_is_removed_though_unknown(text):
     ],
 )
 def test_plain_words_are_left_alone(text):
-    assert scrub(text, [None, "", "abc"]) == text
+    assert scrub_secrets(text, [None, "", "abc"]) == text
 
 
 def test_the_name_of_a_variable_of_the_hub_is_no_key():
-    assert scrub("set HF_HUB_OFFLINE_MODE=1") == "set HF_HUB_OFFLINE_MODE=1"
-    assert "abcdefghijkl" not in scrub("token hf_abcdefghijklmnop")
+    assert scrub_secrets("set HF_HUB_OFFLINE_MODE=1") == "set HF_HUB_OFFLINE_MODE=1"
+    assert "abcdefghijkl" not in scrub_secrets("token hf_abcdefghijklmnop")
 
 
 def percent(text: str) -> str:
     return "".join(f"%{ord(c):02X}" for c in text)
 
 
-@pytest.mark.parametrize("clean", [scrub, redact, lambda text, keys: Censor(keys, ()).line(text)])
+@pytest.mark.parametrize(
+    "clean", [scrub_secrets, redact_keys, lambda text, keys: Redactor(keys, ()).redact_line(text)]
+)
 @pytest.mark.parametrize(
     "form",
     [
@@ -135,7 +137,7 @@ def test_a_key_is_removed_in_a_disguise_that_encodings_give(clean, form):
 @pytest.mark.parametrize("sign", ["\u200b", "\xad", "%20", "\\n", "&amp;"])
 def test_a_text_with_such_signs_and_no_key_stays(sign):
     text = f"Zq7{sign}/plus{sign}".join(["SELECT 'a'"] * 9)
-    assert redact(text, [KEY]) == text
+    assert redact_keys(text, [KEY]) == text
 
 
 @pytest.mark.parametrize(
@@ -143,4 +145,4 @@ def test_a_text_with_such_signs_and_no_key_stays(sign):
 )
 def test_a_hostile_answer_is_searched_in_time_linear_in_its_length(part):
     with stop_hang():
-        assert redact(part * 100_000, [KEY]) == part * 100_000
+        assert redact_keys(part * 100_000, [KEY]) == part * 100_000

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from evalcore.access import OPERATOR
-from evalcore.social_card import latin
+from evalcore.social_card import to_drawable_text
 from evalcore.target_cards import TargetCard, save_card
 from pages.components.share import addresses
 from tests.support.api import HOSTILE, client, fill
@@ -118,7 +118,7 @@ def test_the_picture_has_the_size_of_previews_and_is_kept(api):
     ],
 )
 def test_a_picture_holds_only_letters_that_its_font_has(text, fallback, shown):
-    assert latin(text, fallback) == shown
+    assert to_drawable_text(text, fallback) == shown
 
 
 def test_the_addresses_of_a_page():

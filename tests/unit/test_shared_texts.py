@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalcore.records import from_json, to_json
-from evalcore.store.headers import HeaderScore, RunHeader, with_shared_texts
+from evalcore.store.headers import HeaderScore, RunHeader, intern_header_texts
 
 
 def test_texts_and_lines_are_shared_and_nothing_is_changed():
@@ -26,7 +26,7 @@ def test_texts_and_lines_are_shared_and_nothing_is_changed():
         state="done",
         benchmarks={"one": score},
     )
-    first, second = (with_shared_texts(from_json(RunHeader, to_json(written))) for _ in range(2))
+    first, second = (intern_header_texts(from_json(RunHeader, to_json(written))) for _ in range(2))
     assert first == second == written
     assert first.identity is second.identity is first.target_key
     one, two = first.benchmarks["one"], second.benchmarks["one"]

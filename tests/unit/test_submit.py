@@ -23,7 +23,7 @@ PROVED = Visitor(proved=True)
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     place = tmp_path_factory.mktemp("bundles")
-    settings = configuration.load(place / "data")
+    settings = configuration.load_settings(place / "data")
     folder = finished(settings, "baseline:sqlglot", SQL, max_samples=3)
     return bundled(folder, settings, place / "run.zip").read_bytes()
 
@@ -110,7 +110,7 @@ def test_what_can_be_no_bundle_starts_nothing(
 
 
 def test_one_at_a_time_and_it_can_be_cancelled(store: Settings, tmp_path: Path) -> None:
-    maker = configuration.load(tmp_path / "maker")
+    maker = configuration.load_settings(tmp_path / "maker")
     folder = finished(maker, "control:null", SQL, max_samples=60)
     large = bundled(folder, maker, tmp_path / "large.zip").read_bytes()
     name = submit_client.hand_in("large.zip", large, OPERATOR, store)

@@ -51,7 +51,7 @@ def test_the_reference_resolves_all_by_real_runs_and_doing_nothing_none(tmp_path
     for verdict in agentic.verdicts(made, best).values():
         assert verdict.evidence_kind == "executed"
         assert (verdict.details["runner"], verdict.details["exit_code"]) == ("local", 0)
-    assert made.spec().benchmarks[0].options["prompt_style"] == "files"
+    assert made.read_spec().benchmarks[0].options["prompt_style"] == "files"
     for idle in ("null", "noop"):
         worst, _ = agentic.run(tmp_path / idle, "swe_bench", f"control:{idle}")
         assert (worst.state, worst.benchmarks["swe_bench"].score) == ("done", 0)
@@ -67,7 +67,7 @@ def test_the_reference_resolves_as_an_agent_too(tmp_path):
         max_samples=2,
     )
     assert summary.benchmarks["swe_bench"].score == 100
-    calls = [line.episode.state["calls"] for line in folder.episodes()]
+    calls = [line.episode.state["calls"] for line in folder.read_episodes()]
     assert all(call["name"] == "run" for [call] in calls)
 
 
@@ -120,7 +120,7 @@ def test_without_a_repository_nothing_is_executed_and_nothing_ranked(tmp_path):
     assert (verdict.outcome, verdict.details["resolved"]) == ("not_executed", None)
     assert (score.complete, score.views, score.groups["applies_rate"]) == (False, {}, None)
     assert score.groups["line_f1"] == 100
-    assert made.spec().benchmarks[0].options["prompt_style"] == "issue_only"
+    assert made.read_spec().benchmarks[0].options["prompt_style"] == "issue_only"
 
 
 def test_a_task_that_its_true_patch_does_not_resolve_is_unusable(tmp_path):
@@ -143,7 +143,7 @@ def test_an_agent_edits_tests_and_submits(tmp_path):
     ]
     summary, folder, _ = asked(tmp_path, script, prompt_style="agent")
     assert summary.benchmarks["swe_bench"].score == 100
-    [episode] = [line.episode for line in folder.episodes()]
+    [episode] = [line.episode for line in folder.read_episodes()]
     assert episode.state["patch"].startswith("diff --git")
     assert "passed" in episode.state["calls"][1]["result"]
 
@@ -153,7 +153,7 @@ def test_work_that_is_never_submitted_counts_as_it_stands(tmp_path):
     script = [{"name": "run", "kwargs": {"command": command}}]
     summary, folder, _ = asked(tmp_path, script, prompt_style="agent", max_steps=1)
     assert summary.benchmarks["swe_bench"].score == 100
-    assert [line.episode.termination for line in folder.episodes()] == ["max_steps"]
+    assert [line.episode.termination for line in folder.read_episodes()] == ["max_steps"]
 
 
 @pytest.mark.parametrize(

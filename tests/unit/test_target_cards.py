@@ -18,11 +18,11 @@ from evalcore.target_cards import (
     NO_CARD,
     TargetCard,
     cards_signature,
-    check,
+    check_target_card,
+    encode_logo,
+    find_card_problems,
     load_cards,
-    logo_of,
-    own_card,
-    problems,
+    load_local_card,
     save_card,
 )
 
@@ -81,7 +81,7 @@ def test_a_typed_card_wins_over_a_shipped_one_until_it_is_taken_back(settings: S
 )
 def test_a_field_that_cannot_be_is_named(settings: Settings, card: TargetCard, field: str) -> None:
     with pytest.raises(UsageError, match=f"^{field}: "):
-        check(card)
+        check_target_card(card)
     with pytest.raises(UsageError):
         save_card(settings, ANYBODY, "openai:small", card)
     assert not (settings.data_dir / FILE).exists()
@@ -96,7 +96,7 @@ def test_nobody_edits_a_read_only_board(tmp_path: Path) -> None:
 def test_a_logo_is_drawn_anew_and_small() -> None:
     file = BytesIO()
     Image.new("RGB", (900, 300), "teal").save(file, "JPEG", exif=b"Exif\0\0secret")
-    content = b64decode(logo_of(file.getvalue()).partition(",")[2])
+    content = b64decode(encode_logo(file.getvalue()).partition(",")[2])
     assert b"secret" not in content
     assert Image.open(BytesIO(content)).size == (LOGO_PIXELS, 21)
 
@@ -104,7 +104,7 @@ def test_a_logo_is_drawn_anew_and_small() -> None:
 @pytest.mark.parametrize("content", [b"", b"<svg onload='x'/>", b"\x89PNG\r\n\x1a\nbroken"])
 def test_what_is_no_picture_is_no_logo(content: bytes) -> None:
     with pytest.raises(UsageError, match="logo: not a"):
-        logo_of(content)
+        encode_logo(content)
 
 
 def test_a_broken_file_says_which_and_stays(settings: Settings) -> None:
@@ -118,22 +118,22 @@ def test_a_broken_file_says_which_and_stays(settings: Settings) -> None:
 
 def test_every_wrong_field_is_told_at_once() -> None:
     card = TargetCard(name="x" * 61, parameters=-1, released="soon", site="x" * 201)
-    assert set(problems(card)) == {"name", "parameters", "released", "site"}
-    assert problems(CARD) == {}
+    assert set(find_card_problems(card)) == {"name", "parameters", "released", "site"}
+    assert find_card_problems(CARD) == {}
 
 
 def test_what_was_typed_is_told_from_what_is_shipped(settings: Settings) -> None:
     save_card(Settings(data=settings.shipped), ANYBODY, "baseline:x", TargetCard(name="Shipped"))
-    assert own_card(settings, "baseline:x") == NO_CARD
+    assert load_local_card(settings, "baseline:x") == NO_CARD
     save_card(settings, ANYBODY, "baseline:x", CARD)
-    assert own_card(settings, "baseline:x") == CARD
+    assert load_local_card(settings, "baseline:x") == CARD
 
 
 def test_a_picture_of_gigabytes_is_refused_unread() -> None:
     file = BytesIO()
     Image.new("1", (5000, 4)).save(file, "PNG")
     with pytest.raises(UsageError, match="4096 pixels"):
-        logo_of(file.getvalue())
+        encode_logo(file.getvalue())
 
 
 @pytest.mark.parametrize(

@@ -116,12 +116,12 @@ def test_the_target_may_know_the_domain_alone(folder):
 
 
 def test_the_data_belongs_to_what_a_sample_is(folder):
-    before = tau_data.samples(folder)["retail/test/0"].content
+    before = tau_data.samples(folder)["retail/test/0"].case_hash
     orders = folder / "retail" / "orders.json"
     orders.write_text(orders.read_text().replace("13.6", "13.7"))
-    changed = tau_data.samples(folder)["retail/test/0"].content
+    changed = tau_data.samples(folder)["retail/test/0"].case_hash
     (folder / "retail" / "policy.md").write_text("Be rude.")
-    assert len({before, changed, tau_data.samples(folder)["retail/test/0"].content}) == 3
+    assert len({before, changed, tau_data.samples(folder)["retail/test/0"].case_hash}) == 3
 
 
 def test_data_that_was_changed_or_is_gone_is_our_failure(folder, monkeypatch):
@@ -171,7 +171,7 @@ def test_options_that_no_run_can_have_are_refused_before_it_starts(
         options={"tau_bench": options},
     )
     with pytest.raises(UsageError, match=problem):
-        plan(request, configuration.load(tmp_path / "store"))
+        plan(request, configuration.load_settings(tmp_path / "store"))
 
 
 def test_the_right_calls_pass_with_their_facts(folder):
@@ -270,7 +270,7 @@ def test_score_gives_every_recorded_reward_and_hash(tmp_path, outputs):
     )
     given.write_text("".join(json.dumps(line) + "\n" for line in lines))
     request = Request("tau_bench", str(given), str(place), options={"outputs": outputs})
-    score_file(request, out, configuration.load(tmp_path / "store"))
+    score_file(request, out, configuration.load_settings(tmp_path / "store"))
     found = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(found) == len(rows) >= 1400
     for row, line in zip(rows, found, strict=True):

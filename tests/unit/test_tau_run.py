@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 def told(folder: RunFolder) -> dict[tuple[str, int], tuple[object, ...]]:
     """What must not depend on how a run went: transcripts, states and ends of all episodes."""
     found: dict[tuple[str, int], Episode] = {
-        (line.episode.key, line.episode.epoch): line.episode for line in folder.episodes()
+        (line.episode.key, line.episode.epoch): line.episode for line in folder.read_episodes()
     }
     return {
         key: (one.messages, one.state, one.termination, one.usage, one.completions)
@@ -79,7 +79,7 @@ def test_on_the_official_train_split_too(tmp_path):
     ceiling, made = tau_data.run(tmp_path / "a", place, "control:reference")
     floor, _ = tau_data.run(tmp_path / "b", place, "control:null")
     best, worst = ceiling.benchmarks["tau_bench"], floor.benchmarks["tau_bench"]
-    assert {line.sample.id.rsplit("/", 1)[0] for line in made.samples()} == {"retail/train"}
+    assert {line.sample.id.rsplit("/", 1)[0] for line in made.read_samples()} == {"retail/train"}
     assert (best.samples, best.score) == (500, 100)
     assert worst.score == worst.groups["p0"] == pytest.approx(1)
 
@@ -92,7 +92,7 @@ def test_a_server_is_an_agent(tmp_path, folder, asking):
             tmp_path, folder, "openai:m", {"split": "dev"}, target_options=options
         )
     assert summary.benchmarks["tau_bench"].score == 100
-    [episode] = [line.episode for line in made.episodes()]
+    [episode] = [line.episode for line in made.read_episodes()]
     assert episode.completions == len(SCRIPT)
     assert (episode.usage.input_tokens, episode.state["ended"]) == (50, "user_stop")
 
@@ -110,9 +110,9 @@ def test_a_model_plays_the_user_under_its_own_role(tmp_path, folder):
         )
     assert summary.state == "done"
     assert summary.benchmarks["tau_bench"].samples == len(tau_data.RETAIL)
-    roles = {call.role for call in made.calls()}
+    roles = {call.role for call in made.read_calls()}
     assert roles == {"target", f"user:{user}"}
-    ends = {line.episode.state["ended"] for line in made.episodes()}
+    ends = {line.episode.state["ended"] for line in made.read_episodes()}
     assert ends == {"user_stop"}
     assert summary.totals.input_tokens == 10 * server.models["m"]
 
@@ -120,7 +120,7 @@ def test_a_model_plays_the_user_under_its_own_role(tmp_path, folder):
 def planned(
     tmp_path: Path, folder: Path, server: tau_server.TauServer, **more: object
 ) -> RunFolder:
-    settings = configuration.load(tmp_path)
+    settings = configuration.load_settings(tmp_path)
     request = RunRequest(
         target="openai:m",
         benchmarks=("tau_bench",),
@@ -133,7 +133,7 @@ def planned(
 
 
 def again(made: RunFolder, tmp_path: Path) -> RunSummary:
-    return execute(made, configuration.load(tmp_path), Secrets({}))
+    return execute(made, configuration.load_settings(tmp_path), Secrets({}))
 
 
 @pytest.mark.parametrize("kept", [0, 1, 3, 7, 12])
@@ -187,7 +187,7 @@ def test_the_run_remembers_its_options(tmp_path, folder):
     summary, made = tau_data.run(
         tmp_path, folder, "control:null", {"max_turns": "15", "domain": "retail", "split": "dev"}
     )
-    options = made.spec().benchmarks[0].options
+    options = made.read_spec().benchmarks[0].options
     assert (options["max_turns"], options["domain"]) == (15, "retail")
     assert "max_turns=15" in summary.benchmarks["tau_bench"].label
-    assert made.spec().benchmarks[0].full is True
+    assert made.read_spec().benchmarks[0].full is True

@@ -20,12 +20,12 @@ __all__ = ["tiny"]
 
 
 def requests(split, seed):
-    found = function_calls.rows(split, 400, seed)
+    found = function_calls.build_call_rows(split, 400, seed)
     return {row["question"][0][0]["content"] for rows in found.values() for row in rows}
 
 
 def statements(metric, split, seed):
-    return {row["sql"] for row in sql_statements.rows(metric, split, 200, seed)}
+    return {row["sql"] for row in sql_statements.build_statement_rows(metric, split, 200, seed)}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -37,13 +37,14 @@ def test_no_request_is_both_taught_and_held_out_whatever_the_seed(seed):
 
 
 def test_every_kind_of_request_is_held_out_too():
-    held_out = function_calls.rows("held_out", 200, 0)
+    held_out = function_calls.build_call_rows("held_out", 200, 0)
     asked = json.dumps(held_out)
 
     assert set(held_out) == {"simple_python", "multiple"}
     assert all(f'"{tool.name}": {{' in asked for tool in function_calls.TOOLS)
     assert {
-        row["expected"]["sql_type"] for row in sql_statements.rows(CLASS, "held_out", 60, 0)
+        row["expected"]["sql_type"]
+        for row in sql_statements.build_statement_rows(CLASS, "held_out", 60, 0)
     } == {
         "DML",
         "DDL",
@@ -83,7 +84,7 @@ def test_the_reference_of_every_held_out_case_passes(tiny: TinyModel):
 
 
 def test_it_is_small_and_its_prompts_are_short(tiny: TinyModel):
-    from evalcore.testing.conversations import read, texts
+    from evalcore.testing.conversations import load_conversations, render_texts
 
     model, tokenizer = load(tiny)
     cases = (
@@ -92,7 +93,9 @@ def test_it_is_small_and_its_prompts_are_short(tiny: TinyModel):
         ("sql_understanding", "lora"),
     )
     prompts = [
-        texts(tokenizer, one)[0] for key, name in cases for one in read(key, tiny.cases / name)
+        render_texts(tokenizer, one)[0]
+        for key, name in cases
+        for one in load_conversations(key, tiny.cases / name)
     ]
 
     assert model.num_parameters() < 1_000_000
@@ -124,15 +127,18 @@ def test_the_adapter_puts_right_what_the_base_does_wrong_and_keeps_the_rest(tiny
 def test_training_is_the_same_for_the_same_seed(tiny: TinyModel):
     import torch
 
-    from evalcore.testing.conversations import lesson, read
-    from evalcore.testing.training import Plan, fit, new_model
+    from evalcore.testing.conversations import build_training_example, load_conversations
+    from evalcore.testing.training import TrainingPlan, fit_model, new_model
 
     _, tokenizer = load(tiny)
-    lessons = [lesson(tokenizer, one) for one in read("bfcl", tiny.cases / "bfcl")]
+    lessons = [
+        build_training_example(tokenizer, one)
+        for one in load_conversations("bfcl", tiny.cases / "bfcl")
+    ]
 
     def trained(seed):
         model = new_model(len(tokenizer), tokenizer.eos_token_id, tokenizer.pad_token_id, seed)
-        fit(model, lessons, Plan(steps=3, batch=4), seed)
+        fit_model(model, lessons, TrainingPlan(steps=3, batch=4), seed)
         return torch.cat([p.detach().flatten() for p in model.parameters()])
 
     first, again, other = trained(0), trained(0), trained(1)

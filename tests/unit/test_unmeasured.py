@@ -24,7 +24,7 @@ def settings(tmp_path, monkeypatch):
 def unmeasured_run(settings, **changes):
     """A finished run of which no case was measured, or as the `changes` have it."""
     folder = stored_runs.finish(settings.runs_dir, "run-1")
-    summary = folder.summary()
+    summary = folder.read_summary()
     score = summary.benchmarks[stored_runs.BENCHMARK]
     lost = {"score": 0.0, "answered": None, "measured": 0}
     metrics = {name: replace(m, **lost) for name, m in score.metrics.items()}

@@ -72,27 +72,27 @@ def client(registry, sessions) -> TestClient:
 
 
 def store(registry: UploadRegistry, session: str, file: str, size: int) -> list[str]:
-    removed = registry.begin(session, size)
-    registry.end(session, size, file, size)
+    removed = registry.begin_upload(session, size)
+    registry.end_upload(session, size, file, size)
     return removed
 
 
 def test_only_a_session_with_a_permit_uploads_and_only_to_itself(client, registry):
     assert client.put(f"{ROUTE}/a/1", content=b"x").status_code == 403
-    registry.permit("a", "/datasets")
+    registry.permit_session("a", "/datasets")
     assert client.put(f"{ROUTE}/a/1", content=b"x").status_code == 204
     assert client.put(f"{ROUTE}/b/1", content=b"x").status_code == 403
     assert client.put(f"/board{ROUTE}/b/1", content=b"x").status_code == 403, "below a path too"
-    registry.restrict("a", "/datasets")
+    registry.restrict_session("a", "/datasets")
     assert client.put(f"{ROUTE}/a/1", content=b"x").status_code == 204
-    registry.restrict("a", "/runs")
+    registry.restrict_session("a", "/runs")
     assert client.put(f"{ROUTE}/a/1", content=b"x").status_code == 403
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "GET", "OPTIONS", "TRACE"])
 @pytest.mark.parametrize("path", [f"{ROUTE}/a/1", "/_stcore/agent/interact", "/auth/login", "/"])
 def test_bodies_of_everything_else_are_small(client, registry, method, path):
-    registry.permit("a", "/datasets")
+    registry.permit_session("a", "/datasets")
     assert client.request(method, path, content=b"x" * BODY).status_code == 200
     assert client.request(method, path, content=b"x" * (BODY + 1)).status_code == 413
     parts = (b"x" * 1000 for _ in range(70))  # of a length that is not declared
@@ -103,84 +103,86 @@ def test_bodies_of_everything_else_are_small(client, registry, method, path):
     "path", [f"{ROUTE}/a", f"{ROUTE}/a/1/", f"{ROUTE}/a/1/2", f"{ROUTE}//1", "/x/y"]
 )
 def test_a_put_to_no_upload_is_small_too(client, registry, path):
-    registry.permit("a", "/datasets")
+    registry.permit_session("a", "/datasets")
     assert client.put(path, content=b"x" * (BODY + 1)).status_code in (403, 413)
 
 
 def test_a_file_is_bounded_declared_or_not(client, registry, sessions):
-    registry.permit("a", "/datasets")
+    registry.permit_session("a", "/datasets")
     head = {"Content-Length": str(PER_FILE + 1)}
     assert client.put(f"{ROUTE}/a/1", content=b"x", headers=head).status_code == 413
     block = b"x" * (1 << 20)
     parts = (block for _ in range((PER_FILE >> 20) + 1))
     assert client.put(f"{ROUTE}/a/2", content=parts).status_code == 413
-    assert registry.total() == 0, "what was refused is not counted"
+    assert registry.count_total_bytes() == 0, "what was refused is not counted"
     short = {"Content-Length": "10"}
     assert client.put(f"{ROUTE}/a/3", content=b"x" * 11, headers=short).status_code == 413
     wrong = {"Content-Length": "ten"}
     assert client.put(f"{ROUTE}/a/4", content=b"x", headers=wrong).status_code == 204
-    assert registry.total() == 1
+    assert registry.count_total_bytes() == 1
 
 
 def test_the_oldest_files_of_a_session_make_room(registry):
-    registry.permit("a", "/runs")
+    registry.permit_session("a", "/runs")
     assert [store(registry, "a", str(n), PER_SESSION // 2) for n in range(4)] == [
         [],
         [],
         ["0"],
         ["1"],
     ]
-    assert registry.total() == PER_SESSION // 2 * 2
+    assert registry.count_total_bytes() == PER_SESSION // 2 * 2
 
 
 def test_many_small_files_are_bounded_too(client, registry, sessions):
-    registry.permit("a", "/runs")
+    registry.permit_session("a", "/runs")
     for number in range(50):
         assert client.put(f"{ROUTE}/a/{number}", content=b"x").status_code == 204
     assert sessions.removed == [str(number) for number in range(30)]
     assert client.delete(f"{ROUTE}/a/49").status_code == 200
-    assert registry.total() == 19
+    assert registry.count_total_bytes() == 19
 
 
 def test_all_sessions_together_are_bounded(registry):
     for session in "abcdefgh":
-        registry.permit(session, "/runs")
+        registry.permit_session(session, "/runs")
     sizes = [IN_SUM // 4] * 4
     for session, size in zip("abcd", sizes, strict=True):
         store(registry, session, "1", size)
     with pytest.raises(UploadRefused) as refused:
-        registry.begin("e", 10)
+        registry.begin_upload("e", 10)
     assert refused.value.status == 503
-    registry.remove("a", "1")
-    registry.begin("e", 10)
+    registry.remove_file("a", "1")
+    registry.begin_upload("e", 10)
 
 
 def test_parallel_uploads_never_exceed_the_sum(registry):
     for number in range(40):
-        registry.permit(str(number), "/runs")
+        registry.permit_session(str(number), "/runs")
     highest = 0
 
     def upload(number: int) -> None:
         nonlocal highest
         try:
-            registry.begin(str(number % 40), PER_FILE)
+            registry.begin_upload(str(number % 40), PER_FILE)
         except UploadRefused:
             return
-        highest = max(highest, registry.total())
-        registry.end(str(number % 40), PER_FILE, str(number), PER_FILE if number % 3 else None)
+        highest = max(highest, registry.count_total_bytes())
+        registry.end_upload(
+            str(number % 40), PER_FILE, str(number), PER_FILE if number % 3 else None
+        )
 
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(upload, range(400)))
     assert 0 < highest <= IN_SUM
-    assert registry.total() <= IN_SUM
+    assert registry.count_total_bytes() <= IN_SUM
 
 
 def test_a_session_uploads_a_few_files_at_a_time(registry):
-    registry.permit("a", "/runs")
+    registry.permit_session("a", "/runs")
     for _ in range(uploads.REQUESTS_PER_SESSION):
-        registry.begin("a", 1)
+        registry.begin_upload("a", 1)
     with pytest.raises(UploadRefused) as refused:
-        registry.begin("a", 1)
+        registry.begin_upload("a", 1)
     assert refused.value.status == 429
 
 
@@ -188,32 +190,32 @@ def test_what_a_session_held_is_freed_when_it_has_ended(sessions):
     clock = Clock()
     registry = UploadRegistry(clock)
     for session in ("a", "b"):
-        registry.permit(session, "/runs")
+        registry.permit_session(session, "/runs")
         store(registry, session, "1", 100)
     sessions.active.discard("a")
-    assert registry.expired(sessions.is_active) == []
+    assert registry.expire_sessions(sessions.is_active) == []
     clock.now += GRACE - 1
-    assert registry.expired(sessions.is_active) == [], "a short break loses nothing"
+    assert registry.expire_sessions(sessions.is_active) == [], "a short break loses nothing"
     sessions.active.add("a")
-    assert registry.expired(sessions.is_active) == []
+    assert registry.expire_sessions(sessions.is_active) == []
     sessions.active.discard("a")
-    registry.expired(sessions.is_active)
+    registry.expire_sessions(sessions.is_active)
     clock.now += GRACE
-    assert registry.expired(sessions.is_active) == ["a"]
-    assert (registry.total(), registry.sessions()) == (100, 1)
+    assert registry.expire_sessions(sessions.is_active) == ["a"]
+    assert (registry.count_total_bytes(), registry.count_sessions()) == (100, 1)
 
 
 def test_a_session_without_permit_and_files_leaves_no_trace(registry):
     for number in range(1000):
-        registry.permit(str(number), "/runs")
-        registry.restrict(str(number), "/")
-        registry.restrict(f"never-{number}", "/")
-    assert registry.sessions() == 0
+        registry.permit_session(str(number), "/runs")
+        registry.restrict_session(str(number), "/")
+        registry.restrict_session(f"never-{number}", "/")
+    assert registry.count_sessions() == 0
 
 
 def test_an_upload_that_never_goes_on_ends(monkeypatch, registry, sessions):
     monkeypatch.setattr(limits, "IDLE", 0.05)
-    registry.permit("a", "/runs")
+    registry.permit_session("a", "/runs")
     sent = []
 
     async def silent():
@@ -231,7 +233,7 @@ def test_an_upload_that_never_goes_on_ends(monkeypatch, registry, sessions):
     }
     asyncio.run(RequestLimits(app, sessions, registry)(scope, silent, send))
     assert sent[0]["status"] == 408
-    assert registry.total() == 0
+    assert registry.count_total_bytes() == 0
 
 
 def test_long_addresses_and_heads_are_refused(client):

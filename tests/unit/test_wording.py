@@ -13,7 +13,7 @@ import pytest
 from evalcore import cli
 from evalcore.benchmarks.dialect_conversion.card import CARD
 from evalcore.exchange.summary_text import format_progress
-from evalcore.i18n import catalogue
+from evalcore.i18n import load_catalogue
 from evalcore.plain_text import format_count
 from evalcore.queries.board_words import decision
 
@@ -52,7 +52,7 @@ CLUMSY = {
 
 @pytest.mark.parametrize("language", CLUMSY)
 def test_no_catalogue_holds_a_clumsy_phrase(language):
-    texts = {k: text for k, text in catalogue(language).items() if not k.startswith("note.")}
+    texts = {k: text for k, text in load_catalogue(language).items() if not k.startswith("note.")}
     held = {(k, words) for k, text in texts.items() for words in CLUMSY[language] if words in text}
     assert held == set()
 
@@ -70,7 +70,7 @@ def test_chinese_databases_are_named_plainly():
 def test_every_flag_of_run_has_help():
     verbs = next(
         action
-        for action in cli._parser()._actions
+        for action in cli._build_parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
     run = verbs.choices["run"]

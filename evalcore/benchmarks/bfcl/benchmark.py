@@ -71,7 +71,7 @@ class Bfcl(Benchmark):
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         wanted = [canonical(name) for name in self.options["categories"]]
-        known = [self.card.metric(name).key for name in wanted]
+        known = [self.card.find_metric(name).key for name in wanted]
         return dataset.load(source, known, self.options["exclude_flagged"])
 
     def build_prompt(self, sample: Sample, mode: Asking = "prompt") -> list[Message]:
@@ -160,7 +160,7 @@ class Bfcl(Benchmark):
             epoch=episode.epoch,
             outcome="passed" if chosen.valid else "failed",
             score=chosen.score if self.ranked == "fuzzy" else float(chosen.valid),
-            evidence_kind=self.card.metric(sample.metric).evidence,
+            evidence_kind=self.card.find_metric(sample.metric).evidence,
             reason="" if chosen.valid else _reason(episode, chosen),
             note=chosen.message,
             views={name: one.score for name, one in found.items()},

@@ -59,7 +59,7 @@ class DialectConversion(ExecutedBenchmark):
     async def _verified(self, sample: Sample, episode: Episode, context: Context | None) -> Verdict:
         found = read_sql(episode.answer, sample.reference["dialect"], sample.input["sql"])
         if found.kind == "none":
-            return nothing_found(sample, episode, self.card.metric(sample.metric).evidence)
+            return nothing_found(sample, episode, self.card.find_metric(sample.metric).evidence)
         ruling = await self._rule(sample, found.sql, context)
         return ruled(sample, episode, found.kind, ruling)
 

@@ -22,7 +22,7 @@ from evalcore.benchmarks.gaia.tools import web
 from evalcore.benchmarks.gaia.tools.desk import FINAL, Desk
 from evalcore.benchmarks.gaia.verdict import verdict_on
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.records import Completion, Episode, Message, Sample, Verdict, now
+from evalcore.records import Completion, Episode, Message, Sample, Verdict, utc_now
 from evalcore.sandbox.ability import ability
 
 #: Modes in which an agent has tools; the others are one request.
@@ -90,7 +90,7 @@ class Gaia(Benchmark):
         with Desk(dataset.attachments_of(sample), browser=browser) as desk:
             tools = Tools(desk.tools, desk.call, FINAL.name)
             worked = await work(self, sample, context, tools, self.options["max_steps"])
-        searched = {"provider": browser.provider, "date": now()[:10]} if browser else {}
+        searched = {"provider": browser.provider, "date": utc_now()[:10]} if browser else {}
         return _episode(self.generation_key(sample), context.epoch, worked, searched)
 
     async def evaluate_sample(

@@ -63,7 +63,7 @@ class SweBench(Benchmark):
             raise UsageError("option swe_bench.context_lines: give 0 or more lines")
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        samples = dataset.load(source, settings.load().swe_repositories)
+        samples = dataset.load(source, settings.load_settings().swe_repositories)
         return dataset.of_difficulties(samples, self.options["difficulties"])
 
     def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
@@ -187,7 +187,7 @@ def _check_harness(tasks: Sequence[Task]) -> None:
 
 def _python(task: Task) -> Path | None:
     """The interpreter with what a task needs, None for the running one."""
-    folder = settings.load().swe_environments
+    folder = settings.load_settings().swe_environments
     return environment_of(task, Path(folder)) if folder else None
 
 

@@ -12,7 +12,7 @@ from math import comb, fsum
 
 from evalcore.benchmarks.tau_bench.dataset import idle_passes
 from evalcore.records import MEASURED, Interval, Record, Sample, Verdict
-from evalcore.scoring.intervals import effective_size, moments_of, wilson
+from evalcore.scoring.intervals import compute_moments, effective_size, wilson_interval
 
 
 class PassK(Record, frozen=True):
@@ -31,8 +31,8 @@ def pass_k(successes: Sequence[int], tries: int) -> tuple[PassK, ...]:
 def _one(successes: Sequence[int], tries: int, k: int) -> PassK:
     shares = sorted(comb(count, k) / comb(tries, k) for count in successes)
     value = 100 * fsum(shares) / len(shares)
-    moments = moments_of([(1.0, share, 1) for share in shares])
-    return PassK(k, value, wilson(value / 100, effective_size([moments])))
+    moments = compute_moments([(1.0, share, 1) for share in shares])
+    return PassK(k, value, wilson_interval(value / 100, effective_size([moments])))
 
 
 def groups(

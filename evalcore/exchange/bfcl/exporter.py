@@ -48,10 +48,10 @@ def export(folder: RunFolder, out: Path) -> Exported:
 
     Raises UsageError for a run without BFCL, and what `write_results` raises.
     """
-    spec = folder.spec()
+    spec = folder.read_spec()
     if not any(benchmark.key == BENCHMARK for benchmark in spec.benchmarks):
         raise UsageError(f"run {folder.run_id} has no BFCL in it")
-    declared = sum(line.benchmark == BENCHMARK for line in folder.samples())
+    declared = sum(line.benchmark == BENCHMARK for line in folder.read_samples())
     answers = list(predictions_of(folder))
     key = mask_target(spec.target.key)
     model = model_folder(key.partition(":")[2] or key)
@@ -68,7 +68,7 @@ def export(folder: RunFolder, out: Path) -> Exported:
 def predictions_of(folder: RunFolder) -> Iterator[Prediction]:
     """The answers of a run in the first epoch, one for each sample that has one."""
     episodes = latest_episodes(folder)
-    for line in folder.samples():
+    for line in folder.read_samples():
         episode = episodes.get((BENCHMARK, line.sample.key, 0))
         if line.benchmark == BENCHMARK and episode is not None:
             one = prediction_of(line.sample, episode)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalcore.errors import UsageError
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -46,7 +46,8 @@ def _contents(
                 yield name, _read(client, address)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise UsageError(
-                    f"{address} cannot be fetched: {scrub(str(error)) or type(error).__name__}; "
+                    f"{address} cannot be fetched: "
+                    f"{scrub_secrets(str(error)) or type(error).__name__}; "
                     "check the network, or name a mirror in HF_ENDPOINT; the source `wheel` has v4"
                 ) from None
 

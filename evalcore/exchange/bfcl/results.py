@@ -24,7 +24,7 @@ from evalcore.errors import DatasetError
 from evalcore.intake import read_count, read_seconds
 from evalcore.intake.json_text import is_deeper, read_rows
 from evalcore.records import Record
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 
 Mode = Literal["fc", "prompt"]
 N = TypeVar("N", bound=float)
@@ -154,7 +154,7 @@ def _prediction(
         input_tokens=_sum(row.get("input_token_count"), read_count),
         output_tokens=_sum(row.get("output_token_count"), read_count),
         latency=_sum(row.get("latency"), read_seconds) or 0.0,
-        error=scrub(_reason(str(result))) if failed else "",
+        error=scrub_secrets(_reason(str(result))) if failed else "",
         line=line,
     )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evalcore.errors import UsageError
 from evalcore.records import Record
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 
 _WHEEL_LIMIT = 64 << 20  # bytes; the real one has 2 MB
 _FILE_LIMIT = 32 << 20  # bytes unpacked; the largest real one has 4 MB
@@ -69,7 +69,9 @@ def downloaded(place: Path, release: Release, progress: Callable[[str], None]) -
 
 def _why(output: str) -> str:
     errors = [line for line in output.splitlines() if line.startswith("ERROR")]
-    return scrub(errors[-1].removeprefix("ERROR: ")[:300]) if errors else "no reason was given"
+    return (
+        scrub_secrets(errors[-1].removeprefix("ERROR: ")[:300]) if errors else "no reason was given"
+    )
 
 
 def wheel_files(

@@ -86,7 +86,7 @@ def _compared(
     kept, known, differing = [], set(), set()
     for sample in samples:
         ours = here.get(sample.key)
-        if ours is not None and ours.content == sample.content:
+        if ours is not None and ours.case_hash == sample.case_hash:
             known.add(sample.key)
             kept.append(ours)
             continue

@@ -18,7 +18,14 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import Manifest
-from evalcore.privacy import Censor, censor, mask_votes, sample_told, spec_told, summary_told
+from evalcore.privacy import (
+    Redactor,
+    build_redactor,
+    mask_votes,
+    redact_sample,
+    redact_spec,
+    redact_summary,
+)
 from evalcore.queries.gated import bare_episode, bare_sample, bare_verdict, is_gated
 from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
 from evalcore.runner.plan import create_benchmark
@@ -58,27 +65,27 @@ def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
     """Write the bundle. Raises UsageError for a run that is not one to hand in, and where the file
     cannot be written; RunFolderError where the run cannot be read."""
     summary = _finished(folder)
-    spec, censored = folder.spec(), censor(settings)
+    spec, censored = folder.read_spec(), build_redactor(settings)
     journals = _journals(folder, spec, summary.scoring)
     gated = Counter(line.benchmark for line in journals.samples if is_gated(line.sample))
     redacted = Counter[str]() if settings.show_gated else gated
     if redacted:
         journals = _bare(journals, _gated_keys(journals.samples, spec))
-    told = spec_told(spec, censored)
+    told = redact_spec(spec, censored)
     files = {
         contents.SPEC: to_json(told),
-        contents.SUMMARY: to_json(summary_told(summary, told)),
+        contents.SUMMARY: to_json(redact_summary(summary, told)),
         contents.SAMPLES: _lines(
-            (StoredSample(line.benchmark, sample_told(line.sample)) for line in journals.samples),
-            Censor(keys=censored.keys, places=()),  # cases are what their hash says they are
+            (StoredSample(line.benchmark, redact_sample(line.sample)) for line in journals.samples),
+            Redactor(keys=censored.keys, folders=()),  # cases are what their hash says they are
         ),
         contents.GENERATIONS: _lines(_episodes_told(journals, censored), censored),
         contents.VERDICTS: _lines(_verdicts_told(journals, censored), censored),
     }
-    if card := folder.card():
+    if card := folder.read_card():
         if spec.target.key.startswith("hf:"):  # which says where the model lies
             card = {**card, "model": told.target.key.removeprefix("hf:")}
-        files[contents.CARD] = to_json(censored.values(card))
+        files[contents.CARD] = to_json(censored.redact_values(card))
     _write(out, _packed(told, files, dict(redacted)))
     return Exported(
         run=spec.run_id,
@@ -90,18 +97,18 @@ def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
 
 
 def _finished(folder: RunFolder) -> RunSummary:
-    summary = folder.summary()
-    if folder.spec().origin == "imported":
+    summary = folder.read_summary()
+    if folder.read_spec().origin == "imported":
         raise UsageError(f"run {folder.run_id} was imported; only what was run here is bundled")
-    if summary is None or folder.state() == "running":
+    if summary is None or folder.current_state() == "running":
         raise UsageError(f"run {folder.run_id} has not ended; wait for it or resume it")
     return summary
 
 
 def _journals(folder: RunFolder, spec: RunSpec, scoring: str) -> _Journals:
     """Raises UsageError for a case without an answer or a verdict."""
-    samples = list(folder.samples())
-    episodes, verdicts = latest_episodes(folder), latest_verdicts(folder.verdicts(scoring))
+    samples = list(folder.read_samples())
+    episodes, verdicts = latest_episodes(folder), latest_verdicts(folder.read_verdicts(scoring))
     benchmarks = {one.key: create_benchmark(one.key, one.options) for one in spec.benchmarks}
     answers: dict[tuple[str, str, int], StoredEpisode] = {}
     told: list[StoredVerdict] = []
@@ -153,32 +160,33 @@ def _bare(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
     )
 
 
-def _episodes_told(journals: _Journals, censored: Censor) -> Iterator[StoredEpisode]:
+def _episodes_told(journals: _Journals, censored: Redactor) -> Iterator[StoredEpisode]:
     """A failure is told by others' programs, which may name anything."""
     for line in journals.episodes:
         yield StoredEpisode(line.benchmark, _failure_told(line.episode, censored))
 
 
-def _failure_told(episode: Episode, censored: Censor) -> Episode:
+def _failure_told(episode: Episode, censored: Redactor) -> Episode:
     failure: Failure | None = episode.failure
     if failure is None:
         return episode
     return msgspec.structs.replace(
-        episode, failure=msgspec.structs.replace(failure, message=censored.about(failure.message))
+        episode,
+        failure=msgspec.structs.replace(failure, message=censored.redact_text(failure.message)),
     )
 
 
-def _verdicts_told(journals: _Journals, censored: Censor) -> Iterator[StoredVerdict]:
+def _verdicts_told(journals: _Journals, censored: Redactor) -> Iterator[StoredVerdict]:
     """Where no answer was scored, the note repeats what others' programs said."""
     for line in journals.verdicts:
         verdict: Verdict = line.verdict
         if verdict.outcome in ("target_error", "environment_error"):
-            verdict = msgspec.structs.replace(verdict, note=censored.about(verdict.note))
+            verdict = msgspec.structs.replace(verdict, note=censored.redact_text(verdict.note))
         yield StoredVerdict(line.benchmark, mask_votes(verdict))
 
 
-def _lines(records: Iterable[Record], censored: Censor) -> bytes:
-    return b"".join(censored.line(to_json(one).decode()).encode() + b"\n" for one in records)
+def _lines(records: Iterable[Record], censored: Redactor) -> bytes:
+    return b"".join(censored.redact_line(to_json(one).decode()).encode() + b"\n" for one in records)
 
 
 def _packed(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) -> bytes:

@@ -33,7 +33,7 @@ from evalcore.records import (
 )
 from evalcore.runner.plan import column_of
 from evalcore.runner.summary import label, totals
-from evalcore.store.headers import header_of
+from evalcore.store.headers import build_run_header
 from evalcore.store.published import Flag, Published, PublishedScore
 from evalcore.store.run_folder import StoredSample, StoredVerdict
 
@@ -80,7 +80,7 @@ def published(
     run = _run(made, parts)
     try:
         summary, scores = _summary(made, run, parts, benchmarks)
-        header_of(run, summary)
+        build_run_header(run, summary)
     except (IndexFileError, UsageError) as error:
         raise UsageError(f"{made.source}: refused: {error}") from None
     files = {name: shelf.put(_lines(lines)) for name, lines in _journals(made, parts).items()}
@@ -159,7 +159,7 @@ def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -
     """Raises UsageError where a verdict that was kept lacks what the score is made of."""
     try:
         found = benchmark.aggregate(
-            spec.weighted(part.cases.samples),
+            spec.apply_weights(part.cases.samples),
             part.rescored.verdicts,
             spec.weights,
             epochs=epochs,

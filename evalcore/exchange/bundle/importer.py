@@ -110,7 +110,7 @@ def _stands(settings: Settings, run_id: str, told: Published) -> bool:
     """Whether the run is in the store with the same scores and levels; logs of programs that were
     run again may differ."""
     folder = RunFolder(settings.runs_dir / run_id)
-    held = published_file.read(folder)
+    held = published_file.read_published(folder)
     indexed = {header.run_id for header in open_index(settings).headers()}
     return held is not None and held.scores == told.scores and run_id in indexed
 

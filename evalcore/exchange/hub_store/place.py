@@ -25,7 +25,7 @@ class Place:
     """The state of the exchange, and digests of runs that are computed once per change."""
 
     def __init__(self, settings: Settings, repo: str) -> None:
-        found = hub_state.read(settings)
+        found = hub_state.read_hub_state(settings)
         self.state = found if found.repo == repo else HubState(repo=repo)
         self._settings, self._known = settings, dict(found.known)
 
@@ -45,7 +45,7 @@ class Place:
         self.state = msgspec.structs.replace(
             self.state, problem=problem, known=self._known, **changes
         )
-        hub_state.write(self._settings, self.state)
+        hub_state.write_hub_state(self._settings, self.state)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from evalcore.exchange.hub_store.place import Place, exchange
 from evalcore.exchange.hub_store.repository import Head, Repository, Unreachable
 from evalcore.exchange.hub_store.versions import EXTRAS, REMOVED, RUNS, Shelf, Version
 from evalcore.exchange.imported_gold import GoldCheck
-from evalcore.records import Record, now
+from evalcore.records import Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import scan
 from evalcore.store.index import record_run
@@ -74,7 +74,7 @@ def pull(
                 pulling.take_foreign(shelf.others[-1])
         told = pulling.told(shelves)
         problem = "; ".join(f"{name}: {why}" for name, why in list(told.refused.items())[:3])
-        place.note(problem, fetched_at=now())
+        place.note(problem, fetched_at=utc_now())
     return told
 
 
@@ -128,7 +128,7 @@ class _Pulling:
             digest = self._place.digest(here)
             if digest == newest.digest:
                 return "same"
-            if here.alive() or digest not in {one.digest for one in shelf.own}:
+            if here.has_live_worker() or digest not in {one.digest for one in shelf.own}:
                 return "kept"
         self._progress(f"fetching run {newest.run_id}")
         with self._unpacked(newest) as folder:

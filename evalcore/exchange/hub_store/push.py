@@ -16,9 +16,9 @@ from evalcore.exchange.hub_store.place import Place, exchange
 from evalcore.exchange.hub_store.pull import pull
 from evalcore.exchange.hub_store.repository import Changed, Head, Repository
 from evalcore.exchange.hub_store.versions import EMPTY, EXTRAS, REMOVED, Shelf, run_of, subject_of
-from evalcore.privacy import censor
+from evalcore.privacy import build_redactor
 from evalcore.queries.gated import gated_cases
-from evalcore.records import Record, now
+from evalcore.records import Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import hub_state, run_folder
 from evalcore.store.run_folder import RunFolder
@@ -59,7 +59,7 @@ def push(
     left is not passed over. Raises UsageError where the Hub cannot be asked; nothing here changes.
     """
     repository = Repository(settings, repo)
-    state = hub_state.read(settings)
+    state = hub_state.read_hub_state(settings)
     if not runs and (state.repo != repository.name or not state.fetched_at):
         pull(settings, repository.name, progress=progress)
     with exchange(settings, repository.name) as place:
@@ -75,7 +75,7 @@ def push(
                 head = repository.head() or head
         else:
             raise UsageError(f"{repository.name} changes all the time; try again later")
-        place.note(held=told.held, sent_at=now())
+        place.note(held=told.held, sent_at=utc_now())
     return told
 
 
@@ -87,7 +87,7 @@ class _Pushing:
     ) -> None:
         self._settings, self._repository = settings, repository
         self._place, self._progress = place, progress
-        self._keys = (*censor(settings).keys, repository.key.decode())
+        self._keys = (*build_redactor(settings).keys, repository.key.decode())
         self._sent: list[str] = []
         self._removed: list[str] = []
 
@@ -145,10 +145,12 @@ class _Pushing:
         that is unknown or has not ended."""
         root = self._settings.runs_dir
         if not runs:
-            return [one for one in run_folder.folders([root]) if one.state() in _ENDED]
-        folders = [run_folder.find(run, [root]) for run in runs]
+            return [
+                one for one in run_folder.list_run_folders([root]) if one.current_state() in _ENDED
+            ]
+        folders = [run_folder.find_run(run, [root]) for run in runs]
         for one in folders:
-            if one.state() not in _ENDED:
+            if one.current_state() not in _ENDED:
                 raise UsageError(f"run {one.run_id} has not ended; wait for it or resume it")
         return folders
 

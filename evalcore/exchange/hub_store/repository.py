@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange.hub_store.versions import Version, parse
 from evalcore.records import Record
-from evalcore.secrets import Secrets, scrub
+from evalcore.secrets import Secrets, scrub_secrets
 from evalcore.settings import Settings
 from evalcore.store.hub_state import TOKEN
 
@@ -208,7 +208,7 @@ class Repository:
             told = _TOLD.get(status, f"the Hub answers {status}; try again later")
             return (UsageError if status == 404 else Unreachable)(f"{self.name}: {told}")
         lines = str(error.__cause__ or error).strip().splitlines()
-        why = scrub(lines[0][:200] if lines else type(error).__name__, [self._token])
+        why = scrub_secrets(lines[0][:200] if lines else type(error).__name__, [self._token])
         return Unreachable(f"{self.name}: {self._endpoint} cannot be reached: {why}")
 
 

@@ -51,13 +51,15 @@ def cases_of(folder: RunFolder, run: RunReport) -> dict[str, dict[str, list[Case
     """Every declared case with what became of it, by benchmark and metric."""
     verdicts = {
         (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
-        for line in folder.verdicts(run.summary.scoring)
+        for line in folder.read_verdicts(run.summary.scoring)
     }
-    episodes = {(e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.episodes()}
+    episodes = {
+        (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
+    }
     found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
     specs = {one.key: one for one in run.spec.benchmarks}
-    for stored in folder.samples():
-        (sample,), rounds = specs[stored.benchmark].weighted([stored.sample]), []
+    for stored in folder.read_samples():
+        (sample,), rounds = specs[stored.benchmark].apply_weights([stored.sample]), []
         for epoch in range(run.spec.epochs):
             verdict = verdicts.get((stored.benchmark, sample.metric, sample.id, epoch))
             key = generation_key(verdict, sample.key)

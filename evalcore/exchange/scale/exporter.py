@@ -134,7 +134,7 @@ def _logged(case: Case) -> log_text.LoggedCase:
 
 def _model(folder: RunFolder, run: RunReport) -> Model:
     """The row, its scores still empty; an import goes out under what its publisher said of it."""
-    published = published_file.read(folder)
+    published = published_file.read_published(folder)
     if published is not None:
         facts = msgspec.convert(published.facts, Model)
         return msgspec.structs.replace(facts, id=_file_name(facts.id))

@@ -21,7 +21,7 @@ from evalcore.settings import Settings
 from evalcore.store import published as published_file
 from evalcore.store.index import open_index, record_run
 from evalcore.store.published import Published
-from evalcore.store.run_folder import RunFolder, folders
+from evalcore.store.run_folder import RunFolder, list_run_folders
 from evalcore.store.scan import read_header
 
 _FORMER = "old-"  # a run that is being replaced
@@ -42,15 +42,15 @@ class Stage:
             raise UsageError(f"two models of {told.month} would both become run {run_id}")
         folder = RunFolder(self._settings.runs_dir / run_id)
         exists = folder.path.exists()
-        if exists and folder.spec().origin != "imported":
+        if exists and folder.read_spec().origin != "imported":
             raise UsageError(f"run {run_id} is no import; delete or rename it first")
-        if exists and to_json(published_file.read(folder)) == to_json(told):
+        if exists and to_json(published_file.read_published(folder)) == to_json(told):
             self._became[run_id] = "unchanged"
             return "unchanged"
         prepared = RunFolder(self._place / "runs" / run_id)
         for name, digest in told.files.items():
             self.shelf.link(digest, prepared.path / name)
-        published_file.write(prepared, told)
+        published_file.write_published(prepared, told)
         self._became[run_id] = "replaced" if exists else "created"
         return self._became[run_id]
 
@@ -123,9 +123,9 @@ def _clear(place: Path, runs: Path) -> None:
 def _known(settings: Settings) -> Mapping[str, Path]:
     """The files of earlier imports by digest."""
     found: dict[str, Path] = {}
-    for folder in folders((settings.runs_dir,)):
+    for folder in list_run_folders((settings.runs_dir,)):
         try:
-            told = published_file.read(folder)
+            told = published_file.read_published(folder)
         except EvalboardError:  # another run's damage is no reason to refuse this one
             continue
         for name, digest in (told.files if told else {}).items():

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from evalcore.catalog import FLOOR_CONTROLS
-from evalcore.charts import pareto
+from evalcore.charts import select_pareto_rows
 from evalcore.exchange.site import drawings
 from evalcore.exchange.site.facts import Data, Facts, Listed
 from evalcore.exchange.site.paths import board_page, data_file, target_page
 from evalcore.exchange.site.words import Words
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.queries import board_words
 from evalcore.queries.ranking import SUITE
 from evalcore.queries.ranking_views import parts, tie_groups
@@ -81,7 +81,7 @@ def _row(
     return {
         **row,
         "name": (name := w.name(row)),
-        "short": line(name, _LONGEST),
+        "short": to_single_line(name, _LONGEST),
         "named": w.named(row),
         "href": home + target_page(row["identity"]),
         "parts": values,
@@ -92,7 +92,7 @@ def _row(
 
 def scatter(priced: Sequence[Data], w: Words) -> str:
     frame = pd.DataFrame(priced)
-    best = list(pareto(frame)["identity"])
+    best = list(select_pareto_rows(frame)["identity"])
     return drawings.scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
 
 
@@ -115,7 +115,7 @@ def tab_title(one: Listed, w: Words) -> str:
         return suite
     column = one.board.columns.get(_own_column(one), None)
     told = w.board(one.board) if column is None else w.column(one.board, column.benchmark)
-    return f"{suite} · {line(told, 60)}"
+    return f"{suite} · {to_single_line(told, 60)}"
 
 
 def _own_column(one: Listed) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from evalcore import privacy
 from evalcore.errors import EvalboardError
 from evalcore.exchange.site.paths import stem_of
-from evalcore.privacy import Censor
+from evalcore.privacy import Redactor
 from evalcore.queries import boards, methodology, stored_boards, targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.leaders import Leader, leaders
@@ -24,7 +24,7 @@ from evalcore.queries.ranking_views import parts
 from evalcore.records import RunSpec
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
-from evalcore.store.run_folder import find
+from evalcore.store.run_folder import find_run
 from evalcore.target_cards import TargetCard, load_cards
 
 Data = dict[str, Any]
@@ -81,7 +81,7 @@ def collect(settings: Settings) -> Facts:
         listed=listed,
         measures=measures,
         runs={one: targets.runs_of(headers, one) for one in identities},
-        specs=_specs(settings, sorted(standing), privacy.censor(settings)),
+        specs=_specs(settings, sorted(standing), privacy.build_redactor(settings)),
         cards=load_cards(settings),
     )
 
@@ -114,12 +114,12 @@ def _measure(headers: stored_boards.Headers, listed: Listed) -> Measure:
     )
 
 
-def _specs(settings: Settings, runs: Sequence[str], censor: Censor) -> dict[str, RunSpec]:
+def _specs(settings: Settings, runs: Sequence[str], censor: Redactor) -> dict[str, RunSpec]:
     """A run that was deleted meanwhile, or whose spec is broken, has none."""
     found = {}
     for run in runs:
         try:
-            found[run] = privacy.spec_told(find(run, settings.run_roots).spec(), censor)
+            found[run] = privacy.redact_spec(find_run(run, settings.run_roots).read_spec(), censor)
         except EvalboardError:
             continue
     return found

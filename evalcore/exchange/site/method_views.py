@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import benchmark_cards, local
+from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.exchange.site.board_views import tab_title
 from evalcore.exchange.site.facts import Data, Facts, Worked
 from evalcore.exchange.site.words import Words
@@ -35,7 +35,7 @@ def _worked(one: Worked, w: Words) -> Data:
         term
         | {
             "title": w.part(f"{one.benchmark}/{term['metric']}"),
-            "about": local(known[term["metric"]].about, w.language),
+            "about": localize_text(known[term["metric"]].about, w.language),
             "evidence": card.evidence(term["metric"], one.mode),
         }
         for term in one.terms

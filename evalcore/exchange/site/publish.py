@@ -28,10 +28,10 @@ from evalcore.exchange.site.rendering import Place, page
 from evalcore.exchange.site.target_views import standing_row, target_view
 from evalcore.exchange.site.words import Words
 from evalcore.i18n import LANGUAGES
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
-from evalcore.social_card import of_board, of_target, png
+from evalcore.social_card import build_board_card, build_target_card, render_card_png
 
 _ASSETS = ("site.css", "site.js", "logo.svg")
 _COST_LABELS = {
@@ -57,7 +57,7 @@ def publish(settings: Settings, options: Options) -> int:
     where the store cannot be read.
     """
     base = _base(options.base_url)
-    return writer.write(options.out, pages(settings, line(options.title, 80), base))
+    return writer.write(options.out, pages(settings, to_single_line(options.title, 80), base))
 
 
 def _base(address: str) -> str:
@@ -136,7 +136,7 @@ def _data(facts: Facts, listed: Listed) -> Iterator[File]:
     yield data_file(listed.stem, "vl.json"), _spec(chart)
     priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
     if len(priced):
-        chart = charts.score_against_cost(priced, LABELS | _COST_LABELS)
+        chart = charts.build_score_cost_chart(priced, LABELS | _COST_LABELS)
         yield data_file(listed.stem, COST), _spec(chart)
 
 
@@ -155,14 +155,20 @@ def _pictures(facts: Facts, site: str) -> Iterator[File]:
     for listed in facts.listed:
         about = w.ranked(listed.board, listed.by)
         told = (about, listed.rows, _names(listed, w), _floor(listed))
-        yield _picture_path(listed.stem), png(of_board(site, title(listed, w), *told))
+        yield (
+            _picture_path(listed.stem),
+            render_card_png(build_board_card(site, title(listed, w), *told)),
+        )
     for identity in facts.runs:
         measure = next((one for one in facts.measures if identity in one.rows), None)
         if measure is not None:
             listed, (row, _) = measure.listed, standing_row(measure, identity)
             about = w.ranked(listed.board, listed.by)
             told = (about, listed.rows, _names(listed, w), _floor(listed))
-            yield _picture_path(f"target-{stem_of(identity)}"), png(of_target(site, row, *told))
+            yield (
+                _picture_path(f"target-{stem_of(identity)}"),
+                render_card_png(build_target_card(site, row, *told)),
+            )
 
 
 def _names(listed: Listed, w: Words) -> dict[str, str]:

@@ -10,7 +10,7 @@ from evalcore.exchange.site.board_views import tab_title
 from evalcore.exchange.site.facts import Data, Facts, Measure
 from evalcore.exchange.site.paths import board_page
 from evalcore.exchange.site.words import Words
-from evalcore.plain_text import line
+from evalcore.plain_text import to_single_line
 from evalcore.queries.boards import Row
 from evalcore.queries.metrics import FLOORS, metric_line
 from evalcore.records import BenchmarkSpec, RunSpec, to_json
@@ -49,7 +49,7 @@ def _card(card: TargetCard, identity: str, kind: str, w: Words) -> list[tuple[st
     open_weights = "" if card.open_weights is None else w.t(weights[card.open_weights])
     site = card.site if card.site.startswith(_SECURE) else ""
     lines = [
-        ("site.key", line(identity), ""),
+        ("site.key", to_single_line(identity), ""),
         ("site.kind", w.kind(kind), ""),
         ("site.organization", card.organization, ""),
         ("site.parameters", w.t("site.parameters_value", count=size) if size else "", ""),
@@ -137,7 +137,7 @@ def _history(run: RunHeader, standing: Sequence[Measure], w: Words) -> list[Data
         {
             "date": run.created_at,
             "benchmark": w.part(benchmark),
-            "label": line(score.label, 80),
+            "label": to_single_line(score.label, 80),
             "score": score.score,
             "low": score.low,
             "high": score.high,
@@ -188,7 +188,9 @@ def _run(spec: RunSpec, w: Words) -> Data:
     ]
     facts += [(w.part(one.key), _benchmark(one, w)) for one in spec.benchmarks]
     facts.append((w.t("site.versions"), ", ".join(f"{k} {v}" for k, v in spec.versions.items())))
-    shown = [(title, line(said), len(str(said)) > _WIDE) for title, said in facts if said != ""]
+    shown = [
+        (title, to_single_line(said), len(str(said)) > _WIDE) for title, said in facts if said != ""
+    ]
     return {"run_id": spec.run_id, "facts": shown, "command": spec.command}
 
 

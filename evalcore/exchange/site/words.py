@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evalcore.i18n import t
-from evalcore.plain_text import DASH, line
+from evalcore.plain_text import DASH, to_single_line
 from evalcore.queries import board_words
 from evalcore.queries.boards import Board
 from evalcore.queries.names import display_name
@@ -24,7 +24,7 @@ class Words(NamedTuple):
 
     def name(self, row: Mapping[str, Any]) -> str:
         """A target by its card, from its identity and target_key."""
-        return line(display_name(row["identity"], row["target_key"], self.cards))
+        return to_single_line(display_name(row["identity"], row["target_key"], self.cards))
 
     def named(self, row: Mapping[str, Any]) -> bool:
         """Whether the target has a name beside its key."""

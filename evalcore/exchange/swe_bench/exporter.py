@@ -50,7 +50,7 @@ def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
     pairs = list(answered(folder, BENCHMARK))
     if patch == REPAIRED:
         _check_repositories(pairs)
-    key = mask_target(folder.spec().target.key)
+    key = mask_target(folder.read_spec().target.key)
     model = key.partition(":")[2] or key
     patches = [_FORMS[patch](sample, episode) if episode else "" for sample, episode in pairs]
     write_lines(

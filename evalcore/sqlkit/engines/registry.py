@@ -32,7 +32,7 @@ def open_engine(
     UsageError for an unknown name and MissingDependency where a library or program is missing.
     """
     if name in _SERVED:
-        found = settings.load()
+        found = settings.load_settings()
         dsn = {"postgres": found.postgres_dsn, "mysql": found.mysql_dsn}[name]
         return open_served(name, limits, folder or found.data_dir / "engines" / name, dsn)
     if name not in _LIBRARIES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evalcore.secrets import scrub
+from evalcore.secrets import scrub_secrets
 from evalcore.targets.huggingface.options import Options
 from evalcore.targets.huggingface.place import Place, offline
 from evalcore.targets.huggingface.problems import LoadError
@@ -61,6 +61,7 @@ def _problem(place: Place, error: Exception) -> LoadError:
         )
     return LoadError(
         "offline_missing",
-        f"{name} cannot be downloaded ({scrub(str(error))[:200] or type(error).__name__}); try "
+        f"{name} cannot be downloaded "
+        f"({scrub_secrets(str(error))[:200] or type(error).__name__}); try "
         "again when the Hub can be reached, or give the folder of a model",
     )

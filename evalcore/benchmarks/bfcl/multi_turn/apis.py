@@ -20,7 +20,7 @@ from typing import Any
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
-from evalcore.settings import Settings, load
+from evalcore.settings import Settings, load_settings
 
 VARIABLE = "EVALBOARD_BFCL_EVAL"
 INSTALL = "evalcore datasets fetch bfcl (or pip install --no-deps bfcl-eval)"
@@ -147,7 +147,7 @@ def _installed() -> Path | None:
 
 
 def _fetched() -> Path | None:
-    folder = fetched_folder(load()).resolve()
+    folder = fetched_folder(load_settings()).resolve()
     return folder if _holds_apis(folder) else None
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evalcore import addresses
-from evalcore.addresses import Address, NotPublic, Resolve, is_public, look_up
+from evalcore.addresses import Address, NotPublic, Resolve, is_public, resolve_host
 from evalcore.benchmarks.gaia.tools.tool import Refusal
 
-__all__ = ["Address", "Resolve", "checked_addresses", "is_public", "look_up"]
+__all__ = ["Address", "Resolve", "checked_addresses", "is_public", "resolve_host"]
 
 
 def checked_addresses(
@@ -20,6 +20,6 @@ def checked_addresses(
 ) -> list[str]:
     """The addresses to connect to for a host. Raises Refusal unless all of them are allowed."""
     try:
-        return addresses.checked(host, port, resolve, allowed)
+        return addresses.resolve_public_addresses(host, port, resolve, allowed)
     except NotPublic as error:
         raise Refusal(str(error)) from None

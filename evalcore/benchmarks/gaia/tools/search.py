@@ -87,7 +87,7 @@ def provider_of(secrets: Secrets, wanted: str = "") -> Provider:
     """
     asked = [provider for provider in PROVIDERS if wanted in ("", provider.name)]
     for provider in asked:
-        if secrets.has(provider.variable):
+        if secrets.has_key(provider.variable):
             return provider
     names = ", ".join(provider.variable for provider in asked or PROVIDERS)
     raise UsageError(f"no key for a web search: set one of {names}, or use the tool mode local")

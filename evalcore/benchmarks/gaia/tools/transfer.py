@@ -6,7 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalcore.benchmarks.gaia.tools.addresses import Address, Resolve, checked_addresses, look_up
+from evalcore.benchmarks.gaia.tools.addresses import (
+    Address,
+    Resolve,
+    checked_addresses,
+    resolve_host,
+)
 from evalcore.benchmarks.gaia.tools.tool import Refusal
 from evalcore.intake.http import ReplyLimits, ReplyTooLarge, ReplyUnreadable, read_body
 from evalcore.records import Record
@@ -47,7 +52,7 @@ def exchange(
     sent: Sent,
     *,
     allowed: Callable[[Address], bool] | None = None,
-    resolve: Resolve = look_up,
+    resolve: Resolve = resolve_host,
     seconds: float = SECONDS,
     most: int = MOST_BYTES,
 ) -> Reply:
@@ -135,7 +140,7 @@ async def _transfer(client: httpx2.AsyncClient, request: httpx2.Request, most: i
     headers = {name.lower(): value for name, value in reply.headers.items()}
     packed = headers.get("content-encoding", "")
     try:
-        content = await read_body(reply.aiter_raw(), packed, ReplyLimits(one=most))
+        content = await read_body(reply.aiter_raw(), packed, ReplyLimits(per_reply=most))
     except ReplyTooLarge:
         raise Unreachable(f"the reply has more than {most} bytes") from None
     except ReplyUnreadable as error:

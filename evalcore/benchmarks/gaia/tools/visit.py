@@ -8,7 +8,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from evalcore.benchmarks.gaia.attachments import Asked, Unreadable, read_content
 from evalcore.benchmarks.gaia.attachments.kinds import kind_of
-from evalcore.benchmarks.gaia.tools.addresses import Address, Resolve, is_public, look_up
+from evalcore.benchmarks.gaia.tools.addresses import Address, Resolve, is_public, resolve_host
 from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
 from evalcore.benchmarks.gaia.tools.transfer import Reply, Sent, Unreachable, exchange
 
@@ -44,7 +44,7 @@ def visit_page(
     asked: Asked,
     *,
     allowed: Callable[[Address], bool] = is_public,
-    resolve: Resolve = look_up,
+    resolve: Resolve = resolve_host,
 ) -> str:
     """The text of a page, below the address where it was found in the end.
 

@@ -12,14 +12,14 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class Kept(Generic[V]):
+class SingleFlightCache(Generic[V]):
     """The `most` values that were asked for last. They are shared: who gets one may not change it.
 
     A computation that raises leaves nothing behind, and the next who asks tries again.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maxsize: int) -> None:
+        self._maxsize = maxsize
         self._values: dict[Hashable, V] = {}
         self._lock = threading.Lock()
         self._busy: dict[Hashable, threading.Lock] = {}
@@ -28,12 +28,12 @@ class Kept(Generic[V]):
         """The value of a key, made where it is not kept; `make` must not ask for the same key."""
         with self._lock:
             if key in self._values:
-                return self._touched(key)
+                return self._mark_recent(key)
             busy = self._busy.setdefault(key, threading.Lock())
         with busy:
             with self._lock:
                 if key in self._values:
-                    return self._touched(key)
+                    return self._mark_recent(key)
             try:
                 value = make()
             except BaseException:
@@ -43,11 +43,11 @@ class Kept(Generic[V]):
             with self._lock:
                 self._values[key] = value
                 self._busy.pop(key, None)
-                while len(self._values) > self._most:
+                while len(self._values) > self._maxsize:
                     del self._values[next(iter(self._values))]
             return value
 
-    def _touched(self, key: Hashable) -> V:
+    def _mark_recent(self, key: Hashable) -> V:
         """The value, now the last to be thrown away."""
         value = self._values.pop(key)
         self._values[key] = value

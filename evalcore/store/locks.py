@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 
-def held(lock: Path) -> bool:
+def is_locked(lock: Path) -> bool:
     """Whether a process holds the lock: the kernel frees it however the process ends.
 
     Asked with a shared lock, so that two who ask at once do not take each other for the holder.
