@@ -123,7 +123,7 @@ def _check_data_folder(settings: Settings) -> Iterator[Check]:
 def _check_engines(settings: Settings) -> Iterator[Check]:
     from evalcore.sqlkit.engines import registry
 
-    for name, answer in registry.available().items():
+    for name, answer in registry.probe_engines().items():
         if answer[:1].isdigit():
             yield Check("engine", name, "ok", answer)
         else:

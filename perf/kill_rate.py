@@ -23,7 +23,7 @@ import sqlglot
 
 from evalcore.records import Record
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.mutants import Mutant, mutants, normal_form
+from evalcore.sqlkit.mutants import Mutant, generate_mutants, normal_form
 from perf.questions import Asked, command, each_case, sampled
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.jsonl")
@@ -83,7 +83,7 @@ def _try_case(decider: Decider, one: Asked, *, limit: int) -> list[Tried]:
         return [_unmutated(one, f"its normal form is {found.status}: {found.message}")]
     return [
         _fate(decider, one, mutant)
-        for mutant in sampled(mutants(one.answer, one.engine), limit, one.case)
+        for mutant in sampled(generate_mutants(one.answer, one.engine), limit, one.case)
     ]
 
 

@@ -42,7 +42,7 @@ def main() -> None:
         except EvalboardError as error:
             print(f"{engine}: not measured: {error}")
             continue
-        print(f"{engine} {benchmark.engines.versions()[engine]}: {found[engine]}")
+        print(f"{engine} {benchmark.engines.collect_versions()[engine]}: {found[engine]}")
     benchmark.close()
     print(json.dumps(found))
 

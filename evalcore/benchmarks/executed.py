@@ -72,7 +72,7 @@ class ExecutedBenchmark(Benchmark):
 
     def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Execution confirmed everything; the engines are those that decided."""
-        return [], self.engines.versions()
+        return [], self.engines.collect_versions()
 
 
 def _within_product(found: Equivalence, question: Question, title: str) -> Equivalence:

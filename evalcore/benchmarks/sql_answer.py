@@ -30,7 +30,7 @@ from evalcore.benchmarks.sql_text import (
     words_of,
 )
 from evalcore.records import Record
-from evalcore.sqlkit.syntax import statement_class
+from evalcore.sqlkit.syntax import classify_statement
 
 #: Words that also begin English sentences count in prose only where SQL must follow them.
 _START = re.compile(
@@ -348,6 +348,6 @@ def _class_of(sql: str, dialect: str) -> str | None:
         return "ROUTINE"
     if len(sql) > _MOST_PARSED:
         return None
-    known = statement_class(sql, dialect or "postgres")
+    known = classify_statement(sql, dialect or "postgres")
     word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
     return known[1] if known else (word[1].upper() if word else None)

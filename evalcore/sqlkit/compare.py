@@ -50,11 +50,11 @@ def compare_tables(
     `ordered` also asks for the same sequence. `coerce_strings` lets a number equal a string that
     spells it ('1' and 1), as a model may have written it.
     """
-    same_columns = _folded(expected.columns) == _folded(actual.columns)
+    same_columns = _fold_column_names(expected.columns) == _fold_column_names(actual.columns)
     if len(expected.columns) != len(actual.columns):
         return TableDiff(equal=False, reason="columns_count", same_columns=False)
     rules = CellRules(coerce_strings=coerce_strings)
-    if _pairwise(expected.rows, actual.rows, rules.same_row):
+    if _is_equal_in_order(expected.rows, actual.rows, rules.is_same_row):
         return TableDiff(equal=True, same_columns=same_columns)
     missing, extra = match_rows(expected.rows, actual.rows, rules)
     reason: Reason = "order" if ordered else ""
@@ -67,9 +67,11 @@ def compare_tables(
     )
 
 
-def _folded(names: tuple[str, ...]) -> list[str]:
+def _fold_column_names(names: tuple[str, ...]) -> list[str]:
     return [name.casefold() for name in names]
 
 
-def _pairwise(left: tuple[Row, ...], right: tuple[Row, ...], same: Callable[..., bool]) -> bool:
+def _is_equal_in_order(
+    left: tuple[Row, ...], right: tuple[Row, ...], same: Callable[..., bool]
+) -> bool:
     return len(left) == len(right) and all(map(same, left, right))

@@ -9,7 +9,7 @@ from sqlglot.errors import SqlglotError
 ROWS = 1_000  # of the limit that is added
 
 
-def disguise(kind: str, sql: str, dialect: str) -> str:
+def disguise_query(kind: str, sql: str, dialect: str) -> str:
     """The statement in a CTE (`cte`), with a limit where it has none (`limit`), or with a condition
     that always holds (`tautology`); as it is where it cannot be read.
 

@@ -44,7 +44,7 @@ class Server(Record, frozen=True):
 
 _ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
 #: Products that share another dialect, by the beginning of their folded name.
-_KINDRED: dict[str, Server] = {
+_RELATED_PRODUCTS: dict[str, Server] = {
     "opengauss": Server("openGauss", "postgres", "postgres"),
     "gaussdb": Server("GaussDB", "postgres", "postgres"),
     "oceanbaseoracle": Server("OceanBase (Oracle mode)", "oracle"),
@@ -64,20 +64,23 @@ def dialect_name(text: str) -> str:
     return name
 
 
-def server(text: str, version: str = "") -> Server:
+def parse_server(text: str, version: str = "") -> Server:
     """The server that a text names, with its version in it ("Postgresql-9.2") or beside it.
 
     Raises UsageError naming the known ones.
     """
-    found = _NAME_AND_VERSION.fullmatch(text.strip())
-    written, told = (found[1], found[2] or "") if found else (text, "")
+    match = _NAME_AND_VERSION.fullmatch(text.strip())
+    written, stated_version = (match[1], match[2] or "") if match else (text, "")
     folded = re.sub(r"[\W_]", "", written.lower())
-    for beginning, kindred in _KINDRED.items():
+    for beginning, product in _RELATED_PRODUCTS.items():
         if folded.startswith(beginning):
-            return Server(kindred.title, kindred.dialect, kindred.engine, version or told)
+            return Server(product.title, product.dialect, product.engine, version or stated_version)
     try:
         name = dialect_name(written)
     except UsageError:
-        known = [*TITLES.values(), *dict.fromkeys(kindred.title for kindred in _KINDRED.values())]
-        raise UsageError(f"database {text!r} is unknown; known: {', '.join(known)}") from None
-    return Server(TITLES[name], name, name if name in _ENGINES else "", version or told)
+        titles = [
+            *TITLES.values(),
+            *dict.fromkeys(product.title for product in _RELATED_PRODUCTS.values()),
+        ]
+        raise UsageError(f"database {text!r} is unknown; known: {', '.join(titles)}") from None
+    return Server(TITLES[name], name, name if name in _ENGINES else "", version or stated_version)

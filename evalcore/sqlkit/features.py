@@ -26,52 +26,54 @@ class Feature(Record, frozen=True):
     seen: Callable[[exp.Expr], bool]
 
 
-def _any(*kinds: type[exp.Expr]) -> Callable[[exp.Expr], bool]:
+def _match_nodes(*kinds: type[exp.Expr]) -> Callable[[exp.Expr], bool]:
     return lambda tree: tree.find(*kinds) is not None
 
 
-def _function(*names: str) -> Callable[[exp.Expr], bool]:
-    wanted = {name.lower() for name in names}
-    return lambda tree: any(node.name.lower() in wanted for node in tree.find_all(exp.Anonymous))
+def _match_function(*names: str) -> Callable[[exp.Expr], bool]:
+    lowered_names = {name.lower() for name in names}
+    return lambda tree: any(
+        node.name.lower() in lowered_names for node in tree.find_all(exp.Anonymous)
+    )
 
 
-def _argument(kind: type[exp.Expr], name: str) -> Callable[[exp.Expr], bool]:
+def _match_argument(kind: type[exp.Expr], name: str) -> Callable[[exp.Expr], bool]:
     return lambda tree: any(node.args.get(name) for node in tree.find_all(kind))
 
 
-def _recursive(tree: exp.Expr) -> bool:
+def _is_recursive(tree: exp.Expr) -> bool:
     return any(node.args.get("recursive") for node in tree.find_all(exp.With))
 
 
-def _create(kind: str) -> Callable[[exp.Expr], bool]:
+def _match_create_kind(kind: str) -> Callable[[exp.Expr], bool]:
     return lambda tree: any(node.args.get("kind") == kind for node in tree.find_all(exp.Create))
 
 
 _FEATURES: dict[str, tuple[Feature, ...]] = {
     "PostgreSQL": (
-        Feature("LATERAL", (9, 3), _any(exp.Lateral)),
-        Feature("FILTER", (9, 4), _any(exp.Filter)),
-        Feature("WITHIN GROUP", (9, 4), _any(exp.WithinGroup)),
-        Feature("ON CONFLICT", (9, 5), _any(exp.OnConflict)),
-        Feature("GROUPING SETS", (9, 5), _any(exp.Cube, exp.Rollup, exp.GroupingSets)),
-        Feature("identity columns", (10,), _any(exp.GeneratedAsIdentityColumnConstraint)),
-        Feature("CREATE PROCEDURE", (11,), _create("PROCEDURE")),
-        Feature("generated columns", (12,), _any(exp.ComputedColumnConstraint)),
-        Feature("MERGE", (15,), _any(exp.Merge)),
+        Feature("LATERAL", (9, 3), _match_nodes(exp.Lateral)),
+        Feature("FILTER", (9, 4), _match_nodes(exp.Filter)),
+        Feature("WITHIN GROUP", (9, 4), _match_nodes(exp.WithinGroup)),
+        Feature("ON CONFLICT", (9, 5), _match_nodes(exp.OnConflict)),
+        Feature("GROUPING SETS", (9, 5), _match_nodes(exp.Cube, exp.Rollup, exp.GroupingSets)),
+        Feature("identity columns", (10,), _match_nodes(exp.GeneratedAsIdentityColumnConstraint)),
+        Feature("CREATE PROCEDURE", (11,), _match_create_kind("PROCEDURE")),
+        Feature("generated columns", (12,), _match_nodes(exp.ComputedColumnConstraint)),
+        Feature("MERGE", (15,), _match_nodes(exp.Merge)),
         Feature("FETCH WITH TIES", (13,), lambda tree: "WITH TIES" in tree.sql("postgres")),
     ),
     "MySQL": (
-        Feature("common table expressions", (8,), _any(exp.With)),
-        Feature("window functions", (8,), _any(exp.Window)),
-        Feature("LATERAL", (8, 0, 14), _any(exp.Lateral)),
-        Feature("recursive queries", (8,), _recursive),
-        Feature("INTERSECT and EXCEPT", (8, 0, 31), _any(exp.Intersect, exp.Except)),
-        Feature("REGEXP_REPLACE", (8,), _any(exp.RegexpReplace)),
+        Feature("common table expressions", (8,), _match_nodes(exp.With)),
+        Feature("window functions", (8,), _match_nodes(exp.Window)),
+        Feature("LATERAL", (8, 0, 14), _match_nodes(exp.Lateral)),
+        Feature("recursive queries", (8,), _is_recursive),
+        Feature("INTERSECT and EXCEPT", (8, 0, 31), _match_nodes(exp.Intersect, exp.Except)),
+        Feature("REGEXP_REPLACE", (8,), _match_nodes(exp.RegexpReplace)),
     ),
 }
 
 
-def missing(sql: str, dialect: str, title: str, version: str) -> str:
+def find_unsupported_feature(sql: str, dialect: str, title: str, version: str) -> str:
     """The first construct in `sql` that the server does not have at that version, else "".
 
     A version counts as far as it is stated: 8.0 may be any release of 8.0. Nothing is said of a

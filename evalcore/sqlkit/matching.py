@@ -15,17 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from evalcore.sqlkit.cells import CellRules, Row, tolerance
+from evalcore.sqlkit.cells import CellRules, Row, compute_tolerance
 
 #: Rounding must never cut between two rows that `CellRules.same` would accept.
 _SLACK = 1 + 1e-9
 
 
 class _Entry(NamedTuple):
-    """A row of one table: `place` is its index there, `numbers` its cells on the number line."""
+    """A row of one table: `row_index` is its index there, `numbers` its cells on the number
+    line."""
 
     actual: bool
-    place: int
+    row_index: int
     row: Row
     numbers: tuple[float, ...]
 
@@ -36,33 +37,33 @@ def match_rows(
     """The rows of `expected` and of `actual` left over by a maximum pairing, in their order."""
     missing: list[int] = []
     extra: list[int] = []
-    for cluster in _clusters(expected, actual, rules):
+    for cluster in _iter_clusters(expected, actual, rules):
         left = [entry for entry in cluster if not entry.actual]
         right = [entry for entry in cluster if entry.actual]
-        pairs = _pair(left, right, rules)
-        missing += [e.place for e in left if e.place not in pairs]
+        pairs = _pair_cluster(left, right, rules)
+        missing += [e.row_index for e in left if e.row_index not in pairs]
         paired = set(pairs.values())
-        extra += [e.place for e in right if e.place not in paired]
+        extra += [e.row_index for e in right if e.row_index not in paired]
     return tuple(expected[i] for i in sorted(missing)), tuple(actual[i] for i in sorted(extra))
 
 
-def _clusters(
+def _iter_clusters(
     expected: Sequence[Row], actual: Sequence[Row], rules: CellRules
 ) -> Iterator[list[_Entry]]:
     groups: dict[object, list[_Entry]] = {}
     for is_actual, rows in ((False, expected), (True, actual)):
-        for place, row in enumerate(rows):
-            numbers = tuple(number for cell in row for number in rules.positions(cell))
-            key = tuple(rules.key(cell) for cell in row)
-            groups.setdefault(key, []).append(_Entry(is_actual, place, row, numbers))
+        for row_index, row in enumerate(rows):
+            numbers = tuple(number for cell in row for number in rules.iter_cell_positions(cell))
+            key = tuple(rules.compute_group_key(cell) for cell in row)
+            groups.setdefault(key, []).append(_Entry(is_actual, row_index, row, numbers))
     for group in groups.values():
         clusters = [group]
         for column in range(len(group[0].numbers)):
-            clusters = [part for cluster in clusters for part in _split(cluster, column)]
+            clusters = [part for cluster in clusters for part in _split_cluster(cluster, column)]
         yield from clusters
 
 
-def _split(cluster: list[_Entry], column: int) -> Iterator[list[_Entry]]:
+def _split_cluster(cluster: list[_Entry], column: int) -> Iterator[list[_Entry]]:
     """Cut where neighbours on the number line are further apart than the tolerance.
 
     No pair across such a gap can be the same: the distance grows by at least what the relative
@@ -72,25 +73,25 @@ def _split(cluster: list[_Entry], column: int) -> Iterator[list[_Entry]]:
     part = [cluster[0]]
     for before, entry in pairwise(cluster):
         low, high = before.numbers[column], entry.numbers[column]
-        if high - low > tolerance(low, high) * _SLACK:
+        if high - low > compute_tolerance(low, high) * _SLACK:
             yield part
             part = []
         part.append(entry)
     yield part
 
 
-def _pair(left: list[_Entry], right: list[_Entry], rules: CellRules) -> dict[int, int]:
+def _pair_cluster(left: list[_Entry], right: list[_Entry], rules: CellRules) -> dict[int, int]:
     """A maximum pairing of one cluster: places in the expected table to places in the actual."""
     if not left or not right:
         return {}
     column = _widest_column(left + right)
-    givers, takers = _distinct(left, column), _distinct(right, column)
-    edges = list(_edges(givers, takers, column, rules))
+    givers, takers = _group_identical(left, column), _group_identical(right, column)
+    edges = list(_iter_edges(givers, takers, column, rules))
     flow = _maximum_flow([len(g) for g in givers], [len(t) for t in takers], edges)
     pairs: dict[int, int] = {}
     for (i, j), amount in flow.items():
         for _ in range(amount):
-            pairs[givers[i].pop().place] = takers[j].pop().place
+            pairs[givers[i].pop().row_index] = takers[j].pop().row_index
     return pairs
 
 
@@ -100,7 +101,7 @@ def _widest_column(cluster: list[_Entry]) -> int | None:
     return max(range(len(columns)), key=lambda c: max(columns[c]) - min(columns[c]), default=None)
 
 
-def _edges(
+def _iter_edges(
     givers: list[list[_Entry]], takers: list[list[_Entry]], column: int | None, rules: CellRules
 ) -> Iterator[list[int]]:
     """For each giver the takers that are the same row; those too far off are not looked at."""
@@ -110,15 +111,15 @@ def _edges(
         for i, giver in enumerate(givers):
             number = giver[0].numbers[column]
             # What lies within the tolerance of both is at most this far: twice is safe.
-            reach = 2 * tolerance(number, number)
+            reach = 2 * compute_tolerance(number, number)
             lows[i] = bisect_left(along, number - reach)
             highs[i] = bisect_right(along, number + reach)
     for giver, low, high in zip(givers, lows, highs, strict=True):
         row = giver[0].row
-        yield [j for j in range(low, high) if rules.same_row(row, takers[j][0].row)]
+        yield [j for j in range(low, high) if rules.is_same_row(row, takers[j][0].row)]
 
 
-def _distinct(entries: list[_Entry], column: int | None) -> list[list[_Entry]]:
+def _group_identical(entries: list[_Entry], column: int | None) -> list[list[_Entry]]:
     """Entries grouped by identical rows, along a column of numbers; rows with nested cells stand
     alone."""
     groups: dict[object, list[_Entry]] = {}

@@ -31,58 +31,58 @@ def normal_form(sql: str, dialect: str) -> str:
     Comments are left out. Raises sqlglot's ParseError or TokenError where the text is not SQL of
     the dialect, and ParseError too where it is nested too deeply.
     """
-    return ";\n".join(_text(tree, dialect) for tree in _trees(sql, dialect))
+    return ";\n".join(_render_tree(tree, dialect) for tree in _parse_mutant_trees(sql, dialect))
 
 
-def mutants(sql: str, dialect: str) -> tuple[Mutant, ...]:
+def generate_mutants(sql: str, dialect: str) -> tuple[Mutant, ...]:
     """All mutants in the order of their places, none twice, none equal to the original.
 
     Each is well-formed for sqlglot; an engine may still refuse it. A statement that the parser
     passes through unread (a procedure's body) has none. Raises as `normal_form`.
     """
     original = normal_form(sql, dialect)
-    texts = [_text(tree, dialect) for tree in _trees(sql, dialect)]
-    found: dict[str, str] = {}
-    for place, tree in enumerate(_trees(sql, dialect)):
-        for kind, changed in _changed(tree, dialect):
-            whole = ";\n".join((*texts[:place], changed, *texts[place + 1 :]))
-            if whole != original and whole not in found and _parses(whole, dialect):
-                found[whole] = kind
-    return tuple(Mutant(kind=kind, sql=whole) for whole, kind in found.items())
+    texts = [_render_tree(tree, dialect) for tree in _parse_mutant_trees(sql, dialect)]
+    kind_by_sql: dict[str, str] = {}
+    for index, tree in enumerate(_parse_mutant_trees(sql, dialect)):
+        for kind, changed in _iter_changes(tree, dialect):
+            whole = ";\n".join((*texts[:index], changed, *texts[index + 1 :]))
+            if whole != original and whole not in kind_by_sql and _is_parsable(whole, dialect):
+                kind_by_sql[whole] = kind
+    return tuple(Mutant(kind=kind, sql=whole) for whole, kind in kind_by_sql.items())
 
 
-def _trees(sql: str, dialect: str) -> list[exp.Expr]:
+def _parse_mutant_trees(sql: str, dialect: str) -> list[exp.Expr]:
     try:
         return [tree for tree in sqlglot.parse(sql, read=dialect) if tree is not None]
     except RecursionError as error:
         raise sqlglot.errors.ParseError("the statement is nested too deeply") from error
 
 
-def _text(tree: exp.Expr, dialect: str) -> str:
+def _render_tree(tree: exp.Expr, dialect: str) -> str:
     return tree.sql(dialect=dialect, comments=False)
 
 
-def _changed(tree: exp.Expr, dialect: str) -> Iterator[tuple[str, str]]:
+def _iter_changes(tree: exp.Expr, dialect: str) -> Iterator[tuple[str, str]]:
     for node in list(tree.walk()):
         for kind, types, rule in RULES:
             if not isinstance(node, types):
                 continue
             for other in list(rule(node)):
-                yield kind, _written(tree, node, other, dialect)
+                yield kind, _render_with_change(tree, node, other, dialect)
 
 
-def _written(tree: exp.Expr, node: exp.Expr, other: exp.Expr, dialect: str) -> str:
+def _render_with_change(tree: exp.Expr, node: exp.Expr, other: exp.Expr, dialect: str) -> str:
     """The tree as text with `other` in the place of `node`; the tree is left as it was."""
     if node is tree:
-        return _text(other, dialect)
+        return _render_tree(other, dialect)
     node.replace(other)
-    text = _text(tree, dialect)
+    text = _render_tree(tree, dialect)
     other.replace(node)
     return text
 
 
-def _parses(sql: str, dialect: str) -> bool:
+def _is_parsable(sql: str, dialect: str) -> bool:
     try:
-        return bool(_trees(sql, dialect))
+        return bool(_parse_mutant_trees(sql, dialect))
     except sqlglot.errors.SqlglotError:
         return False

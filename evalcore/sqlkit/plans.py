@@ -36,21 +36,23 @@ def sqlite_steps(rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
     visits = (_VISIT.match(detail) for detail in details)
     return {
         "steps": [
-            _step(visit) for visit in visits if visit and not _NO_TABLE.match(visit["table"])
+            _build_plan_step(visit)
+            for visit in visits
+            if visit and not _NO_TABLE.match(visit["table"])
         ],
         "temp_sort": any(detail.startswith("USE TEMP B-TREE") for detail in details),
     }
 
 
-def _step(visit: re.Match[str]) -> dict[str, str | None]:
+def _build_plan_step(visit: re.Match[str]) -> dict[str, str | None]:
     return {
         "table": visit["alias"] or visit["table"],
         "access": visit["access"].lower(),
-        "index": _index(visit["using"] or ""),
+        "index": _classify_index(visit["using"] or ""),
     }
 
 
-def _index(using: str) -> str | None:
+def _classify_index(using: str) -> str | None:
     if _PRIMARY.fullmatch(using):
         return "PRIMARY KEY"
     if _AUTOMATIC.match(using):

@@ -73,7 +73,7 @@ def missing_feature(sql: str, title: str, message: str) -> str:
             return ""
     if title in _GAUSS and not feature and re.search(_AT_MINUS, message, re.I):
         feature = "MINUS" if replace_minus(sql) != sql else ""
-    return feature if feature and _parses(replace_minus(sql), dialect) else ""
+    return feature if feature and _is_parsable(replace_minus(sql), dialect) else ""
 
 
 def _changes_its_own_name(text: str) -> bool:
@@ -100,7 +100,7 @@ def replace_minus(sql: str) -> str:
     return sql
 
 
-def _parses(sql: str, dialect: str) -> bool:
+def _is_parsable(sql: str, dialect: str) -> bool:
     try:
         return any(sqlglot.parse(sql, read=dialect))
     except (SqlglotError, RecursionError):

@@ -11,7 +11,7 @@ from sqlglot import exp
 _CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 
-def transpile(sql: str, source: str, target: str) -> str:
+def transpile_sql(sql: str, source: str, target: str) -> str:
     """Statements in another dialect; what sqlglot cannot read is passed on as it is."""
     if source == target:
         return sql
@@ -29,7 +29,7 @@ def transpile_within(sql: str, dialect: str) -> str:
         return sql
 
 
-def changed_table(sql: str, dialect: str) -> str | None:
+def find_changed_table(sql: str, dialect: str) -> str | None:
     """The table whose rows a statement changes, as qualified; None for a query or RETURNING."""
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
@@ -42,7 +42,7 @@ def changed_table(sql: str, dialect: str) -> str | None:
 
 
 @cache
-def orders_rows(sql: str, dialect: str) -> bool:
+def has_order_by(sql: str, dialect: str) -> bool:
     """Whether the outermost query has an ORDER BY; a text that does not parse has none."""
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
@@ -52,7 +52,7 @@ def orders_rows(sql: str, dialect: str) -> bool:
 
 
 @cache
-def tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
+def build_tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
     """The query with every order made total in two opposite ways: its own by the output columns,
     that of ROW_NUMBER and its kin by the columns of their SELECT.
 
@@ -74,9 +74,9 @@ def tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
         variant = tree.copy()
         _break_ties_of_ranks(variant, descending)
         if ordered:
-            places = (exp.Literal.number(n) for n in range(1, width + 1))
+            positions = (exp.Literal.number(n) for n in range(1, width + 1))
             variant.order_by(
-                *(exp.Ordered(this=place, desc=descending) for place in places), copy=False
+                *(exp.Ordered(this=position, desc=descending) for position in positions), copy=False
             )
         variants.append(variant.sql(dialect=dialect))
     return tuple(variants)
@@ -106,20 +106,20 @@ _ENGINE = re.compile(r"\bENGINE\s*=\s*\w+", re.I)
 _QUOTED_OR_BRACKET = re.compile(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`|\"[^\"]*\"|[()]", re.S)
 
 
-def on_another_engine(ddl: str) -> str:
+def use_aria_engine(ddl: str) -> str:
     """MariaDB's CREATE TABLEs on Aria, which keeps rows as they came, where InnoDB sorts by key."""
     text = _ENGINE.sub("", ddl)
     for create in reversed(list(_CREATE_TABLE.finditer(text))):
-        end = _closing(text, create.end())
+        end = _find_closing_bracket(text, create.end())
         text = f"{text[:end]} ENGINE=Aria{text[end:]}"
     return text
 
 
-def _closing(text: str, start: int) -> int:
+def _find_closing_bracket(text: str, start: int) -> int:
     """The place after the bracket that closes the first one from `start` on."""
     depth = 0
-    for found in _QUOTED_OR_BRACKET.finditer(text, start):
-        depth += {"(": 1, ")": -1}.get(found[0], 0)
-        if found[0] == ")" and depth == 0:
-            return found.end()
+    for match in _QUOTED_OR_BRACKET.finditer(text, start):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if match[0] == ")" and depth == 0:
+            return match.end()
     return len(text)

@@ -62,7 +62,7 @@ class Table(Record, frozen=True):
     foreign: tuple[ForeignKey, ...] = ()
     checks: tuple[str, ...] = ()
 
-    def column(self, name: str) -> Column | None:
+    def find_column(self, name: str) -> Column | None:
         folded = name.lower()
         return next((c for c in self.columns if c.name.lower() == folded), None)
 
@@ -73,7 +73,7 @@ class Schema(Record, frozen=True):
     tables: tuple[Table, ...]
     dialect: str = ""
 
-    def table(self, name: str) -> Table | None:
+    def find_table(self, name: str) -> Table | None:
         folded = plain_name(name)
         return next((t for t in self.tables if plain_name(t.name) == folded), None)
 
@@ -83,22 +83,22 @@ def plain_name(name: str) -> str:
     return name.rpartition(".")[2].strip('`"[]').lower()
 
 
-def in_order(schema: Schema) -> list[Table]:
+def sort_by_dependency(schema: Schema) -> list[Table]:
     """Tables after those that they refer to; a circle is cut where it began."""
     done: dict[str, Table] = {}
 
-    def visit(table: Table, above: tuple[str, ...]) -> None:
+    def visit_table(table: Table, above: tuple[str, ...]) -> None:
         name = plain_name(table.name)
         if name in done or name in above:
             return
         for foreign in table.foreign:
-            target = schema.table(foreign.table)
+            target = schema.find_table(foreign.table)
             if target is not None:
-                visit(target, (*above, name))
+                visit_table(target, (*above, name))
         done[name] = table
 
     for table in schema.tables:
-        visit(table, ())
+        visit_table(table, ())
     return list(done.values())
 
 
@@ -147,7 +147,7 @@ _KINDS: dict[Kind, tuple[exp.DType, ...]] = {
     ),
     "json": (_Type.JSON, _Type.JSONB),
 }
-_KIND_OF: dict[exp.DType, Kind] = {t: kind for kind, types in _KINDS.items() for t in types}
+_KIND_BY_TYPE: dict[exp.DType, Kind] = {t: kind for kind, types in _KINDS.items() for t in types}
 _DIGITS = {
     _Type.TINYINT: 2,
     _Type.UTINYINT: 2,
@@ -168,18 +168,18 @@ _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
     """The tables that DDL creates; what cannot be parsed is passed over."""
     tables: dict[str, Table] = {}
-    for statement in _statements(ddl, dialect):
+    for statement in _iter_ddl_statements(ddl, dialect):
         if not isinstance(statement, exp.Create):
             continue
         if statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
-            table = _table(statement, dialect)
+            table = _build_schema_table(statement, dialect)
             tables[plain_name(table.name)] = table
         elif statement.kind == "INDEX" and statement.args.get("unique"):
             _add_unique_index(statement.this, tables)
     return Schema(tables=tuple(tables.values()), dialect=dialect)
 
 
-def _statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
+def _iter_ddl_statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
     for text in ddl:
         try:
             yield from (tree for tree in sqlglot.parse(text, read=dialect) if tree)
@@ -187,7 +187,7 @@ def _statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
             continue
 
 
-def _table(create: exp.Create, dialect: str) -> Table:
+def _build_schema_table(create: exp.Create, dialect: str) -> Table:
     body = create.this
     keys: list[Key] = []
     foreign: list[ForeignKey] = []
@@ -195,29 +195,29 @@ def _table(create: exp.Create, dialect: str) -> Table:
     columns: list[Column] = []
     for item in body.expressions:
         if isinstance(item, exp.ColumnDef):
-            columns.append(_column(item, dialect))
-            _constraints_of_column(item, dialect, keys, foreign, checks)
+            columns.append(_build_schema_column(item, dialect))
+            _add_column_constraints(item, dialect, keys, foreign, checks)
         else:
-            _constraints_of_table(item, dialect, keys, foreign, checks)
+            _add_table_constraints(item, dialect, keys, foreign, checks)
     required = {name.lower() for key in keys if key.primary for name in key.columns}
     return Table(
         name=body.this.sql(dialect=dialect),
-        columns=tuple(_required(c) if c.name.lower() in required else c for c in columns),
+        columns=tuple(_make_required(c) if c.name.lower() in required else c for c in columns),
         keys=tuple(keys),
         foreign=tuple(foreign),
         checks=tuple(checks),
     )
 
 
-def _required(column: Column) -> Column:
+def _make_required(column: Column) -> Column:
     return msgspec.structs.replace(column, nullable=False)
 
 
-def _column(item: exp.ColumnDef, dialect: str) -> Column:
+def _build_schema_column(item: exp.ColumnDef, dialect: str) -> Column:
     kinds = {type(c.kind): c.kind for c in item.constraints}
     not_null = kinds.get(exp.NotNullColumnConstraint)
     declared = item.args.get("kind")
-    kind, sizes, choices = _type(declared)
+    kind, sizes, choices = _parse_type(declared)
     generated = kinds.get(exp.GeneratedAsIdentityColumnConstraint)
     computed = exp.ComputedColumnConstraint in kinds or bool(
         generated is not None and generated.args.get("expression")
@@ -240,7 +240,7 @@ def _column(item: exp.ColumnDef, dialect: str) -> Column:
     )
 
 
-def _type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ...]]:
+def _parse_type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ...]]:
     if not isinstance(declared, exp.DataType):
         return "text", [], ()
     if declared.this in (_Type.ENUM, _Type.SET):
@@ -248,7 +248,7 @@ def _type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ..
     if declared.this == _Type.YEAR:
         return "text", [], _YEARS
     sizes = [int(p.name) for p in declared.expressions if p.name.isdigit()]
-    kind = _KIND_OF.get(declared.this, "text")
+    kind = _KIND_BY_TYPE.get(declared.this, "text")
     if declared.this == _Type.TINYINT and sizes == [1]:
         return "boolean", [], ()
     if kind == "decimal" and len(sizes) == 1 and sizes[0] > 0:
@@ -256,12 +256,12 @@ def _type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ..
     return kind, sizes, ()
 
 
-def kind_of_type(declared: exp.DataType | None) -> Kind:
+def classify_type(declared: exp.DataType | None) -> Kind:
     """The kind of a type as DDL and CAST write it; text where it is unknown."""
-    return _type(declared)[0]
+    return _parse_type(declared)[0]
 
 
-def _constraints_of_column(
+def _add_column_constraints(
     item: exp.ColumnDef,
     dialect: str,
     keys: list[Key],
@@ -274,12 +274,12 @@ def _constraints_of_column(
             primary = isinstance(kind, exp.PrimaryKeyColumnConstraint)
             keys.append(Key(columns=(item.name,), primary=primary))
         elif isinstance(kind, exp.Reference):
-            foreign.append(_reference((item.name,), kind, dialect))
+            foreign.append(_build_foreign_key((item.name,), kind, dialect))
         elif isinstance(kind, exp.CheckColumnConstraint):
             checks.append(kind.this.sql(dialect=dialect))
 
 
-def _constraints_of_table(
+def _add_table_constraints(
     item: exp.Expr,
     dialect: str,
     keys: list[Key],
@@ -288,33 +288,37 @@ def _constraints_of_table(
 ) -> None:
     for part in item.expressions if isinstance(item, exp.Constraint) else (item,):
         if isinstance(part, exp.PrimaryKey):
-            keys.append(Key(columns=_names(part.expressions), primary=True))
+            keys.append(Key(columns=_list_key_columns(part.expressions), primary=True))
         elif isinstance(part, exp.UniqueColumnConstraint):
             inner = part.this
             names = inner.expressions if isinstance(inner, exp.Schema) else part.expressions
             if names:
-                keys.append(Key(columns=_names(names)))
+                keys.append(Key(columns=_list_key_columns(names)))
         elif isinstance(part, exp.ForeignKey):
-            foreign.append(_reference(_names(part.expressions), part.args["reference"], dialect))
+            foreign.append(
+                _build_foreign_key(
+                    _list_key_columns(part.expressions), part.args["reference"], dialect
+                )
+            )
         elif isinstance(part, exp.CheckColumnConstraint):
             checks.append(part.this.sql(dialect=dialect))
 
 
-def _names(items: Sequence[exp.Expr]) -> tuple[str, ...]:
+def _list_key_columns(items: Sequence[exp.Expr]) -> tuple[str, ...]:
     """Column names, without the order or prefix length that an index may state."""
-    found = []
+    names = []
     for item in items:
         identifier = item if isinstance(item, exp.Identifier) else item.find(exp.Identifier)
-        found.append(identifier.name if identifier else item.name)
-    return tuple(found)
+        names.append(identifier.name if identifier else item.name)
+    return tuple(names)
 
 
-def _reference(columns: tuple[str, ...], reference: exp.Expr, dialect: str) -> ForeignKey:
+def _build_foreign_key(columns: tuple[str, ...], reference: exp.Expr, dialect: str) -> ForeignKey:
     target = reference.this
     named = target.expressions if isinstance(target, exp.Schema) else ()
     table = target.this if isinstance(target, exp.Schema) else target
     return ForeignKey(
-        columns=columns, table=table.sql(dialect=dialect), target_columns=_names(named)
+        columns=columns, table=table.sql(dialect=dialect), target_columns=_list_key_columns(named)
     )
 
 
@@ -326,6 +330,6 @@ def _add_unique_index(index: exp.Expr, tables: dict[str, Table]) -> None:
         return
     if any(column.find(exp.Func) for column in columns):
         return  # unique by an expression: left to the engine
-    known = tables[plain_name(table.name)]
-    keys = (*known.keys, Key(columns=_names(columns)))
-    tables[plain_name(table.name)] = msgspec.structs.replace(known, keys=keys)
+    existing = tables[plain_name(table.name)]
+    keys = (*existing.keys, Key(columns=_list_key_columns(columns)))
+    tables[plain_name(table.name)] = msgspec.structs.replace(existing, keys=keys)

@@ -1,7 +1,8 @@
 """What a parser can say of SQL without a database: is it well-formed, of which class and form.
 
-The parser is sqlglot, one dialect at a time. It reads more than most servers accept, so `parses`
-is an opinion and no proof; an engine's `check_syntax` is the stronger word where there is one.
+The parser is sqlglot, one dialect at a time. It reads more than most servers accept, so
+`check_well_formed` is an opinion and no proof; an engine's `check_syntax` is the stronger word
+where there is one.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _VERBS_OF_WITH = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
 
 
-def parses(sql: str, dialect: str) -> tuple[bool, str]:
+def check_well_formed(sql: str, dialect: str) -> tuple[bool, str]:
     """Whether every statement is well-formed in `dialect`, and the parser's message if not.
 
     The message is "known by its first word only" for a statement that the parser passes through
@@ -73,7 +74,7 @@ def parses(sql: str, dialect: str) -> tuple[bool, str]:
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=name) if tree]
     except ParseError as error:
-        return False, _message(error)
+        return False, _format_parse_error(error)
     except (SqlglotError, RecursionError) as error:
         return False, str(error)
     if not trees:
@@ -86,14 +87,14 @@ def parses(sql: str, dialect: str) -> tuple[bool, str]:
     return True, ""
 
 
-def _message(error: ParseError) -> str:
+def _format_parse_error(error: ParseError) -> str:
     """Line, column and problem, without the parser's own words for a token."""
     first = error.errors[0] if error.errors else {"description": str(error)}
     problem = str(first["description"]).split(" but got <")[0]
     return f"line {first['line']}, column {first['col']}: {problem}" if "line" in first else problem
 
 
-def statement_class(sql: str, dialect: str) -> Class | None:
+def classify_statement(sql: str, dialect: str) -> Class | None:
     """(sql_type, statement_type) of the first statement, None where it is of no known class.
 
     sql_type is DML, DDL, DCL or TCL; statement_type one of the keys of `_TYPES`. What the parser
@@ -108,7 +109,7 @@ def statement_class(sql: str, dialect: str) -> Class | None:
     return (_TYPES[kind], kind) if kind else None
 
 
-def fold(sql: str, dialect: str) -> str:
+def fold_statement(sql: str, dialect: str) -> str:
     """The form of a statement with names and literals made equal, to find cases that are the same.
 
     Two statements fold to the same text if they differ only in the names of tables, columns and
@@ -120,14 +121,14 @@ def fold(sql: str, dialect: str) -> str:
         trees = [tree for tree in sqlglot.parse(sql, read=name) if tree]
         if trees and not any(isinstance(tree, exp.Command) for tree in trees):
             return "; ".join(
-                tree.transform(_folded).sql(dialect=name, comments=False) for tree in trees
+                tree.transform(_fold_node).sql(dialect=name, comments=False) for tree in trees
             )
     except (SqlglotError, RecursionError):
-        return _folded_tokens(sql, name)
-    return _folded_tokens(sql, name)
+        return _fold_tokens(sql, name)
+    return _fold_tokens(sql, name)
 
 
-def _folded(node: exp.Expression) -> exp.Expression:
+def _fold_node(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Identifier):
         return exp.to_identifier("n")
     if isinstance(node, exp.Literal):
@@ -143,7 +144,7 @@ _FOLDED_TOKENS = {
 }
 
 
-def _folded_tokens(sql: str, dialect: str) -> str:
+def _fold_tokens(sql: str, dialect: str) -> str:
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(sql)
     except TokenError:
@@ -160,5 +161,5 @@ def _class_by_word(sql: str) -> str:
 
 
 def _first_word(sql: str) -> str:
-    found = re.match(r"[\s(;]*([A-Za-z_]+)", _COMMENT.sub(" ", sql))
-    return found[1].upper() if found else ""
+    match = re.match(r"[\s(;]*([A-Za-z_]+)", _COMMENT.sub(" ", sql))
+    return match[1].upper() if match else ""

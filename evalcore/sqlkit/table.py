@@ -29,55 +29,55 @@ class ResultTable(Record, frozen=True):
     truncated: bool = False
 
     @classmethod
-    def of(
+    def from_rows(
         cls, columns: Iterable[str], rows: Iterable[Sequence[Any]], *, truncated: bool = False
     ) -> ResultTable:
-        """A table of any Python values, each normalised by `json_value`."""
+        """A table of any Python values, each normalised by `to_json_cell`."""
         return cls(
             columns=tuple(columns),
-            rows=tuple(tuple(json_value(cell) for cell in row) for row in rows),
+            rows=tuple(tuple(to_json_cell(cell) for cell in row) for row in rows),
             truncated=truncated,
         )
 
 
-def json_value(value: Any, depth: int = 0) -> Any:
+def to_json_cell(value: Any, depth: int = 0) -> Any:
     """One cell as a JSON value, by the forms the module names; what is unknown becomes its text."""
     if value is None or type(value) in (bool, int):
         return value
     if isinstance(value, dict | list | tuple):
-        return _nested(value, depth + 1) if depth < _DEEPEST else "…"
+        return _convert_nested(value, depth + 1) if depth < _DEEPEST else "…"
     for kind, convert in _CONVERSIONS:
         if isinstance(value, kind):
             return convert(value)
     return str(value)
 
 
-def _nested(value: dict[Any, Any] | list[Any] | tuple[Any, ...], depth: int) -> Any:
+def _convert_nested(value: dict[Any, Any] | list[Any] | tuple[Any, ...], depth: int) -> Any:
     if isinstance(value, dict):
-        return {_text(str(name)): json_value(item, depth) for name, item in value.items()}
-    return [json_value(item, depth) for item in value]
+        return {_convert_text(str(name)): to_json_cell(item, depth) for name, item in value.items()}
+    return [to_json_cell(item, depth) for item in value]
 
 
-def _text(value: str) -> str:
+def _convert_text(value: str) -> str:
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
-def _float(value: float) -> float | str:
+def _convert_float(value: float) -> float | str:
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _decimal(value: Decimal) -> int | float | str:
+def _convert_decimal(value: Decimal) -> int | float | str:
     if not value.is_finite():
-        return _float(float(value))
+        return _convert_float(float(value))
     return int(value) if value == value.to_integral_value() else float(value)
 
 
 _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
-    (str, _text),
-    (float, _float),
-    (Decimal, _decimal),
+    (str, _convert_text),
+    (float, _convert_float),
+    (Decimal, _convert_decimal),
     (datetime, lambda value: value.isoformat(sep=" ")),
     ((date, time), lambda value: value.isoformat()),
     ((bytes, bytearray, memoryview), lambda value: bytes(value).hex()),

@@ -17,7 +17,7 @@ from typing import Any
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, Failure, GenerationRequest, Record, TargetSpec
 from evalcore.sqlkit import plans, rewrite, syntax
-from evalcore.sqlkit.dialects import server
+from evalcore.sqlkit.dialects import parse_server
 from evalcore.sqlkit.engines import registry
 from evalcore.sqlkit.engines.base import Engine, Execution
 from evalcore.targets import baseline_calls
@@ -110,12 +110,15 @@ class Baseline:
         return solver(self, given) if solver else None
 
     def _conversion(self, given: Mapping[str, Any]) -> str:
-        source, target = server(given["source_dialect"]), server(given["target_dialect"])
-        return rewrite.transpile(given["sql"], source.dialect, target.dialect)
+        source, target = (
+            parse_server(given["source_dialect"]),
+            parse_server(given["target_dialect"]),
+        )
+        return rewrite.transpile_sql(given["sql"], source.dialect, target.dialect)
 
     def _tuning(self, given: Mapping[str, Any]) -> str:
         tune = tuning.advised if given["metric"] == "index_advice" else tuning.rewritten
-        return tune(given["sql"], server(given["dialect"]).dialect, given["schema"])
+        return tune(given["sql"], parse_server(given["dialect"]).dialect, given["schema"])
 
     def _engine(self, dialect: str) -> Engine:
         name = self._variant.engine or (dialect if dialect in _EMBEDDED else "sqlite")
@@ -128,24 +131,26 @@ class Baseline:
         dialect = given["dialect"]
         engine = self._engine(dialect)
         setup = [
-            rewrite.transpile(statement, dialect, engine.name)
+            rewrite.transpile_sql(statement, dialect, engine.name)
             for statement in (*given["schema"], *given["data"])
         ]
-        sql = rewrite.transpile(given["sql"], dialect, engine.name)
-        return engine.execute(setup, sql, state_of=rewrite.changed_table(given["sql"], dialect))
+        sql = rewrite.transpile_sql(given["sql"], dialect, engine.name)
+        return engine.execute(
+            setup, sql, state_of=rewrite.find_changed_table(given["sql"], dialect)
+        )
 
     def _table(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
         done = self._run(given)
         if done.table is None:
             return None
-        changed = rewrite.changed_table(given["sql"], given["dialect"])
+        changed = rewrite.find_changed_table(given["sql"], given["dialect"])
         kind: dict[str, Any] = {"result_type": "select"}
         if changed:
             kind = {"result_type": "table_state", "table_name": changed}
         return {**kind, "columns": list(done.table.columns), "rows": [*map(list, done.table.rows)]}
 
     def _class(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        found = syntax.statement_class(given["sql"], given["dialect"])
+        found = syntax.classify_statement(given["sql"], given["dialect"])
         return {"sql_type": found[0], "statement_type": found[1]} if found else None
 
     def _plan(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -155,7 +160,7 @@ class Baseline:
         return plans.sqlite_steps(done.table.rows) if done.table else None
 
     def _syntax(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        valid, _ = syntax.parses(given["sql"], given["dialect"])
+        valid, _ = syntax.check_well_formed(given["sql"], given["dialect"])
         return {"has_syntax_error": "no" if valid else "yes"}
 
 

@@ -16,9 +16,9 @@ import pytest
 from evalcore.errors import EnvironmentFailure
 from evalcore.sqlkit.engines.base import Limits
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.engines.served.holding import hold
-from evalcore.sqlkit.engines.served.place import place_of
-from evalcore.sqlkit.engines.served.programs import PROGRAMS
+from evalcore.sqlkit.engines.served.server_account import prepare_server_folder
+from evalcore.sqlkit.engines.served.server_binaries import PROGRAMS
+from evalcore.sqlkit.engines.served.server_lease import acquire_server_lease
 from tests.support.engines import SERVERS, server_engine
 
 SOON = 10.0
@@ -40,7 +40,7 @@ class Clients:
 
     @property
     def place(self) -> Path:
-        return place_of(self.folder, PROGRAMS[self.name].users)
+        return prepare_server_folder(self.folder, PROGRAMS[self.name].users)
 
     def start(self) -> subprocess.Popen[bytes]:
         client = subprocess.Popen(
@@ -66,7 +66,7 @@ class Clients:
 
     @property
     def keepers(self) -> list[int]:
-        return self.processes("served.keeper")
+        return self.processes("served.server_daemon")
 
 
 def _commands() -> Iterator[tuple[int, bytes]]:
@@ -152,7 +152,7 @@ def test_a_server_that_outlived_its_keeper_is_ended(clients: Clients) -> None:
     try:
         for process, ended in ((left, True), (stranger, False)):
             (clients.place / "server.pid").write_text(str(process.pid))
-            hold(clients.folder, clients.name).close()
+            acquire_server_lease(clients.folder, clients.name).close()
             assert (process.poll() is not None) is ended
             assert soon(lambda: not clients.keepers)
     finally:
@@ -195,7 +195,7 @@ def test_a_place_of_another_user_is_refused(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away; run this test as root")
     folder = tmp_path / "theirs"
-    place = place_of(folder, ("nobody",))
+    place = prepare_server_folder(folder, ("nobody",))
     os.chown(place, 12345, 12345)
     with pytest.raises(EnvironmentFailure, match="belongs to another user"):
-        place_of(folder, ("nobody",))
+        prepare_server_folder(folder, ("nobody",))

@@ -15,7 +15,7 @@ import pytest
 from evalcore.records import to_json
 from evalcore.sqlkit.engines import process
 from evalcore.sqlkit.engines.base import Engine, Execution, Limits
-from evalcore.sqlkit.engines.guard import MOST_CHARACTERS, Finding, inspect_answer
+from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, ScriptInspection, inspect_answer
 from evalcore.sqlkit.engines.registry import open_engine
 from tests.support.hangs import stop_hang
 
@@ -207,7 +207,7 @@ REFUSED = [
     if inspect_answer(STATEMENTS[engine][name], engine, script=False).refusal
 ]
 #: What is read before it is refused; only the guard bounds the length, and so the time, of reading.
-READ = [pair for pair in REFUSED if len(STATEMENTS[pair[0]][pair[1]]) <= MOST_CHARACTERS]
+READ = [pair for pair in REFUSED if len(STATEMENTS[pair[0]][pair[1]]) <= MAX_SQL_CHARACTERS]
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +268,9 @@ def test_without_the_guard(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "inspect_answer", lambda *_, script: Finding(statements=1))
+    monkeypatch.setattr(
+        process, "inspect_answer", lambda *_, script: ScriptInspection(statements=1)
+    )
     attack(opened[engine], STATEMENTS[engine][name], folder)
 
 

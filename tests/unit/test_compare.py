@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from evalcore.records import from_json, to_json
 from evalcore.sqlkit.cells import CellRules
 from evalcore.sqlkit.compare import TableDiff, compare_tables
-from evalcore.sqlkit.table import ResultTable, json_value
+from evalcore.sqlkit.table import ResultTable, to_json_cell
 from tests.support.hangs import stop_hang
 
 Rows = Sequence[Sequence[Any]]
@@ -25,7 +25,7 @@ Rows = Sequence[Sequence[Any]]
 
 def table(rows: Rows, columns: Sequence[str] = ()) -> ResultTable:
     width = len(rows[0]) if rows else len(columns)
-    return ResultTable.of(columns or [f"c{i}" for i in range(width)], rows)
+    return ResultTable.from_rows(columns or [f"c{i}" for i in range(width)], rows)
 
 
 def diff(expected: Rows, actual: Rows, **options: bool) -> TableDiff:
@@ -211,7 +211,7 @@ def test_matching_equals_brute_force(data: st.DataObject, width: int, coerce: bo
     small, large = sorted((left, right), key=len)
     best = max(
         (
-            sum(rules.same_row(a, b) for a, b in zip(small, choice, strict=True))
+            sum(rules.is_same_row(a, b) for a, b in zip(small, choice, strict=True))
             for choice in permutations(large, len(small))
         ),
         default=0,
@@ -241,32 +241,32 @@ def test_a_table_equals_any_shuffle_of_itself(data: Any, width: int, random: Any
 @given(CELL, CELL, st.booleans())
 def test_keys_and_positions_are_necessary_conditions(left: Any, right: Any, coerce: bool) -> None:
     rules = CellRules(coerce_strings=coerce)
-    assert rules.same(left, right) == rules.same(right, left)
-    if rules.same(left, right):
-        assert rules.key(left) == rules.key(right)
+    assert rules.is_same_cell(left, right) == rules.is_same_cell(right, left)
+    if rules.is_same_cell(left, right):
+        assert rules.compute_group_key(left) == rules.compute_group_key(right)
 
 
 def test_values_become_json_and_survive_a_round_trip() -> None:
     cells = [Decimal("1.5"), Decimal("2"), 10**30, clock(8, 30), date(2024, 2, 3), b"\x00"]
-    made = ResultTable.of(map(str, range(6)), [cells], truncated=True)
+    made = ResultTable.from_rows(map(str, range(6)), [cells], truncated=True)
     assert made.rows == ((1.5, 2, 10**30, "08:30:00", "2024-02-03", "00"),)
     assert from_json(ResultTable, to_json(made)) == made
     json.dumps(made.rows)
 
 
 def test_json_value_of_nested_and_odd_values() -> None:
-    assert json_value({1: [Decimal("0.5"), datetime(2024, 1, 2, 3, 4)], "x": (None,)}) == {
+    assert to_json_cell({1: [Decimal("0.5"), datetime(2024, 1, 2, 3, 4)], "x": (None,)}) == {
         "1": [0.5, "2024-01-02 03:04:00"],
         "x": [None],
     }
-    assert json_value(float("-inf")) == "-Infinity"
-    assert json_value(Decimal("NaN")) == "NaN"
-    assert json_value(complex(1, 2)) == "(1+2j)"
+    assert to_json_cell(float("-inf")) == "-Infinity"
+    assert to_json_cell(Decimal("NaN")) == "NaN"
+    assert to_json_cell(complex(1, 2)) == "(1+2j)"
 
 
 def test_json_value_ends_nesting_and_mends_text() -> None:
     deep: Any = 1
     for _ in range(900):
         deep = [deep]
-    assert "…" in json.dumps(json_value(deep), ensure_ascii=False)
-    assert json_value({"\ud800": "a\udfff"}) == {"\ufffd": "a\ufffd"}
+    assert "…" in json.dumps(to_json_cell(deep), ensure_ascii=False)
+    assert to_json_cell({"\ud800": "a\udfff"}) == {"\ufffd": "a\ufffd"}

@@ -8,7 +8,7 @@ from evalcore.errors import UsageError
 from evalcore.runner.plan import plan
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
-from evalcore.sqlkit.cosmetics import disguise
+from evalcore.sqlkit.cosmetics import disguise_query
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from evalcore.sqlkit.cosmetics import disguise
 def test_a_disguise_changes_the_form_alone(
     kind: str, dialect: str, sql: str, expected: str
 ) -> None:
-    assert disguise(kind, sql, dialect) == expected
+    assert disguise_query(kind, sql, dialect) == expected
 
 
 def test_a_cosmetic_control_answers_nothing_but_rewrites() -> None:

@@ -29,7 +29,7 @@ def opened(monkeypatch, tmp_path):
 
 
 def test_the_engines_of_a_command_lie_below_its_data_folder(opened, monkeypatch, tmp_path):
-    monkeypatch.setattr("evalcore.cli._print_listing", lambda given: registry.available() and 0)
+    monkeypatch.setattr("evalcore.cli._print_listing", lambda given: registry.probe_engines() and 0)
     main(["list", "benchmarks", "--data", str(tmp_path / "chosen")])
     assert opened == [tmp_path / "chosen" / "engines" / name for name in ("postgres", "mysql")]
     assert settings.load_settings().data_dir == tmp_path / "default", "afterwards all is as it was"
@@ -42,7 +42,7 @@ def test_a_run_with_a_data_folder_starts_its_engines_there(
     data = tmp_path / "chosen"
     monkeypatch.setattr(
         "evalcore.benchmarks.sql_understanding.benchmark.SqlUnderstanding.close",
-        lambda self: registry.available(),
+        lambda self: registry.probe_engines(),
     )
     cases = syntax_cases(tmp_path / "cases", 1)
     flags = ["--target", "control:reference", "--benchmarks", "sql_understanding"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.sqlkit.dialects import dialect_name, server
-from evalcore.sqlkit.features import missing
+from evalcore.sqlkit.dialects import dialect_name, parse_server
+from evalcore.sqlkit.features import find_unsupported_feature
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,19 @@ from evalcore.sqlkit.features import missing
 def test_servers_as_people_write_them(
     text: str, title: str, dialect: str, engine: str, version: str
 ) -> None:
-    found = server(text)
+    found = parse_server(text)
     assert (found.title, found.dialect, found.engine) == (title, dialect, engine)
     assert found.version == version
     assert found.name == f"{title} {version}".strip()
 
 
 def test_a_version_beside_the_name_wins() -> None:
-    assert server("openGauss", "6.0").version == "6.0"
+    assert parse_server("openGauss", "6.0").version == "6.0"
 
 
 def test_an_unknown_server_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="openGauss"):
-        server("dBASE IV")
+        parse_server("dBASE IV")
     with pytest.raises(UsageError, match="PostgreSQL"):
         dialect_name("")
 
@@ -57,17 +57,17 @@ def test_an_unknown_server_names_the_known_ones() -> None:
     ],
 )
 def test_what_a_version_does_not_have(sql: str, version: str, feature: str) -> None:
-    assert feature in missing(sql, "postgres", "PostgreSQL", version)
-    assert missing(sql, "postgres", "PostgreSQL", "16") == ""
-    assert missing(sql, "postgres", "PostgreSQL", "") == ""
-    assert missing(sql, "postgres", "GaussDB", version) == ""
+    assert feature in find_unsupported_feature(sql, "postgres", "PostgreSQL", version)
+    assert find_unsupported_feature(sql, "postgres", "PostgreSQL", "16") == ""
+    assert find_unsupported_feature(sql, "postgres", "PostgreSQL", "") == ""
+    assert find_unsupported_feature(sql, "postgres", "GaussDB", version) == ""
 
 
 def test_nothing_is_said_of_what_does_not_parse() -> None:
-    assert missing("SELECT FROM WHERE (", "postgres", "PostgreSQL", "9.2") == ""
+    assert find_unsupported_feature("SELECT FROM WHERE (", "postgres", "PostgreSQL", "9.2") == ""
 
 
 def test_mysql_of_before_window_functions() -> None:
     sql = "SELECT rank() OVER (ORDER BY a) FROM t"
-    assert "window functions" in missing(sql, "mysql", "MySQL", "5.7")
-    assert missing(sql, "mysql", "MySQL", "8.0") == ""
+    assert "window functions" in find_unsupported_feature(sql, "mysql", "MySQL", "5.7")
+    assert find_unsupported_feature(sql, "mysql", "MySQL", "8.0") == ""

@@ -23,7 +23,7 @@ KEY = "sk-doctor-0123456789abcdefghijklmnop"
 @pytest.fixture(autouse=True)
 def quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines and the sandbox have tests of their own; here only what is said of them counts."""
-    monkeypatch.setattr(registry, "available", lambda: {"sqlite": "3.40.1"})
+    monkeypatch.setattr(registry, "probe_engines", lambda: {"sqlite": "3.40.1"})
     monkeypatch.setattr(ability, "ability", lambda: ability.Ability(means="bubblewrap"))
     monkeypatch.setattr(machine, "gpus", lambda: ())
 
@@ -57,7 +57,7 @@ def test_the_command_that_brings_an_engine_is_taken_from_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message = "MySQL statements need MariaDB (apt-get install mariadb-server), or a server"
-    monkeypatch.setattr(registry, "available", lambda: {"sqlite": "3.40.1", "mysql": message})
+    monkeypatch.setattr(registry, "probe_engines", lambda: {"sqlite": "3.40.1", "mysql": message})
     checks = by_name(Settings(data=str(tmp_path)))
     assert checks["sqlite"].status == "ok"
     assert checks["mysql"].remedy == "apt-get install mariadb-server"
@@ -104,7 +104,7 @@ def test_keys_are_named_and_never_shown(
     def leak() -> dict[str, str]:
         raise RuntimeError(f"refused: Authorization: Bearer {KEY}")
 
-    monkeypatch.setattr(registry, "available", leak)
+    monkeypatch.setattr(registry, "probe_engines", leak)
     assert main(["doctor", "--json", "--data", str(tmp_path)]) == 3
     printed = capsys.readouterr().out
     assert KEY not in printed

@@ -13,8 +13,8 @@ import pytest
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import from_json, to_json
 from evalcore.sqlkit.engines.base import Engine, Execution, Limits
-from evalcore.sqlkit.engines.guard import inspect
-from evalcore.sqlkit.engines.registry import available, open_engine
+from evalcore.sqlkit.engines.guard import inspect_script
+from evalcore.sqlkit.engines.registry import open_engine, probe_engines
 
 NAMES = ("sqlite", "duckdb")
 SETUP = ["CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"]
@@ -251,7 +251,7 @@ def test_sqlite_syntax_beyond_near(engines: dict[str, Engine]) -> None:
 
 
 def test_versions_and_availability(engines: dict[str, Engine]) -> None:
-    found = available()
+    found = probe_engines()
     assert {name: found[name] for name in NAMES} == {n: e.version for n, e in engines.items()}
     assert found.keys() == {*NAMES, "postgres", "mysql"}
     assert engines["duckdb"].version.split(".")[0].isdecimal()
@@ -269,7 +269,7 @@ def test_an_engine_whose_process_does_not_start(
     monkeypatch.setattr(sys, "executable", executable)
     with open_engine("sqlite") as engine, pytest.raises(EnvironmentFailure, match="does not start"):
         engine.execute([], "SELECT 1")
-    assert "does not start" in available()["sqlite"]
+    assert "does not start" in probe_engines()["sqlite"]
 
 
 def test_threads_share_an_engine(engine: Engine) -> None:
@@ -321,7 +321,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("sql", "dialect", "statements", "refusal"), WORDS)
 def test_guard(sql: str, dialect: str, statements: int, refusal: str) -> None:
-    found = inspect(sql, dialect)
+    found = inspect_script(sql, dialect)
     assert (found.statements, found.refusal) == (statements, refusal)
 
 

@@ -9,7 +9,7 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.effort import Meter
+from evalcore.sqlkit.equivalence.effort import WorkMeter
 from evalcore.sqlkit.equivalence.records import Equivalence, Question
 
 DDL = (
@@ -148,7 +148,7 @@ def test_changes_are_compared_by_the_table_afterwards(decider: Decider, engine: 
     wrong = ask(decider, engine, CHANGE, CHANGE.replace("* 2", "* 3"), state_of=("loans",))
     assert wrong.status == "different"
     assert wrong.counterexample is not None
-    assert wrong.counterexample.of == "loans"
+    assert wrong.counterexample.subject == "loans"
     query = ask(decider, engine, CHANGE, "SELECT 1", state_of=("loans",))
     assert query.status == "different"
 
@@ -214,12 +214,14 @@ def test_effort_tells_a_rewrite_that_reads_less(engines: EnginePool, engine: str
         "SELECT id FROM members m WHERE (SELECT COUNT(*) FROM loans l WHERE l.member_id = m.id) > 0"
     )
     question = Question(engine=engine, schema=DDL, reference=slow)
-    meter = Meter(engines.get)
-    before = meter.of_reference(question)
-    after = meter.of(question, "SELECT id FROM members WHERE id IN (SELECT member_id FROM loans)")
+    meter = WorkMeter(engines.get)
+    before = meter.measure_reference(question)
+    after = meter.measure_work(
+        question, "SELECT id FROM members WHERE id IN (SELECT member_id FROM loans)"
+    )
     assert before.unit
     assert 0 < after.amount < before.amount or engine == "duckdb"
-    assert meter.of(question, slow).amount == before.amount
+    assert meter.measure_work(question, slow).amount == before.amount
 
 
 def test_an_unknown_engine_is_said() -> None:

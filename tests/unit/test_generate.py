@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.generate import Database, databases, inserts, permuted, scaled, shrink
+from evalcore.sqlkit.generate import (
+    Database,
+    generate_databases,
+    generate_scaled_database,
+    permute_rows,
+    render_inserts,
+    shrink_database,
+)
 from evalcore.sqlkit.generate.constants import Constant
 from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.schema import read_schema
@@ -29,7 +36,7 @@ def test_hints_follow_aliases_joins_and_counts() -> None:
     assert Constant(">=", "2024-05-01") in hints.constants["starts"]
     assert Constant("like", "North%") in hints.constants["name"]
     assert Constant(">", 150) in hints.constants["fee"]
-    assert hints.family("crew_id") == hints.family("id")
+    assert hints.find_family("crew_id") == hints.find_family("id")
     assert set(hints.counts) == {2, 4}
     assert "fee" in hints.sorted  # ORDER BY total, which is SUM(fee)
 
@@ -39,9 +46,9 @@ def test_what_does_not_parse_gives_no_hints() -> None:
 
 
 def test_equal_arguments_give_equal_databases() -> None:
-    first = databases(SCHEMA, [(SQL, "sqlite")], seed=7)
-    assert first == databases(SCHEMA, [(SQL, "sqlite")], seed=7)
-    assert first != databases(SCHEMA, [(SQL, "sqlite")], seed=8)
+    first = generate_databases(SCHEMA, [(SQL, "sqlite")], seed=7)
+    assert first == generate_databases(SCHEMA, [(SQL, "sqlite")], seed=7)
+    assert first != generate_databases(SCHEMA, [(SQL, "sqlite")], seed=8)
     assert len(first) == 16
 
 
@@ -49,8 +56,8 @@ def test_equal_arguments_give_equal_databases() -> None:
 def test_every_database_fits_its_tables(engine: str) -> None:
     schema = read_schema(DDL, engine)
     with open_engine(engine) as opened:
-        for database in databases(schema, [(SQL, engine)], seed=3):
-            setup = (*DDL, *inserts(schema, database, engine))
+        for database in generate_databases(schema, [(SQL, engine)], seed=3):
+            setup = (*DDL, *render_inserts(schema, database, engine))
             counts = opened.execute(
                 setup, "SELECT (SELECT COUNT(*) FROM crews), (SELECT COUNT(*) FROM tours)"
             )
@@ -71,8 +78,8 @@ def test_most_databases_have_rows_for_the_query() -> None:
     filled = {False: 0, True: 0}
     with open_engine("sqlite") as engine:
         for eager in filled:
-            for database in databases(SCHEMA, [(SQL, "sqlite")], seed=11, eager=eager):
-                seen = engine.execute((*DDL, *inserts(SCHEMA, database, "sqlite")), SQL)
+            for database in generate_databases(SCHEMA, [(SQL, "sqlite")], seed=11, eager=eager):
+                seen = engine.execute((*DDL, *render_inserts(SCHEMA, database, "sqlite")), SQL)
                 filled[eager] += bool(seen.table and seen.table.rows)
     assert filled[False] >= 3
     assert filled[True] >= 10
@@ -81,7 +88,7 @@ def test_most_databases_have_rows_for_the_query() -> None:
 def test_cells_satisfy_just_miss_and_nearly_match() -> None:
     cells = {
         str(cell)
-        for database in databases(SCHEMA, [(SQL, "sqlite")], seed=1)
+        for database in generate_databases(SCHEMA, [(SQL, "sqlite")], seed=1)
         for rows in database.tables.values()
         for row in rows
         for cell in row
@@ -92,7 +99,7 @@ def test_cells_satisfy_just_miss_and_nearly_match() -> None:
 
 
 def test_keys_that_something_orders_are_distinct_where_the_profile_says_so() -> None:
-    for database in databases(SCHEMA, [(SQL, "sqlite")], seed=5):
+    for database in generate_databases(SCHEMA, [(SQL, "sqlite")], seed=5):
         if database.profile.startswith("distinct"):
             fees = [row[3] for row in database.tables["tours"] if row[3] is not None]
             assert len(fees) == len(set(fees)) > 3
@@ -100,14 +107,14 @@ def test_keys_that_something_orders_are_distinct_where_the_profile_says_so() -> 
 
 def test_permuted_keeps_the_rows_and_changes_their_order() -> None:
     database = Database("x", {"a": tuple((n,) for n in range(5)), "b": ((1,), (2,)), "c": ()})
-    twin = permuted(database)
+    twin = permute_rows(database)
     for name, rows in database.tables.items():
         assert sorted(twin.tables[name]) == sorted(rows)
         assert twin.tables[name] != rows or len(rows) < 2
 
 
 def test_scaled_has_rare_and_frequent_values() -> None:
-    database = scaled(SCHEMA, [(SQL, "sqlite")], seed=2, rows=2000)
+    database = generate_scaled_database(SCHEMA, [(SQL, "sqlite")], seed=2, rows=2000)
     assert len(database.tables["tours"]) > 1500
     names = [row[1] for row in database.tables["crews"]]
     assert len(set(names)) == len(names) > 100
@@ -117,13 +124,13 @@ def test_shrink_keeps_only_what_the_difference_needs() -> None:
     database = Database(
         "x", {"a": tuple((n,) for n in range(40)), "b": tuple((n,) for n in range(9))}
     )
-    small = shrink(database, lambda d: (17,) in d.tables["a"] and (3,) in d.tables["b"])
+    small = shrink_database(database, lambda d: (17,) in d.tables["a"] and (3,) in d.tables["b"])
     assert small.tables == {"a": ((17,),), "b": ((3,),)}
 
 
 def test_shrink_gives_back_what_it_cannot_make_smaller() -> None:
     database = Database("x", {"a": ((1,), (2,))})
-    assert shrink(database, lambda d: False) == database
+    assert shrink_database(database, lambda d: False) == database
 
 
 SOLVED = [
@@ -161,7 +168,7 @@ OTHER = "CREATE TABLE b (id INTEGER PRIMARY KEY, note TEXT)"
 def test_rows_miss_one_condition_alone() -> None:
     sql = "SELECT id FROM a WHERE kind <> 'store' AND size > 1000"
     schema = read_schema([ONE], "sqlite")
-    rows = [r for d in databases(schema, [(sql, "sqlite")], seed=4) for r in d.tables["a"]]
+    rows = [r for d in generate_databases(schema, [(sql, "sqlite")], seed=4) for r in d.tables["a"]]
     assert sum(kind == "store" and size > 1000 for _, kind, size in rows) > 3
     assert sum(kind != "store" and size in (999, 1000) for _, kind, size in rows) > 3
 
@@ -171,14 +178,14 @@ def test_tables_joined_by_their_keys_hold_different_ones() -> None:
     schema = read_schema([ONE, OTHER], "sqlite")
     keys = [
         [{row[0] for row in rows} for rows in database.tables.values()]
-        for database in databases(schema, [(sql, "sqlite")], seed=4)
+        for database in generate_databases(schema, [(sql, "sqlite")], seed=4)
     ]
     assert sum(bool(one - other) and bool(other - one) for one, other in keys) >= 6
     assert sum(bool(one & other) for one, other in keys) >= 12
 
 
 def test_some_databases_have_one_parent_or_few() -> None:
-    made = {d.profile: d for d in databases(SCHEMA, [], seed=1)}
+    made = {d.profile: d for d in generate_databases(SCHEMA, [], seed=1)}
     assert len(made["one parent"].tables["crews"]) == 1
     assert 1 < len(made["few parents"].tables["crews"]) <= 3
     assert len(made["few parents"].tables["tours"]) > 10
@@ -187,7 +194,7 @@ def test_some_databases_have_one_parent_or_few() -> None:
 def test_rows_have_their_groups_in_common() -> None:
     sql = "SELECT kind, size, MAX(id) FROM a GROUP BY kind, size"
     schema = read_schema([ONE], "sqlite")
-    for database in databases(schema, [(sql, "sqlite")], seed=4):
+    for database in generate_databases(schema, [(sql, "sqlite")], seed=4):
         rows = database.tables["a"]
         if len(rows) >= 14 and not database.profile.startswith("distinct"):
             assert len({row[1:] for row in rows}) < len(rows)

@@ -114,7 +114,7 @@ class Told:
 )
 def test_the_effect_decides(advised: list[AdvisedIndex], works: dict[str, Any], found: str) -> None:
     told = Told(**{"without": 1000, "a_b": 104, "b_a": 100, **works})
-    assert check_advice(told, advised, KNOWN, "mysql").found == found
+    assert check_advice(told, advised, KNOWN, "mysql").finding == found
 
 
 def test_the_index_that_can_be_left_out_is_named() -> None:
@@ -138,22 +138,22 @@ def test_sentences_are_right_where_the_case_says_so(
     text: str, expected: Expectation, found: str
 ) -> None:
     told = Told(without=1000, a_b=100, b_a=100)
-    assert check_sentence(told, read_advice(text, "mysql"), expected, "mysql").found == found
+    assert check_sentence(told, read_advice(text, "mysql"), expected, "mysql").finding == found
 
 
 def test_an_index_is_wrong_where_none_is_good() -> None:
     told = Told(without=1000, a=100)
     for flag, found in (("none_ok", "not_needed"), ("cannot_ok", "cannot_help")):
         effect = check_advice(told, [index("a")], Expectation(**{flag: True}), "mysql")
-        assert (effect.found, effect.after) == (found, worked(100))
+        assert (effect.finding, effect.after) == (found, worked(100))
 
 
 def test_a_sentence_stays_open_where_nothing_helps_or_can_be_counted() -> None:
     said = read_advice("No index is needed.", "mysql")
     idle = Told(without=1000, a_b=1000, b_a=990)
-    assert check_sentence(idle, said, KNOWN, "mysql").found == "no_effect"
+    assert check_sentence(idle, said, KNOWN, "mysql").finding == "no_effect"
     broken = Told(without=refused("out of time"))
-    assert check_sentence(broken, said, KNOWN, "mysql").found == "no_count"
+    assert check_sentence(broken, said, KNOWN, "mysql").finding == "no_count"
 
 
 # The metric, on engines

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.sqlkit.index_advice import Unreadable, ddl_of, placed, read_advice, read_index
+from evalcore.sqlkit.index_advice import (
+    UnreadableIndex,
+    build_index_ddl,
+    qualify_index_table,
+    read_advice,
+    read_index,
+)
 from evalcore.sqlkit.schema import read_schema
 from tests.support.hangs import stop_hang
 
@@ -179,11 +185,11 @@ def test_only_our_own_spelling_is_executed() -> None:
     text = (
         "CREATE UNIQUE INDEX \"i; DROP TABLE t\" ON t (substr(a, 1, 2), b DESC) WHERE b <> 'x''y'"
     )
-    assert ddl_of(read_advice(text, "sqlite").indexes, "sqlite") == (
+    assert build_index_ddl(read_advice(text, "sqlite").indexes, "sqlite") == (
         "CREATE UNIQUE INDEX advised_substr_a_1_2_b_desc ON t (substr(a, 1, 2), b DESC) "
         "WHERE b <> 'x''y'",
     )
-    spelled = ddl_of(
+    spelled = build_index_ddl(
         read_advice("CREATE INDEX i USING HASH ON t (a, `b c`(3))", "mysql").indexes, "mysql"
     )
     assert spelled == ("CREATE INDEX advised_a_b_c_3 USING hash ON t (a, `b c`(3))",)
@@ -191,17 +197,21 @@ def test_only_our_own_spelling_is_executed() -> None:
 
 def test_names_stay_apart_and_short() -> None:
     indexes = [read_index(table, ["a"] * 40, "postgres") for table in ("t", "u", "v")]
-    names = [text.split()[2] for text in ddl_of(indexes, "postgres")]
+    names = [text.split()[2] for text in build_index_ddl(indexes, "postgres")]
     assert len(set(names)) == 3
     assert max(map(len, names)) <= 60
 
 
 def test_a_table_keeps_the_schema_that_the_ddl_gives_it() -> None:
     schema = read_schema(["CREATE TABLE sales.orders (a int)"], "postgres")
-    assert placed(read_index("orders", ["a"], "postgres"), schema).table == "sales.orders"
-    assert placed(read_index("other.things", ["a"], "postgres"), schema).table == "things"
+    assert (
+        qualify_index_table(read_index("orders", ["a"], "postgres"), schema).table == "sales.orders"
+    )
+    assert (
+        qualify_index_table(read_index("other.things", ["a"], "postgres"), schema).table == "things"
+    )
 
 
 def test_an_alternative_that_is_none_is_refused() -> None:
-    with pytest.raises(Unreadable, match="columns"):
+    with pytest.raises(UnreadableIndex, match="columns"):
         read_index("t", [], "sqlite")

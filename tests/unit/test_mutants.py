@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from evalcore.sqlkit.mutants import Mutant, mutants, normal_form
+from evalcore.sqlkit.mutants import Mutant, generate_mutants, normal_form
 from evalcore.sqlkit.mutation_rules import RULES
 
 #: Kind of a change, a statement, what the change makes of it.
@@ -118,7 +118,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("kind", "sql", "changed"), EXAMPLES)
 def test_a_rule_changes_one_place(kind: str, sql: str, changed: str) -> None:
     assert normal_form(changed, "postgres") in [
-        mutant.sql for mutant in mutants(sql, "postgres") if mutant.kind == kind
+        mutant.sql for mutant in generate_mutants(sql, "postgres") if mutant.kind == kind
     ]
 
 
@@ -145,7 +145,7 @@ NOT_TOUCHED = [
 
 @pytest.mark.parametrize(("sql", "kind"), NOT_TOUCHED)
 def test_what_could_never_show_is_left_alone(sql: str, kind: str) -> None:
-    assert kind not in {mutant.kind for mutant in mutants(sql, "postgres")}
+    assert kind not in {mutant.kind for mutant in generate_mutants(sql, "postgres")}
 
 
 LONG = (
@@ -159,12 +159,12 @@ LONG = (
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
 def test_mutants_are_distinct_parse_and_come_again_the_same(dialect: str) -> None:
-    made = mutants(LONG, dialect)
+    made = generate_mutants(LONG, dialect)
     texts = [mutant.sql for mutant in made]
     assert len(made) > 60
     assert len(set(texts)) == len(texts)
     assert normal_form(LONG, dialect) not in texts
-    assert made == mutants(LONG, dialect)
+    assert made == generate_mutants(LONG, dialect)
     for text in texts:
         assert normal_form(text, dialect)
 
@@ -172,12 +172,14 @@ def test_mutants_are_distinct_parse_and_come_again_the_same(dialect: str) -> Non
 def test_the_normal_form_is_its_own() -> None:
     plain = normal_form("select  A from t -- why\n where (b) <> 1;", "sqlite")
     assert normal_form(plain, "sqlite") == plain
-    assert mutants(plain, "sqlite") == mutants("select  A from t where (b) <> 1", "sqlite")
+    assert generate_mutants(plain, "sqlite") == generate_mutants(
+        "select  A from t where (b) <> 1", "sqlite"
+    )
 
 
 def test_each_of_several_statements_is_changed_alone() -> None:
     script = "DELETE FROM t WHERE a = 1; SELECT b FROM t WHERE c"
-    texts = [mutant.sql for mutant in mutants(script, "sqlite")]
+    texts = [mutant.sql for mutant in generate_mutants(script, "sqlite")]
     assert "DELETE FROM t;\nSELECT b FROM t WHERE c" in texts
     assert "DELETE FROM t WHERE a = 1;\nSELECT b FROM t" in texts
 
@@ -185,21 +187,21 @@ def test_each_of_several_statements_is_changed_alone() -> None:
 @pytest.mark.parametrize("nonsense", ["SELECT FROM (", "SELECT 'a", "))", "CREATE TABLE t ("])
 def test_what_does_not_parse_is_an_error(nonsense: str) -> None:
     with pytest.raises(sqlglot.errors.SqlglotError):
-        mutants(nonsense, "postgres")
+        generate_mutants(nonsense, "postgres")
 
 
 @pytest.mark.parametrize("empty", ["", ";", "-- only a comment", "SELECT 1 FROM t WHERE a = b;;"])
 def test_hardly_anything_gives_hardly_anything(empty: str) -> None:
-    assert len(mutants(empty, "sqlite")) <= 8
+    assert len(generate_mutants(empty, "sqlite")) <= 8
 
 
 def test_a_body_that_is_passed_through_is_left_alone() -> None:
     body = "CREATE FUNCTION f() RETURNS INT LANGUAGE plpgsql AS $$ BEGIN RETURN 1 + 2; END $$"
-    assert all("1 + 2" in mutant.sql for mutant in mutants(body, "postgres"))
+    assert all("1 + 2" in mutant.sql for mutant in generate_mutants(body, "postgres"))
 
 
 def test_hostile_text_stays_text() -> None:
-    made = mutants("SELECT a FROM t WHERE a = 'x''; DROP TABLE t; --'", "sqlite")
+    made = generate_mutants("SELECT a FROM t WHERE a = 'x''; DROP TABLE t; --'", "sqlite")
     assert made
     for mutant in made:
         assert isinstance(mutant, Mutant)
@@ -208,12 +210,12 @@ def test_hostile_text_stays_text() -> None:
 
 @pytest.mark.parametrize("text", ["2024-13-45", "9999-12-31", "0001-01-01"])
 def test_dates_at_the_edge_and_beyond(text: str) -> None:
-    made = mutants(f"SELECT a FROM t WHERE a = '{text}'", "postgres")
+    made = generate_mutants(f"SELECT a FROM t WHERE a = '{text}'", "postgres")
     assert all(mutant.sql for mutant in made)
 
 
 def test_very_deep_nesting_ends() -> None:
     deep = "SELECT a FROM t WHERE " + "(" * 500 + "a = 1" + ")" * 500
     with pytest.raises(sqlglot.errors.ParseError, match="nested too deeply"):
-        mutants(deep, "sqlite")
-    assert mutants(deep.replace("(" * 490, "").replace(")" * 490, ""), "sqlite")
+        generate_mutants(deep, "sqlite")
+    assert generate_mutants(deep.replace("(" * 490, "").replace(")" * 490, ""), "sqlite")

@@ -7,20 +7,20 @@ import re
 import pytest
 
 from evalcore.sqlkit.rewrite import (
-    changed_table,
-    on_another_engine,
-    orders_rows,
-    tie_breakers,
-    transpile,
+    build_tie_breakers,
+    find_changed_table,
+    has_order_by,
+    transpile_sql,
+    use_aria_engine,
 )
 
 
 def test_transpile_passes_on_what_it_cannot_read() -> None:
-    assert transpile("SELECT IFNULL(a, 0) FROM t", "mysql", "postgres") == (
+    assert transpile_sql("SELECT IFNULL(a, 0) FROM t", "mysql", "postgres") == (
         "SELECT COALESCE(a, 0) FROM t"
     )
-    assert transpile("SELECT FROM (", "mysql", "postgres") == "SELECT FROM ("
-    assert transpile("select  1", "mysql", "mysql") == "select  1"
+    assert transpile_sql("SELECT FROM (", "mysql", "postgres") == "SELECT FROM ("
+    assert transpile_sql("select  1", "mysql", "mysql") == "select  1"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_transpile_passes_on_what_it_cannot_read() -> None:
     ],
 )
 def test_the_table_that_a_statement_changes(sql: str, table: str | None) -> None:
-    assert changed_table(sql, "postgres") == table
+    assert find_changed_table(sql, "postgres") == table
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_table_that_a_statement_changes(sql: str, table: str | None) -> None
     ],
 )
 def test_only_the_outermost_order_orders_rows(sql: str, orders: bool) -> None:
-    assert orders_rows(sql, "postgres") is orders
+    assert has_order_by(sql, "postgres") is orders
 
 
 BROKEN = [
@@ -94,12 +94,12 @@ BROKEN = [
 
 @pytest.mark.parametrize(("sql", "variants"), BROKEN)
 def test_orders_are_made_total_in_two_ways(sql: str, variants: tuple[str, ...]) -> None:
-    found = tie_breakers(sql, "postgres", 2)
+    found = build_tie_breakers(sql, "postgres", 2)
     assert tuple(re.sub(" ASC| NULLS (FIRST|LAST)", "", text) for text in found) == variants
 
 
 def test_tables_move_to_another_engine_of_mariadb() -> None:
     ddl = "CREATE TABLE t (a INT DEFAULT (1), b VARCHAR(9) DEFAULT ')') ENGINE=InnoDB COMMENT 'x'"
-    assert on_another_engine(ddl) == (
+    assert use_aria_engine(ddl) == (
         "CREATE TABLE t (a INT DEFAULT (1), b VARCHAR(9) DEFAULT ')') ENGINE=Aria  COMMENT 'x'"
     )

@@ -11,8 +11,14 @@ from sqlglot import tokenize
 
 from evalcore.errors import UsageError
 from evalcore.settings import ROOT
-from evalcore.sqlkit.dialects import server
-from evalcore.sqlkit.rewrite_rules import DETECTORS, detector_for, holds, parsing, same_statement
+from evalcore.sqlkit.dialects import parse_server
+from evalcore.sqlkit.rewrite_rules import (
+    DETECTORS,
+    detector_for,
+    has_rewrite,
+    is_same_statement,
+    parsing,
+)
 from tests.support.hangs import stop_hang
 from tests.support.rewrite_cases import CASES, SCHEMA
 
@@ -20,7 +26,7 @@ FILE = ROOT / "datasets" / "sql_optimization" / "rewrite.jsonl"
 
 
 def told(check: str, original: str, answer: str) -> bool | None:
-    return holds(check, original, answer, "sqlite", SCHEMA)
+    return has_rewrite(check, original, answer, "sqlite", SCHEMA)
 
 
 RIGHT = [
@@ -136,11 +142,11 @@ def test_huge_statements_are_read_soon_or_left_open(name: str, tokens: int) -> N
     per = -(-len(tokenize(HUGE[name](20), read="sqlite")) // 20)
     text, plain = HUGE[name](tokens // per), "SELECT id FROM o WHERE c = 1 OR c = 2"
     for original, answer in ((plain, text), (text, plain)):
-        parsing._read.cache_clear()
+        parsing._read_cached_query.cache_clear()
         with stop_hang():
             found = {check: told(check, original, answer) for check in DETECTORS}
         assert set(found.values()) <= {True, False, None}
-        if len(tokenize(text, read="sqlite")) > parsing.MOST_TOKENS:
+        if len(tokenize(text, read="sqlite")) > parsing.MAX_TOKENS:
             assert set(found.values()) == {None}
 
 
@@ -161,7 +167,7 @@ def bundled() -> Iterator[tuple[dict[str, Any], str, str]]:
     for line in FILE.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         for rule in case["expected"]["optimization_rules"]:
-            yield case, rule["check"], server(case["db_type"]).dialect
+            yield case, rule["check"], parse_server(case["db_type"]).dialect
 
 
 def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_statement() -> None:
@@ -169,12 +175,15 @@ def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_stateme
     for case, check, dialect in bundled():
         ddl, original = case["create_table_statements"], case["sql"]
         for answer in (case["reference"], *case["variants"]):
-            assert holds(check, original, answer, dialect, ddl) is True, (case["case_id"], answer)
+            assert has_rewrite(check, original, answer, dialect, ddl) is True, (
+                case["case_id"],
+                answer,
+            )
         for text in disguises(original, case["reference"]):
-            found = holds(check, original, text, dialect, ddl)
+            found = has_rewrite(check, original, text, dialect, ddl)
             assert found in (False, None), (case["case_id"], check, text)
         for wrong in case["counterexamples"]:
-            assert holds(check, original, wrong, dialect, ddl) in (True, False, None)
+            assert has_rewrite(check, original, wrong, dialect, ddl) in (True, False, None)
         seen.add(check)
     assert seen == set(DETECTORS)
 
@@ -198,7 +207,7 @@ def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_stateme
     ],
 )  # fmt: skip
 def test_equal_statements_are_known_again(a: str, b: str, same: bool) -> None:
-    assert same_statement(a, b, "sqlite", SCHEMA) is same
+    assert is_same_statement(a, b, "sqlite", SCHEMA) is same
 
 
 @pytest.mark.parametrize(

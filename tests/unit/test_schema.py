@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalcore.sqlkit.schema import ForeignKey, Key, in_order, read_schema
+from evalcore.sqlkit.schema import ForeignKey, Key, read_schema, sort_by_dependency
 from tests.support.shared_data import shared_data
 
 
@@ -76,7 +76,7 @@ def test_referred_tables_come_first_and_circles_are_cut() -> None:
         ],
         "postgres",
     )
-    names = [table.name for table in in_order(schema)]
+    names = [table.name for table in sort_by_dependency(schema)]
     assert sorted(names) == ["a", "b", "c"]
     assert names.index("c") < names.index("b") < names.index("a")
 

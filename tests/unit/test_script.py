@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.sqlkit.engines.guard import inspect
-from evalcore.sqlkit.engines.script import split
+from evalcore.sqlkit.engines.guard import inspect_script
+from evalcore.sqlkit.engines.script import split_script
 
 BODY = "BEGIN IF (x > 1) THEN SELECT ';'; ELSE IF 1 THEN SELECT 2; END IF; END IF; END"
 CUT = [
@@ -55,14 +55,14 @@ CUT = [
 
 @pytest.mark.parametrize(("dialect", "script", "statements"), CUT)
 def test_statements(dialect: str, script: str, statements: list[str]) -> None:
-    found = split(script, dialect)
+    found = split_script(script, dialect)
     assert found is not None
     assert [statement.text for statement in found] == statements
 
 
 def test_what_has_no_tokens_is_not_cut() -> None:
-    assert split("SELECT 'open", "postgres") is None
-    assert split(" -- nothing", "mysql") == ()
+    assert split_script("SELECT 'open", "postgres") is None
+    assert split_script(" -- nothing", "mysql") == ()
 
 
 REFUSED = [
@@ -83,7 +83,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("dialect", "sql", "refusal"), REFUSED)
 def test_the_guard_of_servers(dialect: str, sql: str, refusal: str) -> None:
-    found = inspect(sql, dialect)
+    found = inspect_script(sql, dialect)
     assert found.statements == 1
     assert found.refusal.startswith(refusal)
     assert bool(found.refusal) == bool(refusal)

@@ -10,10 +10,10 @@ import pytest
 
 from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.engines.served import programs
-from evalcore.sqlkit.engines.served.holding import hold
-from evalcore.sqlkit.engines.served.place import place_of
-from evalcore.sqlkit.engines.served.programs import PROGRAMS
+from evalcore.sqlkit.engines.served import server_binaries
+from evalcore.sqlkit.engines.served.server_account import prepare_server_folder
+from evalcore.sqlkit.engines.served.server_binaries import PROGRAMS
+from evalcore.sqlkit.engines.served.server_lease import acquire_server_lease
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
 
@@ -22,7 +22,9 @@ def private(tmp_path: Path) -> Iterator[Path]:
     """A folder whose servers nobody else uses; removed with what stands in for it."""
     yield tmp_path
     for name in SERVERS:
-        shutil.rmtree(place_of(tmp_path / name, PROGRAMS[name].users), ignore_errors=True)
+        shutil.rmtree(
+            prepare_server_folder(tmp_path / name, PROGRAMS[name].users), ignore_errors=True
+        )
 
 
 def kept(name: str, private: Path) -> Path:
@@ -46,20 +48,20 @@ def test_closed_engines_open_again_and_drop_their_databases(name: str, private: 
 
 
 def test_a_missing_engine_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(programs.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(server_binaries.shutil, "which", lambda *_, **__: None)
     with pytest.raises(MissingDependency, match="apt-get install mariadb-server"):
         open_engine("mysql", folder=tmp_path)
-    monkeypatch.setattr(programs, "find_spec", lambda _: None)
+    monkeypatch.setattr(server_binaries, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match=r"evalboard\[postgres\]"):
         open_engine("postgres", folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_server_by_dsn(monkeypatch: pytest.MonkeyPatch, private: Path, name: str) -> None:
-    claim = hold(kept(name, private), name)
+    claim = acquire_server_lease(kept(name, private), name)
     dsn = {
-        "postgres": f"postgresql://postgres@/postgres?host={claim.place}",
-        "mysql": f"mysql://root@localhost/?unix_socket={claim.place}/server.sock",
+        "postgres": f"postgresql://postgres@/postgres?host={claim.server_folder}",
+        "mysql": f"mysql://root@localhost/?unix_socket={claim.server_folder}/server.sock",
     }[name]
     monkeypatch.setenv(f"EVALBOARD_{name.upper()}_DSN", dsn)
     with open_engine(name, LIMITS, private / "unused") as engine:

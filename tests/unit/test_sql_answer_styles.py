@@ -11,7 +11,7 @@ import pytest
 
 from evalcore.benchmarks.sql_answer import read_sql
 from evalcore.settings import ROOT
-from evalcore.sqlkit.dialects import server
+from evalcore.sqlkit.dialects import parse_server
 
 O = "SELECT id, room FROM visits WHERE substr(day, 1, 4) = '2024'"  # noqa: E741
 A = "SELECT id, room FROM visits WHERE day >= '2024' AND day < '2025'"
@@ -213,7 +213,7 @@ def test_authored_answers_are_read_whole_bare_and_fenced(metric: str) -> None:
     """Statements that nobody wrote for the reader: none is cut, in the form asked for or fenced."""
     for line in (DIALECTS / f"{metric}.jsonl").read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
-        dialect = server(case["target_dialect"], case.get("target_version", "")).dialect
+        dialect = parse_server(case["target_dialect"], case.get("target_version", "")).dialect
         answer = case["reference"].strip()
         for text in (answer, f"```sql\n{answer}\n```"):
             found = read_sql(text, dialect, case["sql"])

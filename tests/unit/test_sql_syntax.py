@@ -8,7 +8,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.sqlkit.dialects import dialect_name
-from evalcore.sqlkit.syntax import fold, parses, statement_class
+from evalcore.sqlkit.syntax import check_well_formed, classify_statement, fold_statement
 
 NAMES = [
     ("MySQL", "mysql"),
@@ -27,7 +27,7 @@ def test_dialect_name(text: str, name: str) -> None:
     assert dialect_name(text) == name
 
 
-@pytest.mark.parametrize("function", [parses, statement_class, fold])
+@pytest.mark.parametrize("function", [check_well_formed, classify_statement, fold_statement])
 def test_unknown_dialect_is_a_usage_error(function: object) -> None:
     assert callable(function)
     with pytest.raises(UsageError, match="known: SQLite, DuckDB"):
@@ -49,7 +49,7 @@ WELL_FORMED = [
 
 @pytest.mark.parametrize(("sql", "dialect"), WELL_FORMED)
 def test_well_formed(sql: str, dialect: str) -> None:
-    assert parses(sql, dialect)[0]
+    assert check_well_formed(sql, dialect)[0]
 
 
 MALFORMED = [
@@ -67,13 +67,16 @@ MALFORMED = [
 
 @pytest.mark.parametrize(("sql", "dialect", "message"), MALFORMED)
 def test_malformed(sql: str, dialect: str, message: str) -> None:
-    good, problem = parses(sql, dialect)
+    good, problem = check_well_formed(sql, dialect)
     assert not good
     assert re.search(message, problem)
 
 
 def test_a_statement_that_is_only_known_by_its_first_word_says_so() -> None:
-    assert parses("ALTER TABLE a FROB b", "mysql") == (True, "known by its first word only")
+    assert check_well_formed("ALTER TABLE a FROB b", "mysql") == (
+        True,
+        "known by its first word only",
+    )
 
 
 CLASSES = [
@@ -118,7 +121,7 @@ CLASSES = [
 
 @pytest.mark.parametrize(("sql", "dialect", "expected"), CLASSES)
 def test_statement_class(sql: str, dialect: str, expected: tuple[str, str] | None) -> None:
-    assert statement_class(sql, dialect) == expected
+    assert classify_statement(sql, dialect) == expected
 
 
 SAME = [
@@ -139,9 +142,9 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("left", "right"), SAME)
 def test_fold_of_the_same_form(left: str, right: str) -> None:
-    assert fold(left, "sqlite") == fold(right, "sqlite")
+    assert fold_statement(left, "sqlite") == fold_statement(right, "sqlite")
 
 
 @pytest.mark.parametrize(("left", "right"), DIFFERENT)
 def test_fold_of_another_form(left: str, right: str) -> None:
-    assert fold(left, "sqlite") != fold(right, "sqlite")
+    assert fold_statement(left, "sqlite") != fold_statement(right, "sqlite")

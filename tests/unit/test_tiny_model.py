@@ -11,7 +11,7 @@ import pytest
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.registry import create
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.syntax import statement_class
+from evalcore.sqlkit.syntax import classify_statement
 from evalcore.testing import function_calls, sql_statements
 from evalcore.testing.sql_statements import CLASS, CLASSES, RIGHT, SYNTAX, WRONG
 from tests.support.tiny_models import TinyModel, load, share_right, tiny
@@ -67,7 +67,7 @@ def test_sqlite_agrees_with_every_label_of_syntax():
 
 def test_the_parser_agrees_with_every_class():
     for sql, named in CLASSES.items():
-        assert statement_class(sql.format(**VALUES), "postgres") == named
+        assert classify_statement(sql.format(**VALUES), "postgres") == named
 
 
 def test_the_reference_of_every_held_out_case_passes(tiny: TinyModel):

@@ -69,7 +69,9 @@ class DialectConversion(ExecutedBenchmark):
 
     async def _rule(self, sample: Sample, sql: str, context: Context | None) -> Ruling:
         told = sample.reference
-        lacking = features.missing(sql, told["dialect"], told["title"], told["version"])
+        lacking = features.find_unsupported_feature(
+            sql, told["dialect"], told["title"], told["version"]
+        )
         if lacking:
             return passed_or_failed(False, "parsed", lacking, error_type="version")
         if not told["reference"]:
@@ -79,7 +81,7 @@ class DialectConversion(ExecutedBenchmark):
 
     async def _without_reference(self, sample: Sample, sql: str, context: Context | None) -> Ruling:
         """A case of others, which says nothing but the source: grammar first, then the panel."""
-        parses, message = syntax.parses(sql, sample.reference["dialect"])
+        parses, message = syntax.check_well_formed(sql, sample.reference["dialect"])
         if not parses:
             note = f"The parser refuses the statement: {message}"
             return passed_or_failed(False, "parsed", note, error_type="syntax_error")

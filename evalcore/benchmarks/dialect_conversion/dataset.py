@@ -16,8 +16,8 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.case_file import Line
 from evalcore.errors import UsageError
 from evalcore.records import Sample
-from evalcore.sqlkit.dialects import Server, server
-from evalcore.sqlkit.rewrite import changed_table
+from evalcore.sqlkit.dialects import Server, parse_server
+from evalcore.sqlkit.rewrite import find_changed_table
 
 METRICS = (
     "logical_equivalence",
@@ -68,7 +68,7 @@ def _sample(line: Line, metric: str) -> Sample:
 def _server(line: Line, field: str) -> Server:
     version = line.optional_text("target_version") if field == "target_dialect" else ""
     try:
-        return server(line.text(field), version)
+        return parse_server(line.text(field), version)
     except UsageError as error:
         line.wrong(field, str(error))
 
@@ -85,7 +85,7 @@ def _reference(line: Line, source: Server, target: Server) -> dict[str, Any]:
     }
     if told["reference"]:
         calls = line.texts("calls")
-        changed = changed_table(told["reference"], target.dialect)
+        changed = find_changed_table(told["reference"], target.dialect)
         told |= {
             "data": _data(line),
             "calls": calls,

@@ -21,7 +21,7 @@ from evalcore.sqlkit import index_advice as indexing
 from evalcore.sqlkit.engines.base import Work
 from evalcore.sqlkit.equivalence.records import Question
 from evalcore.sqlkit.index_advice import Advice, Effect, Expectation
-from evalcore.sqlkit.index_advice.check import MOST_INDEXES
+from evalcore.sqlkit.index_advice.check import MAX_INDEXES
 from evalcore.sqlkit.schema import read_schema
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ def right_answers(expected: Mapping[str, Any], dialect: str) -> list[str]:
     """All answers that a case itself calls right, each alone; the first is the reference."""
     known = expectation(expected, dialect)
     statements = [
-        f"{indexing.ddl_of((index,), dialect)[0]};".replace("INDEX advised_", "INDEX ix_", 1)
+        f"{indexing.build_index_ddl((index,), dialect)[0]};".replace(
+            "INDEX advised_", "INDEX ix_", 1
+        )
         for index in known.alternatives
     ]
     return statements + [text for flag, text in _SENTENCES.items() if expected.get(flag)]
@@ -143,14 +145,14 @@ def question_of(sample: Sample) -> Question:
 
 async def _by_effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Ruling:
     if found.problem:
-        return _ruling(Effect(found="invalid", message=found.problem), found, "unreadable")
+        return _ruling(Effect(finding="invalid", message=found.problem), found, "unreadable")
     if not sample.reference["engine"]:
         return _no_engine(sample.input["dialect"])
     try:
         effect = await asyncio.to_thread(_effect, benchmark, sample, found)
     except (MissingDependency, EnvironmentFailure) as error:
         return _no_engine(str(error))
-    return _ruling(effect, found, effect.found)
+    return _ruling(effect, found, effect.finding)
 
 
 def _effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Effect:
@@ -158,12 +160,12 @@ def _effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Effect
     expected = expectation(sample.reference["expected"], sample.reference["dialect"])
 
     def measure(indexes: tuple[str, ...]) -> Work:
-        return benchmark.meter.of_known(question, question.reference, indexes)
+        return benchmark.meter.measure_cached(question, question.reference, indexes)
 
     if found.says != "create":
         return indexing.check_sentence(measure, found, expected, question.engine)
     schema = read_schema(question.schema, question.engine)
-    indexes = [indexing.placed(index, schema) for index in found.indexes]
+    indexes = [indexing.qualify_index_table(index, schema) for index in found.indexes]
     return indexing.check_advice(measure, indexes, expected, question.engine)
 
 
@@ -191,7 +193,7 @@ def _ruling(effect: Effect, found: Advice, finding: str) -> Ruling:
         facts["error_type"] = finding
     index = effect.index.target if effect.index else ""
     told = note.format_map(
-        {"message": effect.message, "most": MOST_INDEXES, "index": index, **amounts}
+        {"message": effect.message, "most": MAX_INDEXES, "index": index, **amounts}
     )
     return Ruling(
         outcome=outcome,
@@ -217,7 +219,7 @@ def _evidence(effect: Effect, found: Advice) -> tuple[Section, ...]:
     if effect.after is not None:
         advised = "; ".join(index.target for index in found.indexes)
         rows.append([advised, effect.after.amount])
-    rows += [[one.index.target, one.work.amount] for one in effect.known if one.work.unit]
+    rows += [[one.index.target, one.work.amount] for one in effect.alternatives if one.work.unit]
     unit = effect.before.unit
     return (
         Section(kind="plans", title="index_effect", body={"unit": unit, **plans}),

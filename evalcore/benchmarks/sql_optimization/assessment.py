@@ -7,9 +7,9 @@ import asyncio
 from evalcore.benchmarks.executed import ExecutedBenchmark
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.engines.base import Work
-from evalcore.sqlkit.equivalence.effort import Meter
+from evalcore.sqlkit.equivalence.effort import WorkMeter
 from evalcore.sqlkit.equivalence.records import Equivalence, Question
-from evalcore.sqlkit.rewrite_rules import same_statement
+from evalcore.sqlkit.rewrite_rules import is_same_statement
 
 #: A rewrite may read this much more and is still not worse; counters jump by a page or a step.
 _SLACK, _SLACK_UNITS = 1.05, 8
@@ -71,14 +71,14 @@ def question_of(sample: Sample) -> Question:
 
 
 async def assess(
-    benchmark: ExecutedBenchmark, meter: Meter, question: Question, sql: str, dialect: str
+    benchmark: ExecutedBenchmark, meter: WorkMeter, question: Question, sql: str, dialect: str
 ) -> Assessment:
     """Compare with the original, then count the work of both where they are equivalent."""
-    unchanged = same_statement(question.reference, sql, dialect, question.schema)
+    unchanged = is_same_statement(question.reference, sql, dialect, question.schema)
     equivalence = await benchmark.decide(question, sql, _PRODUCTS.get(dialect, ""))
     if unchanged or equivalence.status != "equivalent":
         return Assessment(unchanged=unchanged, equivalence=equivalence)
-    before = await asyncio.to_thread(meter.of_reference, question)
-    after = await asyncio.to_thread(meter.of, question, sql)
-    same_plan = not before.unit and await asyncio.to_thread(meter.same_plan, question, sql)
+    before = await asyncio.to_thread(meter.measure_reference, question)
+    after = await asyncio.to_thread(meter.measure_work, question, sql)
+    same_plan = not before.unit and await asyncio.to_thread(meter.has_same_plan, question, sql)
     return Assessment(False, equivalence, before, after, same_plan)

@@ -17,8 +17,8 @@ from evalcore.benchmarks.sql_optimization.rewrites import RULES, Rewrite
 from evalcore.benchmarks.sql_verdict import nothing_found, ruled
 from evalcore.catalog import COSMETIC_CONTROLS
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, content_hash
-from evalcore.sqlkit.cosmetics import disguise
-from evalcore.sqlkit.equivalence.effort import Meter
+from evalcore.sqlkit.cosmetics import disguise_query
+from evalcore.sqlkit.equivalence.effort import WorkMeter
 from evalcore.sqlkit.equivalence.records import Question
 
 _REMEMBERED = 64
@@ -31,7 +31,7 @@ class SqlOptimization(ExecutedBenchmark):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
-        self.meter = Meter(self.engines.get)
+        self.meter = WorkMeter(self.engines.get)
         self._assessed: OrderedDict[tuple[Question, str], Assessment] = OrderedDict()
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
@@ -53,7 +53,7 @@ class SqlOptimization(ExecutedBenchmark):
             return Completion(text=text)
         sql = sample.input["sql"]
         if kind in COSMETIC_CONTROLS:
-            sql = disguise(kind, sql, sample.reference["dialect"])
+            sql = disguise_query(kind, sql, sample.reference["dialect"])
         return Completion(text="" if kind == "null" else sql)
 
     def may_be_judged(self, sample: Sample) -> bool:

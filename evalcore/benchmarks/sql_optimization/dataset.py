@@ -18,8 +18,8 @@ from evalcore.benchmarks.case_file import Line
 from evalcore.benchmarks.sql_optimization import advice
 from evalcore.errors import UsageError
 from evalcore.records import Sample
-from evalcore.sqlkit.dialects import Server, server
-from evalcore.sqlkit.index_advice import Unreadable
+from evalcore.sqlkit.dialects import Server, parse_server
+from evalcore.sqlkit.index_advice import UnreadableIndex
 
 REWRITES = ("logical_equivalence", "syntax_error_detection", "optimization_depth")
 _FILES = {"rewrite": REWRITES} | {metric: (metric,) for metric in (*REWRITES, "index_advice")}
@@ -41,7 +41,7 @@ def load(source: DatasetSource) -> list[Sample]:
 
 def _server(line: Line) -> Server:
     try:
-        return server(line.text("db_type"))
+        return parse_server(line.text("db_type"))
     except UsageError as error:
         line.wrong("db_type", str(error))
 
@@ -121,7 +121,7 @@ def _depth(line: Line, metric: str) -> Iterator[Sample]:
 
 def _index(line: Line, metric: str) -> Iterator[Sample]:
     """SCALE's index cases name no database: all are MySQL."""
-    target = _server(line) if line.row.get("db_type") else server("MySQL")
+    target = _server(line) if line.row.get("db_type") else parse_server("MySQL")
     expected = line.row.get("expected")
     right: list[str] = []
     if isinstance(expected, dict):
@@ -155,7 +155,7 @@ def _right_advice(line: Line, expected: dict[str, Any], target: Server) -> list[
         line.wrong("expected.alternatives", "must be a list of {table, columns}")
     try:
         right = advice.right_answers(expected, target.dialect)
-    except Unreadable as error:
+    except UnreadableIndex as error:
         line.wrong("expected.alternatives", str(error))
     if not right:
         line.wrong("expected", "needs an alternative, or none_ok or cannot_ok")

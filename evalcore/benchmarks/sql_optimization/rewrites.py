@@ -26,7 +26,7 @@ from evalcore.benchmarks.sql_verdict import Ruling
 from evalcore.judges.records import Question
 from evalcore.records import MEASURED, Sample, Section
 from evalcore.sqlkit import rewrite_rules
-from evalcore.sqlkit.equivalence.effort import Meter
+from evalcore.sqlkit.equivalence.effort import WorkMeter
 
 #: As little as the authored rewrite, with some slack for another plan.
 _AS_LITTLE = 1.1
@@ -44,7 +44,7 @@ class Rewrite:
     sample: Sample
     sql: str
     found: Assessment
-    meter: Meter
+    meter: WorkMeter
     context: Context | None
 
     @property
@@ -133,7 +133,7 @@ async def _authored_saves(rewrite: Rewrite) -> bool:
     if not rewrite.authored:
         return rewrite.found.saves is not None
     question = question_of(rewrite.sample)
-    best = await asyncio.to_thread(rewrite.meter.of_known, question, rewrite.authored)
+    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored)
     return saves(before, best) is True
 
 
@@ -155,7 +155,7 @@ def _shown(rewrite: Rewrite, rule: Mapping[str, Any]) -> tuple[str, bool | None]
         return "", None
     original, schema = sample.input["sql"], sample.input["schema"]
     dialect = sample.reference["dialect"]
-    return check, rewrite_rules.holds(check, original, rewrite.sql, dialect, schema)
+    return check, rewrite_rules.has_rewrite(check, original, rewrite.sql, dialect, schema)
 
 
 async def _as_little(rewrite: Rewrite) -> bool:
@@ -164,7 +164,7 @@ async def _as_little(rewrite: Rewrite) -> bool:
     if not rewrite.authored or after is None:
         return after is not None
     question = question_of(rewrite.sample)
-    best = await asyncio.to_thread(rewrite.meter.of_known, question, rewrite.authored)
+    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored)
     return bool(best.unit) and after.amount <= best.amount * _AS_LITTLE
 
 

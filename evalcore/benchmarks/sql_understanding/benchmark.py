@@ -19,7 +19,7 @@ from evalcore.records import (
     Section,
     Verdict,
 )
-from evalcore.sqlkit.table import json_value
+from evalcore.sqlkit.table import to_json_cell
 
 
 class SqlUnderstanding(Benchmark):
@@ -80,7 +80,7 @@ class SqlUnderstanding(Benchmark):
             note = "The published evaluator fails on a boolean here; counted as wrong."
         if found.value is None and not right:
             return self._nothing(sample, episode)
-        body = {"expected": sample.reference["expected"], "answer": json_value(answer)}
+        body = {"expected": sample.reference["expected"], "answer": to_json_cell(answer)}
         section = Section(kind="json", title="compared", body=body)
         reading = verified.Reading(right=right, error=error, note=note, evidence=(section,))
         return self._verdict(sample, episode, found, reading)

@@ -89,7 +89,7 @@ def _plan(sample: Sample, engines: dict[str, Engine]) -> Check:
 
 
 def _class(sample: Sample, engines: dict[str, Engine]) -> Check:
-    found = syntax.statement_class(sample.input["sql"], sample.input["dialect"])
+    found = syntax.classify_statement(sample.input["sql"], sample.input["dialect"])
     if found is None:
         return "the class of the statement cannot be told by the parser", "unconfirmed"
     answer = {"sql_type": found[0], "statement_type": found[1]}
@@ -104,7 +104,7 @@ def _syntax(sample: Sample, engines: dict[str, Engine]) -> Check:
     if engine and done and (done.status == "ok") == wrong:
         problem = f"{engine.name} does not agree with the label: {done.message or 'it parses'}"
         return problem, _kind(sample, done)
-    parses, message = syntax.parses(sql, dialect)
+    parses, message = syntax.check_well_formed(sql, dialect)
     if parses == wrong:
         problem = f"sqlglot does not agree with the label: {message or 'it parses'}"
         return problem, "unconfirmed"
@@ -140,7 +140,7 @@ def _duplicates(samples: Sequence[Sample]) -> list[Finding]:
     seen: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         dialect = sample.input["dialect"]
-        folded = syntax.fold(sample.input["sql"], dialect)
+        folded = syntax.fold_statement(sample.input["sql"], dialect)
         seen[sample.metric, dialect, folded].append(sample)
     return [
         Finding(

@@ -15,7 +15,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.case_file import Line
 from evalcore.records import Sample
 from evalcore.sqlkit.dialects import TITLES
-from evalcore.sqlkit.rewrite import orders_rows
+from evalcore.sqlkit.rewrite import has_order_by
 
 METRICS = (
     "execution_accuracy",
@@ -117,4 +117,4 @@ def _ordered(line: Line, dialect: str, expected: dict[str, Any]) -> bool:
     told = line.truth("order_matters")
     if told is not None:
         return told
-    return expected.get("result_type") == "select" and orders_rows(line.row["sql"], dialect)
+    return expected.get("result_type") == "select" and has_order_by(line.row["sql"], dialect)

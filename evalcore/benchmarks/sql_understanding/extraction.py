@@ -18,7 +18,7 @@ from typing import Any
 
 from evalcore.benchmarks.answer_text import LIMIT, Kind, fenced, without_reasoning
 from evalcore.records import Record
-from evalcore.sqlkit.table import json_value
+from evalcore.sqlkit.table import to_json_cell
 
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
@@ -84,7 +84,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 def _json(text: str) -> Any:
     try:
-        return json_value(json.loads(text))
+        return to_json_cell(json.loads(text))
     except (ValueError, RecursionError):
         return None
 
@@ -100,6 +100,6 @@ def _python_literal(text: str) -> Any:
     try:
         value = ast.literal_eval(words)
         json.dumps(value)
-        return json_value(value)
+        return to_json_cell(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None

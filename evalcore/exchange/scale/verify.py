@@ -27,7 +27,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.equivalence.records import Equivalence, Question
-from evalcore.sqlkit.rewrite import changed_table, transpile
+from evalcore.sqlkit.rewrite import find_changed_table, transpile_sql
 
 INDICATOR = "logical_equivalence"
 CAPABILITIES = ("dialect_conversion", "sql_optimization")
@@ -116,7 +116,7 @@ def _decide(decider: Decider, one: Asked) -> Equivalence:
 
 def _in_engine(sql: str, twin: Twin, question: Question) -> str:
     """An answer for a server that nobody can start here, in the dialect of the engine."""
-    return transpile(sql, twin.answer_dialect or question.engine, question.engine)
+    return transpile_sql(sql, twin.answer_dialect or question.engine, question.engine)
 
 
 def agreement(published: Sequence[PublishedAnswer], found: Sequence[Equivalence]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def read_twins(path: Path) -> dict[str, Twin]:
             engine=row["engine"],
             schema=tuple(row["schema"]),
             reference=row["reference"],
-            state_of=tuple(filter(None, [changed_table(row["reference"], row["engine"])])),
+            state_of=tuple(filter(None, [find_changed_table(row["reference"], row["engine"])])),
             ordered=row.get("ordered"),
         )
         questions = (question, _quoted(question, row["names"]))

@@ -14,16 +14,16 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from evalcore.records import content_hash
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status
-from evalcore.sqlkit.table import ResultTable, json_value
+from evalcore.sqlkit.table import ResultTable, to_json_cell
 
 Connection = TypeVar("Connection")
-Outcome = tuple[ResultTable | None, int | None]
+BackendResult = tuple[ResultTable | None, int | None]
 _BATCH = 256
 _MESSAGE = 1000
-_KEPT = 64  # prepared databases
+_MAX_DATABASES = 64  # prepared databases
 
 
-class Refused(Exception):
+class ForbiddenStatement(Exception):
     """A statement against the rules of the sandbox, found before the engine runs it."""
 
 
@@ -40,10 +40,10 @@ class Backend(ABC, Generic[Connection]):
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.about: dict[str, Any] = {}
-        self._kept: OrderedDict[str, Connection] = OrderedDict()
+        self._connections: OrderedDict[str, Connection] = OrderedDict()
 
     @abstractmethod
-    def create(self, name: str) -> Connection:
+    def create_database(self, name: str) -> Connection:
         """A fresh, empty database."""
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Backend(ABC, Generic[Connection]):
         """Forget a database with all it holds."""
 
     @abstractmethod
-    def watched(self, connection: Connection) -> AbstractContextManager[None]:
+    def enforce_time_limit(self, connection: Connection) -> AbstractContextManager[None]:
         """Whatever runs within is interrupted after `limits.seconds`."""
 
     @abstractmethod
@@ -59,104 +59,110 @@ class Backend(ABC, Generic[Connection]):
         """Run all statements of a script."""
 
     @abstractmethod
-    def run(self, connection: Connection, sql: str) -> Outcome:
+    def run_statement(self, connection: Connection, sql: str) -> BackendResult:
         """Run one statement: its rows and the number of rows it changed."""
 
     @abstractmethod
-    def only_reads(self, connection: Connection, sql: str) -> bool:
+    def is_read_only(self, connection: Connection, sql: str) -> bool:
         """Whether a statement, run already, can have left nothing behind."""
 
     @abstractmethod
-    def plan(self, connection: Connection, sql: str) -> Outcome:
+    def explain_query(self, connection: Connection, sql: str) -> BackendResult:
         """The engine's plan as a table."""
 
     @abstractmethod
-    def work(self, connection: Connection, sql: str) -> Outcome:
+    def measure_query(self, connection: Connection, sql: str) -> BackendResult:
         """Run a query; its plan as a table of one column, and the amount of work it took."""
 
     @abstractmethod
-    def parse(self, connection: Connection, sql: str) -> Outcome:
+    def parse_statement(self, connection: Connection, sql: str) -> BackendResult:
         """Nothing, or the engine's error."""
 
     @abstractmethod
-    def status_of(self, error: Exception) -> Status:
+    def classify_error(self, error: Exception) -> Status:
         """The word for an engine's error."""
 
-    def place_of(self, request: Mapping[str, Any]) -> str:
+    def compute_setup_key(self, request: Mapping[str, Any]) -> str:
         """The name under which the database of a request is kept."""
         return content_hash(list(request.get("setup", ())))
 
-    def statement(
+    def open_statement_scope(
         self, connection: Connection, request: Mapping[str, Any]
     ) -> AbstractContextManager[None]:
         """Around the statement and its probes; an engine may begin and undo a transaction here."""
-        return self.watched(connection)
+        return self.enforce_time_limit(connection)
 
-    def left_clean(self, connection: Connection, request: Mapping[str, Any], failed: bool) -> bool:
+    def is_unchanged(
+        self, connection: Connection, request: Mapping[str, Any], failed: bool
+    ) -> bool:
         """Whether the database is as its setup made it, after the statement and its probes."""
         if request.get("op") == "syntax":
             return not failed
         statements = (request.get("sql", "SELECT 1"), *request.get("probes", ()))
-        return not failed and all(self.only_reads(connection, sql) for sql in statements)
+        return not failed and all(self.is_read_only(connection, sql) for sql in statements)
 
     def __call__(self, request: Mapping[str, Any]) -> Execution:
         stage: Stage = "setup"
         failed = True
-        name = self.place_of(request)
-        connection = self._kept.pop(name, None)
+        name = self.compute_setup_key(request)
+        connection = self._connections.pop(name, None)
         try:
             if connection is None:
-                connection = self.create(name)
-                with self.watched(connection):
+                connection = self.create_database(name)
+                with self.enforce_time_limit(connection):
                     for script in request.get("setup", ()):
                         self.run_script(connection, script)
             stage = "statement"
-            with self.statement(connection, request):
-                table, affected = self._operate(connection, request)
+            with self.open_statement_scope(connection, request):
+                table, affected = self._run_operation(connection, request)
                 stage = "state"
                 if request.get("state_of"):
-                    table, _ = self.run(connection, content_of(request["state_of"], self.mark))
-                probed = [self.run(connection, probe)[0] for probe in request.get("probes", ())]
+                    table, _ = self.run_statement(
+                        connection, build_table_query(request["state_of"], self.mark)
+                    )
+                probed = [
+                    self.run_statement(connection, probe)[0] for probe in request.get("probes", ())
+                ]
             failed = False
-        except Refused as error:
+        except ForbiddenStatement as error:
             return Execution(status="forbidden", message=str(error), stage=stage)
         except self.errors as error:
-            status = self.status_of(error)
-            return Execution(status=status, message=self.message_of(error), stage=stage)
+            status = self.classify_error(error)
+            return Execution(status=status, message=self.format_error(error), stage=stage)
         finally:
             if connection is not None:
-                made = stage != "setup"
-                clean = made and self.left_clean(connection, request, failed)
-                self._put_back(name, connection, clean)
-        found = tuple(table for table in probed if table is not None)
-        return Execution(status="ok", table=table, affected=affected, probed=found)
+                setup_done = stage != "setup"
+                clean = setup_done and self.is_unchanged(connection, request, failed)
+                self._release_connection(name, connection, clean)
+        probed_tables = tuple(table for table in probed if table is not None)
+        return Execution(status="ok", table=table, affected=affected, probed=probed_tables)
 
-    def message_of(self, error: Exception) -> str:
+    def format_error(self, error: Exception) -> str:
         return str(error)[:_MESSAGE]
 
-    def _operate(self, connection: Connection, request: Mapping[str, Any]) -> Outcome:
+    def _run_operation(self, connection: Connection, request: Mapping[str, Any]) -> BackendResult:
         sql = request.get("sql", "SELECT 1")
         if request.get("script"):
             self.run_script(connection, sql)
             return None, None
         operations = {
-            "execute": self.run,
-            "explain": self.plan,
-            "measure": self.work,
-            "syntax": self.parse,
+            "execute": self.run_statement,
+            "explain": self.explain_query,
+            "measure": self.measure_query,
+            "syntax": self.parse_statement,
         }
         return operations[request.get("op", "execute")](connection, sql)
 
-    def _put_back(self, name: str, connection: Connection, clean: bool) -> None:
+    def _release_connection(self, name: str, connection: Connection, clean: bool) -> None:
         if not clean:
             self.discard(connection)
             return
-        self._kept[name] = connection
-        if len(self._kept) > _KEPT:
-            self.discard(self._kept.popitem(last=False)[1])
+        self._connections[name] = connection
+        if len(self._connections) > _MAX_DATABASES:
+            self.discard(self._connections.popitem(last=False)[1])
 
 
-def content_of(table: str, mark: str) -> str:
+def build_table_query(table: str, mark: str) -> str:
     """The query for all rows of a table, whatever characters its name holds."""
     return f"SELECT * FROM {mark}{table.replace(mark, mark * 2)}{mark}"  # noqa: S608 - quoted
 
@@ -167,26 +173,28 @@ def fetch_table(
     """Rows by batches until there are no more or a cap is reached; the rest is never made."""
     rows: list[tuple[Any, ...]] = []
     room = limits.bytes
-    for raw in _batches(fetch):
-        row = tuple(json_value(cell) for cell in raw)
-        room -= sum(map(_size, row)) + 2
+    for raw in _iter_fetched_rows(fetch):
+        row = tuple(to_json_cell(cell) for cell in raw)
+        room -= sum(map(_estimate_json_size, row)) + 2
         if len(rows) == limits.rows or room < 0:
             return ResultTable(columns=tuple(columns), rows=tuple(rows), truncated=True)
         rows.append(row)
     return ResultTable(columns=tuple(columns), rows=tuple(rows))
 
 
-def _batches(fetch: Callable[[int], Sequence[Sequence[Any]]]) -> Iterator[Sequence[Any]]:
+def _iter_fetched_rows(fetch: Callable[[int], Sequence[Sequence[Any]]]) -> Iterator[Sequence[Any]]:
     while batch := fetch(_BATCH):
         yield from batch
 
 
-def _size(value: Any) -> int:
+def _estimate_json_size(value: Any) -> int:
     """About as many bytes as the JSON of a value has; exact enough for a cap."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "replace")) + 3
     if isinstance(value, list):
-        return 3 + sum(map(_size, value))
+        return 3 + sum(map(_estimate_json_size, value))
     if isinstance(value, dict):
-        return 3 + sum(_size(name) + _size(item) for name, item in value.items())
+        return 3 + sum(
+            _estimate_json_size(name) + _estimate_json_size(item) for name, item in value.items()
+        )
     return len(str(value)) + 1 if isinstance(value, int) else 18

@@ -22,7 +22,7 @@ from typing import Any
 
 import duckdb
 
-from evalcore.sqlkit.engines.backend import Backend, Outcome, Refused, fetch_table
+from evalcore.sqlkit.engines.backend import Backend, BackendResult, ForbiddenStatement, fetch_table
 from evalcore.sqlkit.engines.base import Limits, Status
 from evalcore.sqlkit.table import ResultTable
 
@@ -71,7 +71,7 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
-        sys.modules["pytz"] = _pytz()
+        sys.modules["pytz"] = _build_pytz_stub()
         config = {**_CONFIG, "memory_limit": f"{limits.memory_mb // 2}MB"}
         self._root = duckdb.connect(":memory:", config=config)
         for statement in (*_LOCK, _WARM_UP):
@@ -80,7 +80,7 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
         self._names: dict[int, str] = {}
         self.about = {"version": duckdb.__version__}
 
-    def create(self, name: str) -> duckdb.DuckDBPyConnection:
+    def create_database(self, name: str) -> duckdb.DuckDBPyConnection:
         try:
             self._root.execute(f"ATTACH ':memory:' AS d{name}")
             connection = self._root.cursor()
@@ -99,15 +99,15 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
             raise BrokenInstance(str(error)) from error
 
     @contextmanager
-    def watched(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        with self._watchdog.watch(connection, self.limits.seconds):
+    def enforce_time_limit(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        with self._watchdog.interrupt_after(connection, self.limits.seconds):
             yield
 
     def run_script(self, connection: duckdb.DuckDBPyConnection, script: str) -> None:
         for statement in _allowed_statements(connection, script):
             connection.execute(statement)
 
-    def run(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+    def run_statement(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
         table, affected = None, None
         for statement in _allowed_statements(connection, sql):
             result = connection.execute(statement)
@@ -122,33 +122,33 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
                 table = None
         return table, affected
 
-    def only_reads(self, connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    def is_read_only(self, connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
         """By the statement's type; a transaction that was left open is not."""
         statements = connection.extract_statements(sql)
         return bool(statements) and all(s.type.name in _READING for s in statements)
 
-    def plan(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+    def explain_query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
         _allowed_statements(connection, sql)
         result = connection.execute(f"EXPLAIN {sql}")
-        return ResultTable.of(("explain_key", "explain_value"), result.fetchall()), None
+        return ResultTable.from_rows(("explain_key", "explain_value"), result.fetchall()), None
 
-    def work(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+    def measure_query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
         """Rows that the operators of the plan passed on and, of scans, looked at."""
         _allowed_statements(connection, sql)
         analyzed = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}").fetchall()
-        steps = list(_steps(json.loads(analyzed[0][1]).get("operator", ())))
+        steps = list(_iter_plan_steps(json.loads(analyzed[0][1]).get("operator", ())))
         lines = [(f"{'  ' * depth}{kind}: {rows}",) for depth, kind, rows in steps]
-        return ResultTable.of(("plan",), lines), sum(rows for _, _, rows in steps)
+        return ResultTable.from_rows(("plan",), lines), sum(rows for _, _, rows in steps)
 
-    def parse(self, connection: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+    def parse_statement(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
         try:
             connection.extract_statements(sql)
         except self.errors as error:
-            if self.status_of(error) != "error":
+            if self.classify_error(error) != "error":
                 raise
         return None, None
 
-    def status_of(self, error: Exception) -> Status:
+    def classify_error(self, error: Exception) -> Status:
         if self._watchdog.fired:
             return "timeout"
         for text, status in _STATUS_BY_TEXT.items():
@@ -161,14 +161,14 @@ class BrokenInstance(Exception):
     """An earlier statement left the instance unusable: this process must be replaced."""
 
 
-def _steps(
+def _iter_plan_steps(
     operators: Iterable[Mapping[str, Any]], depth: int = 0
 ) -> Iterator[tuple[int, str, int]]:
     """The operators of an analysed plan: depth, name, rows looked at and passed on."""
     for operator in operators:
         rows = operator.get("intermediate_rows", 0) + operator.get("operator_rows_scanned", 0)
         yield depth, str(operator.get("type", "")), int(rows)
-        yield from _steps(operator.get("children", ()), depth + 1)
+        yield from _iter_plan_steps(operator.get("children", ()), depth + 1)
 
 
 def open_backend(options: Mapping[str, Any]) -> DuckdbBackend:
@@ -181,7 +181,7 @@ def _allowed_statements(connection: duckdb.DuckDBPyConnection, sql: str) -> list
     statements = connection.extract_statements(sql)
     for statement in statements:
         if statement.type.name not in _ALLOWED:
-            raise Refused(f"{statement.type.name} statements are not run")
+            raise ForbiddenStatement(f"{statement.type.name} statements are not run")
     return statements
 
 
@@ -192,10 +192,12 @@ class _Watchdog:
         self.fired = False
         self._condition = threading.Condition()
         self._watched: tuple[duckdb.DuckDBPyConnection, float] | None = None
-        threading.Thread(target=self._watch, daemon=True).start()
+        threading.Thread(target=self._watch_deadline, daemon=True).start()
 
     @contextmanager
-    def watch(self, connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    def interrupt_after(
+        self, connection: duckdb.DuckDBPyConnection, seconds: float
+    ) -> Iterator[None]:
         with self._condition:
             self.fired = False
             self._watched = connection, time.monotonic() + seconds
@@ -206,15 +208,15 @@ class _Watchdog:
             with self._condition:
                 self._watched = None
 
-    def _watch(self) -> None:
+    def _watch_deadline(self) -> None:
         with self._condition:
             while True:
                 if self._watched is None:
                     self._condition.wait()
                     continue
                 connection, deadline = self._watched
-                if (left := deadline - time.monotonic()) > 0:
-                    self._condition.wait(left)
+                if (remaining := deadline - time.monotonic()) > 0:
+                    self._condition.wait(remaining)
                     continue
                 self.fired = True
                 connection.interrupt()
@@ -238,7 +240,7 @@ class _Utc(tzinfo):
         return moment.replace(tzinfo=self)
 
 
-def _pytz() -> ModuleType:
+def _build_pytz_stub() -> ModuleType:
     """What DuckDB asks the library pytz for: the zone of the session, which is always UTC here."""
     module = ModuleType("pytz")
     module.timezone = lambda name: _Utc()  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
 from evalcore.records import Record
-from evalcore.sqlkit.engines.script import Statement, split
+from evalcore.sqlkit.engines.script import Statement, split_script
 
 _COMMON = "SELECT WITH VALUES INSERT UPDATE DELETE CREATE DROP ALTER BEGIN COMMIT ROLLBACK END"
 #: The first words of the statements that are run.
@@ -88,10 +88,10 @@ _FILES = frozenset((("INTO", "OUTFILE"), ("INTO", "DUMPFILE"), ("DATA", "INFILE"
 
 _SERVERS = frozenset(("postgres", "mysql"))
 #: Of one statement: a third of a second to look through, and far more than a model writes.
-MOST_CHARACTERS = 100_000
+MAX_SQL_CHARACTERS = 100_000
 
 
-class Finding(Record, frozen=True):
+class ScriptInspection(Record, frozen=True):
     """What the words of a script say. `statements` is None where it has no tokens to count.
 
     `refusal` is the reason why it is not run, "" where nothing speaks against it.
@@ -102,33 +102,38 @@ class Finding(Record, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def inspect(script: str, dialect: str) -> Finding:
+def inspect_script(script: str, dialect: str) -> ScriptInspection:
     """Look through all statements of a script; `dialect` is the name of an engine."""
     if dialect in _SERVERS:
         return _inspect_for_server(script, dialect)
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(script)
     except TokenError:
-        return Finding(statements=None)
-    statements = _cut(tokens)
-    refusals = (_refusal(statement, dialect) for statement in statements)
-    return Finding(
-        statements=_count(statements), refusal=next((reason for reason in refusals if reason), "")
+        return ScriptInspection(statements=None)
+    statements = _split_tokens(tokens)
+    refusals = (_find_refusal(statement, dialect) for statement in statements)
+    return ScriptInspection(
+        statements=_count_statements(statements),
+        refusal=next((reason for reason in refusals if reason), ""),
     )
 
 
-def inspect_answer(sql: str, dialect: str, *, script: bool) -> Finding:
-    """`inspect` for what is to be judged: not too long to be looked through in the time of a
+def inspect_answer(sql: str, dialect: str, *, script: bool) -> ScriptInspection:
+    """`inspect_script` for what is to be judged: not too long to be looked through in the time of a
     statement, and one statement unless it is a `script`."""
-    if len(sql) > MOST_CHARACTERS:
-        return Finding(None, f"{len(sql)} characters are not run, at most {MOST_CHARACTERS} are")
-    found = inspect(sql, dialect)
-    if not found.refusal and not script and (found.statements or 1) > 1:
-        return Finding(found.statements, f"{found.statements} statements where one is run")
-    return found
+    if len(sql) > MAX_SQL_CHARACTERS:
+        return ScriptInspection(
+            None, f"{len(sql)} characters are not run, at most {MAX_SQL_CHARACTERS} are"
+        )
+    inspection = inspect_script(sql, dialect)
+    if not inspection.refusal and not script and (inspection.statements or 1) > 1:
+        return ScriptInspection(
+            inspection.statements, f"{inspection.statements} statements where one is run"
+        )
+    return inspection
 
 
-def _cut(tokens: list[Token]) -> list[list[Token]]:
+def _split_tokens(tokens: list[Token]) -> list[list[Token]]:
     statements: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
@@ -138,21 +143,21 @@ def _cut(tokens: list[Token]) -> list[list[Token]]:
     return [statement for statement in statements if statement]
 
 
-def _count(statements: list[list[Token]]) -> int:
+def _count_statements(statements: list[list[Token]]) -> int:
     """Statements, where the body of a trigger (BEGIN ...; END) belongs to its CREATE."""
-    if statements and _words(statements[0])[:1] == ["CREATE"]:
-        words = _words(statements[0])
-        if "TRIGGER" in words[:4] and _words(statements[-1]) == ["END"]:
+    if statements and _list_words(statements[0])[:1] == ["CREATE"]:
+        words = _list_words(statements[0])
+        if "TRIGGER" in words[:4] and _list_words(statements[-1]) == ["END"]:
             return 1
     return len(statements)
 
 
-def _words(statement: list[Token]) -> list[str]:
+def _list_words(statement: list[Token]) -> list[str]:
     return [token.text.upper() for token in statement if token.token_type != TokenType.L_PAREN]
 
 
-def _refusal(statement: list[Token], dialect: str) -> str:
-    words = _words(statement)
+def _find_refusal(statement: list[Token], dialect: str) -> str:
+    words = _list_words(statement)
     first = words[0] if words else ""
     if first not in _ALLOWED[dialect]:
         return f"{first or 'empty'} statements are not run"
@@ -170,21 +175,21 @@ def _refusal(statement: list[Token], dialect: str) -> str:
     return ""
 
 
-def _inspect_for_server(script: str, dialect: str) -> Finding:
-    statements = split(script, dialect)
+def _inspect_for_server(script: str, dialect: str) -> ScriptInspection:
+    statements = split_script(script, dialect)
     if statements is None:
-        return Finding(statements=None)
-    refusals = (_server_refusal(statement, dialect) for statement in statements)
-    return Finding(
+        return ScriptInspection(statements=None)
+    refusals = (_find_server_refusal(statement, dialect) for statement in statements)
+    return ScriptInspection(
         statements=len(statements), refusal=next((reason for reason in refusals if reason), "")
     )
 
 
-def _server_refusal(statement: Statement, dialect: str) -> str:
-    words, first = statement.words, statement.first
+def _find_server_refusal(statement: Statement, dialect: str) -> str:
+    words, first = statement.words, statement.first_word
     if first not in _ALLOWED[dialect]:
         return f"{first or 'empty'} statements are not run"
-    if first == "SET" and not _sets_variables_only(words):
+    if first == "SET" and not _is_user_variable_set(words):
         return "SET of anything but a user variable is not run"
     if first in ("CREATE", "ALTER", "DROP"):
         kind = next((word for word in words[1:] if word not in _MODIFIERS), "")
@@ -194,13 +199,13 @@ def _server_refusal(statement: Statement, dialect: str) -> str:
         return "reading and writing files is not run"
     if any(comment.startswith(("!", "M!")) for comment in statement.comments):
         return "executable comments are not run"
-    for name in _calls(statement, dialect):
+    for name in _iter_called_functions(statement, dialect):
         if _REFUSED_FUNCTIONS[dialect].fullmatch(name):
             return f"the function {name} is not run"
     return ""
 
 
-def _sets_variables_only(words: tuple[str, ...]) -> bool:
+def _is_user_variable_set(words: tuple[str, ...]) -> bool:
     """Whether each item of a SET begins with one @; a comma outside parentheses ends an item."""
     depth, begins = 0, True
     for word in words[1:]:
@@ -211,9 +216,9 @@ def _sets_variables_only(words: tuple[str, ...]) -> bool:
     return not begins
 
 
-def _calls(statement: Statement, dialect: str) -> Iterator[str]:
+def _iter_called_functions(statement: Statement, dialect: str) -> Iterator[str]:
     """The functions that a statement calls, in the bodies of routines too."""
     yield from statement.calls
     for body in statement.bodies:
-        for inner in split(body, dialect) or ():
+        for inner in split_script(body, dialect) or ():
             yield from inner.calls

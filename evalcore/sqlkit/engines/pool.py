@@ -23,7 +23,7 @@ class EnginePool(Closing):
                 self._engines[name] = open_engine(name)
             return self._engines[name]
 
-    def versions(self) -> dict[str, str]:
+    def collect_versions(self) -> dict[str, str]:
         """The engines opened so far, with their versions."""
         return {name: engine.version for name, engine in sorted(self._engines.items())}
 

@@ -11,7 +11,7 @@ import msgspec
 from evalcore.closing import Closing
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
-from evalcore.sqlkit.engines.guard import MOST_CHARACTERS, inspect, inspect_answer
+from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, inspect_answer, inspect_script
 
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
@@ -55,71 +55,71 @@ class ProcessEngine(Closing):
         probes: Sequence[str] = (),
         script: bool = False,
     ) -> Execution:
-        more = {"state_of": state_of, "probes": list(probes), "script": script}
-        return self._guarded("execute", setup, sql, more)
+        options = {"state_of": state_of, "probes": list(probes), "script": script}
+        return self._run_guarded("execute", setup, sql, options)
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
-        return self._guarded("explain", setup, sql, {})
+        return self._run_guarded("explain", setup, sql, {})
 
     def measure(self, setup: Sequence[str], sql: str) -> Work:
-        done = self._guarded("measure", setup, sql, {})
+        done = self._run_guarded("measure", setup, sql, {})
         if done.status != "ok" or done.table is None:
             return Work(execution=done)
         plan = tuple(str(row[0]) for row in done.table.rows)
         return Work(execution=done, unit=_UNITS[self.name], amount=done.affected or 0, plan=plan)
 
     def check_syntax(self, sql: str) -> Execution:
-        if inspect(sql, self.name).statements == 0:
+        if inspect_script(sql, self.name).statements == 0:
             return _NO_STATEMENT
-        return self._ask({"op": "syntax", "sql": sql})
+        return self._send_request({"op": "syntax", "sql": sql})
 
     def close(self) -> None:
         self._worker.close()
 
-    def _guarded(
-        self, op: str, setup: Sequence[str], sql: str, more: Mapping[str, Any]
+    def _run_guarded(
+        self, op: str, setup: Sequence[str], sql: str, options: Mapping[str, Any]
     ) -> Execution:
         for script in setup:
-            if refusal := inspect(script, self.name).refusal:
-                return self._refused(script, refusal, "setup")
-        found = inspect_answer(sql, self.name, script=bool(more.get("script")))
-        if found.statements == 0:
+            if refusal := inspect_script(script, self.name).refusal:
+                return self._reject_script(script, refusal, "setup")
+        inspection = inspect_answer(sql, self.name, script=bool(options.get("script")))
+        if inspection.statements == 0:
             return _NO_STATEMENT
-        if found.refusal:
-            return self._refused(sql, found.refusal, "statement")
-        return self._ask({"op": op, "setup": list(setup), "sql": sql, **more})
+        if inspection.refusal:
+            return self._reject_script(sql, inspection.refusal, "statement")
+        return self._send_request({"op": op, "setup": list(setup), "sql": sql, **options})
 
-    def _refused(self, script: str, reason: str, stage: Stage) -> Execution:
+    def _reject_script(self, script: str, reason: str, stage: Stage) -> Execution:
         forbidden = Execution(status="forbidden", message=reason, stage=stage)
-        if len(script) > MOST_CHARACTERS:
+        if len(script) > MAX_SQL_CHARACTERS:
             return forbidden
-        syntax = self._ask({"op": "syntax", "sql": script})
+        syntax = self._send_request({"op": "syntax", "sql": script})
         if syntax.status == "ok":
             return forbidden
         return msgspec.structs.replace(syntax, stage=stage)
 
-    def _ask(self, request: dict[str, Any], *, again: bool = True) -> Execution:
+    def _send_request(self, request: dict[str, Any], *, retry: bool = True) -> Execution:
         self._worker.hello()  # so that starting a process does not count as the statement's time
         start = time.perf_counter()
         try:
             reply = self._worker.request(request)
         except WorkerLost as lost:
             status: Status = "timeout" if lost.timed_out else "crashed"
-            return _ended(status, str(lost), start)
+            return _build_failed_execution(status, str(lost), start)
         if reply.fault == "memory":
             self._worker.restart()
-            return _ended("memory", reply.message, start)
+            return _build_failed_execution("memory", reply.message, start)
         if reply.fault:
             # The process is beyond repair, perhaps through the statement before: try a fresh one.
             self._worker.restart()
-            if again:
-                return self._ask(request, again=False)
-            return _ended("crashed", reply.message, start)
+            if retry:
+                return self._send_request(request, retry=False)
+            return _build_failed_execution("crashed", reply.message, start)
         execution = msgspec.json.decode(reply.result, type=Execution)
         if execution.status == "memory":
             self._worker.restart()
         return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
 
 
-def _ended(status: Status, message: str, start: float) -> Execution:
+def _build_failed_execution(status: Status, message: str, start: float) -> Execution:
     return Execution(status=status, message=message, elapsed=time.perf_counter() - start)

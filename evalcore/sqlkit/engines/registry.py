@@ -32,9 +32,9 @@ def open_engine(
     UsageError for an unknown name and MissingDependency where a library or program is missing.
     """
     if name in _SERVED:
-        found = settings.load_settings()
-        dsn = {"postgres": found.postgres_dsn, "mysql": found.mysql_dsn}[name]
-        return open_served(name, limits, folder or found.data_dir / "engines" / name, dsn)
+        config = settings.load_settings()
+        dsn = {"postgres": config.postgres_dsn, "mysql": config.mysql_dsn}[name]
+        return open_served(name, limits, folder or config.data_dir / "engines" / name, dsn)
     if name not in _LIBRARIES:
         raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(NAMES)}")
     if find_spec(_LIBRARIES[name]) is None:
@@ -44,13 +44,13 @@ def open_engine(
     return ProcessEngine(name, limits)
 
 
-def available() -> dict[str, str]:
+def probe_engines() -> dict[str, str]:
     """Every engine by name: its version where it starts here, else the reason why it does not."""
-    found: dict[str, str] = {}
+    status_by_engine: dict[str, str] = {}
     for name in NAMES:
         try:
             with open_engine(name) as engine:
-                found[name] = engine.version
+                status_by_engine[name] = engine.version
         except EvalboardError as error:
-            found[name] = str(error)
-    return found
+            status_by_engine[name] = str(error)
+    return status_by_engine

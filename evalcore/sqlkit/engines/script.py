@@ -35,7 +35,7 @@ class Statement(Record, frozen=True):
     bodies: tuple[str, ...] = ()
 
     @property
-    def first(self) -> str:
+    def first_word(self) -> str:
         """The word that tells what it is, "" if there is none."""
         return next((word for word in self.words if word[0].isalpha()), "")
 
@@ -64,66 +64,66 @@ _HIDING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--\s[^\n]*|\#[^\n]*|/\
 
 
 @lru_cache(maxsize=1024)
-def split(script: str, dialect: str) -> tuple[Statement, ...] | None:
+def split_script(script: str, dialect: str) -> tuple[Statement, ...] | None:
     """The statements of a script in `dialect` (postgres, mysql), None where it has no tokens."""
     try:
         return tuple(
             statement
-            for part in _undelimited(script, dialect)
-            for statement in _statements(part, dialect)
+            for part in _iter_delimited_parts(script, dialect)
+            for statement in _iter_statements(part, dialect)
         )
     except TokenError:
         return None
 
 
-def _undelimited(script: str, dialect: str) -> Iterator[str]:
+def _iter_delimited_parts(script: str, dialect: str) -> Iterator[str]:
     """The parts of a script between DELIMITER lines and the delimiters that these set."""
     if dialect != "mysql" or not _DELIMITER.search(script):
         yield script
         return
-    delimiter, begin = ";", 0
+    delimiter, start = ";", 0
     for line in (*_DELIMITER.finditer(script), None):
-        part = script[begin : line.start() if line else len(script)]
-        yield from [part] if delimiter == ";" else _cut(part, delimiter)
+        part = script[start : line.start() if line else len(script)]
+        yield from [part] if delimiter == ";" else _split_at_delimiter(part, delimiter)
         if line:
-            delimiter, begin = line[1], line.end()
+            delimiter, start = line[1], line.end()
 
 
-def _cut(text: str, delimiter: str) -> Iterator[str]:
-    begin = 0
-    for found in re.finditer(f"{_HIDING}|({re.escape(delimiter)})", text, re.DOTALL | re.VERBOSE):
-        if found[1]:
-            yield text[begin : found.start()]
-            begin = found.end()
-    yield text[begin:]
+def _split_at_delimiter(text: str, delimiter: str) -> Iterator[str]:
+    start = 0
+    for match in re.finditer(f"{_HIDING}|({re.escape(delimiter)})", text, re.DOTALL | re.VERBOSE):
+        if match[1]:
+            yield text[start : match.start()]
+            start = match.end()
+    yield text[start:]
 
 
-def _statements(text: str, dialect: str) -> Iterator[Statement]:
+def _iter_statements(text: str, dialect: str) -> Iterator[Statement]:
     gathered: list[Token] = []
     depth = 0
     for token in _TOKENIZERS[dialect](dialect=Dialect.get_or_raise(dialect)).tokenize(text):
         if token.token_type == TokenType.SEMICOLON and depth == 0:
             if gathered:
-                yield _statement(text, gathered)
+                yield _build_script_statement(text, gathered)
             gathered = []
             continue
-        depth = max(depth + _step(gathered, token), 0)
+        depth = max(depth + _compute_depth_change(gathered, token), 0)
         gathered.append(token)
     if gathered:
-        yield _statement(text, gathered)
+        yield _build_script_statement(text, gathered)
 
 
-def _step(before: list[Token], token: Token) -> int:
+def _compute_depth_change(before: list[Token], token: Token) -> int:
     """How much deeper a token leads into the blocks of a routine's body."""
-    word = _word(token)
+    word = _to_keyword(token)
     if word not in _BLOCKS and word not in ("BEGIN", "CASE", "END", "ATOMIC"):
         return 0
-    head = [_word(earlier) for earlier in before[:12]]
+    head = [_to_keyword(earlier) for earlier in before[:12]]
     if word == "ATOMIC":
         return int(head == ["BEGIN", "NOT"])
-    if not _compound(head):
+    if not _is_compound(head):
         return 0
-    previous = _word(before[-1])
+    previous = _to_keyword(before[-1])
     if word == "END":
         return -1
     if previous == "END":
@@ -131,14 +131,14 @@ def _step(before: list[Token], token: Token) -> int:
     return 1 if word in ("BEGIN", "CASE") or previous in _BEGINNINGS else 0
 
 
-def _compound(head: list[str]) -> bool:
+def _is_compound(head: list[str]) -> bool:
     """Whether a statement that begins like this has a body of statements."""
     if head[:1] == ["CREATE"]:
         return bool(_ROUTINES.intersection(head))
     return head[:3] == ["BEGIN", "NOT", "ATOMIC"]
 
 
-def _statement(text: str, tokens: list[Token]) -> Statement:
+def _build_script_statement(text: str, tokens: list[Token]) -> Statement:
     plain = [token for token in tokens if token.token_type not in _QUOTED]
     calls = (
         token.text.lower()
@@ -147,13 +147,13 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     )
     return Statement(
         text=text[tokens[0].start : tokens[-1].end + 1],
-        words=tuple(filter(None, map(_word, plain))),
+        words=tuple(filter(None, map(_to_keyword, plain))),
         calls=tuple(calls),
         comments=tuple(comment for token in tokens for comment in token.comments or ()),
         bodies=tuple(t.text for t in tokens if t.token_type == TokenType.HEREDOC_STRING),
     )
 
 
-def _word(token: Token) -> str:
+def _to_keyword(token: Token) -> str:
     """A token as a word; a quoted name is none."""
     return "" if token.token_type in (*_QUOTED, TokenType.IDENTIFIER) else token.text.upper()

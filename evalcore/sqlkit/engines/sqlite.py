@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from evalcore.sqlkit.engines.backend import Backend, Outcome, fetch_table
+from evalcore.sqlkit.engines.backend import Backend, BackendResult, fetch_table
 from evalcore.sqlkit.engines.base import Limits, Status
 from evalcore.sqlkit.table import ResultTable
 
@@ -71,7 +71,7 @@ class SqliteBackend(Backend[sqlite3.Connection]):
         self.about = {"version": sqlite3.sqlite_version}
         self._changes = 0  # SQLite's count of changed rows when a call began
 
-    def create(self, name: str) -> sqlite3.Connection:
+    def create_database(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -80,14 +80,14 @@ class SqliteBackend(Backend[sqlite3.Connection]):
         connection.execute(f"PRAGMA max_page_count = {pages}")
         for limit, value in (_LIMITS | {"LENGTH": self.limits.bytes}).items():
             connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
-        connection.set_authorizer(_authorize)
+        connection.set_authorizer(_authorize_action)
         return connection
 
     def discard(self, connection: sqlite3.Connection) -> None:
         connection.close()
 
     @contextmanager
-    def watched(self, connection: sqlite3.Connection) -> Iterator[None]:
+    def enforce_time_limit(self, connection: sqlite3.Connection) -> Iterator[None]:
         deadline = time.monotonic() + self.limits.seconds
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CHECKS)
         self._changes = connection.total_changes
@@ -96,52 +96,52 @@ class SqliteBackend(Backend[sqlite3.Connection]):
     def run_script(self, connection: sqlite3.Connection, script: str) -> None:
         connection.executescript(script)
 
-    def run(self, connection: sqlite3.Connection, sql: str) -> Outcome:
+    def run_statement(self, connection: sqlite3.Connection, sql: str) -> BackendResult:
         cursor = connection.execute(sql)
-        table = _table(cursor, self.limits) if cursor.description else None
+        table = _fetch_cursor_table(cursor, self.limits) if cursor.description else None
         return table, cursor.rowcount if cursor.rowcount >= 0 else None
 
-    def only_reads(self, connection: sqlite3.Connection, sql: str) -> bool:
+    def is_read_only(self, connection: sqlite3.Connection, sql: str) -> bool:
         """By its first word, and for WITH, which may also change rows, by SQLite's own count."""
         unchanged = connection.total_changes == self._changes and not connection.in_transaction
         return unchanged and _READING.match(sql) is not None
 
-    def plan(self, connection: sqlite3.Connection, sql: str) -> Outcome:
+    def explain_query(self, connection: sqlite3.Connection, sql: str) -> BackendResult:
         cursor = connection.execute(f"EXPLAIN QUERY PLAN {sql}")
         rows = [(row[0], row[1], row[3]) for row in cursor]
-        return ResultTable.of(("id", "parent", "detail"), rows), None
+        return ResultTable.from_rows(("id", "parent", "detail"), rows), None
 
-    def work(self, connection: sqlite3.Connection, sql: str) -> Outcome:
+    def measure_query(self, connection: sqlite3.Connection, sql: str) -> BackendResult:
         """Steps of SQLite's virtual machine, in units of the handler that counts them."""
-        plan, _ = self.plan(connection, sql)
+        plan, _ = self.explain_query(connection, sql)
         deadline, counted = time.monotonic() + self.limits.seconds, 0
 
-        def count() -> bool:
+        def count_step() -> bool:
             nonlocal counted
             counted += 1
             return time.monotonic() > deadline
 
-        connection.set_progress_handler(count, _STEPS_COUNTED)
-        self.run(connection, sql)
-        lines = [(f"{'  ' * depth}{detail}",) for depth, detail in _indented(plan)]
-        return ResultTable.of(("plan",), lines), counted * _STEPS_COUNTED
+        connection.set_progress_handler(count_step, _STEPS_COUNTED)
+        self.run_statement(connection, sql)
+        lines = [(f"{'  ' * depth}{detail}",) for depth, detail in _iter_indented_steps(plan)]
+        return ResultTable.from_rows(("plan",), lines), counted * _STEPS_COUNTED
 
-    def parse(self, connection: sqlite3.Connection, sql: str) -> Outcome:
+    def parse_statement(self, connection: sqlite3.Connection, sql: str) -> BackendResult:
         """Compile each statement under EXPLAIN, which prepares it and runs nothing.
 
         SQLite looks up the table of ALTER TABLE and CREATE TRIGGER before it has read the rest, so
         for these, where the table is unknown, an error further on stays unseen.
         """
-        for statement in _statements(sql):
+        for statement in _split_sqlite_script(sql):
             prefix = "" if statement.lstrip().lower().startswith("explain") else "EXPLAIN "
             try:
                 connection.execute(prefix + statement)
             except self.errors as error:
-                if self.status_of(error) not in ("error", "forbidden"):
+                if self.classify_error(error) not in ("error", "forbidden"):
                     raise
         return None, None
 
-    def status_of(self, error: Exception) -> Status:
+    def classify_error(self, error: Exception) -> Status:
         message = str(error)
         if any(text in message for text in _FORBIDDEN):
             return "forbidden"
@@ -155,31 +155,31 @@ def open_backend(options: Mapping[str, Any]) -> SqliteBackend:
     return SqliteBackend(Limits(**options))
 
 
-def _indented(plan: ResultTable | None) -> Iterator[tuple[int, str]]:
+def _iter_indented_steps(plan: ResultTable | None) -> Iterator[tuple[int, str]]:
     """The lines of a plan of (id, parent, detail), each with its depth."""
     depths: dict[int, int] = {}
-    for place, parent, detail in plan.rows if plan else ():
-        depths[place] = depths.get(parent, -1) + 1
-        yield depths[place], detail
+    for step_id, parent, detail in plan.rows if plan else ():
+        depths[step_id] = depths.get(parent, -1) + 1
+        yield depths[step_id], detail
 
 
-def _authorize(action: int, _first: Any, second: Any, *_: Any) -> int:
+def _authorize_action(action: int, _first: Any, second: Any, *_: Any) -> int:
     if action == sqlite3.SQLITE_FUNCTION and str(second).lower() in _REFUSED_FUNCTIONS:
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _table(cursor: sqlite3.Cursor, limits: Limits) -> ResultTable:
+def _fetch_cursor_table(cursor: sqlite3.Cursor, limits: Limits) -> ResultTable:
     names = [column[0] for column in cursor.description]
     return fetch_table(names, cursor.fetchmany, limits)
 
 
-def _statements(script: str) -> Iterator[str]:
+def _split_sqlite_script(script: str) -> Iterator[str]:
     """The statements of a script, cut where SQLite itself says that one is complete."""
     begin = 0
-    for place, character in enumerate(script):
-        if character == ";" and sqlite3.complete_statement(script[begin : place + 1]):
-            yield script[begin : place + 1]
-            begin = place + 1
+    for position, character in enumerate(script):
+        if character == ";" and sqlite3.complete_statement(script[begin : position + 1]):
+            yield script[begin : position + 1]
+            begin = position + 1
     if script[begin:].strip():
         yield script[begin:]

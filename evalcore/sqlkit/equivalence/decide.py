@@ -8,18 +8,23 @@ from collections.abc import Callable, Sequence
 
 from evalcore.sqlkit.engines.base import Engine, Status
 from evalcore.sqlkit.equivalence import trial as trials
-from evalcore.sqlkit.equivalence.observe import Observation, difference, observe, select_all
+from evalcore.sqlkit.equivalence.observe import (
+    Observation,
+    build_select_all,
+    find_difference,
+    observe_statement,
+)
 from evalcore.sqlkit.equivalence.records import Counterexample, Equivalence, Question
 from evalcore.sqlkit.equivalence.trial import Trial, Trials
-from evalcore.sqlkit.generate import Database, shrink
+from evalcore.sqlkit.generate import Database, shrink_database
 from evalcore.sqlkit.table import ResultTable
 
 #: So many databases must show something, or agreement on them says nothing.
-LEAST_NONEMPTY = 2
+MIN_NONEMPTY = 2
 #: Where so many times more databases are unstable than not, agreement on the rest says little.
-_MOST_UNSTABLE = 3
-_MORE = 4  # databases made for an answer's own constants
-_PREPARED = 256  # questions whose databases are remembered
+_MAX_UNSTABLE_RATIO = 3
+_ANSWER_DATABASES = 4  # databases made for an answer's own constants
+_MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
 _prepared: OrderedDict[Question, Trials] = OrderedDict()
 _preparing = threading.Lock()
@@ -41,73 +46,75 @@ class Decider:
     def decide(self, question: Question, answer: str) -> Equivalence:
         """Whether `answer` does what the reference does; the same for the same text, always."""
         engine = self._open(question.engine)
-        prepared = self.prepare(question)
-        few = len(list(trials.nonempty(prepared.kept))) < LEAST_NONEMPTY
-        if few or prepared.unstable > _MOST_UNSTABLE * len(prepared.kept):
-            return _undecidable(prepared)
-        verdict = _compare(engine, question, prepared, prepared.kept, answer)
+        prepared = self.load_trials(question)
+        few = len(list(trials.select_nonempty(prepared.usable))) < MIN_NONEMPTY
+        if few or prepared.unstable > _MAX_UNSTABLE_RATIO * len(prepared.usable):
+            return _build_undecided(prepared)
+        verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
         if verdict.status != "equivalent":
             return verdict
-        added = trials.more(engine, question, prepared.schema, answer, _MORE)
-        added += trials.beyond_limits(engine, question, prepared.schema, answer)
-        return _compare(engine, question, prepared, added, answer, verdict)
+        added = trials.prepare_answer_trials(
+            engine, question, prepared.schema, answer, _ANSWER_DATABASES
+        )
+        added += trials.prepare_limit_trials(engine, question, prepared.schema, answer)
+        return _compare_answer(engine, question, prepared, added, answer, verdict)
 
-    def prepare(self, question: Question) -> Trials:
+    def load_trials(self, question: Question) -> Trials:
         """The databases of a question, remembered for the next answer."""
         with _preparing:
-            found = _prepared.get(question)
-            if found is None:
-                found = trials.prepare(self._open(question.engine), question)
-                _prepared[question] = found
-                if len(_prepared) > _PREPARED:
+            question_trials = _prepared.get(question)
+            if question_trials is None:
+                question_trials = trials.prepare_trials(self._open(question.engine), question)
+                _prepared[question] = question_trials
+                if len(_prepared) > _MAX_CACHED_TRIALS:
                     _prepared.popitem(last=False)
             _prepared.move_to_end(question)
-            return found
+            return question_trials
 
 
-def _undecidable(prepared: Trials) -> Equivalence:
-    total = len(prepared.kept) + prepared.failed + prepared.unstable
+def _build_undecided(prepared: Trials) -> Equivalence:
+    total = len(prepared.usable) + prepared.failed + prepared.unstable
     cause, message = "few_databases", "the reference shows too little on the databases"
     if prepared.failed * 2 > total:
         cause, message = "reference_fails", f"the reference does not run: {prepared.message}"
     elif prepared.unstable:
         cause, message = "unstable", "the reference depends on how the rows happen to lie"
     return Equivalence(
-        status="undecided", databases=len(prepared.kept), cause=cause, message=message
+        status="undecided", databases=len(prepared.usable), cause=cause, message=message
     )
 
 
-def _compare(
+def _compare_answer(
     engine: Engine,
     question: Question,
     prepared: Trials,
-    kept: Sequence[Trial],
+    usable: Sequence[Trial],
     answer: str,
     before: Equivalence = Equivalence(status="equivalent"),  # noqa: B008 - a frozen record
 ) -> Equivalence:
     failures: list[tuple[Trial, Observation]] = []
     count, shown = before.databases, before.nonempty
-    for number, trial in enumerate(kept):
-        seen = observe(engine, trial.setup, question, answer)
+    for number, trial in enumerate(usable):
+        seen = observe_statement(engine, trial.setup, question, answer)
         if not seen.ok:
             failures.append((trial, seen))
-            if _hopeless(seen, number + 1 == len(failures), len(failures)):
+            if _is_statement_at_fault(seen, number + 1 == len(failures), len(failures)):
                 break
             continue
         count, shown = count + 1, shown + trial.shows
-        if difference(trial.expected, seen, trial.ordered):
-            example = _counterexample(engine, question, prepared, trial, answer)
+        if find_difference(trial.expected, seen, trial.ordered):
+            example = _build_counterexample(engine, question, prepared, trial, answer)
             return Equivalence("different", count, shown, counterexample=example)
     if not failures:
         return Equivalence("equivalent", count, shown)
     trial, seen = failures[0]
     if count == 0:
         return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
-    example = _counterexample(engine, question, prepared, trial, answer)
+    example = _build_counterexample(engine, question, prepared, trial, answer)
     return Equivalence("different", count + 1, shown, counterexample=example)
 
 
-def _hopeless(seen: Observation, always: bool, failures: int) -> bool:
+def _is_statement_at_fault(seen: Observation, always: bool, failures: int) -> bool:
     """Whether trying further databases can change nothing: the statement itself is at fault."""
     status = seen.execution.status
     return always and (
@@ -115,33 +122,33 @@ def _hopeless(seen: Observation, always: bool, failures: int) -> bool:
     )
 
 
-def _counterexample(
+def _build_counterexample(
     engine: Engine, question: Question, prepared: Trials, trial: Trial, answer: str
 ) -> Counterexample:
     """The difference on the smallest database found that still shows it."""
     rows = trial.rows
     if rows is not None:
 
-        def differs(candidate: Database) -> bool:
-            return _differs(engine, question, prepared, candidate, answer, by_order)
+        def still_differs(candidate: Database) -> bool:
+            return _has_difference(engine, question, prepared, candidate, answer, by_order)
 
-        seen = observe(engine, trial.setup, question, answer)
-        by_order = seen.ok and difference(trial.expected, seen, ordered=False) is None
-        rows = shrink(rows, differs)
-        setup = trials.setup_of(question, prepared.schema, rows)
-        expected = observe(engine, setup, question, question.reference)
+        seen = observe_statement(engine, trial.setup, question, answer)
+        by_order = seen.ok and find_difference(trial.expected, seen, ordered=False) is None
+        rows = shrink_database(rows, still_differs)
+        setup = trials.build_setup(question, prepared.schema, rows)
+        expected = observe_statement(engine, setup, question, question.reference)
         if expected.ok:
             smaller = Trial(trial.profile, setup, expected, trial.ordered, trial.shows, rows)
-            found = _describe(engine, question, prepared, smaller, answer)
-            if found is not None:
-                return found
-    found = _describe(engine, question, prepared, trial, answer)
-    if found is None:  # the engine answered twice in two ways
+            example = _describe_counterexample(engine, question, prepared, smaller, answer)
+            if example is not None:
+                return example
+    example = _describe_counterexample(engine, question, prepared, trial, answer)
+    if example is None:  # the engine answered twice in two ways
         return Counterexample(profile=trial.profile, tables={}, reason="failed")
-    return found
+    return example
 
 
-def _differs(
+def _has_difference(
     engine: Engine,
     question: Question,
     prepared: Trials,
@@ -150,22 +157,22 @@ def _differs(
     by_order: bool,
 ) -> bool:
     """Whether a smaller database still shows the difference, by a reference that is stable."""
-    setup = trials.setup_of(question, prepared.schema, rows)
-    expected = observe(engine, setup, question, question.reference)
+    setup = trials.build_setup(question, prepared.schema, rows)
+    expected = observe_statement(engine, setup, question, question.reference)
     if not expected.ok:
         return False
-    seen = observe(engine, setup, question, answer)
-    if seen.ok and difference(expected, seen, ordered=by_order) is None:
+    seen = observe_statement(engine, setup, question, answer)
+    if seen.ok and find_difference(expected, seen, ordered=by_order) is None:
         return False
     ordered = trials.is_ordered(engine, question, prepared.schema, rows, expected)
     return ordered is not None and (ordered or not by_order)
 
 
-def _describe(
+def _describe_counterexample(
     engine: Engine, question: Question, prepared: Trials, trial: Trial, answer: str
 ) -> Counterexample | None:
-    seen = observe(engine, trial.setup, question, answer)
-    tables = _contents(engine, question, prepared, trial)
+    seen = observe_statement(engine, trial.setup, question, answer)
+    tables = _read_database_contents(engine, question, prepared, trial)
     if not seen.ok:
         expected = next(iter(trial.expected.tables.values()), None)
         return Counterexample(
@@ -175,25 +182,25 @@ def _describe(
             reason="failed",
             message=seen.execution.message,
         )
-    found = difference(trial.expected, seen, trial.ordered)
-    if found is None:
+    first_difference = find_difference(trial.expected, seen, trial.ordered)
+    if first_difference is None:
         return None
     return Counterexample(
         profile=trial.profile,
         tables=tables,
-        of=found.of,
-        expected=found.expected,
-        actual=found.actual,
-        diff=found.diff,
-        reason=found.diff.reason if found.diff else "no_rows",
+        subject=first_difference.subject,
+        expected=first_difference.expected,
+        actual=first_difference.actual,
+        diff=first_difference.diff,
+        reason=first_difference.diff.reason if first_difference.diff else "no_rows",
     )
 
 
-def _contents(
+def _read_database_contents(
     engine: Engine, question: Question, prepared: Trials, trial: Trial
 ) -> dict[str, ResultTable]:
     """What the database holds, read from the engine itself."""
     names = [table.name for table in prepared.schema.tables]
-    queries = [select_all(name, question.engine) for name in names]
+    queries = [build_select_all(name, question.engine) for name in names]
     done = engine.execute(trial.setup, "SELECT 1", probes=queries)
     return dict(zip(names, done.probed, strict=False))

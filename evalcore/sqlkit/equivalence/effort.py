@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from evalcore.sqlkit.engines.base import Engine, Work
 from evalcore.sqlkit.equivalence.records import Question
-from evalcore.sqlkit.generate import inserts, scaled
+from evalcore.sqlkit.generate import generate_scaled_database, render_inserts
 from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.table import ResultTable
 
@@ -17,47 +17,47 @@ _REMEMBERED = 32
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def large_setup(question: Question) -> tuple[str, ...]:
+def build_large_setup(question: Question) -> tuple[str, ...]:
     """DDL and rows of the database on which work is counted; the same for every answer."""
     schema = read_schema(question.schema, question.engine)
     mined = ((question.reference, question.engine), *question.related)
-    rows = scaled(schema, mined, seed=question.seed, rows=ROWS)
-    return (*question.schema, *inserts(schema, rows, question.engine))
+    rows = generate_scaled_database(schema, mined, seed=question.seed, rows=ROWS)
+    return (*question.schema, *render_inserts(schema, rows, question.engine))
 
 
-class Meter:
+class WorkMeter:
     """Counts work on engines that `open_engine` gives; the reference's count is remembered."""
 
     def __init__(self, open_engine: Callable[[str], Engine]) -> None:
         self._open = open_engine
-        self._known: dict[tuple[Question, str, tuple[str, ...]], Work] = {}
+        self._cache: dict[tuple[Question, str, tuple[str, ...]], Work] = {}
 
-    def of(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
+    def measure_work(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
         """The work of `sql` once the statements `indexes` have run too."""
         engine = self._open(question.engine)
-        return engine.measure((*large_setup(question), *indexes), sql)
+        return engine.measure((*build_large_setup(question), *indexes), sql)
 
-    def of_reference(self, question: Question) -> Work:
+    def measure_reference(self, question: Question) -> Work:
         """The work of the statement that answers are held against."""
-        return self.of_known(question, question.reference)
+        return self.measure_cached(question, question.reference)
 
-    def of_known(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
-        """As `of`, remembered: for statements of the case itself."""
+    def measure_cached(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
+        """As `measure_work`, remembered: for statements of the case itself."""
         key = (question, sql, indexes)
-        if key in self._known:
-            return self._known[key]
-        work = self.of(question, sql, indexes)
+        if key in self._cache:
+            return self._cache[key]
+        work = self.measure_work(question, sql, indexes)
         if not work.unit:  # a busy machine may have cut it short
-            work = self.of(question, sql, indexes)
+            work = self.measure_work(question, sql, indexes)
         if work.unit:
-            self._known[key] = work
+            self._cache[key] = work
         return work
 
-    def same_plan(self, question: Question, sql: str) -> bool:
+    def has_same_plan(self, question: Question, sql: str) -> bool:
         """Whether the engine would run `sql` as it runs the reference, but for names and costs."""
         engine = self._open(question.engine)
         plans = [engine.explain(question.schema, text) for text in (question.reference, sql)]
-        first, second = (normalized_plan(plan.table) if plan.table else None for plan in plans)
+        first, second = (normalize_plan(plan.table) if plan.table else None for plan in plans)
         return first is not None and first == second
 
 
@@ -68,7 +68,7 @@ _INCIDENTAL = re.compile(
 )
 
 
-def normalized_plan(table: ResultTable) -> tuple[str, ...]:
+def normalize_plan(table: ResultTable) -> tuple[str, ...]:
     """The steps of a plan without costs, counts and the names that a statement makes up."""
     lines = "\n".join(str(cell) for row in table.rows for cell in row if isinstance(cell, str))
     bare = (_INCIDENTAL.sub("", line).strip() for line in lines.splitlines())

@@ -32,16 +32,18 @@ class Observation(Record, frozen=True):
 class Difference(Record, frozen=True):
     """The first observation that is not the same; `diff` is None where one side has no rows."""
 
-    of: str
+    subject: str
     expected: ResultTable | None
     actual: ResultTable | None
     diff: TableDiff | None
 
 
-def observe(engine: Engine, setup: Sequence[str], question: Question, sql: str) -> Observation:
+def observe_statement(
+    engine: Engine, setup: Sequence[str], question: Question, sql: str
+) -> Observation:
     """Run `sql` after `setup`, then the calls and the queries for the tables of the question."""
     looks = bool(question.calls or question.state_of)
-    states = [select_all(table, question.engine) for table in question.state_of]
+    states = [build_select_all(table, question.engine) for table in question.state_of]
     done = engine.execute(
         setup, sql, probes=(*question.calls, *states), script=bool(question.calls)
     )
@@ -49,15 +51,15 @@ def observe(engine: Engine, setup: Sequence[str], question: Question, sql: str) 
         return Observation(execution=done)
     if not looks:
         return Observation(execution=done, tables={"": done.table})
-    names = (*_numbered(len(done.probed) - len(states)), *question.state_of)
+    names = (*_number_calls(len(done.probed) - len(states)), *question.state_of)
     return Observation(execution=done, tables=dict(zip(names, done.probed, strict=True)))
 
 
-def _numbered(count: int) -> list[str]:
+def _number_calls(count: int) -> list[str]:
     return [f"call {number}" for number in range(1, count + 1)]
 
 
-def select_all(table: str, dialect: str) -> str:
+def build_select_all(table: str, dialect: str) -> str:
     """The query for all rows of a table, which may be qualified (`sales.orders`).
 
     A plain name is left bare, so that the engine folds its case as it did when it was created.
@@ -68,18 +70,18 @@ def select_all(table: str, dialect: str) -> str:
     return f"SELECT * FROM {mark}{table.strip(mark)}{mark}"  # noqa: S608 - quoted
 
 
-def difference(expected: Observation, actual: Observation, ordered: bool) -> Difference | None:
+def find_difference(expected: Observation, actual: Observation, ordered: bool) -> Difference | None:
     """The first thing seen that is not the same, None where all is; both ran."""
     for name, want in expected.tables.items():
         got = actual.tables.get(name)
         if want is None or got is None:
             if want is not got:
-                return Difference(of=name, expected=want, actual=got, diff=None)
+                return Difference(subject=name, expected=want, actual=got, diff=None)
             continue
         diff = compare_tables(want, got, ordered=ordered and name == "")
         if not diff.equal:
-            return Difference(of=name, expected=want, actual=got, diff=diff)
+            return Difference(subject=name, expected=want, actual=got, diff=diff)
     if len(actual.tables) > len(expected.tables):
         name = next(name for name in actual.tables if name not in expected.tables)
-        return Difference(of=name, expected=None, actual=actual.tables[name], diff=None)
+        return Difference(subject=name, expected=None, actual=actual.tables[name], diff=None)
     return None

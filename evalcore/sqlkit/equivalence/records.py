@@ -41,13 +41,14 @@ class Counterexample(Record, frozen=True):
     """One database on which the answer differs.
 
     `tables` is its content; `expected` and `actual` are the observations that differ (None where
-    there was none), `of` says what was observed: "" for the statement's rows, the name of a table,
-    or a call. `message` holds the engine's words where the answer failed on this database only.
+    there was none), `subject` says what was observed: "" for the statement's rows, the name of a
+    table, or a call. `message` holds the engine's words where the answer failed on this database
+    only.
     """
 
     profile: str
     tables: dict[str, ResultTable]
-    of: str = ""
+    subject: str = ""
     expected: ResultTable | None = None
     actual: ResultTable | None = None
     diff: TableDiff | None = None

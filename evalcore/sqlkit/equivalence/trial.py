@@ -14,10 +14,22 @@ import msgspec
 
 from evalcore.records import Record
 from evalcore.sqlkit.engines.base import Engine
-from evalcore.sqlkit.equivalence.observe import Observation, difference, observe, select_all
+from evalcore.sqlkit.equivalence.observe import (
+    Observation,
+    build_select_all,
+    find_difference,
+    observe_statement,
+)
 from evalcore.sqlkit.equivalence.records import Question
-from evalcore.sqlkit.generate import Database, crowded, databases, inserts, permuted, row_limits
-from evalcore.sqlkit.rewrite import on_another_engine, orders_rows, tie_breakers
+from evalcore.sqlkit.generate import (
+    Database,
+    generate_crowded_database,
+    generate_databases,
+    list_row_limits,
+    permute_rows,
+    render_inserts,
+)
+from evalcore.sqlkit.rewrite import build_tie_breakers, has_order_by, use_aria_engine
 from evalcore.sqlkit.schema import Schema, read_schema
 
 
@@ -40,49 +52,55 @@ class Trials(Record, frozen=True):
     """All databases that can decide a question, and why the others cannot."""
 
     schema: Schema
-    kept: tuple[Trial, ...]
+    usable: tuple[Trial, ...]
     failed: int = 0
     unstable: int = 0
     message: str = ""
 
 
-def prepare(engine: Engine, question: Question) -> Trials:
+def prepare_trials(engine: Engine, question: Question) -> Trials:
     """Generate the databases and run the reference on each and on its twin."""
     schema = read_schema(question.schema, question.engine)
     mined = ((question.reference, question.engine), *question.related)
-    made = databases(schema, mined, seed=question.seed, count=question.count)
-    by_hand = (_by_hand(number, script) for number, script in enumerate(question.data, 1))
-    found = _gather(engine, question, schema, (*by_hand, *map(_generated, made)))
-    if 2 * len(list(nonempty(found.kept))) >= question.count:
-        return found
-    made = databases(schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True)
-    added = _gather(engine, question, schema, map(_generated, made))
+    generated = generate_databases(schema, mined, seed=question.seed, count=question.count)
+    by_hand = (
+        _source_from_script(number, script) for number, script in enumerate(question.data, 1)
+    )
+    initial = _collect_trials(
+        engine, question, schema, (*by_hand, *map(_source_from_database, generated))
+    )
+    if 2 * len(list(select_nonempty(initial.usable))) >= question.count:
+        return initial
+    generated = generate_databases(
+        schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
+    )
+    added = _collect_trials(engine, question, schema, map(_source_from_database, generated))
     return Trials(
         schema=schema,
-        kept=found.kept + added.kept,
-        failed=found.failed + added.failed,
-        unstable=found.unstable + added.unstable,
-        message=found.message or added.message,
+        usable=initial.usable + added.usable,
+        failed=initial.failed + added.failed,
+        unstable=initial.unstable + added.unstable,
+        message=initial.message or added.message,
     )
 
 
-def more(
+def prepare_answer_trials(
     engine: Engine, question: Question, schema: Schema, answer: str, count: int
 ) -> tuple[Trial, ...]:
     """Databases that also reach the constants of an answer, so that a wrong one shows."""
     mined = ((answer, question.engine), (question.reference, question.engine))
-    made = databases(schema, mined, seed=question.seed + 1, count=count)
-    return _gather(engine, question, schema, map(_generated, made)).kept
+    generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
+    return _collect_trials(engine, question, schema, map(_source_from_database, generated)).usable
 
 
 #: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
 _LIMITS = range(9, 2_001)
-_MOST_LIMITS = 2
+_MAX_LIMITS = 2
 #: So many rows per row of a limit, tried one after another, and never more than these.
-_CROWDS, _MOST_ROWS = (1.25, 4), 5_000
+_CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 5_000
 
 
-def beyond_limits(
+def prepare_limit_trials(
     engine: Engine, question: Question, schema: Schema, answer: str
 ) -> tuple[Trial, ...]:
     """Databases on which the reference shows more rows than the answer's own limits let through.
@@ -91,39 +109,43 @@ def beyond_limits(
     rows pass, there is none.
     """
     asked = ((question.reference, question.engine), *question.related)
-    stated = frozenset().union(*(row_limits(sql, dialect) for sql, dialect in asked))
+    stated = frozenset().union(*(list_row_limits(sql, dialect) for sql, dialect in asked))
     limits = sorted(
-        limit for limit in row_limits(answer, question.engine) - stated if limit in _LIMITS
+        limit for limit in list_row_limits(answer, question.engine) - stated if limit in _LIMITS
     )
-    kept: list[Trial] = []
-    for limit in limits[-_MOST_LIMITS:]:
+    usable: list[Trial] = []
+    for limit in limits[-_MAX_LIMITS:]:
         for factor in _CROWDS:
-            size = min(_MOST_ROWS, int(factor * limit) + 10)
-            rows = crowded(schema, asked, seed=question.seed, rows=size)
-            made = _gather(engine, question, schema, (_generated(rows),)).kept
-            tables = [table for trial in made for table in trial.expected.tables.values() if table]
+            size = min(_MAX_CROWD_ROWS, int(factor * limit) + 10)
+            rows = generate_crowded_database(schema, asked, seed=question.seed, rows=size)
+            candidates = _collect_trials(
+                engine, question, schema, (_source_from_database(rows),)
+            ).usable
+            tables = [
+                table for trial in candidates for table in trial.expected.tables.values() if table
+            ]
             if any(len(table.rows) > limit for table in tables):
                 # too many rows to shrink: their number is what tells
-                kept += [msgspec.structs.replace(trial, rows=None) for trial in made]
+                usable += [msgspec.structs.replace(trial, rows=None) for trial in candidates]
                 break
             if not any(table.rows for table in tables):
                 break  # more rows would pass no better
-    return tuple(kept)
+    return tuple(usable)
 
 
-def setup_of(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:
-    return (*question.schema, *inserts(schema, rows, question.engine))
+def build_setup(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:
+    return (*question.schema, *render_inserts(schema, rows, question.engine))
 
 
-def twin_of(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:
+def build_twin_setup(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:
     """The same rows, lying in another order even where the engine would keep them by their key."""
-    setup = setup_of(question, schema, permuted(rows))
+    setup = build_setup(question, schema, permute_rows(rows))
     if question.state_of or question.calls:
         return setup
     if question.engine == "sqlite":
         return tuple(_ROWID.sub("INT PRIMARY KEY", text) for text in setup)
     if question.engine == "mysql":
-        return tuple(map(on_another_engine, setup))
+        return tuple(map(use_aria_engine, setup))
     return setup
 
 
@@ -132,22 +154,22 @@ _ROWID = re.compile(r"\bINTEGER(\s+NOT\s+NULL)?\s+PRIMARY\s+KEY(\s+AUTOINCREMENT
 _Source = tuple[str, Database | None, tuple[str, ...]]
 
 
-def _by_hand(number: int, script: tuple[str, ...]) -> _Source:
+def _source_from_script(number: int, script: tuple[str, ...]) -> _Source:
     return f"by hand {number}", None, script
 
 
-def _generated(database: Database) -> _Source:
+def _source_from_database(database: Database) -> _Source:
     return database.profile, database, ()
 
 
-def _gather(
+def _collect_trials(
     engine: Engine, question: Question, schema: Schema, sources: Iterable[_Source]
 ) -> Trials:
-    kept: list[Trial] = []
+    usable: list[Trial] = []
     failed, unstable, message = 0, 0, ""
     for profile, rows, script in sources:
-        setup = (*question.schema, *script) if rows is None else setup_of(question, schema, rows)
-        seen = observe(engine, setup, question, question.reference)
+        setup = (*question.schema, *script) if rows is None else build_setup(question, schema, rows)
+        seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:
             failed += 1
             message = message or seen.execution.message or "the result is too large"
@@ -156,9 +178,9 @@ def _gather(
         if ordered is None:
             unstable += 1
             continue
-        shows = _shows(engine, question, setup, seen)
-        kept.append(Trial(profile, setup, seen, ordered, shows, rows))
-    return Trials(schema, tuple(kept), failed, unstable, message)
+        shows = _has_visible_result(engine, question, setup, seen)
+        usable.append(Trial(profile, setup, seen, ordered, shows, rows))
+    return Trials(schema, tuple(usable), failed, unstable, message)
 
 
 def is_ordered(
@@ -166,44 +188,46 @@ def is_ordered(
 ) -> bool | None:
     """Whether the order of rows is the reference's own on this database; None if even the rows
     depend on ties or on how they happen to lie."""
-    setup = setup_of(question, schema, rows) if rows is not None else ()
+    setup = build_setup(question, schema, rows) if rows is not None else ()
     again = None
     if rows is not None:
-        twin = twin_of(question, schema, rows)
-        again = observe(engine, twin, question, question.reference)
-        if not again.ok or difference(seen, again, ordered=False):
+        twin = build_twin_setup(question, schema, rows)
+        again = observe_statement(engine, twin, question, question.reference)
+        if not again.ok or find_difference(seen, again, ordered=False):
             return None
-    wanted = question.ordered
-    if wanted is None:
-        wanted = orders_rows(question.reference, question.engine)
+    ordered = question.ordered
+    if ordered is None:
+        ordered = has_order_by(question.reference, question.engine)
     if again is None:
-        return wanted
-    wanted = wanted and difference(seen, again, ordered=True) is None
+        return ordered
+    ordered = ordered and find_difference(seen, again, ordered=True) is None
     width = len(table.columns) if (table := seen.tables.get("")) else 0
     broken = [
         tried
-        for sql in tie_breakers(question.reference, question.engine, width)
-        if (tried := observe(engine, setup, question, sql)).ok
+        for sql in build_tie_breakers(question.reference, question.engine, width)
+        if (tried := observe_statement(engine, setup, question, sql)).ok
     ]
-    if any(difference(seen, tried, ordered=False) for tried in broken):
+    if any(find_difference(seen, tried, ordered=False) for tried in broken):
         return None
-    return wanted and not any(difference(seen, tried, ordered=True) for tried in broken)
+    return ordered and not any(find_difference(seen, tried, ordered=True) for tried in broken)
 
 
-def _shows(engine: Engine, question: Question, setup: Sequence[str], seen: Observation) -> bool:
+def _has_visible_result(
+    engine: Engine, question: Question, setup: Sequence[str], seen: Observation
+) -> bool:
     """A query shows a row; a change makes a table other than it was."""
     if not question.state_of or question.calls:
         return any(table and table.rows for table in seen.tables.values())
     before = engine.execute(
         setup,
         "SELECT 1",
-        probes=[select_all(table, question.engine) for table in question.state_of],
+        probes=[build_select_all(table, question.engine) for table in question.state_of],
     )
     was = Observation(
         execution=before, tables=dict(zip(question.state_of, before.probed, strict=False))
     )
-    return difference(was, seen, ordered=False) is not None
+    return find_difference(was, seen, ordered=False) is not None
 
 
-def nonempty(trials: Iterable[Trial]) -> Iterator[Trial]:
+def select_nonempty(trials: Iterable[Trial]) -> Iterator[Trial]:
     return (trial for trial in trials if trial.shows)

@@ -15,11 +15,11 @@ from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.domains import Domains
 from evalcore.sqlkit.generate.fill import Filler
 from evalcore.sqlkit.generate.hints import Hints, read_hints
-from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose, made_eager
-from evalcore.sqlkit.schema import Schema, in_order, plain_name
+from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
+from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
 
 
-def databases(
+def generate_databases(
     schema: Schema,
     statements: Sequence[tuple[str, str]],
     *,
@@ -32,41 +32,43 @@ def databases(
     With `eager` nearly every row satisfies some condition: for statements with so many conditions
     that else hardly a row would pass them all.
     """
-    hints = read_hints((*statements, *_checks_of(schema)))
-    profiles = choose(hints.counts, count, ranked=hints.ranked)
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    profiles = choose_profiles(hints.counts, count, ranked=hints.ranked)
     return tuple(
-        _database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
-        for number, profile in enumerate(map(made_eager, profiles) if eager else profiles)
+        _generate_database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
+        for number, profile in enumerate(map(make_eager, profiles) if eager else profiles)
     )
 
 
-def scaled(
+def generate_scaled_database(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int, rows: int = 4000
 ) -> Database:
     """One large database with rare and frequent values, on which plans and work can be told."""
     profile = msgspec.structs.replace(SCALED, rows=rows)
-    hints = read_hints((*statements, *_checks_of(schema)))
-    return _database(schema, hints, profile, random.Random(f"{seed}/scaled"))  # noqa: S311
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    return _generate_database(schema, hints, profile, random.Random(f"{seed}/scaled"))  # noqa: S311
 
 
-def crowded(
+def generate_crowded_database(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int, rows: int
 ) -> Database:
     """One database of so many rows a table, nearly all of which pass the statements' conditions:
     on it a limit below that number cuts something off."""
     profile = msgspec.structs.replace(CROWDED, name=f"{rows} rows to limit", rows=rows)
-    hints = read_hints((*statements, *_checks_of(schema)))
-    return _database(schema, hints, profile, random.Random(f"{seed}/{rows}"))  # noqa: S311
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    return _generate_database(schema, hints, profile, random.Random(f"{seed}/{rows}"))  # noqa: S311
 
 
-def _checks_of(schema: Schema) -> Iterator[tuple[str, str]]:
+def _iter_check_queries(schema: Schema) -> Iterator[tuple[str, str]]:
     """CHECK conditions as queries, so that what they allow is among the values."""
     for table in schema.tables:
         for check in table.checks:
             yield f"SELECT 1 FROM {table.name} WHERE {check}", schema.dialect  # noqa: S608
 
 
-def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random) -> Database:
+def _generate_database(
+    schema: Schema, hints: Hints, profile: Profile, rng: random.Random
+) -> Database:
     filled: dict[str, list[Row]] = {}
     domains = Domains(schema, hints, profile)
     referred = {
@@ -75,8 +77,8 @@ def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random
         for foreign in table.foreign
         if plain_name(foreign.table) != plain_name(table.name)
     }
-    parents = _parents(schema, hints) | referred
-    for number, table in enumerate(in_order(schema)):
+    parents = _find_parent_tables(schema, hints) | referred
+    for number, table in enumerate(sort_by_dependency(schema)):
         rows = profile.rows
         if profile.parents is not None and plain_name(table.name) in parents:
             rows = profile.parents
@@ -85,7 +87,7 @@ def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random
         if profile.empty and number % profile.empty == profile.empty - 1:
             rows = 0
         filled[table.name] = list(
-            Filler(schema, table, hints, profile, rng, domains, filled).rows(rows)
+            Filler(schema, table, hints, profile, rng, domains, filled).generate_rows(rows)
         )
     return Database(
         profile=profile.name,
@@ -93,7 +95,7 @@ def _database(schema: Schema, hints: Hints, profile: Profile, rng: random.Random
     )
 
 
-def _parents(schema: Schema, hints: Hints) -> set[str]:
+def _find_parent_tables(schema: Schema, hints: Hints) -> set[str]:
     """Tables whose key is joined to a column of another table that may repeat there."""
     alone = {
         (plain_name(table.name), key.columns[0].lower())
@@ -106,7 +108,7 @@ def _parents(schema: Schema, hints: Hints) -> set[str]:
         for name, key in alone
         if key in hints.kindred
         and any(
-            hints.family(column.name) == hints.family(key)
+            hints.find_family(column.name) == hints.find_family(key)
             for table in schema.tables
             if plain_name(table.name) != name
             for column in table.columns

@@ -20,7 +20,7 @@ _LATELY = (0, 1, 6, 8, 29, 32, 89, 93, 178, 184, 364, 400, -2)
 _LONGEST = 60 * 365
 
 
-def asked(tree: exp.Expr) -> bool:
+def is_time_dependent(tree: exp.Expr) -> bool:
     """Whether a statement asks for the time."""
     if tree.find(*_CLOCKS):
         return True
@@ -28,23 +28,25 @@ def asked(tree: exp.Expr) -> bool:
     return named or any(text.name.lower() == "now" for text in tree.find_all(exp.Literal))
 
 
-def lengths(trees: Iterable[exp.Expr]) -> tuple[int, ...]:
+def list_interval_days(trees: Iterable[exp.Expr]) -> tuple[int, ...]:
     """The lengths of time, in whole days, that statements add to dates or take from them."""
-    found = (days for tree in trees for node in tree.walk() for days in _lengths(node))
-    return tuple(dict.fromkeys(days for days in found if 0 < days <= _LONGEST))
+    candidates = (
+        days for tree in trees for node in tree.walk() for days in _parse_interval_days(node)
+    )
+    return tuple(dict.fromkeys(days for days in candidates if 0 < days <= _LONGEST))
 
 
-def days_around(today: date, told: Sequence[int]) -> tuple[list[date], list[date]]:
+def days_around(today: date, intervals: Sequence[int]) -> tuple[list[date], list[date]]:
     """Days of late, then days about so many days from today: inside of that, and outside."""
     inside = [today - timedelta(days=days) for days in _LATELY]
     outside = []
-    for days in told:
+    for days in intervals:
         inside += [today - timedelta(days=gone) for gone in (days - 2, days // 2)]
         outside += [today - timedelta(days=gone) for gone in (days + 3, 2 * days + 45)]
     return inside, outside
 
 
-def _lengths(node: exp.Expr) -> list[int]:
+def _parse_interval_days(node: exp.Expr) -> list[int]:
     unit = _UNIT.fullmatch(node.text("unit"))
     amount = node.this if isinstance(node, exp.Interval) else node.args.get("expression")
     if unit is not None and isinstance(amount, exp.Literal) and amount.name.lstrip("-").isdigit():

@@ -20,11 +20,11 @@ class Database(Record, frozen=True):
     tables: dict[str, tuple[Row, ...]]
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         return sum(map(len, self.tables.values()))
 
 
-def permuted(database: Database) -> Database:
+def permute_rows(database: Database) -> Database:
     """The same rows in another order: every second one backwards, then the others."""
     return Database(
         profile=database.profile,

@@ -7,7 +7,7 @@ from itertools import islice
 
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
-from evalcore.sqlkit.generate.values import Cell, Pool, extended
+from evalcore.sqlkit.generate.values import Cell, Pool, extend_values
 from evalcore.sqlkit.schema import Column, Schema
 
 
@@ -19,23 +19,23 @@ class Domains:
         members: dict[str, list[Column]] = {}
         for table in schema.tables:
             for column in table.columns:
-                members.setdefault(hints.family(column.name), []).append(column)
+                members.setdefault(hints.find_family(column.name), []).append(column)
         self._members = members
-        self._known: dict[tuple[str, str], tuple[Cell, ...]] = {}
+        self._shared_values: dict[tuple[str, str], tuple[Cell, ...]] = {}
 
-    def joined(self, column: Column) -> bool:
+    def is_joined(self, column: Column) -> bool:
         return column.name.lower() in self._hints.kindred
 
-    def of(self, column: Column, pools: Pool) -> tuple[Cell, ...]:
+    def select_shared_values(self, column: Column, pools: Pool) -> tuple[Cell, ...]:
         """The shared values as cells of this column's kind."""
-        family = self._hints.family(column.name)
+        family = self._hints.find_family(column.name)
         key = (family, column.kind)
-        if key not in self._known:
+        if key not in self._shared_values:
             size = max(3, int(self._profile.rows * self._profile.domain))
             base: Iterable[Cell] = ()
             kinds = {member.kind for member in self._members.get(family, ())}
             if column.kind == "text" and kinds & {"integer", "decimal"}:
                 base = [str(number) for number in range(1, size + 1)]
-            told = (*pools.hits[:4], *pools.near[:2], *base)
-            self._known[key] = tuple(islice(extended(told, column.kind), size))
-        return self._known[key]
+            first_values = (*pools.hits[:4], *pools.near[:2], *base)
+            self._shared_values[key] = tuple(islice(extend_values(first_values, column.kind), size))
+        return self._shared_values[key]

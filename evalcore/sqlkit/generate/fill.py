@@ -10,18 +10,24 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from evalcore.sqlkit.generate.checks import conditions
+from evalcore.sqlkit.generate.checks import compile_checks
 from evalcore.sqlkit.generate.database import Row
 from evalcore.sqlkit.generate.domains import Domains
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
-from evalcore.sqlkit.generate.values import Cell, Pool, extended, fitting, pool
+from evalcore.sqlkit.generate.values import (
+    Cell,
+    Pool,
+    build_cell_pool,
+    build_fit_check,
+    extend_values,
+)
 from evalcore.sqlkit.schema import Column, ForeignKey, Schema, Table
 
 _ATTEMPTS = 12  # to find a row that keeps keys and checks
 _ALTERED = 0.4  # of the repeated rows
 _GROUPED = 0.35  # of the others join the group of an earlier row
-_MOST_VALUES = 6_000
+_MAX_CELL_VALUES = 6_000
 
 
 def _without_case_or_sign(value: Cell) -> Cell:
@@ -51,99 +57,108 @@ class Filler:
         self.schema, self.table, self.hints = schema, table, hints
         self.profile, self.rng, self.domains, self.filled = profile, rng, domains, filled
         self.columns = table.columns
-        self.places = {column.name.lower(): n for n, column in enumerate(table.columns)}
-        self.checks = conditions(table.checks, schema.dialect)
-        self.pools = [self._allowed(column, pool(column, hints)) for column in table.columns]
-        self.alone = self._unique_alone()
+        self.positions = {column.name.lower(): n for n, column in enumerate(table.columns)}
+        self.checks = compile_checks(table.checks, schema.dialect)
+        self.pools = [
+            self._filter_by_checks(column, build_cell_pool(column, hints))
+            for column in table.columns
+        ]
+        self.alone = self._find_unique_columns()
         self.fresh = {
-            place: self._new_values(place, self.pools[place].hits) for place in self.alone
+            position: self._new_values(position, self.pools[position].hits)
+            for position in self.alone
         }
-        self.common = {place: self._new_values(place, ()) for place in self.alone}
-        bound = self.alone | {place for place in self.places.values() if self._is_foreign(place)}
-        self.loose = [place for place in range(len(self.columns)) if place not in bound]
-        self.misses = [place for place in self.loose if self.pools[place].near]
-        self.shared = [] if profile.wide else self._shared()
-        self.used: dict[int, set[Cell]] = {place: set() for place in self.alone}
+        self.common = {position: self._new_values(position, ()) for position in self.alone}
+        bound = self.alone | {
+            position for position in self.positions.values() if self._is_foreign(position)
+        }
+        self.loose = [position for position in range(len(self.columns)) if position not in bound]
+        self.misses = [position for position in self.loose if self.pools[position].near]
+        self.shared = [] if profile.wide else self._find_group_columns()
+        self.used: dict[int, set[Cell]] = {position: set() for position in self.alone}
         self.wide = [self._many_values(n) for n in range(len(self.columns) if profile.wide else 0)]
         self.seen: list[set[Row]] = [set() for _ in table.keys]
         self.made: list[Row] = []
 
-    def rows(self, count: int) -> Iterator[Row]:
+    def generate_rows(self, count: int) -> Iterator[Row]:
         self.filled[self.table.name] = self.made
         for _ in range(count):
-            row = self._row()
+            row = self._generate_row()
             if row is not None:
                 self.made.append(row)
         return iter(list(self.made))
 
-    def _allowed(self, column: Column, found: Pool) -> Pool:
+    def _filter_by_checks(self, column: Column, candidates: Pool) -> Pool:
         """Without what a check on this column alone refuses."""
 
-        def passes(cell: Cell) -> bool:
+        def passes_checks(cell: Cell) -> bool:
             return all(check({column.name.lower(): cell}) for check in self.checks)
 
         hits, near, plain = (
-            tuple(filter(passes, cells)) for cells in (found.hits, found.near, found.plain)
+            tuple(filter(passes_checks, cells))
+            for cells in (candidates.hits, candidates.near, candidates.plain)
         )
-        return Pool(hits=hits, near=near, plain=plain or hits or near or found.plain)
+        return Pool(hits=hits, near=near, plain=plain or hits or near or candidates.plain)
 
-    def _unique_alone(self) -> set[int]:
+    def _find_unique_columns(self) -> set[int]:
         """Columns that must be unique, or shall be because something orders them."""
-        places = {
-            self.places[key.columns[0].lower()]
+        positions = {
+            self.positions[key.columns[0].lower()]
             for key in self.table.keys
-            if len(key.columns) == 1 and key.columns[0].lower() in self.places
+            if len(key.columns) == 1 and key.columns[0].lower() in self.positions
         }
         if self.profile.distinct:
-            places |= {
-                self.places[name]
+            positions |= {
+                self.positions[name]
                 for name in self.hints.sorted
-                if name in self.places and self.columns[self.places[name]].kind != "boolean"
+                if name in self.positions and self.columns[self.positions[name]].kind != "boolean"
             }
-        return places
+        return positions
 
-    def _shared(self) -> list[int]:
+    def _find_group_columns(self) -> list[int]:
         """Columns that rows are grouped by, which the rows of a group have in common."""
         single = {f.columns[0].lower() for f in self.table.foreign if len(f.columns) == 1}
         keys = {key.columns[0].lower() for key in self.table.keys if len(key.columns) == 1}
         return [
-            place
-            for name, place in self.places.items()
-            if name in self.hints.grouped and (place in self.loose or name in single - keys)
+            position
+            for name, position in self.positions.items()
+            if name in self.hints.grouped and (position in self.loose or name in single - keys)
         ]
 
-    def _new_values(self, place: int, first: Sequence[Cell]) -> Iterator[Cell]:
+    def _new_values(self, position: int, first: Sequence[Cell]) -> Iterator[Cell]:
         """Ever new values in an order of chance: `first`, those of the family, others.
 
         Of those of a family some are passed over, or two tables would hold the same keys.
         """
-        column, pools = self.columns[place], self.pools[place]
+        column, pools = self.columns[position], self.pools[position]
         primary = any(k.primary and column.name in k.columns for k in self.table.keys)
-        shared = self.domains.joined(column) or primary
-        others = list(self.domains.of(column, pools) if shared else pools.all)
+        shared = self.domains.is_joined(column) or primary
+        others = list(
+            self.domains.select_shared_values(column, pools) if shared else pools.all_cells
+        )
         begin = list(first)
         self.rng.shuffle(begin)
         self.rng.shuffle(others)
-        told = set(begin)
+        required = set(begin)
         missed = self.profile.dangling if shared else 0.0
-        values = extended((*begin, *others), column.kind)
-        return (v for v in values if v in told or self.rng.random() >= missed)
+        values = extend_values((*begin, *others), column.kind)
+        return (v for v in values if v in required or self.rng.random() >= missed)
 
-    def _many_values(self, place: int) -> list[Cell]:
+    def _many_values(self, position: int) -> list[Cell]:
         """For plans: from two values to nearly one a row, fixed by the place of the column."""
-        column = self.columns[place]
-        share = (2, 12, 150, 0)[place % 4]
-        size = min(share or self.profile.rows // 2, _MOST_VALUES)
-        many = filter(fitting(column), islice(extended((), column.kind), size))
-        return list(many) or list(self.pools[place].plain)
+        column = self.columns[position]
+        share = (2, 12, 150, 0)[position % 4]
+        size = min(share or self.profile.rows // 2, _MAX_CELL_VALUES)
+        many = filter(build_fit_check(column), islice(extend_values((), column.kind), size))
+        return list(many) or list(self.pools[position].plain)
 
-    def _row(self) -> Row | None:
+    def _generate_row(self) -> Row | None:
         for _ in range(_ATTEMPTS):
             try:
-                cells = self._cells()
+                cells = self._generate_cells()
             except _NoParent:
                 return None
-            named = {name: cells[place] for name, place in self.places.items()}
+            named = {name: cells[position] for name, position in self.positions.items()}
             keys = [
                 tuple(named.get(name.lower()) for name in key.columns) for key in self.table.keys
             ]
@@ -157,68 +172,72 @@ class Filler:
             return tuple(cells)
         return None
 
-    def _cells(self) -> list[Cell]:
+    def _generate_cells(self) -> list[Cell]:
         good = self.rng.random() < self.profile.good
         if self.made and self.rng.random() < self.profile.duplicate:
             cells = list(self.rng.choice(self.made))
             if self.rng.random() < _ALTERED:
-                self._alter(cells)
+                self._alter_cell(cells)
         else:
-            cells = [self._cell(place, good) for place in range(len(self.columns))]
+            cells = [self._generate_cell(position, good) for position in range(len(self.columns))]
             if good and self.misses and self.rng.random() < self.profile.near:
-                self._miss_one(cells)
+                self._miss_condition(cells)
             for foreign in self.table.foreign:
-                self._refer(cells, foreign)
+                self._set_reference(cells, foreign)
             if self.made and self.shared and self.rng.random() < _GROUPED:
                 group = self.rng.choice(self.made)
-                for place in self.shared:
-                    cells[place] = group[place]
-        for place in self.alone:
-            if not self._is_foreign(place):
-                cells[place] = self._fresh(place, good)
+                for position in self.shared:
+                    cells[position] = group[position]
+        for position in self.alone:
+            if not self._is_foreign(position):
+                cells[position] = self._take_unique_value(position, good)
         return cells
 
-    def _miss_one(self, cells: list[Cell]) -> None:
+    def _miss_condition(self, cells: list[Cell]) -> None:
         """One condition just missed where all others hold tells most about that one."""
-        place = self.rng.choice(self.misses)
-        cells[place] = self.rng.choice(self.pools[place].near)
+        position = self.rng.choice(self.misses)
+        cells[position] = self.rng.choice(self.pools[position].near)
 
-    def _alter(self, cells: list[Cell]) -> None:
+    def _alter_cell(self, cells: list[Cell]) -> None:
         """A repeated row that differs in one place, such as within a group."""
         if self.loose:
-            place = self.rng.choice(self.loose)
-            cells[place] = self._cell(place, self.rng.random() < self.profile.good)
+            position = self.rng.choice(self.loose)
+            cells[position] = self._generate_cell(position, self.rng.random() < self.profile.good)
 
-    def _fresh(self, place: int, good: bool) -> Cell:
+    def _take_unique_value(self, position: int, good: bool) -> Cell:
         """A value that the column does not hold yet, in a distinct profile not even nearly."""
-        fits = fitting(self.columns[place])
-        for value in self.fresh[place] if good else self.common[place]:
+        fits = build_fit_check(self.columns[position])
+        for value in self.fresh[position] if good else self.common[position]:
             key = _without_case_or_sign(value) if self.profile.distinct else value
-            if key not in self.used[place] and fits(value):
-                self.used[place].add(key)
+            if key not in self.used[position] and fits(value):
+                self.used[position].add(key)
                 return value
-        return None if self.columns[place].nullable else self.rng.choice(self.pools[place].all)
-
-    def _is_foreign(self, place: int) -> bool:
-        name = self.columns[place].name.lower()
-        return any(name in (c.lower() for c in f.columns) for f in self.table.foreign) and not any(
-            key.columns == (self.columns[place].name,) for key in self.table.keys
+        return (
+            None
+            if self.columns[position].nullable
+            else self.rng.choice(self.pools[position].all_cells)
         )
 
-    def _cell(self, place: int, good: bool) -> Cell:
-        column, pools = self.columns[place], self.pools[place]
+    def _is_foreign(self, position: int) -> bool:
+        name = self.columns[position].name.lower()
+        return any(name in (c.lower() for c in f.columns) for f in self.table.foreign) and not any(
+            key.columns == (self.columns[position].name,) for key in self.table.keys
+        )
+
+    def _generate_cell(self, position: int, good: bool) -> Cell:
+        column, pools = self.columns[position], self.pools[position]
         chance = self.rng.random()
         if column.nullable and chance < self.profile.null * (0.4 if good else 1.0):
             return None
-        if self.domains.joined(column) and column.kind not in ("boolean", "bytes", "json"):
+        if self.domains.is_joined(column) and column.kind not in ("boolean", "bytes", "json"):
             return self._joined_cell(column, pools, good)
         if good and pools.hits:
             return self.rng.choice(pools.hits)
         if pools.near and self.rng.random() < self.profile.near:
             return self.rng.choice(pools.near)
         if self.profile.wide and not column.choices and column.kind != "boolean":
-            return self.rng.choice(self.wide[place])
-        return self.rng.choice(pools.all if not good else pools.plain)
+            return self.rng.choice(self.wide[position])
+        return self.rng.choice(pools.all_cells if not good else pools.plain)
 
     def _joined_cell(self, column: Column, pools: Pool, good: bool) -> Cell:
         own = self._own_key(column)
@@ -227,45 +246,52 @@ class Filler:
         if good and pools.hits and self.rng.random() < 0.5:
             return self.rng.choice(pools.hits)
         if self.rng.random() < self.profile.dangling:
-            return self.rng.choice(pools.all)
-        return self.rng.choice(self.domains.of(column, pools))
+            return self.rng.choice(pools.all_cells)
+        return self.rng.choice(self.domains.select_shared_values(column, pools))
 
     def _own_key(self, column: Column) -> int | None:
         """The place of this table's key, where the column is joined to it and is another one."""
         for key in self.table.keys:
             if len(key.columns) == 1 and key.columns[0] != column.name:
-                same = self.hints.family(key.columns[0]) == self.hints.family(column.name)
-                target = self.places.get(key.columns[0].lower())
+                same = self.hints.find_family(key.columns[0]) == self.hints.find_family(column.name)
+                target = self.positions.get(key.columns[0].lower())
                 if same and target is not None and self.columns[target].kind == column.kind:
                     return target
         return None
 
-    def _refer(self, cells: list[Cell], foreign: ForeignKey) -> None:
+    def _set_reference(self, cells: list[Cell], foreign: ForeignKey) -> None:
         """Put the key of an existing row into the columns of a reference."""
-        target = self.schema.table(foreign.table)
-        places = [
-            self.places[name.lower()] for name in foreign.columns if name.lower() in self.places
+        target = self.schema.find_table(foreign.table)
+        positions = [
+            self.positions[name.lower()]
+            for name in foreign.columns
+            if name.lower() in self.positions
         ]
-        if target is None or not places:
+        if target is None or not positions:
             return
         rows = self.filled.get(target.name, [])
-        nullable = all(self.columns[place].nullable for place in places)
+        nullable = all(self.columns[position].nullable for position in positions)
         if nullable and (
             not rows or self.rng.random() < max(self.profile.null, 0.15 * (target is self.table))
         ):
-            values: Sequence[Any] = [None] * len(places)
+            values: Sequence[Any] = [None] * len(positions)
         elif not rows:
             if target is not self.table:
                 raise _NoParent
-            values = [cells[self.places[name.lower()]] for name in self._targets(target, foreign)]
+            values = [
+                cells[self.positions[name.lower()]]
+                for name in self._list_target_columns(target, foreign)
+            ]
         else:
             row = self.rng.choice(rows)
             order = {column.name.lower(): n for n, column in enumerate(target.columns)}
-            values = [row[order[name.lower()]] for name in self._targets(target, foreign)]
-        for place, value in zip(places, values, strict=False):
-            cells[place] = value
+            values = [
+                row[order[name.lower()]] for name in self._list_target_columns(target, foreign)
+            ]
+        for position, value in zip(positions, values, strict=False):
+            cells[position] = value
 
-    def _targets(self, target: Table, foreign: ForeignKey) -> tuple[str, ...]:
+    def _list_target_columns(self, target: Table, foreign: ForeignKey) -> tuple[str, ...]:
         if foreign.target_columns:
             return foreign.target_columns
         primary = [key.columns for key in target.keys if key.primary]

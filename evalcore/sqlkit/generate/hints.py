@@ -15,8 +15,13 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate import clock
-from evalcore.sqlkit.generate.arithmetic import folded
-from evalcore.sqlkit.generate.constants import COMPARISONS, Constant, columns_of, constants
+from evalcore.sqlkit.generate.arithmetic import fold_constant
+from evalcore.sqlkit.generate.constants import (
+    COMPARISONS,
+    Constant,
+    iter_constants,
+    list_column_names,
+)
 
 
 class Hints(Record, frozen=True):
@@ -37,7 +42,7 @@ class Hints(Record, frozen=True):
     ranked: bool = False
     grouped: frozenset[str] = frozenset()
 
-    def family(self, column: str) -> str:
+    def find_family(self, column: str) -> str:
         return self.kindred.get(column.lower(), column.lower())
 
 
@@ -47,43 +52,52 @@ _ORDERING: tuple[type[exp.Expr], ...] = (exp.Ordered, exp.Min, exp.Max, exp.Firs
 
 def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
     """All hints of some statements, each with its dialect; what does not parse gives none."""
-    trees = [tree for sql, dialect in statements for tree in _trees(sql, dialect)]
-    aliases = _aliases(trees)
-    grouped = {name for tree in trees for g in tree.find_all(exp.Group) for name in columns_of(g)}
-    held: dict[str, dict[Constant, None]] = defaultdict(dict)
+    trees = [tree for sql, dialect in statements for tree in _parse_hint_trees(sql, dialect)]
+    aliases = _collect_aliases(trees)
+    grouped = {
+        name for tree in trees for g in tree.find_all(exp.Group) for name in list_column_names(g)
+    }
+    constants_by_column: dict[str, dict[Constant, None]] = defaultdict(dict)
     for tree in trees:
-        for names, constant in constants(tree):
+        for names, constant in iter_constants(tree):
             for name in names:
-                for column in _resolved(name, aliases):
-                    held[column][constant] = None
+                for column in _resolve_alias(name, aliases):
+                    constants_by_column[column][constant] = None
     return Hints(
-        constants={name: tuple(found) for name, found in held.items()},
-        kindred=_kindred(trees, aliases),
-        counts=tuple(dict.fromkeys(count for tree in trees for count in _counts(tree))),
-        clock=any(map(clock.asked, trees)),
-        lengths=clock.lengths(trees),
-        ranked=any(map(_ranks, trees)),
+        constants={
+            name: tuple(column_constants) for name, column_constants in constants_by_column.items()
+        },
+        kindred=_build_join_classes(trees, aliases),
+        counts=tuple(dict.fromkeys(count for tree in trees for count in _iter_row_counts(tree))),
+        clock=any(map(clock.is_time_dependent, trees)),
+        lengths=clock.list_interval_days(trees),
+        ranked=any(map(_has_ranking, trees)),
         grouped=frozenset(
-            column for tree in trees for n in _grouped(tree) for column in _resolved(n, aliases)
+            column
+            for tree in trees
+            for n in _iter_grouped_columns(tree)
+            for column in _resolve_alias(n, aliases)
         ),
         sorted=tuple(
             dict.fromkeys(
                 column
                 for tree in trees
-                for name in _sorted(tree)
-                for column in _resolved(name, aliases)
+                for name in _iter_sorted_columns(tree)
+                for column in _resolve_alias(name, aliases)
                 if column not in grouped
             )
         ),
     )
 
 
-def row_limits(sql: str, dialect: str) -> frozenset[int]:
+def list_row_limits(sql: str, dialect: str) -> frozenset[int]:
     """The numbers of rows that a statement cuts off at, skips or counts up to."""
-    return frozenset(count for tree in _trees(sql, dialect) for count in _counts(tree))
+    return frozenset(
+        count for tree in _parse_hint_trees(sql, dialect) for count in _iter_row_counts(tree)
+    )
 
 
-def _trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
+def _parse_hint_trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
     try:
         parsed = sqlglot.parse(sql, read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):
@@ -91,20 +105,20 @@ def _trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
     yield from (tree for tree in parsed if tree is not None)
 
 
-def _aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
+def _collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
     """Columns by the alias of the expression that they stand in."""
-    found: dict[str, dict[str, None]] = defaultdict(dict)
+    columns_by_alias: dict[str, dict[str, None]] = defaultdict(dict)
     for tree in trees:
         for alias in tree.find_all(exp.Alias):
             inner = alias.this
             parts = inner.this.selects if isinstance(inner, exp.Subquery) else (inner,)
-            for name in (name for part in parts for name in columns_of(part)):
+            for name in (name for part in parts for name in list_column_names(part)):
                 if name != alias.alias.lower():
-                    found[alias.alias.lower()][name] = None
-    return {name: tuple(columns) for name, columns in found.items()}
+                    columns_by_alias[alias.alias.lower()][name] = None
+    return {name: tuple(columns) for name, columns in columns_by_alias.items()}
 
 
-def _resolved(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _resolve_alias(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """A column and, where it may be an alias, all that the alias stands for."""
     seen: dict[str, None] = {name: None}
     waiting = [name]
@@ -116,78 +130,82 @@ def _resolved(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]
     return tuple(seen)
 
 
-def _kindred(trees: Sequence[exp.Expr], aliases: dict[str, tuple[str, ...]]) -> dict[str, str]:
+def _build_join_classes(
+    trees: Sequence[exp.Expr], aliases: dict[str, tuple[str, ...]]
+) -> dict[str, str]:
     """Columns that are joined, directly or over others, get one name."""
     parent: dict[str, str] = {}
 
-    def root(name: str) -> str:
+    def find_root(name: str) -> str:
         while parent.setdefault(name, name) != name:
             name = parent[name]
         return name
 
     for tree in trees:
-        for left, right in _joined(tree):
-            for a in _resolved(left, aliases):
-                for b in _resolved(right, aliases):
-                    first, second = sorted((root(a), root(b)))
+        for left, right in _iter_joined_columns(tree):
+            for a in _resolve_alias(left, aliases):
+                for b in _resolve_alias(right, aliases):
+                    first, second = sorted((find_root(a), find_root(b)))
                     parent[second] = first
-    return {name: root(name) for name in parent}
+    return {name: find_root(name) for name in parent}
 
 
-def _joined(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+def _iter_joined_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     for node in tree.find_all(exp.EQ, exp.NullSafeEQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE):
         if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
             yield node.this.name.lower(), node.expression.name.lower()
     for membership in tree.find_all(exp.In):
         query = membership.args.get("query")
         selected = query.this.selects if isinstance(query, exp.Subquery) else ()
-        for left, right in zip(columns_of(membership.this), selected, strict=False):
-            for name in columns_of(right)[:1]:
+        for left, right in zip(list_column_names(membership.this), selected, strict=False):
+            for name in list_column_names(right)[:1]:
                 yield left, name
     for join in tree.find_all(exp.Join):
         for using in join.args.get("using") or ():
             yield using.name.lower(), using.name.lower()
 
 
-def _counts(tree: exp.Expr) -> Iterator[int]:
+def _iter_row_counts(tree: exp.Expr) -> Iterator[int]:
     for limit in tree.find_all(exp.Limit, exp.Offset, exp.Fetch):
         inner = limit.args.get("expression") or limit.args.get("count")
         if inner is not None:
-            yield from _whole(inner)
+            yield from _iter_integers(inner)
     counting = {
         alias.alias.lower()
         for alias in tree.find_all(exp.Alias)
         if isinstance(alias.this, exp.Count | exp.Window)
     }
     for node in tree.find_all(*COMPARISONS):
-        named = counting.intersection((*columns_of(node.this), *columns_of(node.expression)))
+        named = counting.intersection(
+            (*list_column_names(node.this), *list_column_names(node.expression))
+        )
         if not named and node.find(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank) is None:
             continue
-        yield from (v for side in (node.this, node.expression) for v in _whole(side))
+        yield from (v for side in (node.this, node.expression) for v in _iter_integers(side))
 
 
-def _whole(node: exp.Expr) -> Iterator[int]:
+def _iter_integers(node: exp.Expr) -> Iterator[int]:
     """The number that an expression gives, or those in it where only an engine can tell."""
-    number = folded(node)
+    number = fold_constant(node)
     if isinstance(number, int):
         yield number
     elif isinstance(node, exp.Query | exp.Func):
         yield from (int(part.this) for part in node.find_all(exp.Literal) if part.is_int)
 
 
-def _ranks(tree: exp.Expr) -> bool:
+def _has_ranking(tree: exp.Expr) -> bool:
     limits = (limit for limit in tree.find_all(exp.Limit, exp.Fetch) if limit.parent is not tree)
     return tree.find(*_RANKING) is not None or next(limits, None) is not None
 
 
-def _sorted(tree: exp.Expr) -> Iterator[str]:
+def _iter_sorted_columns(tree: exp.Expr) -> Iterator[str]:
     for node in tree.find_all(*_ORDERING):
-        yield from columns_of(node.this)
+        yield from list_column_names(node.this)
 
 
-def _grouped(tree: exp.Expr) -> Iterator[str]:
+def _iter_grouped_columns(tree: exp.Expr) -> Iterator[str]:
     for group in tree.find_all(exp.Group):
-        yield from columns_of(group)
+        yield from list_column_names(group)
     for window in tree.find_all(exp.Window):
         for key in window.args.get("partition_by") or ():
-            yield from columns_of(key)
+            yield from list_column_names(key)

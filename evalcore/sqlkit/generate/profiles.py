@@ -54,21 +54,25 @@ _USUAL = (
     Profile("one parent", rows=8, good=0.8, duplicate=0.25, domain=0.3, parents=1),
     Profile("good rows", rows=20, good=1.0, near=0.0, null=0.0, domain=0.4, dangling=0.0),
 )
-_MOST_ROWS = 64
+_MAX_PROFILE_ROWS = 64
 SCALED = Profile(
     "scaled", rows=4000, good=0.04, near=0.01, null=0.03, duplicate=0.0, dangling=0.02, wide=True
 )
 CROWDED = Profile("crowded", rows=0, good=1.0, near=0.0, null=0.02, dangling=0.0, domain=0.9)
 
 
-def choose(counts: Sequence[int], count: int, *, ranked: bool = False) -> tuple[Profile, ...]:
+def choose_profiles(
+    counts: Sequence[int], count: int, *, ranked: bool = False
+) -> tuple[Profile, ...]:
     """So many profiles; where statements count or limit rows, some have about that many.
 
     `ranked` makes half of them distinct in what orders rows: on the others ties may leave open what
     the reference gives, but where they do not, NULLs and ties tell most.
     """
-    small = [limit for limit in counts if 0 < limit <= _MOST_ROWS // 2]
-    around = [p for kind in zip(*map(_around, small), strict=True) for p in kind][: count // 3]
+    small = [limit for limit in counts if 0 < limit <= _MAX_PROFILE_ROWS // 2]
+    around = [p for kind in zip(*map(_build_profiles_around, small), strict=True) for p in kind][
+        : count // 3
+    ]
     usual = islice(cycle(_USUAL), count - len(around))
     chosen = (
         *(
@@ -85,7 +89,7 @@ def choose(counts: Sequence[int], count: int, *, ranked: bool = False) -> tuple[
     )
 
 
-def made_eager(profile: Profile) -> Profile:
+def make_eager(profile: Profile) -> Profile:
     """The same kind of database, but with rows that nearly all satisfy something."""
     return msgspec.structs.replace(
         profile,
@@ -100,7 +104,7 @@ def made_eager(profile: Profile) -> Profile:
     )
 
 
-def _around(limit: int) -> tuple[Profile, ...]:
+def _build_profiles_around(limit: int) -> tuple[Profile, ...]:
     """Groups of such a size, so many parents, tables of just so many rows and a few more."""
     full = Profile("", rows=limit, distinct=True, good=0.95, near=0.0, null=0.0, domain=0.9)
     named = msgspec.structs.replace

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from evalcore.sqlkit.generate.database import Database
-from evalcore.sqlkit.schema import Column, Schema, Table, in_order, plain_name
+from evalcore.sqlkit.schema import Column, Schema, Table, plain_name, sort_by_dependency
 
 _AT_ONCE = 500  # rows of a statement
 
 
-def inserts(schema: Schema, database: Database, dialect: str) -> tuple[str, ...]:
+def render_inserts(schema: Schema, database: Database, dialect: str) -> tuple[str, ...]:
     """Statements that fill the tables, those first that others refer to."""
     statements = []
-    for table in in_order(schema):
+    for table in sort_by_dependency(schema):
         rows = database.tables.get(table.name, ())
-        places = [n for n, column in enumerate(table.columns) if not column.computed]
+        indexes = [n for n, column in enumerate(table.columns) if not column.computed]
         at_once = 1 if _refers_to_itself(table) and dialect == "duckdb" else _AT_ONCE
-        names = ", ".join(_name(table.columns[n], dialect) for n in places)
+        names = ", ".join(_quote_column(table.columns[n], dialect) for n in indexes)
         for start in range(0, len(rows), at_once):
             values = ",\n".join(
-                "(" + ", ".join(_cell(row[n], table.columns[n], dialect) for n in places) + ")"
+                "("
+                + ", ".join(_format_sql_cell(row[n], table.columns[n], dialect) for n in indexes)
+                + ")"
                 for row in rows[start : start + at_once]
             )
             statements.append(f"INSERT INTO {table.name} ({names}) VALUES\n{values}")
@@ -30,14 +32,14 @@ def _refers_to_itself(table: Table) -> bool:
     return any(plain_name(f.table) == plain_name(table.name) for f in table.foreign)
 
 
-def _name(column: Column, dialect: str) -> str:
+def _quote_column(column: Column, dialect: str) -> str:
     """As the DDL wrote it: engines fold bare names and keep quoted ones."""
     if not column.quoted:
         return column.name
     return f"`{column.name}`" if dialect == "mysql" else f'"{column.name}"'
 
 
-def _cell(value: object, column: Column, dialect: str) -> str:
+def _format_sql_cell(value: object, column: Column, dialect: str) -> str:
     if value is None:
         return "NULL"
     if column.kind == "boolean" or isinstance(value, bool):

@@ -8,45 +8,45 @@ import msgspec
 
 from evalcore.sqlkit.generate.database import Database, Row
 
-_MOST_PROBES = 160
+_MAX_PROBES = 160
 
 
-def shrink(database: Database, still_differs: Callable[[Database], bool]) -> Database:
+def shrink_database(database: Database, still_differs: Callable[[Database], bool]) -> Database:
     """Rows are taken away, table by table, as long as the difference stays and probes are left."""
-    probes = _MOST_PROBES
+    probes = _MAX_PROBES
 
-    def tried(candidate: Database) -> bool:
+    def probe_candidate(candidate: Database) -> bool:
         nonlocal probes
         probes -= 1
         return still_differs(candidate)
 
     smallest = database
     before: list[int] = []
-    while _sizes(smallest) != before and probes > 0:  # a table may hold another's rows
-        before = _sizes(smallest)
+    while _count_table_rows(smallest) != before and probes > 0:  # a table may hold another's rows
+        before = _count_table_rows(smallest)
         for name in sorted(smallest.tables, key=lambda n: -len(smallest.tables[n])):
-            smallest = _without_rows(smallest, name, tried, lambda: probes)
+            smallest = _remove_rows(smallest, name, probe_candidate, lambda: probes)
     return smallest
 
 
-def _sizes(database: Database) -> list[int]:
+def _count_table_rows(database: Database) -> list[int]:
     return [len(rows) for rows in database.tables.values()]
 
 
-def _without_rows(
+def _remove_rows(
     smallest: Database,
     name: str,
-    tried: Callable[[Database], bool],
-    left: Callable[[], int],
+    probe_candidate: Callable[[Database], bool],
+    count_remaining: Callable[[], int],
 ) -> Database:
     """As few rows of one table as still show the difference."""
     rows = smallest.tables[name]
     step = max(1, len(rows) // 2)
-    while rows and left() > 0:
-        shorter = _first_shorter(smallest, name, rows, step, tried, left)
+    while rows and count_remaining() > 0:
+        shorter = _find_shorter(smallest, name, rows, step, probe_candidate, count_remaining)
         if shorter is not None:
             rows = shorter
-            smallest = _with(smallest, name, rows)
+            smallest = _replace_rows(smallest, name, rows)
             step = min(step, max(1, len(rows) // 2))
         elif step == 1:
             break
@@ -55,22 +55,22 @@ def _without_rows(
     return smallest
 
 
-def _first_shorter(
+def _find_shorter(
     database: Database,
     name: str,
     rows: tuple[Row, ...],
     step: int,
-    tried: Callable[[Database], bool],
-    left: Callable[[], int],
+    probe_candidate: Callable[[Database], bool],
+    count_remaining: Callable[[], int],
 ) -> tuple[Row, ...] | None:
     for start in range(0, len(rows), step):
-        if left() <= 0:
+        if count_remaining() <= 0:
             return None
         fewer = rows[:start] + rows[start + step :]
-        if tried(_with(database, name, fewer)):
+        if probe_candidate(_replace_rows(database, name, fewer)):
             return fewer
     return None
 
 
-def _with(database: Database, name: str, rows: tuple[Row, ...]) -> Database:
+def _replace_rows(database: Database, name: str, rows: tuple[Row, ...]) -> Database:
     return msgspec.structs.replace(database, tables={**database.tables, name: rows})

@@ -22,13 +22,13 @@ class Span(Record, frozen=True):
     last: date
 
 
-def span_of(value: Any) -> Span | None:
+def parse_span(value: Any) -> Span | None:
     """What 2024, '2024', '2024-03' and 202403 mean where a date is held against them."""
-    found = _MONTH.fullmatch(str(value))
-    if found is None or int(found[1]) not in _YEARS:
+    match = _MONTH.fullmatch(str(value))
+    if match is None or int(match[1]) not in _YEARS:
         return None
-    year, month = int(found[1]), int(found[2] or 0)
-    if not found[2]:
+    year, month = int(match[1]), int(match[2] or 0)
+    if not match[2]:
         return Span(date(year, 1, 1), date(year, 12, 31))
     if not 1 <= month <= 12:
         return None
@@ -39,8 +39,15 @@ def span_of(value: Any) -> Span | None:
 def around_span(span: Span, operator: str, kind: str) -> Cells:
     """Times inside and just outside of the span: (those that satisfy, those that just miss)."""
     day, middle = timedelta(days=1), span.first + (span.last - span.first) / 2
-    within = (_begin(span.first, kind), _begin(middle, kind), _end(span.last, kind))
-    before, after = (_end(span.first - day, kind),), (_begin(span.last + day, kind),)
+    within = (
+        _format_day_start(span.first, kind),
+        _format_day_start(middle, kind),
+        _format_day_end(span.last, kind),
+    )
+    before, after = (
+        (_format_day_end(span.first - day, kind),),
+        (_format_day_start(span.last + day, kind),),
+    )
     table: dict[str, Cells] = {
         "=": (within, (*before, *after)),
         "<>": ((*before, *after), within),
@@ -54,28 +61,28 @@ def around_span(span: Span, operator: str, kind: str) -> Cells:
 
 def parts_of_dates(number: int, kind: str) -> Cells:
     """Times whose hour, day, month or quarter is that number, and others one beside it."""
-    hits = _with_part(number, kind)
-    near = [*_with_part(number - 1, kind), *_with_part(number + 1, kind)]
+    hits = _list_times_with_part(number, kind)
+    near = [*_list_times_with_part(number - 1, kind), *_list_times_with_part(number + 1, kind)]
     return hits, [time for time in near if time not in hits]
 
 
-def _with_part(number: int, kind: str) -> list[str]:
-    found = []
+def _list_times_with_part(number: int, kind: str) -> list[str]:
+    times = []
     if 1 <= number <= 12:
-        found.append(_begin(date(_A_YEAR, number, 10), kind))
+        times.append(_format_day_start(date(_A_YEAR, number, 10), kind))
     if 1 <= number <= 4:  # the ends of a quarter
-        found.append(_begin(date(_A_YEAR, 3 * number - 2, 1), kind))
-        found.append(_end(date(_A_YEAR, 3 * number, 30), kind))
+        times.append(_format_day_start(date(_A_YEAR, 3 * number - 2, 1), kind))
+        times.append(_format_day_end(date(_A_YEAR, 3 * number, 30), kind))
     if 1 <= number <= 31:
-        found.append(_begin(date(_A_YEAR, 1, number), kind))
+        times.append(_format_day_start(date(_A_YEAR, 1, number), kind))
     if kind == "timestamp" and 0 <= number <= 23:
-        found += [f"{_A_YEAR}-01-05 {number:02}:00:00", f"{_A_YEAR}-01-05 {number:02}:59:59"]
-    return found
+        times += [f"{_A_YEAR}-01-05 {number:02}:00:00", f"{_A_YEAR}-01-05 {number:02}:59:59"]
+    return times
 
 
-def _begin(day: date, kind: str) -> str:
+def _format_day_start(day: date, kind: str) -> str:
     return day.isoformat() if kind == "date" else f"{day} 00:00:00"
 
 
-def _end(day: date, kind: str) -> str:
+def _format_day_end(day: date, kind: str) -> str:
     return day.isoformat() if kind == "date" else f"{day} 23:59:59"

@@ -11,7 +11,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.generate import clock
 from evalcore.sqlkit.generate.constants import Constant
 from evalcore.sqlkit.generate.hints import Hints
-from evalcore.sqlkit.generate.spans import around_span, parts_of_dates, span_of
+from evalcore.sqlkit.generate.spans import around_span, parse_span, parts_of_dates
 from evalcore.sqlkit.schema import Column
 
 Cell = Any
@@ -25,7 +25,7 @@ class Pool(Record, frozen=True):
     plain: tuple[Cell, ...]
 
     @property
-    def all(self) -> tuple[Cell, ...]:
+    def all_cells(self) -> tuple[Cell, ...]:
         return tuple(dict.fromkeys((*self.hits, *self.near, *self.plain)))
 
 
@@ -48,60 +48,60 @@ _PLAIN: dict[str, tuple[Cell, ...]] = {
 }
 
 
-def pool(column: Column, hints: Hints) -> Pool:
+def build_cell_pool(column: Column, hints: Hints) -> Pool:
     """The cells of a column, all within what its declaration allows."""
-    fits = fitting(column)
+    fits = build_fit_check(column)
     if column.choices:
-        told = {str(c.value) for c in hints.constants.get(column.name.lower(), ())}
-        chosen = tuple(choice for choice in column.choices if choice in told)
+        literals = {str(c.value) for c in hints.constants.get(column.name.lower(), ())}
+        chosen = tuple(choice for choice in column.choices if choice in literals)
         return Pool(hits=chosen, near=(), plain=column.choices)
     hits: list[Cell] = []
     near: list[Cell] = []
     for constant in hints.constants.get(column.name.lower(), ()):
-        good, bad = _around(constant, column.kind)
+        good, bad = _select_cells_around(constant, column.kind)
         hits += filter(fits, good)
         near += filter(fits, bad)
-    plain = tuple(filter(fits, _PLAIN[column.kind])) or _fallback(column)
+    plain = tuple(filter(fits, _PLAIN[column.kind])) or _list_fallback_cells(column)
     if hints.clock and column.kind in ("date", "timestamp"):
         inside, outside = clock.days_around(date.today(), hints.lengths)
-        hits += _moments_of(inside, column.kind)
-        near += _moments_of(outside, column.kind)
+        hits += _format_moments(inside, column.kind)
+        near += _format_moments(outside, column.kind)
     return Pool(hits=tuple(dict.fromkeys(hits)), near=tuple(dict.fromkeys(near)), plain=plain)
 
 
-def _moments_of(days: Iterable[date], kind: str) -> list[Cell]:
+def _format_moments(days: Iterable[date], kind: str) -> list[Cell]:
     return [day.isoformat() if kind == "date" else f"{day} 10:30:00" for day in days]
 
 
-def _fallback(column: Column) -> tuple[Cell, ...]:
+def _list_fallback_cells(column: Column) -> tuple[Cell, ...]:
     """Cells for a text too short for words."""
     return ("a", "B", "") if column.kind == "text" else (0, 1)
 
 
-def fitting(column: Column) -> Callable[[Cell], bool]:
+def build_fit_check(column: Column) -> Callable[[Cell], bool]:
     """Whether a cell keeps to length, precision and scale."""
     if column.kind == "text" and column.length is not None:
         length = column.length
         return lambda cell: len(cell) <= length
     if column.kind == "integer":
         bound = 10 ** (column.precision or 9)
-        least = 0 if column.identity else -bound  # MySQL counts on where it is given a 0
-        return lambda cell: least < cell < bound
+        minimum = 0 if column.identity else -bound  # MySQL counts on where it is given a 0
+        return lambda cell: minimum < cell < bound
     if column.kind == "decimal" and column.precision is not None:
         bound, scale = 10 ** (column.precision - (column.scale or 0)), column.scale or 0
         return lambda cell: -bound < cell < bound and round(cell, scale) == cell
     return lambda cell: True
 
 
-def _around(constant: Constant, kind: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _select_cells_around(constant: Constant, kind: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     """Cells that satisfy a comparison with the constant, and cells that just miss it."""
     if constant.operator == "null":
         return (), ()  # NULLs come by the share of the profile
     if constant.operator == "like":
-        return _like(str(constant.value)) if kind == "text" else ((), ())
+        return _build_like_cells(str(constant.value)) if kind == "text" else ((), ())
     if constant.operator == "not like":
-        return _like(str(constant.value))[::-1] if kind == "text" else ((), ())
-    if kind in ("date", "timestamp") and (span := span_of(constant.value)) is not None:
+        return _build_like_cells(str(constant.value))[::-1] if kind == "text" else ((), ())
+    if kind in ("date", "timestamp") and (span := parse_span(constant.value)) is not None:
         return around_span(span, constant.operator, kind)
     if kind in ("date", "timestamp") and isinstance(constant.value, int):
         return parts_of_dates(constant.value, kind)
@@ -127,24 +127,24 @@ def _look_alikes(cell: Cell) -> tuple[Cell, ...]:
     return (cell.swapcase(), cell + "x", cell[:-1]) if len(cell) > 1 else (cell.swapcase(),)
 
 
-def _numbers(step: float) -> Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]:
-    def around(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _make_number_neighbours(step: float) -> Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]:
+    def list_neighbours(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
         far = max(abs(centre) // 4, step * 3)
         return (
             (round(centre - step, 6), centre - far),
             (round(centre + step, 6), centre + far),
         )
 
-    return around
+    return list_neighbours
 
 
-def _days(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _list_day_neighbours(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     day = date.fromisoformat(centre)
     moved = [(day + timedelta(days=n)).isoformat() for n in (-1, -40, 1, 40)]
     return moved[:2], moved[2:]
 
 
-def _moments(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _list_moment_neighbours(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     moment = datetime.fromisoformat(centre)
     steps = (
         timedelta(seconds=-1),
@@ -157,7 +157,7 @@ def _moments(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     return moved[:2], moved[2:]
 
 
-def _texts(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _list_text_neighbours(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     if re.fullmatch(r"-?\d{1,15}", centre):
         width = len(centre)
         lower, upper = str(int(centre) - 1).zfill(width), str(int(centre) + 1).zfill(width)
@@ -171,21 +171,21 @@ def _texts(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     )
 
 
-def _none(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _list_boolean_neighbours(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
     return (), (not centre,) if isinstance(centre, bool) else ()
 
 
 _NEIGHBOURS: dict[str, Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]] = {
-    "integer": _numbers(1),
-    "decimal": _numbers(0.01),
-    "float": _numbers(0.5),
-    "text": _texts,
-    "date": _days,
-    "timestamp": _moments,
-    "time": _none,
-    "boolean": _none,
-    "bytes": _none,
-    "json": _none,
+    "integer": _make_number_neighbours(1),
+    "decimal": _make_number_neighbours(0.01),
+    "float": _make_number_neighbours(0.5),
+    "text": _list_text_neighbours,
+    "date": _list_day_neighbours,
+    "timestamp": _list_moment_neighbours,
+    "time": _list_boolean_neighbours,
+    "boolean": _list_boolean_neighbours,
+    "bytes": _list_boolean_neighbours,
+    "json": _list_boolean_neighbours,
 }
 _DATE = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?")
 
@@ -229,7 +229,7 @@ def _as_moment(value: Any, kind: str) -> str | None:
     return moment.date().isoformat() if kind == "date" else str(moment)
 
 
-def _like(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
+def _build_like_cells(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     """Texts that match a LIKE pattern, and some that nearly do."""
     core = re.sub(r"\\(.)", r"\1", pattern)
     tight = core.replace("%", "").replace("_", "k")
@@ -249,7 +249,7 @@ def _like(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     return hits, [text for text in (*near, wild) if text and text not in hits]
 
 
-def extended(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
+def extend_values(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
     """The values, then ever new ones of the kind, for keys; times go on from the first value."""
     seen = dict.fromkeys(values)
     first = next((str(v) for v in seen if v is not None), "")

@@ -8,9 +8,9 @@ from evalcore.sqlkit.index_advice.check import Effect, Expectation, check_advice
 from evalcore.sqlkit.index_advice.reading import Advice, read_advice
 from evalcore.sqlkit.index_advice.statement import (
     AdvisedIndex,
-    Unreadable,
-    ddl_of,
-    placed,
+    UnreadableIndex,
+    build_index_ddl,
+    qualify_index_table,
     read_index,
 )
 
@@ -19,11 +19,11 @@ __all__ = [
     "AdvisedIndex",
     "Effect",
     "Expectation",
-    "Unreadable",
+    "UnreadableIndex",
+    "build_index_ddl",
     "check_advice",
     "check_sentence",
-    "ddl_of",
-    "placed",
+    "qualify_index_table",
     "read_advice",
     "read_index",
 ]

@@ -18,9 +18,9 @@ import msgspec
 from evalcore.records import Record
 from evalcore.sqlkit.engines.base import Work
 from evalcore.sqlkit.index_advice.reading import Advice
-from evalcore.sqlkit.index_advice.statement import AdvisedIndex, ddl_of
+from evalcore.sqlkit.index_advice.statement import AdvisedIndex, build_index_ddl
 
-MOST_INDEXES = 5
+MAX_INDEXES = 5
 _SLACK = 1.05
 _UNITS = {"vm_steps": 60, "rows": 4, "pages": 2}
 #: An index helps if the work falls to this part of what it was, or further.
@@ -28,7 +28,7 @@ _CLEARLY = 0.8
 
 #: The work of the question's statement after some CREATE INDEX statements.
 Measure = Callable[[tuple[str, ...]], Work]
-Found = Literal[
+EffectFinding = Literal[
     "as_good",
     "weaker",
     "useless",
@@ -53,7 +53,7 @@ class Expectation(Record, frozen=True):
     cannot_ok: bool = False
 
 
-class Counted(Record, frozen=True):
+class MeasuredIndex(Record, frozen=True):
     """The work with one known index."""
 
     index: AdvisedIndex
@@ -71,17 +71,17 @@ class Effect(Record, frozen=True):
     MariaDB has not).
     """
 
-    found: Found
+    finding: EffectFinding
     before: Work | None = None
     after: Work | None = None
-    known: tuple[Counted, ...] = ()
+    alternatives: tuple[MeasuredIndex, ...] = ()
     message: str = ""
     index: AdvisedIndex | None = None
 
     @property
     def best(self) -> Work | None:
         """The least work with a known index, if one could be counted."""
-        works = (one.work for one in self.known if one.work.unit)
+        works = (measured.work for measured in self.alternatives if measured.work.unit)
         return min(works, key=lambda work: work.amount, default=None)
 
 
@@ -91,14 +91,18 @@ def check_sentence(measure: Measure, advice: Advice, expected: Expectation, engi
     The flags of the case decide; where an index is good, the best one is counted to show it.
     """
     if expected.none_ok if advice.says == "none" else expected.cannot_ok:
-        return Effect(found="right_sentence")
+        return Effect(finding="right_sentence")
     if not expected.alternatives:
-        return Effect(found=_of_flags(expected))
+        return Effect(finding=_finding_from_flags(expected))
     before = measure(())
     if not before.unit:
-        return Effect(found="no_count", message=before.execution.message)
-    effect = Effect(found="helps", before=before, known=_known(measure, expected, engine))
-    return effect if _helps(effect.best, before) else _named(effect, "no_effect")
+        return Effect(finding="no_count", message=before.execution.message)
+    effect = Effect(
+        finding="helps",
+        before=before,
+        alternatives=_measure_alternatives(measure, expected, engine),
+    )
+    return effect if _is_improvement(effect.best, before) else _set_finding(effect, "no_effect")
 
 
 def check_advice(
@@ -109,71 +113,75 @@ def check_advice(
     Of several indexes each must be worth its cost: one without which the work stays as low is
     needless. `engine` is that of the question.
     """
-    if len(indexes) > MOST_INDEXES:
-        return Effect(found="too_many", message=str(len(indexes)))
+    if len(indexes) > MAX_INDEXES:
+        return Effect(finding="too_many", message=str(len(indexes)))
     before = measure(())
     if not before.unit:
-        return Effect(found="no_count", message=before.execution.message)
-    after = measure(ddl_of(indexes, engine))
+        return Effect(finding="no_count", message=before.execution.message)
+    after = measure(build_index_ddl(indexes, engine))
     if not after.unit:
-        found = _refused(after, indexes, expected, engine)
-        return Effect(found=found, before=before, message=after.execution.message)
-    known = _known(measure, expected, engine)
-    effect = Effect(found="as_good", before=before, after=after, known=known)
-    if not known:
-        return _named(effect, _of_flags(expected))
+        finding = _classify_refusal(after, indexes, expected, engine)
+        return Effect(finding=finding, before=before, message=after.execution.message)
+    alternatives = _measure_alternatives(measure, expected, engine)
+    effect = Effect(finding="as_good", before=before, after=after, alternatives=alternatives)
+    if not alternatives:
+        return _set_finding(effect, _finding_from_flags(expected))
     best = effect.best
-    if best is None or not _helps(best, before):
-        return _named(effect, "no_effect")
-    if not _helps(after, before):
-        return _named(effect, "useless")
-    if not _about(after, best):
-        return _named(effect, "weaker")
-    needless = _needless(measure, indexes, after, engine)
-    return _named(effect, "needless", needless) if needless else effect
+    if best is None or not _is_improvement(best, before):
+        return _set_finding(effect, "no_effect")
+    if not _is_improvement(after, before):
+        return _set_finding(effect, "useless")
+    if not _is_about_equal(after, best):
+        return _set_finding(effect, "weaker")
+    needless = _find_needless_index(measure, indexes, after, engine)
+    return _set_finding(effect, "needless", needless) if needless else effect
 
 
-def _named(effect: Effect, found: Found, index: AdvisedIndex | None = None) -> Effect:
-    return msgspec.structs.replace(effect, found=found, index=index)
+def _set_finding(
+    effect: Effect, finding: EffectFinding, index: AdvisedIndex | None = None
+) -> Effect:
+    return msgspec.structs.replace(effect, finding=finding, index=index)
 
 
-def _of_flags(expected: Expectation) -> Found:
+def _finding_from_flags(expected: Expectation) -> EffectFinding:
     """Why no index is right where the case knows none."""
     return "not_needed" if expected.none_ok else "cannot_help"
 
 
-def _refused(
+def _classify_refusal(
     work: Work, indexes: Sequence[AdvisedIndex], expected: Expectation, engine: str
-) -> Found:
+) -> EffectFinding:
     """MariaDB, which stands for MySQL, takes an index on an expression for a syntax error."""
     expressions = any(index.on_expressions for index in indexes)
     if engine == "mysql" and expressions and work.execution.status == "syntax_error":
-        return "unsupported" if expected.alternatives else _of_flags(expected)
+        return "unsupported" if expected.alternatives else _finding_from_flags(expected)
     return "invalid"
 
 
-def _known(measure: Measure, expected: Expectation, engine: str) -> tuple[Counted, ...]:
+def _measure_alternatives(
+    measure: Measure, expected: Expectation, engine: str
+) -> tuple[MeasuredIndex, ...]:
     return tuple(
-        Counted(index=index, work=measure(ddl_of((index,), engine)))
+        MeasuredIndex(index=index, work=measure(build_index_ddl((index,), engine)))
         for index in expected.alternatives
     )
 
 
-def _needless(
+def _find_needless_index(
     measure: Measure, indexes: Sequence[AdvisedIndex], after: Work, engine: str
 ) -> AdvisedIndex | None:
     for left_out in indexes if len(indexes) > 1 else ():
         others = [index for index in indexes if index is not left_out]
-        work = measure(ddl_of(others, engine))
-        if work.unit and _about(work, after):
+        work = measure(build_index_ddl(others, engine))
+        if work.unit and _is_about_equal(work, after):
             return left_out
     return None
 
 
-def _helps(work: Work | None, before: Work) -> bool:
+def _is_improvement(work: Work | None, before: Work) -> bool:
     return work is not None and bool(work.unit) and work.amount <= before.amount * _CLEARLY
 
 
-def _about(work: Work, least: Work) -> bool:
-    """As little as `least`, apart from the grain of the counter."""
-    return work.amount <= least.amount * _SLACK + _UNITS.get(least.unit, 0)
+def _is_about_equal(work: Work, minimum: Work) -> bool:
+    """As little as `minimum`, apart from the grain of the counter."""
+    return work.amount <= minimum.amount * _SLACK + _UNITS.get(minimum.unit, 0)

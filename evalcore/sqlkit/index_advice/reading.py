@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from typing import Literal
 
 from evalcore.records import Record
-from evalcore.sqlkit.index_advice.statement import AdvisedIndex, Unreadable, read_index
+from evalcore.sqlkit.index_advice.statement import AdvisedIndex, UnreadableIndex, read_index
 
 Says = Literal["create", "none", "cannot", "nothing"]
 
 _LIMIT = 100_000  # characters searched
-_MOST_STATEMENTS = 24  # read of one answer
-_MOST_BODY = 4_000  # characters of a list of columns
+_MAX_STATEMENTS = 24  # read of one answer
+_MAX_LIST_CHARACTERS = 4_000  # characters of a list of columns
 
 _NAME = r"""(?:`[^`\n]{1,128}`|"[^"\n]{1,128}"|\[[^\]\n]{1,128}\]|[\w$]{1,128})"""
 _QUALIFIED = rf"{_NAME}(?:\s*\.\s*{_NAME}){{0,2}}"
@@ -52,7 +52,7 @@ _TAIL = re.compile(
 )
 _WHERE_END = re.compile(r";|\n\s*\n|```|\n\s*(?=CREATE\b|ALTER\b|Reason\b)|$", re.IGNORECASE)
 #: What stands before a statement that is meant as one, unlike a mention within a sentence.
-_PLACE = re.compile(r"""(?:\A|[\n;:：；。`"])[ \t>*\-+\d.)]*\Z""")
+_STATEMENT_START = re.compile(r"""(?:\A|[\n;:：；。`"])[ \t>*\-+\d.)]*\Z""")
 _FILLING = re.compile(r"[\s;]*")
 #: Statements that nobody who follows advice on indexes wants to run, as they stand between others.
 _HARM = re.compile(
@@ -110,7 +110,7 @@ class Advice(Record, frozen=True):
     problem: str = ""
 
 
-class _Reader:
+class _AdviceReader:
     """Walks over one answer, and keeps what it has read and how far."""
 
     def __init__(self, text: str, dialect: str) -> None:
@@ -119,41 +119,41 @@ class _Reader:
         self.rest = ""
         self.end = 0
 
-    def read(self, starts: list[int]) -> None:
+    def read_statements(self, starts: list[int]) -> None:
         """Raises Unreadable naming what cannot be read."""
-        if len(starts) > _MOST_STATEMENTS:
-            raise Unreadable(f"{len(starts)} statements, of which {_MOST_STATEMENTS} are read")
+        if len(starts) > _MAX_STATEMENTS:
+            raise UnreadableIndex(f"{len(starts)} statements, of which {_MAX_STATEMENTS} are read")
         for start in starts:
             if start < self.end:
                 continue
             self.rest += self.text[self.end : start]
             self.end = start
-            self._statement(start)
+            self._read_statement(start)
         self.rest += self.text[self.end :]
 
-    def _statement(self, start: int) -> None:
-        found = _CREATE.match(self.text, start)
-        if found:
-            self._columns(found, found["table"], found["before"] or "")
+    def _read_statement(self, start: int) -> None:
+        match = _CREATE.match(self.text, start)
+        if match:
+            self._read_columns(match, match["table"], match["before"] or "")
             return
         altered = _ALTER.match(self.text, start)
         if altered is None:
-            raise Unreadable(f"no table or no columns: {self.text[start : start + 80]!r}")
+            raise UnreadableIndex(f"no table or no columns: {self.text[start : start + 80]!r}")
         self.end = altered.end()
         while added := _ADD.match(self.text, self.end):
-            self._columns(added, altered["table"], "")
+            self._read_columns(added, altered["table"], "")
         if self.end == altered.end():
-            raise Unreadable(f"no columns: {self.text[start : start + 80]!r}")
+            raise UnreadableIndex(f"no columns: {self.text[start : start + 80]!r}")
 
-    def _columns(self, head: re.Match[str], table: str, method: str) -> None:
-        keys, self.end = _listed(self.text, head.end())
+    def _read_columns(self, head: re.Match[str], table: str, method: str) -> None:
+        keys, self.end = _split_list(self.text, head.end())
         include: list[str] = []
         where, method = "", method or head["method"] or ""
         while tail := _TAIL.match(self.text, self.end):
             self.end = tail.end()
             method = method or tail["method"] or ""
             if tail["include"]:
-                include, self.end = _listed(self.text, self.end)
+                include, self.end = _split_list(self.text, self.end)
             elif tail["where"]:
                 stop = _WHERE_END.search(self.text, self.end)
                 until = stop.start() if stop else len(self.text)
@@ -177,17 +177,17 @@ def read_advice(text: str, dialect: str) -> Advice:
     text = text[-_LIMIT:]
     if harm := _HARM.search(text):
         return Advice(says="create", form="lenient", problem=f"no index: {harm[1][:80]!r}")
-    starts = [found.start() for found in _BEGIN.finditer(text)]
-    meant = [at for at in starts if _PLACE.search(text[max(0, at - 40) : at])]
-    sentence = _sentence(text)
+    starts = [match.start() for match in _BEGIN.finditer(text)]
+    meant = [at for at in starts if _STATEMENT_START.search(text[max(0, at - 40) : at])]
+    sentence = _find_sentence(text)
     if not meant and sentence is not None:
         return sentence
     if not starts:
         return Advice(says="nothing", form="none")
-    reader = _Reader(text, dialect)
+    reader = _AdviceReader(text, dialect)
     try:
-        reader.read(meant or starts)
-    except Unreadable as error:
+        reader.read_statements(meant or starts)
+    except UnreadableIndex as error:
         return Advice(says="create", form="lenient", problem=str(error))
     strict = _FILLING.fullmatch(reader.rest) is not None
     return Advice(
@@ -195,42 +195,42 @@ def read_advice(text: str, dialect: str) -> Advice:
     )
 
 
-def _sentence(text: str) -> Advice | None:
+def _find_sentence(text: str) -> Advice | None:
     """What is said first, as reasons follow."""
-    found: list[tuple[int, Says]] = []
+    matches: list[tuple[int, Says]] = []
     for says, pattern in (("none", _NONE), ("cannot", _CANNOT)):
         if match := pattern.search(text):
-            found.append((match.start(), says))  # type: ignore[arg-type]
-    if not found:
+            matches.append((match.start(), says))  # type: ignore[arg-type]
+    if not matches:
         return None
-    says = min(found)[1]
+    says = min(matches)[1]
     strict = text.strip().rstrip(".").casefold() == _SENTENCES[says]
     return Advice(says=says, form="strict" if strict else "lenient")
 
 
-def _listed(text: str, at: int) -> tuple[list[str], int]:
+def _split_list(text: str, at: int) -> tuple[list[str], int]:
     """The items of a list in parentheses that begins at `at`, and where it ends."""
     items, begin, depth = [], at + 1, 0
-    for place, character in _outside_quotes(text, at):
+    for position, character in _iter_unquoted(text, at):
         if character == "(":
             depth += 1
         elif character == ")":
             depth -= 1
         if depth == 0 or (character == "," and depth == 1):
-            items.append(text[begin:place])
-            begin = place + 1
+            items.append(text[begin:position])
+            begin = position + 1
         if depth == 0:
-            return items, place + 1
-    raise Unreadable(f"a list that does not end: {text[at : at + 80]!r}")
+            return items, position + 1
+    raise UnreadableIndex(f"a list that does not end: {text[at : at + 80]!r}")
 
 
-def _outside_quotes(text: str, at: int) -> Iterator[tuple[int, str]]:
+def _iter_unquoted(text: str, at: int) -> Iterator[tuple[int, str]]:
     quote = ""
-    for place in range(at, min(len(text), at + _MOST_BODY)):
-        character = text[place]
+    for position in range(at, min(len(text), at + _MAX_LIST_CHARACTERS)):
+        character = text[position]
         if quote:
             quote = "" if character == quote else quote
         elif character in "'\"`":
             quote = character
         else:
-            yield place, character
+            yield position, character

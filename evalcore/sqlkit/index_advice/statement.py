@@ -20,7 +20,7 @@ from sqlglot.dialects.dialect import Dialect
 from evalcore.records import Record
 from evalcore.sqlkit.schema import Schema
 
-_MOST_NAME = 48  # characters of a name of ours; PostgreSQL cuts at 63, MySQL refuses over 64
+_MAX_NAME = 48  # characters of a name of ours; PostgreSQL cuts at 63, MySQL refuses over 64
 _PREFIX = re.compile(
     r"\s*(`[^`]+`|[^\W\d]\w*)\s*\(\s*(\d{1,5})\s*\)\s*(ASC|DESC)?\s*", re.IGNORECASE
 )
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[\w$]+|[-+*/%<>=!|&~(),.:\[\]^#@]+")
 _REFUSED = (exp.Query, exp.Command, exp.Subquery, exp.Placeholder, exp.Parameter)
 
 
-class Unreadable(Exception):
+class UnreadableIndex(Exception):
     """What cannot be read of a statement."""
 
 
@@ -86,38 +86,39 @@ def read_index(
 ) -> AdvisedIndex:
     """An index from the parts of its statement; raises Unreadable naming what cannot be read."""
     if not keys or (method and method.lower() not in _METHODS):
-        raise Unreadable(f"USING {method}" if keys else "an index without columns")
+        raise UnreadableIndex(f"USING {method}" if keys else "an index without columns")
     return AdvisedIndex(
-        table=_identifier(table, dialect),
-        keys=tuple(_key(text, dialect) for text in keys),
-        include=tuple(_identifier(text, dialect) for text in include),
-        where=_condition(where, dialect) if where else "",
+        table=_parse_identifier(table, dialect),
+        keys=tuple(_read_index_key(text, dialect) for text in keys),
+        include=tuple(_parse_identifier(text, dialect) for text in include),
+        where=_parse_predicate(where, dialect) if where else "",
         unique=unique,
         method=method.lower(),
         kind=kind.lower(),
     )
 
 
-def placed(index: AdvisedIndex, schema: Schema) -> AdvisedIndex:
+def qualify_index_table(index: AdvisedIndex, schema: Schema) -> AdvisedIndex:
     """With the table's name as the DDL qualifies it."""
-    known = schema.table(index.table)
-    if known is None or "." not in known.name:
+    table = schema.find_table(index.table)
+    if table is None or "." not in table.name:
         return index
-    return msgspec.structs.replace(index, table=known.name)
+    return msgspec.structs.replace(index, table=table.name)
 
 
-def ddl_of(indexes: Sequence[AdvisedIndex], dialect: str) -> tuple[str, ...]:
+def build_index_ddl(indexes: Sequence[AdvisedIndex], dialect: str) -> tuple[str, ...]:
     """The statements that create these indexes.
 
     Names are made from the columns, so equal advice gives equal statements whatever it was called.
     UNIQUE stays: where the rows do not allow it, the advice could not be followed.
     """
     return tuple(
-        _create(index, name, dialect) for index, name in zip(indexes, _names(indexes), strict=True)
+        _build_create_index(index, name, dialect)
+        for index, name in zip(indexes, _generate_index_names(indexes), strict=True)
     )
 
 
-def _create(index: AdvisedIndex, name: str, dialect: str) -> str:
+def _build_create_index(index: AdvisedIndex, name: str, dialect: str) -> str:
     using = f"USING {index.method} " if index.method else ""
     kind = "UNIQUE " * index.unique + f"{index.kind.upper()} " * bool(index.kind)
     if dialect == "mysql":
@@ -125,74 +126,74 @@ def _create(index: AdvisedIndex, name: str, dialect: str) -> str:
     return f"CREATE {kind}INDEX {name} ON {index.table} {using}{index.contents}"
 
 
-def _names(indexes: Sequence[AdvisedIndex]) -> Iterator[str]:
+def _generate_index_names(indexes: Sequence[AdvisedIndex]) -> Iterator[str]:
     used: set[str] = set()
     for index in indexes:
         words = (word for key in index.keys for word in re.findall(r"[a-z0-9_]+", key.sql.lower()))
-        name = stem = f"advised_{'_'.join(words)}"[:_MOST_NAME]
+        name = stem = f"advised_{'_'.join(words)}"[:_MAX_NAME]
         while name in used:
             name = f"{stem}_{len(used) + 1}"
         used.add(name)
         yield name
 
 
-def _key(text: str, dialect: str) -> IndexKey:
-    found = _PREFIX.fullmatch(text) if dialect == "mysql" else None
-    if found:
-        descending = (found[3] or "").upper() == "DESC"
-        name = _identifier(found[1], dialect)
-        sql = f"{name}({found[2]})" + " DESC" * descending
-        return IndexKey(sql, _bare(name), int(found[2]), descending)
-    ordered = _ordered(text, dialect)
+def _read_index_key(text: str, dialect: str) -> IndexKey:
+    match = _PREFIX.fullmatch(text) if dialect == "mysql" else None
+    if match:
+        descending = (match[3] or "").upper() == "DESC"
+        name = _parse_identifier(match[1], dialect)
+        sql = f"{name}({match[2]})" + " DESC" * descending
+        return IndexKey(sql, _strip_quotes(name), int(match[2]), descending)
+    ordered = _parse_ordered(text, dialect)
     node = ordered.this
     inner = node.this if isinstance(node, exp.Opclass) else node
     column = inner.name if isinstance(inner, exp.Column) else ""
     descending = bool(ordered.args.get("desc"))
-    return IndexKey(sql=_respelled(text, dialect), column=column, descending=descending)
+    return IndexKey(sql=_respell_tokens(text, dialect), column=column, descending=descending)
 
 
-def _ordered(text: str, dialect: str) -> exp.Ordered:
+def _parse_ordered(text: str, dialect: str) -> exp.Ordered:
     whole = text.strip() and not text.strip().endswith(",")  # a comma more would be passed over
-    tree = _parsed(f"CREATE INDEX i ON t ({text})", dialect) if whole else None
+    tree = _parse_fragment(f"CREATE INDEX i ON t ({text})", dialect) if whole else None
     params = tree.this.args.get("params") if isinstance(tree, exp.Create) else None
     columns = params.args.get("columns") if params else None
     if not columns or len(columns) != 1 or not isinstance(columns[0], exp.Ordered):
-        raise Unreadable(f"no column or expression: {text.strip()!r}")
+        raise UnreadableIndex(f"no column or expression: {text.strip()!r}")
     return columns[0]
 
 
-def _identifier(text: str, dialect: str) -> str:
+def _parse_identifier(text: str, dialect: str) -> str:
     """The last part of a name, with the quotes that it had."""
-    tree = _parsed(f"SELECT 1 FROM {text}", dialect)  # noqa: S608 - parsed, never run
+    tree = _parse_fragment(f"SELECT 1 FROM {text}", dialect)  # noqa: S608 - parsed, never run
     tables = list(tree.find_all(exp.Table)) if tree else []
     if len(tables) != 1 or not isinstance(tables[0].this, exp.Identifier):
-        raise Unreadable(f"no name: {text.strip()!r}")
+        raise UnreadableIndex(f"no name: {text.strip()!r}")
     return tables[0].this.sql(dialect=dialect)
 
 
-def _condition(text: str, dialect: str) -> str:
-    tree = _parsed(f"SELECT 1 FROM t WHERE {text}", dialect)  # noqa: S608 - parsed, never run
+def _parse_predicate(text: str, dialect: str) -> str:
+    tree = _parse_fragment(f"SELECT 1 FROM t WHERE {text}", dialect)  # noqa: S608 - parsed, never run
     plain = {"expressions", "from_", "where"}
     if not isinstance(tree, exp.Select) or {k for k, v in tree.args.items() if v} - plain:
-        raise Unreadable(f"no condition: {text.strip()!r}")
-    return _respelled(text, dialect)
+        raise UnreadableIndex(f"no condition: {text.strip()!r}")
+    return _respell_tokens(text, dialect)
 
 
-def _parsed(text: str, dialect: str) -> exp.Expr | None:
+def _parse_fragment(text: str, dialect: str) -> exp.Expr | None:
     """The one statement of a text; raises Unreadable where it is none or holds a query inside."""
     try:
         trees = sqlglot.parse(text, read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        raise Unreadable(str(error).splitlines()[0][:200]) from None
+        raise UnreadableIndex(str(error).splitlines()[0][:200]) from None
     if len(trees) != 1 or trees[0] is None:
-        raise Unreadable("more than one statement")
+        raise UnreadableIndex("more than one statement")
     tree = trees[0]
     if any(node is not tree for node in tree.find_all(*_REFUSED)):
-        raise Unreadable("a query inside an index")
+        raise UnreadableIndex("a query inside an index")
     return None if isinstance(tree, exp.Command) else tree
 
 
-def _respelled(text: str, dialect: str) -> str:
+def _respell_tokens(text: str, dialect: str) -> str:
     """The tokens of a text with its own blanks but no comments, strings and names quoted anew."""
     parts: list[str] = []
     end = 0
@@ -206,11 +207,11 @@ def _respelled(text: str, dialect: str) -> str:
         else:
             word = text[token.start : token.end + 1]
             if not _WORD.fullmatch(word):
-                raise Unreadable(f"{word!r} in an index")
+                raise UnreadableIndex(f"{word!r} in an index")
         parts.append(f" {word}" if parts and token.start > end else word)
         end = token.end + 1
     return "".join(parts)
 
 
-def _bare(name: str) -> str:
+def _strip_quotes(name: str) -> str:
     return name.strip('`"')

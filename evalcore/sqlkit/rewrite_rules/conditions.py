@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from evalcore.records import Record
-from evalcore.sqlkit.rewrite_rules.reading import Base, Reading, own_nodes
+from evalcore.sqlkit.rewrite_rules.reading import Base, ParsedQuery, iter_own_nodes
 
 Clause = Literal["where", "having", "qualify", "on"]
 RANGE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
@@ -38,7 +38,7 @@ class Condition(Record, frozen=True):
     sources: int
 
     @property
-    def filters(self) -> bool:
+    def is_filter(self) -> bool:
         """Whether it is about one table; a join condition is about two."""
         return self.sources == 1
 
@@ -48,19 +48,19 @@ class Condition(Record, frozen=True):
         return 2 if isinstance(self.node, exp.Between) else 1
 
 
-def conditions(reading: Reading) -> list[Condition]:
+def list_conditions(parsed: ParsedQuery) -> list[Condition]:
     """The conjuncts of all SELECTs of a query."""
-    if not reading.conditions:
-        reading.conditions.extend(
-            _condition(reading, scope, clause, node)
-            for scope in reading.scopes
-            for clause, whole in _clauses(scope.expression)
-            for node in _conjuncts(whole)
+    if not parsed.conditions:
+        parsed.conditions.extend(
+            _build_condition(parsed, scope, clause, node)
+            for scope in parsed.scopes
+            for clause, whole in _iter_clauses(scope.expression)
+            for node in _iter_conjuncts(whole)
         )
-    return reading.conditions
+    return parsed.conditions
 
 
-def _clauses(select: exp.Expr) -> Iterator[tuple[Clause, exp.Expr]]:
+def _iter_clauses(select: exp.Expr) -> Iterator[tuple[Clause, exp.Expr]]:
     for clause in ("where", "having", "qualify"):
         if select.args.get(clause) is not None:
             yield clause, select.args[clause].this
@@ -69,13 +69,15 @@ def _clauses(select: exp.Expr) -> Iterator[tuple[Clause, exp.Expr]]:
             yield "on", join.args["on"]
 
 
-def _conjuncts(whole: exp.Expr) -> Iterator[exp.Expr]:
+def _iter_conjuncts(whole: exp.Expr) -> Iterator[exp.Expr]:
     return whole.flatten() if isinstance(whole, exp.And) else iter((whole,))
 
 
-def _condition(reading: Reading, scope: Scope, clause: Clause, node: exp.Expr) -> Condition:
-    columns = [found for found in own_nodes(node) if isinstance(found, exp.Column)]
-    origins = [reading.origin(column, scope) for column in columns]
+def _build_condition(
+    parsed: ParsedQuery, scope: Scope, clause: Clause, node: exp.Expr
+) -> Condition:
+    columns = [part for part in iter_own_nodes(node) if isinstance(part, exp.Column)]
+    origins = [parsed.find_origin(column, scope) for column in columns]
     own = {"", *scope.selected_sources}
     return Condition(
         node=node,
@@ -87,33 +89,33 @@ def _condition(reading: Reading, scope: Scope, clause: Clause, node: exp.Expr) -
     )
 
 
-def bases_within(reading: Reading, scope: Scope, node: exp.Expr) -> Iterator[Base]:
+def iter_bases(parsed: ParsedQuery, scope: Scope, node: exp.Expr) -> Iterator[Base]:
     """The base columns in a part of a query, without those of queries within it."""
-    for found in own_nodes(node):
-        if isinstance(found, exp.Column):
-            yield from reading.origin(found, scope).bases
+    for part in iter_own_nodes(node):
+        if isinstance(part, exp.Column):
+            yield from parsed.find_origin(part, scope).bases
 
 
-def predicates(reading: Reading) -> Iterator[tuple[Scope, exp.Expr]]:
+def iter_predicates(parsed: ParsedQuery) -> Iterator[tuple[Scope, exp.Expr]]:
     """Comparisons, LIKE and IN in all conditions, whatever AND, OR and NOT are around them."""
-    for condition in conditions(reading):
-        for node in own_nodes(condition.node):
+    for condition in list_conditions(parsed):
+        for node in iter_own_nodes(condition.node):
             if isinstance(node, _PREDICATE):
                 yield condition.scope, node
 
 
-def tests(reading: Reading) -> Counter[Base]:
+def count_tests(parsed: ParsedQuery) -> Counter[Base]:
     """How often each base column is tested, wherever in a condition; BETWEEN is two tests."""
-    found: Counter[Base] = Counter()
-    for condition in conditions(reading):
-        for node in own_nodes(condition.node):
+    test_counts: Counter[Base] = Counter()
+    for condition in list_conditions(parsed):
+        for node in iter_own_nodes(condition.node):
             if isinstance(node, (*_PREDICATE, exp.Is)):
-                for base in set(bases_within(reading, condition.scope, node)):
-                    found[base] += 2 if isinstance(node, exp.Between) else 1
-    return found
+                for base in set(iter_bases(parsed, condition.scope, node)):
+                    test_counts[base] += 2 if isinstance(node, exp.Between) else 1
+    return test_counts
 
 
-def wrapped_and_bare(reading: Reading) -> tuple[Counter[Base], Counter[Base]]:
+def count_wrapped_and_bare(parsed: ParsedQuery) -> tuple[Counter[Base], Counter[Base]]:
     """How often a base column is compared inside an expression, and how often as it is.
 
     Inside also where a derived table or a subquery computes what is compared. A column under an
@@ -121,22 +123,24 @@ def wrapped_and_bare(reading: Reading) -> tuple[Counter[Base], Counter[Base]]:
     """
     wrapped: Counter[Base] = Counter()
     bare: Counter[Base] = Counter()
-    for condition in conditions(reading):
-        for column in (node for node in own_nodes(condition.node) if isinstance(node, exp.Column)):
-            origin = reading.origin(column, condition.scope)
+    for condition in list_conditions(parsed):
+        for column in (
+            node for node in iter_own_nodes(condition.node) if isinstance(node, exp.Column)
+        ):
+            origin = parsed.find_origin(column, condition.scope)
             wrapped.update(origin.computed)
-            around = _around(column, condition.node)
+            around = _classify_holder(column, condition.node)
             if around is exp.Func:
                 wrapped.update(origin.bases)
             elif around is exp.Predicate:
                 bare.update(origin.bases)
-    for scope in reading.scopes:
-        if reading.role(scope) in ("exists", "in", "scalar"):
-            wrapped.update(_computed_outside(reading, scope))
+    for scope in parsed.scopes:
+        if parsed.find_role(scope) in ("exists", "in", "scalar"):
+            wrapped.update(_computed_outside(parsed, scope))
     return wrapped, bare
 
 
-def _around(column: exp.Column, condition: exp.Expr) -> type[exp.Expr] | None:
+def _classify_holder(column: exp.Column, condition: exp.Expr) -> type[exp.Expr] | None:
     """What holds a column in a condition: a Func, any expression; a Predicate; None, neither."""
     node: exp.Expr | None = column
     while node is not None and node is not condition:
@@ -148,46 +152,46 @@ def _around(column: exp.Column, condition: exp.Expr) -> type[exp.Expr] | None:
     holder = column.parent
     if not isinstance(holder, _PREDICATE):
         return None
-    return exp.Predicate if sum(side == column for side in sides(holder)) == 1 else None
+    return exp.Predicate if sum(side == column for side in list_sides(holder)) == 1 else None
 
 
-def _computed_outside(reading: Reading, scope: Scope) -> Iterator[Base]:
+def _computed_outside(parsed: ParsedQuery, scope: Scope) -> Iterator[Base]:
     """Columns of the query around a subquery in the expressions that the subquery gives."""
     for select in scope.expression.expressions if isinstance(scope.expression, exp.Select) else ():
         value = select.unalias()
-        for column in own_nodes(value) if not isinstance(value, exp.Column) else ():
+        for column in iter_own_nodes(value) if not isinstance(value, exp.Column) else ():
             if isinstance(column, exp.Column) and column.table not in scope.selected_sources:
-                yield from reading.origin(column, scope).bases
+                yield from parsed.find_origin(column, scope).bases
 
 
-def literals(node: exp.Expr) -> frozenset[str]:
+def collect_literals(node: exp.Expr) -> frozenset[str]:
     """The constants in a part of a query, as text."""
-    return frozenset(part.name for part in own_nodes(node) if isinstance(part, exp.Literal))
+    return frozenset(part.name for part in iter_own_nodes(node) if isinstance(part, exp.Literal))
 
 
-def alike(a: Condition, b: Condition) -> bool:
+def is_same_condition(a: Condition, b: Condition) -> bool:
     """Whether two conditions may be one that was moved: on columns of a name, with a constant.
 
     A rewrite changes the form of a condition and the table whose column it is about, not both the
     name of the column and the constants.
     """
     names = {name for _, name in a.bases} & {name for _, name in b.bases}
-    told = literals(a.node)
+    constants = collect_literals(a.node)
     if not names or isinstance(b.node, exp.Or) > isinstance(a.node, exp.Or):
         return False
-    if told:
-        return bool(told & literals(b.node))
+    if constants:
+        return bool(constants & collect_literals(b.node))
     return a.bases == b.bases and type(a.node) is type(b.node)
 
 
-def sides(predicate: exp.Expr) -> list[exp.Expr]:
+def list_sides(predicate: exp.Expr) -> list[exp.Expr]:
     """What a predicate compares with each other."""
     listed = [item for item in predicate.expressions if isinstance(item, exp.Expr)]
     named = (predicate.args.get(name) for name in ("this", "expression", "low", "high"))
     return [*(part for part in named if isinstance(part, exp.Expr)), *listed]
 
 
-def prefix_match(node: exp.Expr) -> bool:
+def is_prefix_match(node: exp.Expr) -> bool:
     """Whether a node is a LIKE with a literal pattern that begins with a letter."""
     pattern = node.args.get("expression") if isinstance(node, MATCHING) else None
     return isinstance(pattern, exp.Literal) and pattern.name[:1] not in ("", "%", "_")

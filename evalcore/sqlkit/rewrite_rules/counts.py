@@ -9,131 +9,133 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, ScopeType
 
 from evalcore.sqlkit.rewrite_rules.conditions import COMPARISON
-from evalcore.sqlkit.rewrite_rules.reading import Reading, outputs_of, own_nodes
+from evalcore.sqlkit.rewrite_rules.reading import ParsedQuery, iter_own_nodes, list_output_names
 
-Count = Callable[[Reading], int]
+Count = Callable[[ParsedQuery], int]
 #: A LIMIT that limits nothing, as some write it only to keep an ORDER BY.
 _ENDLESS = 10**9
 
 
-def nodes(*kinds: type[exp.Expr]) -> Count:
+def node_counter(*kinds: type[exp.Expr]) -> Count:
     """Counts the nodes of some kinds, wherever they stand."""
-    return lambda reading: sum(1 for _ in reading.tree.find_all(*kinds))
+    return lambda parsed: sum(1 for _ in parsed.tree.find_all(*kinds))
 
 
-def joins(reading: Reading) -> int:
+def count_joins(parsed: ParsedQuery) -> int:
     """Joins, those written with a comma too."""
-    return nodes(exp.Join)(reading)
+    return node_counter(exp.Join)(parsed)
 
 
-def derived(reading: Reading) -> int:
+def count_derived_tables(parsed: ParsedQuery) -> int:
     """Derived tables, laterals and CTEs."""
-    return sum(reading.role(scope) in ("derived", "lateral") for scope in reading.scopes)
+    return sum(parsed.find_role(scope) in ("derived", "lateral") for scope in parsed.scopes)
 
 
-def unread(reading: Reading) -> int:
+def count_unread_ctes(parsed: ParsedQuery) -> int:
     """CTEs, and queries in them, that nothing reads."""
-    return sum(not reading.live(scope) for scope in reading.scopes)
+    return sum(not parsed.is_live(scope) for scope in parsed.scopes)
 
 
-def subqueries(reading: Reading) -> int:
+def count_subqueries(parsed: ParsedQuery) -> int:
     """All queries within another, but for the branches of set operations."""
-    return sum(reading.role(scope) not in ("root", "branch") for scope in reading.scopes)
+    return sum(parsed.find_role(scope) not in ("root", "branch") for scope in parsed.scopes)
 
 
-def correlated(reading: Reading) -> int:
+def count_correlated(parsed: ParsedQuery) -> int:
     """Subqueries that use a column of the query around them."""
     return sum(
         scope.is_correlated_subquery and scope.scope_type == ScopeType.SUBQUERY
-        for scope in reading.scopes
+        for scope in parsed.scopes
     )
 
 
-def partner_tests(reading: Reading) -> int:
+def count_partner_tests(parsed: ParsedQuery) -> int:
     """EXISTS and IN with a query, negated or not."""
-    return sum(_semi(node) for node in reading.tree.find_all(exp.Exists, exp.In))
+    return sum(_is_semi_join(node) for node in parsed.tree.find_all(exp.Exists, exp.In))
 
 
-def semi_joins(reading: Reading) -> int:
+def count_semi_joins(parsed: ParsedQuery) -> int:
     """EXISTS and IN with a query, where they are not negated."""
-    negated = sum(_semi(node.this) for node in reading.tree.find_all(exp.Not))
-    return partner_tests(reading) - negated
+    negated = sum(_is_semi_join(node.this) for node in parsed.tree.find_all(exp.Not))
+    return count_partner_tests(parsed) - negated
 
 
-def not_in(reading: Reading) -> int:
+def count_not_in(parsed: ParsedQuery) -> int:
     """NOT IN with a query, and its kin <> ALL."""
-    negated = (node.this for node in reading.tree.find_all(exp.Not))
-    found = sum(isinstance(node, exp.In) and _semi(node) for node in negated)
-    unequal = (node.expression for node in reading.tree.find_all(exp.NEQ))
-    return found + sum(isinstance(side, exp.All) for side in unequal)
+    negated = (node.this for node in parsed.tree.find_all(exp.Not))
+    in_count = sum(isinstance(node, exp.In) and _is_semi_join(node) for node in negated)
+    unequal = (node.expression for node in parsed.tree.find_all(exp.NEQ))
+    return in_count + sum(isinstance(side, exp.All) for side in unequal)
 
 
-def _semi(node: exp.Expr) -> bool:
+def _is_semi_join(node: exp.Expr) -> bool:
     if isinstance(node, exp.In):
         return node.args.get("query") is not None
     return isinstance(node, exp.Exists)
 
 
-def compared_counts(reading: Reading) -> int:
+def count_compared_counts(parsed: ParsedQuery) -> int:
     """Comparisons of a subquery that only counts."""
-    return sum(1 for _ in compared_queries(reading))
+    return sum(1 for _ in iter_compared_queries(parsed))
 
 
-def compared_queries(reading: Reading) -> Iterator[exp.Expr]:
+def iter_compared_queries(parsed: ParsedQuery) -> Iterator[exp.Expr]:
     """The subqueries that only count, and whose number is compared."""
-    for node in reading.tree.find_all(*COMPARISON):
+    for node in parsed.tree.find_all(*COMPARISON):
         for side in (node.this, node.args.get("expression")):
-            if isinstance(side, exp.Subquery) and _counts(side.unnest()):
+            if isinstance(side, exp.Subquery) and _is_count_query(side.unnest()):
                 yield side.unnest()
 
 
-def _counts(query: exp.Expr) -> bool:
+def _is_count_query(query: exp.Expr) -> bool:
     selects = query.selects if isinstance(query, exp.Select) else []
     return len(selects) == 1 and isinstance(selects[0].unalias(), exp.Count)
 
 
-def outputs(reading: Reading) -> int:
+def count_outputs(parsed: ParsedQuery) -> int:
     """Columns of derived tables and CTEs."""
-    return sum(len(outputs_of(scope)) for scope in reading.scopes if _derived(reading, scope))
-
-
-def unused_outputs(reading: Reading) -> int:
-    """Columns of derived tables and CTEs that no query reads."""
-    used = _used(reading)
     return sum(
-        name not in used[id(scope)]
-        for scope in reading.scopes
-        if _derived(reading, scope)
-        for name in outputs_of(scope)
+        len(list_output_names(scope)) for scope in parsed.scopes if _is_derived(parsed, scope)
     )
 
 
-def _derived(reading: Reading, scope: Scope) -> bool:
-    return reading.role(scope) == "derived"
+def count_unused_outputs(parsed: ParsedQuery) -> int:
+    """Columns of derived tables and CTEs that no query reads."""
+    used = _collect_used_columns(parsed)
+    return sum(
+        name not in used[id(scope)]
+        for scope in parsed.scopes
+        if _is_derived(parsed, scope)
+        for name in list_output_names(scope)
+    )
 
 
-def _used(reading: Reading) -> dict[int, set[str]]:
+def _is_derived(parsed: ParsedQuery, scope: Scope) -> bool:
+    return parsed.find_role(scope) == "derived"
+
+
+def _collect_used_columns(parsed: ParsedQuery) -> dict[int, set[str]]:
     """By scope, the names of its columns that are read."""
     used: dict[int, set[str]] = defaultdict(set)
-    for reader in reading.scopes:
+    for reader in parsed.scopes:
         within = [source for _, source in reader.selected_sources.values()]
         for column in reader.columns:
-            source = reading.source(column, reader)
-            for one in within if not column.table else (source,):
-                used[id(one)].add(column.name)
+            source = parsed.find_source(column, reader)
+            for read_source in within if not column.table else (source,):
+                used[id(read_source)].add(column.name)
         for source in within if reader.stars else ():
             if isinstance(source, Scope):
-                used[id(source)].update(outputs_of(source))
+                used[id(source)].update(list_output_names(source))
     return used
 
 
-def inner_orders(reading: Reading) -> int:
+def count_inner_orders(parsed: ParsedQuery) -> int:
     """ORDER BY of queries within the query that has no LIMIT to serve."""
-    inner = (query for query in reading.tree.find_all(exp.Query) if query is not reading.tree)
-    return sum(query.args.get("order") is not None and not row_limit(query) for query in inner)
+    inner = (query for query in parsed.tree.find_all(exp.Query) if query is not parsed.tree)
+    return sum(query.args.get("order") is not None and not find_row_limit(query) for query in inner)
 
 
-def row_limit(query: exp.Expr, *, skipped: bool = False) -> int | None:
+def find_row_limit(query: exp.Expr, *, skipped: bool = False) -> int | None:
     """How many rows LIMIT or FETCH lets through, None for all; `skipped`: OFFSET added.
 
     A number that is not told as one counts as 1.
@@ -141,27 +143,27 @@ def row_limit(query: exp.Expr, *, skipped: bool = False) -> int | None:
     limit, offset = query.args.get("limit"), query.args.get("offset")
     if limit is None:
         return None
-    count = _number(limit.args.get("expression") or limit.args.get("count"))
+    count = _parse_row_count(limit.args.get("expression") or limit.args.get("count"))
     if not 0 <= count < _ENDLESS:
         return None
-    return count + (_number(offset.args.get("expression")) if offset and skipped else 0)
+    return count + (_parse_row_count(offset.args.get("expression")) if offset and skipped else 0)
 
 
-def _number(node: exp.Expr | None) -> int:
+def _parse_row_count(node: exp.Expr | None) -> int:
     if isinstance(node, exp.Neg):
-        return -_number(node.this)
+        return -_parse_row_count(node.this)
     return int(node.name) if isinstance(node, exp.Literal) and node.is_int else 1
 
 
-def united_distinct(reading: Reading) -> int:
+def count_deduplicated_inputs(parsed: ParsedQuery) -> int:
     """The queries that go into a UNION which removes duplicates, directly or through another."""
     return sum(
-        isinstance(scope.expression, exp.Select) and _deduplicated(scope.expression)
-        for scope in reading.scopes
+        isinstance(scope.expression, exp.Select) and _is_deduplicated(scope.expression)
+        for scope in parsed.scopes
     )
 
 
-def _deduplicated(query: exp.Expr) -> bool:
+def _is_deduplicated(query: exp.Expr) -> bool:
     above = query.parent
     while isinstance(above, exp.Union | exp.Subquery):
         if above.args.get("distinct"):
@@ -170,13 +172,13 @@ def _deduplicated(query: exp.Expr) -> bool:
     return False
 
 
-def deduplications(reading: Reading) -> int:
+def count_deduplications(parsed: ParsedQuery) -> int:
     """Set operations that remove duplicates; EXCEPT and INTERSECT count even where they do not."""
-    unions = sum(bool(node.args.get("distinct")) for node in reading.tree.find_all(exp.Union))
-    return unions + nodes(exp.Except, exp.Intersect)(reading)
+    unions = sum(bool(node.args.get("distinct")) for node in parsed.tree.find_all(exp.Union))
+    return unions + node_counter(exp.Except, exp.Intersect)(parsed)
 
 
-def aggregates(query: exp.Expr) -> bool:
+def is_aggregating(query: exp.Expr) -> bool:
     """Whether a query groups its rows, or makes one of them."""
     if query.args.get("group") is not None:
         return True
@@ -184,19 +186,19 @@ def aggregates(query: exp.Expr) -> bool:
     return any(
         isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window)
         for select in selects
-        for node in own_nodes(select)
+        for node in iter_own_nodes(select)
     )
 
 
-def disjunctions(reading: Reading) -> int:
+def count_disjunctions(parsed: ParsedQuery) -> int:
     """ORs, and the ANDs under a NOT that mean one."""
-    found = 0
-    for node in reading.tree.find_all(exp.Or, exp.And):
-        found += isinstance(node, exp.Or) != _negated(node)
-    return found
+    count = 0
+    for node in parsed.tree.find_all(exp.Or, exp.And):
+        count += isinstance(node, exp.Or) != _is_negated(node)
+    return count
 
 
-def _negated(node: exp.Expr) -> bool:
+def _is_negated(node: exp.Expr) -> bool:
     odd, above = False, node.parent
     while isinstance(above, exp.And | exp.Or | exp.Not):
         odd ^= isinstance(above, exp.Not)
@@ -217,15 +219,15 @@ _NO_CONSTANT = (
 )
 
 
-def constant_expressions(reading: Reading) -> int:
+def count_constant_expressions(parsed: ParsedQuery) -> int:
     """Expressions of literals alone that could be one literal, and TRUE and FALSE as conditions."""
     return sum(
-        _constant(node) and not (node.parent is not None and _constant(node.parent))
-        for node in reading.tree.walk()
+        _is_constant(node) and not (node.parent is not None and _is_constant(node.parent))
+        for node in parsed.tree.walk()
     )
 
 
-def _constant(node: exp.Expr) -> bool:
+def _is_constant(node: exp.Expr) -> bool:
     if isinstance(node, exp.Boolean):
         return isinstance(node.parent, exp.Connector | exp.Where)
     computed = isinstance(node, _OPERATION) or (
@@ -237,11 +239,11 @@ def _constant(node: exp.Expr) -> bool:
     return literals > 1 or (literals == 1 and isinstance(node, _OPERATION))
 
 
-def operations(reading: Reading) -> int:
+def count_operations(parsed: ParsedQuery) -> int:
     """Arithmetic, functions, and comparisons of literals alone."""
     return sum(
         isinstance(node, _ARITHMETIC)
         or (isinstance(node, exp.Func) and not isinstance(node, _NO_CONSTANT))
-        or (isinstance(node, COMPARISON) and _constant(node))
-        for node in reading.tree.walk()
+        or (isinstance(node, COMPARISON) and _is_constant(node))
+        for node in parsed.tree.walk()
     )

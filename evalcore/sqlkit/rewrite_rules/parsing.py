@@ -16,13 +16,13 @@ from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 
-from evalcore.sqlkit.rewrite_rules.reading import Reading, times_of
+from evalcore.sqlkit.rewrite_rules.reading import ParsedQuery, count_evaluations
 from evalcore.sqlkit.schema import Schema, plain_name, read_schema
 
 #: How many queries are kept. None is read that has more characters or tokens, or a tree with more
 #: levels: names are resolved in more than linear time, and this takes a fraction of a second.
-REMEMBERED, LONGEST, MOST_TOKENS, DEEPEST = 256, 50_000, 3_000, 600
-_MOST_STARRED = 1_000  # columns that the stars of a query may stand for
+QUERY_CACHE_SIZE, MAX_QUERY_CHARACTERS, MAX_TOKENS, MAX_TREE_DEPTH = 256, 50_000, 3_000, 600
+_MAX_STAR_COLUMNS = 1_000  # columns that the stars of a query may stand for
 #: What the parser and the optimizer raise over a text that they were not made for.
 PARSER_FAULTS = (
     SqlglotError,
@@ -34,41 +34,45 @@ PARSER_FAULTS = (
 )
 
 
-def read(sql: str, dialect: str, schema: Sequence[str]) -> Reading | None:
+def read_query(sql: str, dialect: str, schema: Sequence[str]) -> ParsedQuery | None:
     """One query, None where the text is none, or is more than one statement."""
-    return _read(sql, dialect, tuple(schema)) if len(sql) <= LONGEST else None
+    return (
+        _read_cached_query(sql, dialect, tuple(schema))
+        if len(sql) <= MAX_QUERY_CHARACTERS
+        else None
+    )
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _read(sql: str, dialect: str, ddl: tuple[str, ...]) -> Reading | None:
+@lru_cache(maxsize=QUERY_CACHE_SIZE)
+def _read_cached_query(sql: str, dialect: str, ddl: tuple[str, ...]) -> ParsedQuery | None:
     schema = _read_schema(ddl, dialect)
     try:
         reader = Dialect.get_or_raise(dialect)
         tokens = reader.tokenize(sql)
-        if len(tokens) > MOST_TOKENS:
+        if len(tokens) > MAX_TOKENS:
             return None
         trees = [tree for tree in reader.parser().parse(tokens, sql) if tree]
         query = trees[0].unnest() if len(trees) == 1 else None
-        if not isinstance(query, exp.Query) or _depth(query) > DEEPEST:
+        if not isinstance(query, exp.Query) or _compute_depth(query) > MAX_TREE_DEPTH:
             return None
-        if _starred(query, schema) > _MOST_STARRED:
+        if _count_star_columns(query, schema) > _MAX_STAR_COLUMNS:
             return None
-        tree = _qualified(plain(query), dialect, schema)
+        tree = _qualify_names(normalize_tree(query), dialect, schema)
         scopes = tuple(traverse_scope(tree))
-        return Reading(
+        return ParsedQuery(
             tree=tree,
             scopes=scopes,
             schema=schema,
-            times=times_of(scopes),
+            times=count_evaluations(scopes),
             conditions=[],
-            known={},
-            beneath={},
+            origins={},
+            tables_by_scope={},
         )
     except PARSER_FAULTS:
         return None
 
 
-def _starred(tree: exp.Expr, schema: Schema) -> int:
+def _count_star_columns(tree: exp.Expr, schema: Schema) -> int:
     """A bound for the columns that the stars stand for: of tables, and those named in the query."""
     stars = sum(
         isinstance(star.parent, exp.Select | exp.Column) for star in tree.find_all(exp.Star)
@@ -77,26 +81,26 @@ def _starred(tree: exp.Expr, schema: Schema) -> int:
     return stars * (widest + sum(1 for _ in tree.find_all(exp.Alias))) if stars > 1 else 0
 
 
-def _depth(tree: exp.Expr) -> int:
+def _compute_depth(tree: exp.Expr) -> int:
     levels = {id(tree): 0}
     for node in tree.walk():
         levels[id(node)] = levels.get(id(node.parent), 0) + 1
     return max(levels.values())
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=QUERY_CACHE_SIZE)
 def _read_schema(ddl: tuple[str, ...], dialect: str) -> Schema:
     return read_schema(ddl, dialect)
 
 
-def _qualified(tree: exp.Expr, dialect: str, schema: Schema) -> exp.Expr:
+def _qualify_names(tree: exp.Expr, dialect: str, schema: Schema) -> exp.Expr:
     """With every column under its table; as it was where a name is ambiguous."""
     columns = {
         plain_name(table.name): {column.name.lower(): "TEXT" for column in table.columns}
         for table in schema.tables
     }
     try:
-        found = qualify(
+        qualified = qualify(
             tree.copy(),
             dialect=dialect,
             schema=dict(columns),
@@ -106,18 +110,18 @@ def _qualified(tree: exp.Expr, dialect: str, schema: Schema) -> exp.Expr:
         )
     except OptimizeError:
         return tree
-    return plain(found)
+    return normalize_tree(qualified)
 
 
-def plain(tree: exp.Expr) -> exp.Expr:
+def normalize_tree(tree: exp.Expr) -> exp.Expr:
     """A copy without what no engine looks at: comments, brackets, the case of names."""
     copy = tree.copy()
     for node in list(copy.walk()):
-        _make_plain(node)
+        _normalize_node(node)
     return copy
 
 
-def _make_plain(node: exp.Expr) -> None:
+def _normalize_node(node: exp.Expr) -> None:
     node.comments = None
     if isinstance(node, exp.Paren) or _needless_wrapper(node):
         node.replace(node.this)

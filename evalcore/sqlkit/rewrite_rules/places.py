@@ -13,83 +13,89 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from evalcore.sqlkit.rewrite_rules.counts import aggregates, row_limit
-from evalcore.sqlkit.rewrite_rules.reading import Reading
+from evalcore.sqlkit.rewrite_rules.counts import find_row_limit, is_aggregating
+from evalcore.sqlkit.rewrite_rules.reading import ParsedQuery
 
 #: The stored tables that are read in one kind of place, as often as they are.
-Place = Callable[[Reading], Counter[str]]
+ReadCounter = Callable[[ParsedQuery], Counter[str]]
 
 
-def _where(reading: Reading, wanted: Callable[[Scope], bool]) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for scope in reading.scopes:
-        if wanted(scope):
-            for table in reading.base_tables(scope):
-                found[table] += max(1, reading.times[id(scope)])
-    return found
+def _count_reads_where(parsed: ParsedQuery, predicate: Callable[[Scope], bool]) -> Counter[str]:
+    reads_by_table: Counter[str] = Counter()
+    for scope in parsed.scopes:
+        if predicate(scope):
+            for table in parsed.list_base_tables(scope):
+                reads_by_table[table] += max(1, parsed.times[id(scope)])
+    return reads_by_table
 
 
-def reads(reading: Reading) -> Counter[str]:
+def count_reads(parsed: ParsedQuery) -> Counter[str]:
     """Every place; what only hands rows on counts for each of its readers."""
-    return _where(reading, lambda scope: True)
+    return _count_reads_where(parsed, lambda scope: True)
 
 
-def outermost_reads(reading: Reading) -> Counter[str]:
+def count_outermost_reads(parsed: ParsedQuery) -> Counter[str]:
     """The query itself, or a branch of it."""
-    return _where(
-        reading,
-        lambda scope: not reading.within(scope, "derived", "lateral", "exists", "in", "scalar"),
+    return _count_reads_where(
+        parsed,
+        lambda scope: not parsed.is_within(scope, "derived", "lateral", "exists", "in", "scalar"),
     )
 
 
-def nested_reads(reading: Reading) -> Counter[str]:
+def count_nested_reads(parsed: ParsedQuery) -> Counter[str]:
     """Derived tables and subqueries that stand for a value."""
-    return _where(reading, lambda scope: reading.role(scope) in ("derived", "lateral", "scalar"))
+    return _count_reads_where(
+        parsed, lambda scope: parsed.find_role(scope) in ("derived", "lateral", "scalar")
+    )
 
 
-def partner_reads(reading: Reading) -> Counter[str]:
+def count_partner_reads(parsed: ParsedQuery) -> Counter[str]:
     """EXISTS and IN with a query, negated or not."""
-    return _where(reading, lambda scope: reading.within(scope, "exists", "in"))
+    return _count_reads_where(parsed, lambda scope: parsed.is_within(scope, "exists", "in"))
 
 
-def correlated_reads(reading: Reading) -> Counter[str]:
+def count_correlated_reads(parsed: ParsedQuery) -> Counter[str]:
     """Subqueries that use a column of the query around them."""
-    return _where(reading, lambda scope: any(s.is_correlated_subquery for s in _chain(scope)))
+    return _count_reads_where(
+        parsed, lambda scope: any(s.is_correlated_subquery for s in _iter_scope_chain(scope))
+    )
 
 
-def missing_reads(reading: Reading) -> Counter[str]:
+def count_missing_reads(parsed: ParsedQuery) -> Counter[str]:
     """NOT EXISTS, the optional side of an outer join, and what EXCEPT takes away."""
-    found = _where(reading, lambda scope: any(_not_exists(reading, s) for s in _chain(scope)))
-    found += optional_reads(reading)
-    for scope in reading.scopes:
+    reads_by_table = _count_reads_where(
+        parsed, lambda scope: any(_is_not_exists(parsed, s) for s in _iter_scope_chain(scope))
+    )
+    reads_by_table += count_optional_reads(parsed)
+    for scope in parsed.scopes:
         if isinstance(scope.expression, exp.Except):
             for part in scope.set_operation_scopes[1:]:
-                found += reading.tables_beneath(part)
-    return found
+                reads_by_table += parsed.count_tables_beneath(part)
+    return reads_by_table
 
 
-def optional_reads(reading: Reading) -> Counter[str]:
+def count_optional_reads(parsed: ParsedQuery) -> Counter[str]:
     """The sides of outer joins that may be missing."""
-    found: Counter[str] = Counter()
-    for scope in reading.scopes:
-        for source in _optional(scope):
-            found += _behind(reading, scope, source)
-    return found
+    reads_by_table: Counter[str] = Counter()
+    for scope in parsed.scopes:
+        for source in _list_optional_sources(scope):
+            reads_by_table += _count_tables_behind(parsed, scope, source)
+    return reads_by_table
 
 
-def joined_reads(reading: Reading) -> Counter[str]:
+def count_joined_reads(parsed: ParsedQuery) -> Counter[str]:
     """The sides of joins that may not be missing."""
-    found: Counter[str] = Counter()
-    for scope in reading.scopes:
+    reads_by_table: Counter[str] = Counter()
+    for scope in parsed.scopes:
         if len(scope.selected_sources) > 1:
-            missing = _optional(scope)
+            missing = _list_optional_sources(scope)
             for source in scope.selected_sources:
                 if source not in missing:
-                    found += _behind(reading, scope, source)
-    return found
+                    reads_by_table += _count_tables_behind(parsed, scope, source)
+    return reads_by_table
 
 
-def _optional(scope: Scope) -> set[str]:
+def _list_optional_sources(scope: Scope) -> set[str]:
     """The sources of a SELECT that an outer join may leave out."""
     first = scope.expression.args.get("from_")
     before = [first.this.alias_or_name] if first is not None else []
@@ -103,128 +109,136 @@ def _optional(scope: Scope) -> set[str]:
     return missing
 
 
-def _behind(reading: Reading, scope: Scope, name: str) -> Counter[str]:
+def _count_tables_behind(parsed: ParsedQuery, scope: Scope, name: str) -> Counter[str]:
     """The stored tables behind one source of a FROM."""
     source = scope.sources.get(name)
     if isinstance(source, exp.Table):
         return Counter((source.name,))
-    return reading.tables_beneath(source) if isinstance(source, Scope) else Counter()
+    return parsed.count_tables_beneath(source) if isinstance(source, Scope) else Counter()
 
 
-def _chain(scope: Scope | None) -> Iterator[Scope]:
+def _iter_scope_chain(scope: Scope | None) -> Iterator[Scope]:
     while scope is not None:
         yield scope
         scope = scope.parent
 
 
-def _not_exists(reading: Reading, scope: Scope) -> bool:
+def _is_not_exists(parsed: ParsedQuery, scope: Scope) -> bool:
     holder = scope.expression.parent
     if isinstance(holder, exp.Subquery):
         holder = holder.parent
     return isinstance(holder, exp.Exists) and isinstance(holder.parent, exp.Not)
 
 
-def fewer_reads(before: Reading, after: Reading) -> bool:
+def has_fewer_reads(before: ParsedQuery, after: ParsedQuery) -> bool:
     """Some table is read less often."""
-    return bool(reads(before) - reads(after))
+    return bool(count_reads(before) - count_reads(after))
 
 
-def no_more_reads(before: Reading, after: Reading) -> bool:
+def has_no_more_reads(before: ParsedQuery, after: ParsedQuery) -> bool:
     """No table is read more often."""
-    return not reads(after) - reads(before)
+    return not count_reads(after) - count_reads(before)
 
 
-def moved(place: Place) -> Callable[[Reading, Reading], bool]:
+def moved_into(counter: ReadCounter) -> Callable[[ParsedQuery, ParsedQuery], bool]:
     """Some table is read in this place more often, elsewhere less, and in all no more often."""
 
-    def found(before: Reading, after: Reading) -> bool:
-        was, now = reads(before), reads(after)
-        there_was, there_is = place(before), place(after)
+    def has_moved(before: ParsedQuery, after: ParsedQuery) -> bool:
+        was, now = count_reads(before), count_reads(after)
+        there_was, there_is = counter(before), counter(after)
         return any(
             now[table] - there_is[table] < was[table] - there_was[table]
             for table in there_is - there_was
             if now[table] <= was[table]
         )
 
-    return found
+    return has_moved
 
 
-def left(place: Place) -> Callable[[Reading, Reading], bool]:
+def moved_out_of(counter: ReadCounter) -> Callable[[ParsedQuery, ParsedQuery], bool]:
     """Some table is read in this place less often, and elsewhere more or there no longer at all."""
 
-    def found(before: Reading, after: Reading) -> bool:
-        was, now = reads(before), reads(after)
-        there_was, there_is = place(before), place(after)
+    def has_moved(before: ParsedQuery, after: ParsedQuery) -> bool:
+        was, now = count_reads(before), count_reads(after)
+        there_was, there_is = counter(before), counter(after)
         return any(
             not there_is[table] or now[table] - there_is[table] > was[table] - there_was[table]
             for table in there_was - there_is
         )
 
-    return found
+    return has_moved
 
 
-def merged_reads(before: Reading, after: Reading) -> bool:
+def has_merged_reads(before: ParsedQuery, after: ParsedQuery) -> bool:
     """Some table that several subqueries read is read by fewer of them, and is read still."""
-    was, now, rest = reads(before), reads(after), nested_reads(after)
-    several = {table: n for table, n in nested_reads(before).items() if n > 1}
+    was, now, rest = count_reads(before), count_reads(after), count_nested_reads(after)
+    several = {table: n for table, n in count_nested_reads(before).items() if n > 1}
     return any(rest[table] < n and 0 < now[table] < was[table] for table, n in several.items())
 
 
-def made_inner(before: Reading, after: Reading) -> bool:
+def is_join_made_inner(before: ParsedQuery, after: ParsedQuery) -> bool:
     """A table that could be missing cannot any more, and is joined."""
-    less = optional_reads(before) - optional_reads(after)
-    more = joined_reads(after) - joined_reads(before)
+    less = count_optional_reads(before) - count_optional_reads(after)
+    more = count_joined_reads(after) - count_joined_reads(before)
     return any(table in more for table in less)
 
 
-def aggregated_sooner(before: Reading, after: Reading) -> bool:
+def is_aggregated_sooner(before: ParsedQuery, after: ParsedQuery) -> bool:
     """A derived table aggregates some of the tables over which all was aggregated before."""
-    over = [_aggregated_over(before, scope) for scope in before.scopes if _aggregates(scope)]
-    return no_more_reads(before, after) and any(
-        _part_of(_aggregated_over(after, scope), whole)
+    over = [
+        _count_aggregated_tables(before, scope)
+        for scope in before.scopes
+        if _is_aggregating_scope(scope)
+    ]
+    return has_no_more_reads(before, after) and any(
+        _part_of(_count_aggregated_tables(after, scope), whole)
         for scope in after.scopes
-        if _aggregates(scope) and after.nested(scope) and after.live(scope)
+        if _is_aggregating_scope(scope) and after.is_nested(scope) and after.is_live(scope)
         for whole in over
     )
 
 
-def _aggregates(scope: Scope) -> bool:
-    return aggregates(scope.expression)
+def _is_aggregating_scope(scope: Scope) -> bool:
+    return is_aggregating(scope.expression)
 
 
-def _aggregated_over(reading: Reading, scope: Scope) -> Counter[str]:
+def _count_aggregated_tables(parsed: ParsedQuery, scope: Scope) -> Counter[str]:
     """What an aggregate runs over: for a correlated one also the tables around it."""
-    around = (reading.origin(column, scope).bases for column in scope.external_columns)
+    around = (parsed.find_origin(column, scope).bases for column in scope.external_columns)
     outer = Counter({table for bases in around for table, _ in bases if table})
-    return reading.tables_beneath(scope) | outer
+    return parsed.count_tables_beneath(scope) | outer
 
 
-def limited_sooner(before: Reading, after: Reading) -> bool:
+def is_limited_sooner(before: ParsedQuery, after: ParsedQuery) -> bool:
     """A LIMIT, of no more rows and by the same order, cuts some of the tables sooner."""
-    most = max((row_limit(s.expression, skipped=True) or 0 for s in before.scopes), default=0)
-    orders = {name for scope in before.scopes for name in _order(before, scope)}
-    return len(_early(after, most, orders)) > len(_early(before, most, orders))
+    max_rows = max(
+        (find_row_limit(s.expression, skipped=True) or 0 for s in before.scopes), default=0
+    )
+    orders = {name for scope in before.scopes for name in _iter_order_columns(before, scope)}
+    return len(_list_early_limits(after, max_rows, orders)) > len(
+        _list_early_limits(before, max_rows, orders)
+    )
 
 
-def _early(reading: Reading, most: int, orders: set[str]) -> list[Scope]:
+def _list_early_limits(parsed: ParsedQuery, max_rows: int, orders: set[str]) -> list[Scope]:
     """Limited SELECTs whose rows are joined or united with more, some of the same order."""
-    whole = reading.tables_beneath(reading.scopes[-1])
+    whole = parsed.count_tables_beneath(parsed.scopes[-1])
     return [
         scope
-        for scope in reading.scopes
-        if reading.nested(scope) or reading.role(scope) == "branch"
-        if reading.live(scope) and 0 < (row_limit(scope.expression) or 0) <= most
-        if _part_of(reading.tables_beneath(scope), whole)
-        if not orders or orders & set(_order(reading, scope))
+        for scope in parsed.scopes
+        if parsed.is_nested(scope) or parsed.find_role(scope) == "branch"
+        if parsed.is_live(scope) and 0 < (find_row_limit(scope.expression) or 0) <= max_rows
+        if _part_of(parsed.count_tables_beneath(scope), whole)
+        if not orders or orders & set(_iter_order_columns(parsed, scope))
     ]
 
 
-def _order(reading: Reading, scope: Scope) -> Iterator[str]:
+def _iter_order_columns(parsed: ParsedQuery, scope: Scope) -> Iterator[str]:
     """The names of the columns by which a query is ordered."""
     order = scope.expression.args.get("order")
     for column in order.find_all(exp.Column) if order is not None else ():
         yield column.name
-        for _, name in reading.origin(column, scope).bases:
+        for _, name in parsed.find_origin(column, scope).bases:
             yield name
 
 

@@ -19,7 +19,7 @@ Role = Literal["root", "derived", "lateral", "branch", "exists", "in", "scalar"]
 #: A column of a base table, as (table, column) in lower case.
 Base = tuple[str, str]
 _FROM = (ScopeType.CTE, ScopeType.DERIVED_TABLE)
-_OFTEN = 1_000  # more is not told apart, as a ladder of CTEs doubles at every rung
+_MAX_TIMES = 1_000  # more is not told apart, as a ladder of CTEs doubles at every rung
 #: The role of a subquery, by what stands around it.
 _SUBQUERY: dict[type[Any], Role] = {exp.Exists: "exists", exp.In: "in", exp.Lateral: "lateral"}
 
@@ -35,12 +35,12 @@ class Origin(Record, frozen=True):
     computed: frozenset[Base] = frozenset()
 
 
-class Reading(Record, frozen=True):
+class ParsedQuery(Record, frozen=True):
     """One query. `scopes` are its SELECTs and set operations, the innermost first.
 
     `times` tells by scope how often its rows are made: a CTE that only hands rows on is made for
-    each of its readers, any other once, and one without readers never. `conditions`, `known` and
-    `beneath` keep what was found so far: in a ladder of CTEs it is asked for very often.
+    each of its readers, any other once, and one without readers never. `conditions`, `origins` and
+    `tables_by_scope` keep what was found so far: in a ladder of CTEs it is asked for very often.
     """
 
     tree: Any
@@ -48,14 +48,14 @@ class Reading(Record, frozen=True):
     schema: Schema
     times: dict[int, int]
     conditions: list[Any]
-    known: dict[tuple[int, str], Origin]
-    beneath: dict[int, Counter[str]]
+    origins: dict[tuple[int, str], Origin]
+    tables_by_scope: dict[int, Counter[str]]
 
-    def live(self, scope: Scope) -> bool:
+    def is_live(self, scope: Scope) -> bool:
         """Whether anything reads the rows of a scope."""
         return self.times[id(scope)] > 0
 
-    def role(self, scope: Scope) -> Role:
+    def find_role(self, scope: Scope) -> Role:
         """What a scope is to the query around it."""
         if scope.scope_type in _FROM:
             return "derived"
@@ -68,83 +68,85 @@ class Reading(Record, frozen=True):
             above = above.parent
         return _SUBQUERY.get(type(above), "scalar")
 
-    def nested(self, scope: Scope | None) -> bool:
+    def is_nested(self, scope: Scope | None) -> bool:
         """Whether the rows of a scope pass through a derived table or CTE on their way out."""
-        return self.within(scope, "derived", "lateral")
+        return self.is_within(scope, "derived", "lateral")
 
-    def within(self, scope: Scope | None, *roles: Role) -> bool:
+    def is_within(self, scope: Scope | None, *roles: Role) -> bool:
         """Whether a scope is, or is part of, a query in one of these roles."""
         while scope is not None:
-            if self.role(scope) in roles:
+            if self.find_role(scope) in roles:
                 return True
             scope = scope.parent
         return False
 
-    def tables_beneath(self, scope: Scope) -> Counter[str]:
+    def count_tables_beneath(self, scope: Scope) -> Counter[str]:
         """The stored tables that a scope reads, with all queries in it and CTEs it names."""
         key = id(scope)
-        if key not in self.beneath:
-            self.beneath[key] = Counter()  # what a recursive query finds of itself
-            found = Counter(self.base_tables(scope))
-            for part in _parts(scope):
-                found += self.tables_beneath(part)
-            self.beneath[key] = found
-        return self.beneath[key]
+        if key not in self.tables_by_scope:
+            self.tables_by_scope[key] = Counter()  # what a recursive query finds of itself
+            tables = Counter(self.list_base_tables(scope))
+            for part in _iter_inner_scopes(scope):
+                tables += self.count_tables_beneath(part)
+            self.tables_by_scope[key] = tables
+        return self.tables_by_scope[key]
 
-    def base_tables(self, scope: Scope) -> list[str]:
+    def list_base_tables(self, scope: Scope) -> list[str]:
         """The stored tables that a scope itself reads, as often as it does."""
         sources = (source for _, source in scope.selected_sources.values())
         return [source.name for source in sources if isinstance(source, exp.Table)]
 
-    def source(self, column: exp.Column, scope: Scope | None) -> exp.Table | Scope | None:
+    def find_source(self, column: exp.Column, scope: Scope | None) -> exp.Table | Scope | None:
         """What a column is taken from, which may be in a query around the one that it stands in."""
         while scope is not None and column.table not in scope.sources:
             scope = scope.parent
-        found: exp.Table | Scope | None = scope.sources[column.table] if scope is not None else None
-        return found
+        source: exp.Table | Scope | None = (
+            scope.sources[column.table] if scope is not None else None
+        )
+        return source
 
-    def origin(self, column: exp.Column, scope: Scope | None) -> Origin:
+    def find_origin(self, column: exp.Column, scope: Scope | None) -> Origin:
         """The base columns behind a column; an unknown one is known by its own name."""
-        source = self.source(column, scope)
+        source = self.find_source(column, scope)
         if isinstance(source, Scope):
-            return self._through(source, column.name)
+            return self._find_output_origin(source, column.name)
         table = source.name if isinstance(source, exp.Table) else ""
         return Origin(bases=frozenset(((table, column.name),)))
 
-    def _through(self, source: Scope, name: str) -> Origin:
+    def _find_output_origin(self, source: Scope, name: str) -> Origin:
         """The origin of the output `name` of a derived table."""
         key = (id(source), name)
-        if key not in self.known:
-            self.known[key] = Origin(hops=1)  # what a recursive query finds of itself
-            self.known[key] = self._found(source, name)
-        return self.known[key]
+        if key not in self.origins:
+            self.origins[key] = Origin(hops=1)  # what a recursive query finds of itself
+            self.origins[key] = self._compute_output_origin(source, name)
+        return self.origins[key]
 
-    def _found(self, source: Scope, name: str) -> Origin:
+    def _compute_output_origin(self, source: Scope, name: str) -> Origin:
         bases: set[Base] = set()
         computed: set[Base] = set()
         deepest = 0
-        for place, select in _outputs(source, name):
+        for leaf, select in _iter_output_sources(source, name):
             if isinstance(select, exp.Column):
-                found = self.origin(select, place)
-                bases |= found.bases
-                computed |= found.computed
-                deepest = max(deepest, found.hops)
+                origin = self.find_origin(select, leaf)
+                bases |= origin.bases
+                computed |= origin.computed
+                deepest = max(deepest, origin.hops)
             else:
-                for column in _outside_aggregates(select):
-                    found = self.origin(column, place)
-                    computed |= found.bases | found.computed
+                for column in _iter_plain_columns(select):
+                    origin = self.find_origin(column, leaf)
+                    computed |= origin.bases | origin.computed
         return Origin(bases=frozenset(bases), hops=deepest + 1, computed=frozenset(computed))
 
 
-def _outside_aggregates(node: exp.Expr) -> Iterator[exp.Column]:
+def _iter_plain_columns(node: exp.Expr) -> Iterator[exp.Column]:
     """The columns of an expression that are in no aggregate, window or query of it."""
     around = (exp.AggFunc, exp.Window, exp.Query)
-    for found in node.walk(prune=lambda part: isinstance(part, around)):
-        if isinstance(found, exp.Column):
-            yield found
+    for descendant in node.walk(prune=lambda part: isinstance(part, around)):
+        if isinstance(descendant, exp.Column):
+            yield descendant
 
 
-def _parts(scope: Scope) -> Iterator[Scope]:
+def _iter_inner_scopes(scope: Scope) -> Iterator[Scope]:
     """The scopes within a scope, and the CTEs that it reads."""
     yield from scope.subquery_scopes
     yield from scope.set_operation_scopes
@@ -154,17 +156,17 @@ def _parts(scope: Scope) -> Iterator[Scope]:
             yield source
 
 
-def times_of(scopes: Sequence[Scope]) -> dict[int, int]:
-    """How often the rows of each scope are made; see `Reading`."""
+def count_evaluations(scopes: Sequence[Scope]) -> dict[int, int]:
+    """How often the rows of each scope are made; see `ParsedQuery`."""
     times: dict[int, int] = defaultdict(int)
     for scope in reversed(scopes):  # those around a scope, and those that read it, come first
         if scope.scope_type == ScopeType.ROOT:
             times[id(scope)] = 1
-        often = min(times[id(scope)], _OFTEN)
+        often = min(times[id(scope)], _MAX_TIMES)
         if scope.scope_type == ScopeType.CTE and not _hands_rows_on(scope.expression):
             often = min(often, 1)
         times[id(scope)] = often
-        for part in _parts(scope):
+        for part in _iter_inner_scopes(scope):
             times[id(part)] += often
     return times
 
@@ -173,13 +175,13 @@ def _hands_rows_on(query: exp.Expr) -> bool:
     """Whether a query gives the rows that it reads, and computes none over many of them."""
     if any(query.args.get(name) is not None for name in ("group", "distinct", "limit")):
         return False
-    aggregates = (node for node in own_nodes(query) if isinstance(node, exp.AggFunc))
+    aggregates = (node for node in iter_own_nodes(query) if isinstance(node, exp.AggFunc))
     return all(isinstance(node.parent, exp.Window) for node in aggregates)
 
 
-def _outputs(source: Scope, name: str) -> Iterator[tuple[Scope, exp.Expr]]:
+def _iter_output_sources(source: Scope, name: str) -> Iterator[tuple[Scope, exp.Expr]]:
     """What makes the output column `name` of a scope, in each branch of a set operation."""
-    names = outputs_of(source)
+    names = list_output_names(source)
     if name not in names:
         return
     number = names.index(name)
@@ -192,13 +194,13 @@ def _outputs(source: Scope, name: str) -> Iterator[tuple[Scope, exp.Expr]]:
             yield leaf, leaf.expression.selects[number].unalias()
 
 
-def outputs_of(scope: Scope) -> list[str]:
+def list_output_names(scope: Scope) -> list[str]:
     """The names of the columns that a scope gives; those of a table function are unknown."""
     query = scope.expression
     return list(query.named_selects) if isinstance(query, exp.Query) else []
 
 
-def own_nodes(root: exp.Expr | None) -> Iterator[exp.Expr]:
+def iter_own_nodes(root: exp.Expr | None) -> Iterator[exp.Expr]:
     """The nodes of a clause or SELECT without those of the queries within it."""
     if root is None:
         return

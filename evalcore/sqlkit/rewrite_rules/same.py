@@ -10,8 +10,13 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from evalcore.sqlkit.rewrite_rules.parsing import LONGEST, PARSER_FAULTS, REMEMBERED, read
-from evalcore.sqlkit.rewrite_rules.reading import outputs_of, own_nodes
+from evalcore.sqlkit.rewrite_rules.parsing import (
+    MAX_QUERY_CHARACTERS,
+    PARSER_FAULTS,
+    QUERY_CACHE_SIZE,
+    read_query,
+)
+from evalcore.sqlkit.rewrite_rules.reading import iter_own_nodes, list_output_names
 
 #: The same comparison with its sides exchanged.
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
@@ -19,7 +24,7 @@ _CHAINED = (exp.And, exp.Or)
 _EITHER_WAY = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
-def same_statement(a: str, b: str, dialect: str, schema: Sequence[str] = ()) -> bool:
+def is_same_statement(a: str, b: str, dialect: str, schema: Sequence[str] = ()) -> bool:
     """Whether `b` says what `a` says, letter for letter but for what no engine looks at.
 
     That is: layout, comments, the case of keywords and names, needless brackets, the names of
@@ -30,59 +35,63 @@ def same_statement(a: str, b: str, dialect: str, schema: Sequence[str] = ()) -> 
     """
     if a.split() == b.split():
         return True
-    first, second = (_normal(sql, dialect, tuple(schema)) for sql in (a, b))
+    first, second = (_digest_query(sql, dialect, tuple(schema)) for sql in (a, b))
     if first is None or second is None:
-        return _words(a, dialect) == _words(b, dialect)
+        return _tokenize_words(a, dialect) == _tokenize_words(b, dialect)
     return first == second
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _normal(sql: str, dialect: str, schema: tuple[str, ...]) -> bytes | None:
+@lru_cache(maxsize=QUERY_CACHE_SIZE)
+def _digest_query(sql: str, dialect: str, schema: tuple[str, ...]) -> bytes | None:
     """A mark that queries share which say the same; None for what is no single query."""
-    reading = read(sql, dialect, schema)
-    if reading is None:
+    parsed = read_query(sql, dialect, schema)
+    if parsed is None:
         return None
-    tree: exp.Expr = reading.tree.copy()
+    tree: exp.Expr = parsed.tree.copy()
     scopes = traverse_scope(tree)
-    renamed = [*_columns_by_place(scopes), *_sources_by_place(scopes), *_ctes_by_place(tree)]
+    renamed = [
+        *_iter_column_renamings(scopes),
+        *_iter_source_renamings(scopes),
+        *_iter_cte_renamings(tree),
+    ]
     for node, argument, name in renamed:
         node.set(argument, exp.to_identifier(name))
-    return _mark(tree)
+    return _digest_tree(tree)
 
 
-def _words(sql: str, dialect: str) -> list[str]:
+def _tokenize_words(sql: str, dialect: str) -> list[str]:
     """The words of a text that is no single query, without layout, comments and semicolons."""
     try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(sql[:LONGEST])
+        tokens = Dialect.get_or_raise(dialect).tokenize(sql[:MAX_QUERY_CHARACTERS])
     except PARSER_FAULTS:
         return sql.lower().split()
     return [
         token.text if token.token_type == TokenType.STRING else token.text.lower()
         for token in tokens
         if token.token_type != TokenType.SEMICOLON
-    ] + sql[LONGEST:].split()
+    ] + sql[MAX_QUERY_CHARACTERS:].split()
 
 
 _Renaming = tuple[exp.Expr, str, str]  # a node, its argument, and the name to put there
 
 
-def _columns_by_place(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
+def _iter_column_renamings(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
     """New names for output columns, and for the columns that mean one."""
-    places: dict[int, dict[str, int]] = {}
+    positions_by_scope: dict[int, dict[str, int]] = {}
 
-    def places_of(scope: Scope) -> dict[str, int]:
-        if id(scope) not in places:
-            names = reversed(list(enumerate(outputs_of(scope))))
-            places[id(scope)] = {name: number for number, name in names}
-        return places[id(scope)]
+    def index_outputs(scope: Scope) -> dict[str, int]:
+        if id(scope) not in positions_by_scope:
+            names = reversed(list(enumerate(list_output_names(scope))))
+            positions_by_scope[id(scope)] = {name: number for number, name in names}
+        return positions_by_scope[id(scope)]
 
     for scope in scopes:
-        bare = (node for node in own_nodes(scope.expression) if isinstance(node, exp.Column))
-        meant = [(column, places_of(scope)) for column in bare if not column.table]
+        bare = (node for node in iter_own_nodes(scope.expression) if isinstance(node, exp.Column))
+        meant = [(column, index_outputs(scope)) for column in bare if not column.table]
         for column in scope.columns:
             source = scope.sources.get(column.table)
             if isinstance(source, Scope):
-                meant.append((column, places_of(source)))
+                meant.append((column, index_outputs(source)))
         for column, outputs in meant:
             if column.name in outputs:
                 yield column, "this", f"c{outputs[column.name]}"
@@ -92,7 +101,7 @@ def _columns_by_place(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
                     yield select, "alias", f"c{number}"
 
 
-def _sources_by_place(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
+def _iter_source_renamings(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
     """New names for the aliases of tables and derived tables, and for their columns' qualifiers."""
     for depth, scope in enumerate(scopes):
         for number, (alias, (node, _)) in enumerate(scope.selected_sources.items()):
@@ -107,7 +116,7 @@ def _sources_by_place(scopes: Sequence[Scope]) -> Iterator[_Renaming]:
                     yield column, "table", f"s{depth}_{number}"
 
 
-def _ctes_by_place(tree: exp.Expr) -> Iterator[_Renaming]:
+def _iter_cte_renamings(tree: exp.Expr) -> Iterator[_Renaming]:
     ctes = list(tree.find_all(exp.CTE))
     names = {cte.alias: f"w{number}" for number, cte in enumerate(ctes)}
     for cte in ctes:
@@ -117,18 +126,18 @@ def _ctes_by_place(tree: exp.Expr) -> Iterator[_Renaming]:
             yield table, "this", names[table.name]
 
 
-def _mark(tree: exp.Expr) -> bytes:
+def _digest_tree(tree: exp.Expr) -> bytes:
     """A digest of a tree in which operands that may stand in any order do.
 
     From the leaves up and without recursion, as a chain of ORs may be thousands deep.
     """
     marks: dict[int, bytes] = {}
     for node in reversed(list(tree.walk())):
-        marks[id(node)] = blake2b(_spelling(node, marks).encode(), digest_size=16).digest()
+        marks[id(node)] = blake2b(_spell_node(node, marks).encode(), digest_size=16).digest()
     return marks[id(tree)]
 
 
-def _spelling(node: exp.Expr, marks: dict[int, bytes]) -> str:
+def _spell_node(node: exp.Expr, marks: dict[int, bytes]) -> str:
     kind, arguments = type(node), dict(node.args)
     if isinstance(node, _CHAINED):
         if type(node.parent) is kind:
@@ -140,11 +149,13 @@ def _spelling(node: exp.Expr, marks: dict[int, bytes]) -> str:
         kind, arguments = _FLIPPED[kind], {"this": node.expression, "expression": node.this}
     elif isinstance(node, exp.In):
         arguments["expressions"] = sorted(marks[id(item)] for item in node.expressions)
-    told = sorted((name, _told(value, marks)) for name, value in arguments.items() if value)
-    return f"{kind.__name__} {told}"
+    spelled_arguments = sorted(
+        (name, _spell_argument(value, marks)) for name, value in arguments.items() if value
+    )
+    return f"{kind.__name__} {spelled_arguments}"
 
 
-def _told(value: object, marks: dict[int, bytes]) -> str:
+def _spell_argument(value: object, marks: dict[int, bytes]) -> str:
     if isinstance(value, list):
-        return str([_told(item, marks) for item in value])
+        return str([_spell_argument(item, marks) for item in value])
     return repr(marks[id(value)] if isinstance(value, exp.Expr) else value)

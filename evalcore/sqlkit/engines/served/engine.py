@@ -16,17 +16,24 @@ import msgspec
 
 from evalcore.closing import Closing
 from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status, Work
-from evalcore.sqlkit.engines.guard import MOST_CHARACTERS, inspect, inspect_answer
-from evalcore.sqlkit.engines.script import split
-from evalcore.sqlkit.engines.served.slots import Found, Gone, Server, Setup, Slot, Slots
-from evalcore.sqlkit.engines.served.watch import Watch
+from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, inspect_answer, inspect_script
+from evalcore.sqlkit.engines.script import split_script
+from evalcore.sqlkit.engines.served.database_pool import (
+    ConnectionLost,
+    DatabasePool,
+    DatabaseServer,
+    DatabaseSlot,
+    Setup,
+    StatementResult,
+)
+from evalcore.sqlkit.engines.served.watch import StatementWatchdog
 
 _NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
-_OVERDUE = "the statement was ended at its time limit"
+_TIMEOUT_MESSAGE = "the statement was ended at its time limit"
 Result = TypeVar("Result")
 
 
-class _Ended(Exception):
+class _CallEnded(Exception):
     """A call that ended before its end."""
 
     def __init__(self, status: Status, message: str, stage: Stage) -> None:
@@ -36,18 +43,18 @@ class _Ended(Exception):
 class ServedEngine(Closing):
     """See `base.Engine` for the methods. `connect` opens the server, at the first use."""
 
-    def __init__(self, name: str, limits: Limits, connect: Callable[[], Server]) -> None:
+    def __init__(self, name: str, limits: Limits, connect: Callable[[], DatabaseServer]) -> None:
         self.name = name
         self.limits = limits
         self._connect = connect
-        self._server: Server | None = None
-        self._slots: Slots | None = None
+        self._server: DatabaseServer | None = None
+        self._pool: DatabasePool | None = None
         self._lock = threading.RLock()
 
     @property
     def version(self) -> str:
         with self._lock:
-            return self._opened()[0].version
+            return self._ensure_open()[0].version
 
     def execute(
         self,
@@ -58,201 +65,216 @@ class ServedEngine(Closing):
         probes: Sequence[str] = (),
         script: bool = False,
     ) -> Execution:
-        statements = split(sql, self.name) if script and len(sql) <= MOST_CHARACTERS else None
+        statements = (
+            split_script(sql, self.name) if script and len(sql) <= MAX_SQL_CHARACTERS else None
+        )
         texts = [statement.text for statement in statements] if statements else [sql]
 
-        def run(slot: Slot) -> Execution:
-            looks = [*probes, *([slot.content_of(state_of)] if state_of else ())]
-            _begin(slot, [*texts, *looks])
-            return self._observe(slot, texts, looks, state_of is not None)
+        def execute_in_slot(slot: DatabaseSlot) -> Execution:
+            probe_queries = [*probes, *([slot.build_table_query(state_of)] if state_of else ())]
+            _begin_call(slot, [*texts, *probe_queries])
+            return self._run_statements(slot, texts, probe_queries, state_of is not None)
 
-        return self._guarded(setup, sql, run, script=script)
+        return self._run_guarded(setup, sql, execute_in_slot, script=script)
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
-        def run(slot: Slot) -> Execution:
-            _begin(slot, [sql])
-            return Execution(status="ok", table=_named(slot, sql, "statement", slot.explain))
+        def explain_in_slot(slot: DatabaseSlot) -> Execution:
+            _begin_call(slot, [sql])
+            return Execution(
+                status="ok", table=_run_slot_step(slot, sql, "statement", slot.explain_query)
+            )
 
-        return self._guarded(setup, sql, run)
+        return self._run_guarded(setup, sql, explain_in_slot)
 
     def check_syntax(self, sql: str) -> Execution:
-        if inspect(sql, self.name).statements == 0:
+        if inspect_script(sql, self.name).statements == 0:
             return _NO_STATEMENT
-        return self._parsed([sql])
+        return self._check_parse([sql])
 
     def measure(self, setup: Sequence[str], sql: str) -> Work:
         costs = []
 
-        def run(slot: Slot) -> Execution:
-            _begin(slot, [sql])
-            costs.append(_named(slot, sql, "statement", slot.measure))
+        def measure_in_slot(slot: DatabaseSlot) -> Execution:
+            _begin_call(slot, [sql])
+            costs.append(_run_slot_step(slot, sql, "statement", slot.measure_query))
             return Execution(status="ok")
 
-        execution = self._guarded(setup, sql, run)
+        execution = self._run_guarded(setup, sql, measure_in_slot)
         if execution.status != "ok":
             return Work(execution=execution)
         return Work(execution, costs[-1].unit, costs[-1].amount, costs[-1].plan)
 
     def close(self) -> None:
         with self._lock:
-            server, self._server, self._slots = self._server, None, None
+            server, self._server, self._pool = self._server, None, None
             if server is not None:
                 server.close()
 
-    def _guarded(
+    def _run_guarded(
         self,
         setup: Sequence[str],
         sql: str,
-        run: Callable[[Slot], Execution],
+        run: Callable[[DatabaseSlot], Execution],
         *,
         script: bool = False,
     ) -> Execution:
         for text in setup:
-            if refusal := inspect(text, self.name).refusal:
-                return self._refused(text, refusal, "setup")
-        found = inspect_answer(sql, self.name, script=script)
-        if found.statements == 0:
+            if refusal := inspect_script(text, self.name).refusal:
+                return self._reject_script(text, refusal, "setup")
+        inspection = inspect_answer(sql, self.name, script=script)
+        if inspection.statements == 0:
             return _NO_STATEMENT
-        if found.refusal:
-            return self._refused(sql, found.refusal, "statement")
-        return self._call(tuple(setup), run)
+        if inspection.refusal:
+            return self._reject_script(sql, inspection.refusal, "statement")
+        return self._call_with_retry(tuple(setup), run)
 
-    def _refused(self, text: str, reason: str, stage: Stage) -> Execution:
+    def _reject_script(self, text: str, reason: str, stage: Stage) -> Execution:
         """Forbidden, unless the engine's parser cannot read it either."""
         forbidden = Execution(status="forbidden", message=reason, stage=stage)
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_SQL_CHARACTERS:
             return forbidden
-        parsed = self._parsed([text])
+        parsed = self._check_parse([text])
         if parsed.status == "ok":
             return forbidden
         return msgspec.structs.replace(parsed, stage=stage)
 
-    def _parsed(self, texts: Sequence[str]) -> Execution:
-        def run(slot: Slot) -> Execution:
+    def _check_parse(self, texts: Sequence[str]) -> Execution:
+        def parse_in_slot(slot: DatabaseSlot) -> Execution:
             for text in texts:
-                _named(slot, text, "statement", slot.parse)
+                _run_slot_step(slot, text, "statement", slot.parse_statement)
             return Execution(status="ok")
 
-        return self._call((), run)
+        return self._call_with_retry((), parse_in_slot)
 
-    def _call(self, setup: Setup, run: Callable[[Slot], Execution]) -> Execution:
+    def _call_with_retry(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
         with self._lock:
             start = time.perf_counter()
             try:
-                execution = self._once(setup, run)
-            except Gone:
+                execution = self._call_once(setup, run)
+            except ConnectionLost:
                 self.close()
-                execution = self._again(setup, run)
+                execution = self._retry_call(setup, run)
             elapsed = time.perf_counter() - start
             return msgspec.structs.replace(execution, elapsed=elapsed)
 
-    def _again(self, setup: Setup, run: Callable[[Slot], Execution]) -> Execution:
+    def _retry_call(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
         try:
-            return self._once(setup, run)
-        except Gone:
+            return self._call_once(setup, run)
+        except ConnectionLost:
             self.close()
             return Execution(status="crashed", message="the server goes away at each attempt")
 
-    def _once(self, setup: Setup, run: Callable[[Slot], Execution]) -> Execution:
+    def _call_once(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
         try:
-            return self._run_in(self._ready(setup), setup, run)
-        except _Ended as ended:
+            return self._run_in_slot(self._prepare_slot(setup), setup, run)
+        except _CallEnded as ended:
             return ended.execution
 
-    def _run_in(self, slot: Slot, setup: Setup, run: Callable[[Slot], Execution]) -> Execution:
+    def _run_in_slot(
+        self, slot: DatabaseSlot, setup: Setup, run: Callable[[DatabaseSlot], Execution]
+    ) -> Execution:
         try:
-            return self._watched(slot, "statement", run)
+            return self._run_with_deadline(slot, "statement", run)
         finally:
-            if self._slots is not None and slot.spoiled:
-                self._slots.spoil(setup)
+            if self._pool is not None and slot.is_dirty:
+                self._pool.mark_dirty(setup)
 
-    def _watched(self, slot: Slot, stage: Stage, run: Callable[[Slot], Result]) -> Result:
+    def _run_with_deadline(
+        self, slot: DatabaseSlot, stage: Stage, run: Callable[[DatabaseSlot], Result]
+    ) -> Result:
         """Run under the clock; afterwards the session is as new."""
-        watch = Watch(slot, self.limits.seconds)
+        watch = StatementWatchdog(slot, self.limits.seconds)
         try:
             with watch:
                 return run(slot)
-        except (_Ended, Gone) as ended:
+        except (_CallEnded, ConnectionLost) as ended:
             if watch.fired:
-                at = ended.execution.stage if isinstance(ended, _Ended) else stage
-                raise _Ended("timeout", _OVERDUE, at) from None
+                at = ended.execution.stage if isinstance(ended, _CallEnded) else stage
+                raise _CallEnded("timeout", _TIMEOUT_MESSAGE, at) from None
             raise
         finally:
-            self._settle(slot, watch.fired)
+            self._reset_session(slot, watch.fired)
 
-    def _settle(self, slot: Slot, fired: bool) -> None:
+    def _reset_session(self, slot: DatabaseSlot, fired: bool) -> None:
         try:
-            if fired or slot.lost:
-                slot.renew()
-            slot.end()
+            if fired or slot.is_lost:
+                slot.renew_session()
+            slot.end_call()
         except slot.errors:
             self.close()  # the server is gone: the next call looks for it anew
 
-    def _opened(self) -> tuple[Server, Slots]:
-        if self._server is None or self._slots is None:
+    def _ensure_open(self) -> tuple[DatabaseServer, DatabasePool]:
+        if self._server is None or self._pool is None:
             self._server = self._connect()
-            self._slots = Slots(self._server.claim)
-        return self._server, self._slots
+            self._pool = DatabasePool(self._server.claim_slot)
+        return self._server, self._pool
 
-    def _ready(self, setup: Setup) -> Slot:
+    def _prepare_slot(self, setup: Setup) -> DatabaseSlot:
         """The slot that holds a setup; raises _Ended where it cannot be filled with it."""
-        return self._opened()[1].find(setup) or self._fill(setup)
+        return self._ensure_open()[1].find_slot(setup) or self._fill_slot(setup)
 
-    def _fill(self, setup: Setup) -> Slot:
-        _, slots = self._opened()
-        slot = slots.take()
-        slot.spoiled = False
+    def _fill_slot(self, setup: Setup) -> DatabaseSlot:
+        _, pool = self._ensure_open()
+        slot = pool.take_slot()
+        slot.is_dirty = False
 
-        def fill(slot: Slot) -> None:
+        def fill_from_setup(slot: DatabaseSlot) -> None:
             try:
                 slot.fill(setup)
             except slot.errors as error:
-                if slot.lost:
-                    raise Gone from None
-                raise _Ended(slot.status_of(error, ""), slot.message_of(error), "setup") from None
+                if slot.is_lost:
+                    raise ConnectionLost from None
+                raise _CallEnded(
+                    slot.classify_error(error, ""), slot.format_error(error), "setup"
+                ) from None
 
         try:
-            self._watched(slot, "setup", fill)
-        except _Ended:
-            slots.put_empty(slot)
+            self._run_with_deadline(slot, "setup", fill_from_setup)
+        except _CallEnded:
+            pool.put_empty(slot)
             raise
-        slots.put(setup, slot)
+        pool.put_filled(setup, slot)
         return slot
 
-    def _observe(
-        self, slot: Slot, texts: Sequence[str], looks: Sequence[str], state: bool
+    def _run_statements(
+        self, slot: DatabaseSlot, texts: Sequence[str], probe_queries: Sequence[str], state: bool
     ) -> Execution:
         for number, text in enumerate(texts, 1):
-            last = number == len(texts) and not looks
+            last = number == len(texts) and not probe_queries
 
-            def statement(sql: str, last: bool = last) -> Found:
-                return slot.run(sql, last=last)
+            def run_text(sql: str, last: bool = last) -> StatementResult:
+                return slot.run_statement(sql, last=last)
 
-            found = _named(slot, text, "statement", statement)
-        seen = [
-            _named(slot, look, "state", lambda sql: slot.run(sql, last=False)) for look in looks
+            last_result = _run_slot_step(slot, text, "statement", run_text)
+        probe_results = [
+            _run_slot_step(
+                slot, probe_query, "state", lambda sql: slot.run_statement(sql, last=False)
+            )
+            for probe_query in probe_queries
         ]
-        content = seen.pop() if state else None
+        content = probe_results.pop() if state else None
         return Execution(
             status="ok",
-            table=content.table if content else found.table,
-            affected=found.affected,
-            probed=tuple(table for one in seen for table in one.tables),
+            table=content.table if content else last_result.table,
+            affected=last_result.affected,
+            probed=tuple(table for result in probe_results for table in result.tables),
         )
 
 
-def _begin(slot: Slot, statements: Sequence[str]) -> None:
+def _begin_call(slot: DatabaseSlot, statements: Sequence[str]) -> None:
     try:
-        slot.begin(statements)
+        slot.begin_call(statements)
     except slot.errors:
-        raise Gone from None
+        raise ConnectionLost from None
 
 
-def _named(slot: Slot, sql: str, stage: Stage, step: Callable[[str], Result]) -> Result:
+def _run_slot_step(
+    slot: DatabaseSlot, sql: str, stage: Stage, step: Callable[[str], Result]
+) -> Result:
     """Do one step; raises _Ended with a name for what the engine says against it."""
     try:
         return step(sql)
     except slot.errors as error:
-        if slot.lost:
-            raise Gone from None
-        raise _Ended(slot.status_of(error, sql), slot.message_of(error), stage) from None
+        if slot.is_lost:
+            raise ConnectionLost from None
+        raise _CallEnded(slot.classify_error(error, sql), slot.format_error(error), stage) from None

@@ -13,7 +13,7 @@ from pymysql.cursors import SSCursor
 
 from evalcore.sqlkit.engines.backend import fetch_table
 from evalcore.sqlkit.engines.base import Limits
-from evalcore.sqlkit.engines.served.slots import Found
+from evalcore.sqlkit.engines.served.database_pool import StatementResult
 
 Session = Any  # pymysql has no types
 _TEXT = (
@@ -25,20 +25,20 @@ _TEXT = (
 )
 
 
-def _bits(value: bytes) -> int:
+def _bits_to_int(value: bytes) -> int:
     return int.from_bytes(value, "big")
 
 
 #: Dates and times stay as the server spells them: it has dates and durations that Python has not.
 CONVERSIONS = {
     **{kind: convert for kind, convert in decoders.items() if kind not in _TEXT},
-    FIELD_TYPE.BIT: _bits,
+    FIELD_TYPE.BIT: _bits_to_int,
 }
 
 
-def run(
+def run_mysql_statement(
     session: Session, sql: str, limits: Limits, *, changes: bool, cancel: Callable[[], None]
-) -> Found:
+) -> StatementResult:
     """Run one statement, which may give several tables; raises pymysql.MySQLError.
 
     `changes` says that it counts the rows it changes; `cancel` makes the server stop sending when
@@ -47,13 +47,13 @@ def run(
     cursor = SSCursor(session)
     try:
         cursor.execute(sql)
-        return _found(cursor, limits, changes)
+        return _read_mysql_results(cursor, limits, changes)
     finally:
         if session.open and cursor.connection is not None:
-            _leave(cursor, cancel)
+            _close_cursor(cursor, cancel)
 
 
-def _found(cursor: SSCursor, limits: Limits, changes: bool) -> Found:
+def _read_mysql_results(cursor: SSCursor, limits: Limits, changes: bool) -> StatementResult:
     tables = []
     affected: int | None = None
     more: bool | None = True
@@ -67,10 +67,10 @@ def _found(cursor: SSCursor, limits: Limits, changes: bool) -> Found:
         elif changes:
             affected = cursor.rowcount
         more = cursor.nextset()
-    return Found(tables=tuple(tables), affected=affected)
+    return StatementResult(tables=tuple(tables), affected=affected)
 
 
-def _leave(cursor: SSCursor, cancel: Callable[[], None]) -> None:
+def _close_cursor(cursor: SSCursor, cancel: Callable[[], None]) -> None:
     """Take what the server is still sending, after asking it to stop if it is."""
     result = cursor._result
     if result is not None and (result.unbuffered_active or result.has_next):
@@ -79,7 +79,7 @@ def _leave(cursor: SSCursor, cancel: Callable[[], None]) -> None:
         cursor.close()
 
 
-def drain(session: Session, sql: str) -> None:
+def drain_query(session: Session, sql: str) -> None:
     """Run a query and throw its rows away one by one; raises pymysql.MySQLError."""
     with SSCursor(session) as cursor:
         cursor.execute(sql)

@@ -20,7 +20,7 @@ from psycopg.generators import fetch, send
 
 from evalcore.sqlkit.engines.backend import fetch_table
 from evalcore.sqlkit.engines.base import Limits
-from evalcore.sqlkit.engines.served.slots import Found
+from evalcore.sqlkit.engines.served.database_pool import StatementResult
 
 _PORTION = 256
 _LONGEST_NUMBER = 300
@@ -70,13 +70,15 @@ _LOADERS: dict[str, type[Loader]] = {
 }
 
 
-def register(session: Session) -> None:
+def register_loaders(session: Session) -> None:
     """Make a session's results load as this module says."""
     for name, loader in _LOADERS.items():
         session.adapters.register_loader(name, loader)
 
 
-def run(session: Session, sql: str, limits: Limits, *, last: bool) -> Found:
+def run_postgres_statement(
+    session: Session, sql: str, limits: Limits, *, last: bool
+) -> StatementResult:
     """Run one statement; raises psycopg.Error.
 
     Rows beyond the limits are cancelled, which aborts the transaction, or thrown away one by one
@@ -85,18 +87,18 @@ def run(session: Session, sql: str, limits: Limits, *, last: bool) -> Found:
     session.pgconn.send_query_params(sql.encode(), None)
     _ask_for_portions(session.pgconn)
     session.wait(send(session.pgconn))
-    results = _Results(session)
+    results = _ResultStream(session)
     try:
-        found = _found(results, limits)
-        if found.table is not None and found.table.truncated and last:
+        result = _read_postgres_result(results, limits)
+        if result.table is not None and result.table.truncated and last:
             session.cancel_safe()
-            results.drop()
-            return found
-        results.rest()
+            results.drain_results()
+            return result
+        results.consume_rest()
     except psycopg.Error:
-        results.drop()
+        results.drain_results()
         raise
-    return found
+    return result
 
 
 def _ask_for_portions(connection: pq.abc.PGconn) -> None:
@@ -106,30 +108,30 @@ def _ask_for_portions(connection: pq.abc.PGconn) -> None:
         connection.set_single_row_mode()
 
 
-def _found(results: _Results, limits: Limits) -> Found:
-    first = results.next()
+def _read_postgres_result(results: _ResultStream, limits: Limits) -> StatementResult:
+    first = results.next_result()
     if first is None or first.status not in _ROWS:
-        return Found(affected=_changed(first))
+        return StatementResult(affected=_count_changed_rows(first))
     columns = [(first.fname(number) or b"").decode() for number in range(first.nfields)]
-    table = fetch_table(columns, results.portions(first), limits)
+    table = fetch_table(columns, results.make_batch_fetcher(first), limits)
     changed = results.tag.startswith(_CHANGES) and not table.truncated
-    return Found(tables=(table,), affected=len(table.rows) if changed else None)
+    return StatementResult(tables=(table,), affected=len(table.rows) if changed else None)
 
 
-def _changed(result: Result | None) -> int | None:
+def _count_changed_rows(result: Result | None) -> int | None:
     """The number of rows by the tag of a command that changes rows."""
     tag = (result.command_status if result else None) or b""
     return result.command_tuples if result and tag.startswith(_CHANGES) else None
 
 
-class _Results:
+class _ResultStream:
     """The results of one statement, one after the other; `tag` is what the command calls itself."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.tag = b""
 
-    def next(self) -> Result | None:
+    def next_result(self) -> Result | None:
         """The next one, None after the last; raises the error that it may be."""
         result: Result | None = self._session.wait(fetch(self._session.pgconn))
         if result is None:
@@ -153,25 +155,25 @@ class _Results:
                     pass
         raise psycopg.errors.InsufficientPrivilege("COPY is not run")
 
-    def portions(self, first: Result) -> Callable[[int], Sequence[Sequence[Any]]]:
+    def make_batch_fetcher(self, first: Result) -> Callable[[int], Sequence[Sequence[Any]]]:
         """A function that gives the next rows at each call, none at the end."""
         transformer = Transformer(self._session)
         pending: list[Result] = [first]
 
-        def rows(_: int) -> Sequence[Sequence[Any]]:
-            while (result := pending.pop() if pending else self.next()) is not None:
+        def fetch_batch(_: int) -> Sequence[Sequence[Any]]:
+            while (result := pending.pop() if pending else self.next_result()) is not None:
                 if result.ntuples:
                     transformer.set_pgresult(result)
                     return transformer.load_rows(0, result.ntuples, tuple)
             return ()
 
-        return rows
+        return fetch_batch
 
-    def rest(self) -> None:
-        while self.next() is not None:
+    def consume_rest(self) -> None:
+        while self.next_result() is not None:
             pass
 
-    def drop(self) -> None:
+    def drain_results(self) -> None:
         """Take what is still on the way, errors too, so that the session can go on."""
         while self._session.pgconn.status == pq.ConnStatus.OK:
             if self._session.wait(fetch(self._session.pgconn)) is None:

@@ -23,7 +23,12 @@ from psycopg import pq, sql
 
 from evalcore.sqlkit.engines.base import Limits, Status
 from evalcore.sqlkit.engines.served import postgres_plan, postgres_rows
-from evalcore.sqlkit.engines.served.slots import Costs, Found, Setup, Slot
+from evalcore.sqlkit.engines.served.database_pool import (
+    DatabaseSlot,
+    QueryCost,
+    Setup,
+    StatementResult,
+)
 from evalcore.sqlkit.table import ResultTable
 
 _CONNECT_SECONDS = "10"
@@ -62,15 +67,15 @@ Session = psycopg.Connection[Any]
 Parameters = dict[str, Any]
 
 
-def connect(parameters: Parameters) -> Session:
+def connect_postgres(parameters: Parameters) -> Session:
     """A session without transactions of its own; raises psycopg.Error."""
     return psycopg.connect(
         **parameters, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_SECONDS
     )
 
 
-class PostgresSlot(Slot):
-    """See `Slot`."""
+class PostgresSlot(DatabaseSlot):
+    """See `DatabaseSlot`."""
 
     errors = (psycopg.Error, UnicodeError)
 
@@ -82,49 +87,49 @@ class PostgresSlot(Slot):
         )
         self._parameters = {**parameters, "options": options}
         self._limits = limits
-        self._session = self._open()
+        self._session = self._open_session()
         self._restore = ""
         self._analysed = self._commits = False
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         return bool(self._session.closed)
 
     def fill(self, setup: Setup) -> None:
         self._analysed, self._restore = False, ""
         self._commits = any(map(_ENDS_TRANSACTION.search, setup))
         self._session.execute("\n;".join((_EMPTY, *setup)).encode())
-        self._restore = self._sequences()
+        self._restore = self._build_sequence_reset()
 
-    def begin(self, statements: Sequence[str]) -> None:
+    def begin_call(self, statements: Sequence[str]) -> None:
         calls = self._commits and any(map(_CALLS.match, statements))
         if calls or any(map(_ENDS_TRANSACTION.search, statements)):
-            self.spoiled = True
+            self.is_dirty = True
             self._session.execute("SELECT 1")  # notices a server that has gone
         else:
             self._session.execute("BEGIN")
 
-    def end(self) -> None:
+    def end_call(self) -> None:
         status = self._session.info.transaction_status
         if status != pq.TransactionStatus.IDLE:
             self._session.execute("ROLLBACK")
         self._session.execute("DISCARD ALL")
-        if self._restore and not self.spoiled:
+        if self._restore and not self.is_dirty:
             self._session.execute(self._restore.encode())
 
-    def run(self, sql: str, *, last: bool = True) -> Found:
-        found = postgres_rows.run(self._session, sql, self._limits, last=last)
+    def run_statement(self, sql: str, *, last: bool = True) -> StatementResult:
+        result = postgres_rows.run_postgres_statement(self._session, sql, self._limits, last=last)
         if self._session.info.transaction_status == pq.TransactionStatus.IDLE:
-            self.spoiled = True  # it has ended the transaction: what it did stays
-        return found
+            self.is_dirty = True  # it has ended the transaction: what it did stays
+        return result
 
-    def explain(self, sql: str) -> ResultTable:
+    def explain_query(self, sql: str) -> ResultTable:
         if not self._analysed:
-            self._analyse()
-        found = self.run(f"EXPLAIN {sql}")
-        return found.table or ResultTable()
+            self._gather_statistics()
+        result = self.run_statement(f"EXPLAIN {sql}")
+        return result.table or ResultTable()
 
-    def parse(self, sql: str) -> None:
+    def parse_statement(self, sql: str) -> None:
         """Send the text to be parsed in a transaction that has failed.
 
         There the server reads it with its own grammar, then refuses to look at what it means.
@@ -142,43 +147,45 @@ class PostgresSlot(Slot):
         if error.sqlstate in _UNREADABLE and error.diag.statement_position:
             raise psycopg.errors.SyntaxError(error.diag.message_primary or "")
 
-    def measure(self, sql: str) -> Costs:
+    def measure_query(self, sql: str) -> QueryCost:
         if not self._analysed:
-            self._analyse()
-        return postgres_plan.measure(lambda text: self.run(text, last=False).table, sql)
+            self._gather_statistics()
+        return postgres_plan.measure_pages(
+            lambda text: self.run_statement(text, last=False).table, sql
+        )
 
-    def content_of(self, table: str) -> str:
+    def build_table_query(self, table: str) -> str:
         """A plain name is folded to lower case, as the server did when the table was created."""
         plain = _PLAIN.fullmatch(table)
         names = table.lower().split(".") if plain else [table]
         quoted = ".".join('"' + name.replace('"', '""') + '"' for name in names)
         return f"SELECT * FROM {quoted}"  # noqa: S608 - quoted as it must be
 
-    def status_of(self, error: Exception, sql: str) -> Status:
+    def classify_error(self, error: Exception, sql: str) -> Status:
         state = getattr(error, "sqlstate", None) or ""
         if state != "42601":
             return _STATUS.get(state, "error")
         if not sql:
             return "syntax_error"
         try:  # the code is given to some errors of meaning too
-            self.parse(sql)
+            self.parse_statement(sql)
         except psycopg.Error:
             return "syntax_error"
         return "error"
 
-    def message_of(self, error: Exception) -> str:
-        told = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-        return _PATH.sub("…", told or str(error).strip().splitlines()[0])[:1000]
+    def format_error(self, error: Exception) -> str:
+        primary_message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        return _PATH.sub("…", primary_message or str(error).strip().splitlines()[0])[:1000]
 
-    def renew(self) -> None:
+    def renew_session(self) -> None:
         self._session.close()
-        self._session = self._open()
+        self._session = self._open_session()
 
-    def cancel(self) -> None:
+    def cancel_statement(self) -> None:
         with suppress(psycopg.Error):  # the statement may have ended just now
             self._session.cancel_safe(timeout=1)
 
-    def cut(self) -> None:
+    def cut_connection(self) -> None:
         with (
             suppress(OSError, psycopg.Error),
             socket.socket(fileno=os.dup(self._session.fileno())) as line,
@@ -188,12 +195,12 @@ class PostgresSlot(Slot):
     def close(self) -> None:
         self._session.close()
 
-    def _open(self) -> Session:
-        session = connect(self._parameters)
-        postgres_rows.register(session)
+    def _open_session(self) -> Session:
+        session = connect_postgres(self._parameters)
+        postgres_rows.register_loaders(session)
         return session
 
-    def _analyse(self) -> None:
+    def _gather_statistics(self) -> None:
         """Gather statistics once for a setup; autovacuum might do it in the midst of something."""
         tables = [sql.Identifier(*row) for row in self._session.execute(_TABLES)]
         if tables:
@@ -203,7 +210,7 @@ class PostgresSlot(Slot):
             self._session.execute("BEGIN")
         self._analysed = True
 
-    def _sequences(self) -> str:
+    def _build_sequence_reset(self) -> str:
         """The statement that sets all sequences to where they are now, "" if there are none."""
         settings = [
             sql.SQL("setval({}, {}, {})").format(

@@ -20,11 +20,11 @@ Setup = tuple[str, ...]
 CAPACITY = 48
 
 
-class Gone(Exception):
+class ConnectionLost(Exception):
     """The server went away, of its own or with the statement that ran on it."""
 
 
-class Found(Record, frozen=True):
+class StatementResult(Record, frozen=True):
     """What a statement gave: its tables (a procedure can give several) and the rows it changed."""
 
     tables: tuple[ResultTable, ...] = ()
@@ -35,7 +35,7 @@ class Found(Record, frozen=True):
         return self.tables[-1] if self.tables else None
 
 
-class Costs(Record, frozen=True):
+class QueryCost(Record, frozen=True):
     """What running a query took, in a unit of the engine, and its plan, a line a step."""
 
     unit: str
@@ -43,19 +43,19 @@ class Costs(Record, frozen=True):
     plan: tuple[str, ...]
 
 
-class Slot(ABC):
-    """One database with its session. `spoiled` means that it is not what its setup made any more.
+class DatabaseSlot(ABC):
+    """One database with its session. `is_dirty` means that it is not what its setup made any more.
 
-    `cancel` and `cut` are called from another thread: the first asks the server to end the
-    statement, the second cuts the connection off.
+    `cancel_statement` and `cut_connection` are called from another thread: the first asks the
+    server to end the statement, the second cuts the connection off.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
-    spoiled: bool = False
+    is_dirty: bool = False
 
     @property
     @abstractmethod
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether the session is gone."""
 
     @abstractmethod
@@ -63,93 +63,93 @@ class Slot(ABC):
         """Empty the database and run the scripts of a setup."""
 
     @abstractmethod
-    def begin(self, statements: Sequence[str]) -> None:
+    def begin_call(self, statements: Sequence[str]) -> None:
         """Get ready for the statements of one call."""
 
     @abstractmethod
-    def end(self) -> None:
+    def end_call(self) -> None:
         """Undo what they did, or mark the slot as spoiled; nothing of the session stays."""
 
     @abstractmethod
-    def run(self, sql: str, *, last: bool = True) -> Found:
+    def run_statement(self, sql: str, *, last: bool = True) -> StatementResult:
         """Run one statement; rows over the limits are left behind if it is the last of its call."""
 
     @abstractmethod
-    def explain(self, sql: str) -> ResultTable:
+    def explain_query(self, sql: str) -> ResultTable:
         """The engine's plan."""
 
     @abstractmethod
-    def parse(self, sql: str) -> None:
+    def parse_statement(self, sql: str) -> None:
         """Raise the engine's error if its parser refuses the text; nothing is run."""
 
     @abstractmethod
-    def measure(self, sql: str) -> Costs:
+    def measure_query(self, sql: str) -> QueryCost:
         """Run a query with fresh statistics and count what it took."""
 
     @abstractmethod
-    def content_of(self, table: str) -> str:
+    def build_table_query(self, table: str) -> str:
         """The query for all rows of a table as its name was written in the DDL."""
 
     @abstractmethod
-    def status_of(self, error: Exception, sql: str) -> Status:
+    def classify_error(self, error: Exception, sql: str) -> Status:
         """The word for an engine's error."""
 
     @abstractmethod
-    def message_of(self, error: Exception) -> str:
+    def format_error(self, error: Exception) -> str:
         """The engine's words, without what belongs to this server alone."""
 
     @abstractmethod
-    def renew(self) -> None:
+    def renew_session(self) -> None:
         """Replace the session by a new one."""
 
     @abstractmethod
-    def cancel(self) -> None: ...
+    def cancel_statement(self) -> None: ...
 
     @abstractmethod
-    def cut(self) -> None: ...
+    def cut_connection(self) -> None: ...
 
 
-class Server(Protocol):
+class DatabaseServer(Protocol):
     """An administrator's session on a server."""
 
     version: str
 
-    def claim(self) -> Slot:
+    def claim_slot(self) -> DatabaseSlot:
         """A slot that nobody else has; raises Gone where the server does not answer any more."""
 
     def close(self) -> None:
         """Drop the claimed slots, and those of dead owners; safe to call twice."""
 
 
-class Slots:
+class DatabasePool:
     """The slots of one engine by the setup that they hold; not for use by several threads."""
 
-    def __init__(self, claim: Callable[[], Slot]) -> None:
-        self._claim = claim
-        self._filled: OrderedDict[Setup, Slot] = OrderedDict()
-        self._empty: list[Slot] = []
+    def __init__(self, claim_slot: Callable[[], DatabaseSlot]) -> None:
+        self._claim_slot = claim_slot
+        self._filled: OrderedDict[Setup, DatabaseSlot] = OrderedDict()
+        self._empty: list[DatabaseSlot] = []
 
-    def find(self, setup: Setup) -> Slot | None:
+    def find_slot(self, setup: Setup) -> DatabaseSlot | None:
         """The slot that holds a setup."""
         slot = self._filled.get(setup)
         if slot is not None:
             self._filled.move_to_end(setup)
         return slot
 
-    def take(self) -> Slot:
-        """A slot to fill; `put` or `put_empty` gives it back."""
+    def take_slot(self) -> DatabaseSlot:
+        """A slot to fill; `put_filled` or `put_empty` gives it back."""
         if self._empty:
             return self._empty.pop()
         if len(self._filled) >= CAPACITY:
             return self._filled.popitem(last=False)[1]
-        return self._claim()
+        return self._claim_slot()
 
-    def put(self, setup: Setup, slot: Slot) -> None:
+    def put_filled(self, setup: Setup, slot: DatabaseSlot) -> None:
         self._filled[setup] = slot
 
-    def put_empty(self, slot: Slot) -> None:
+    def put_empty(self, slot: DatabaseSlot) -> None:
         self._empty.append(slot)
 
-    def spoil(self, setup: Setup) -> None:
+    def mark_dirty(self, setup: Setup) -> None:
         """A slot whose content was changed waits to be filled anew."""
         self._empty.append(self._filled.pop(setup))

@@ -12,31 +12,31 @@ from pathlib import Path
 
 import evalcore
 from evalcore.errors import EnvironmentFailure
-from evalcore.sqlkit.engines.served.place import place_of
-from evalcore.sqlkit.engines.served.programs import PROGRAMS
+from evalcore.sqlkit.engines.served.server_account import prepare_server_folder
+from evalcore.sqlkit.engines.served.server_binaries import PROGRAMS
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from evalcore.sqlkit.engines.served.keeper import main; main(*sys.argv[2:])"
+    "from evalcore.sqlkit.engines.served.server_daemon import main; main(*sys.argv[2:])"
 )
 _SOCKET = "keeper.sock"
 _LOG = "keeper.log"
-_PATIENCE = 90.0
+_TIMEOUT_SECONDS = 90.0
 
 
-class Hold:
+class ServerLease:
     """While it is open the server of its place runs; the end of this process closes it too."""
 
-    def __init__(self, place: Path, claim: socket.socket) -> None:
-        self.place = place
-        self._claim = claim
+    def __init__(self, server_folder: Path, connection: socket.socket) -> None:
+        self.server_folder = server_folder
+        self._connection = connection
 
     def close(self) -> None:
         """Give the claim up; safe to call twice."""
-        self._claim.close()
+        self._connection.close()
 
 
-def hold(folder: Path, kind: str) -> Hold:
+def acquire_server_lease(folder: Path, kind: str) -> ServerLease:
     """Claim the server of `kind` that belongs to `folder`, and wait until it answers.
 
     Raises MissingDependency where its programs are not installed and EnvironmentFailure where it
@@ -49,49 +49,53 @@ def hold(folder: Path, kind: str) -> Hold:
         )
     program = PROGRAMS[kind]
     program.find()
-    keeper: subprocess.Popen[bytes] | None = None
-    deadline = time.monotonic() + _PATIENCE
+    daemon: subprocess.Popen[bytes] | None = None
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while time.monotonic() < deadline:
-        place = place_of(folder, program.users)  # a keeper that is leaving may have removed it
-        claim = _claim(place / _SOCKET, deadline)
-        if claim is not None:
-            return Hold(place, claim)
-        if keeper is None or keeper.poll() is not None:
-            if keeper is not None and keeper.returncode:
+        # a keeper that is leaving may have removed it
+        server_folder = prepare_server_folder(folder, program.users)
+        connection = _request_lease(server_folder / _SOCKET, deadline)
+        if connection is not None:
+            return ServerLease(server_folder, connection)
+        if daemon is None or daemon.poll() is not None:
+            if daemon is not None and daemon.returncode:
                 raise EnvironmentFailure(
-                    f"the keeper of {kind} ends (status {keeper.returncode}); see {place / _LOG}"
+                    f"the keeper of {kind} ends (status {daemon.returncode}); see "
+                    f"{server_folder / _LOG}"
                 )
-            keeper = _start_keeper(place, kind, folder)
+            daemon = _start_daemon(server_folder, kind, folder)
         time.sleep(0.02)
-    raise EnvironmentFailure(f"no {kind} server answers after {_PATIENCE:g} s; see {place}")
+    raise EnvironmentFailure(
+        f"no {kind} server answers after {_TIMEOUT_SECONDS:g} s; see {server_folder}"
+    )
 
 
-def _claim(path: Path, deadline: float) -> socket.socket | None:
+def _request_lease(path: Path, deadline: float) -> socket.socket | None:
     """A claim that the keeper has confirmed, None where no keeper is, or where it is leaving."""
-    claim = socket.socket(socket.AF_UNIX)
-    claim.settimeout(max(deadline - time.monotonic(), 0.1))
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(max(deadline - time.monotonic(), 0.1))
     try:
-        claim.connect(str(path))
-        with claim.makefile("rb") as answers:
+        connection.connect(str(path))
+        with connection.makefile("rb") as answers:
             answer = answers.readline()
     except OSError:
         answer = b""
     if not answer.endswith(b"\n"):
-        claim.close()
+        connection.close()
         return None
     problem = json.loads(answer)["error"]
     if problem:
-        claim.close()
+        connection.close()
         raise EnvironmentFailure(problem)
-    return claim
+    return connection
 
 
-def _start_keeper(place: Path, kind: str, folder: Path) -> subprocess.Popen[bytes]:
+def _start_daemon(server_folder: Path, kind: str, folder: Path) -> subprocess.Popen[bytes]:
     """A keeper in a session of its own, which outlives whoever started it."""
     root = Path(evalcore.__file__).resolve().parent.parent
-    words = (str(root), str(place), kind, str(folder.absolute()))
+    words = (str(root), str(server_folder), kind, str(folder.absolute()))
     try:
-        with (place / _LOG).open("ab") as log:
+        with (server_folder / _LOG).open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, *words],
                 stdin=subprocess.DEVNULL,

