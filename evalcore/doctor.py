@@ -133,9 +133,9 @@ def _check_engines(settings: Settings) -> Iterator[Check]:
 
 
 def _check_sandbox(settings: Settings) -> Iterator[Check]:
-    from evalcore.sandbox.ability import ability
+    from evalcore.sandbox.detect import detect_sandbox
 
-    found = ability()
+    found = detect_sandbox()
     if found.means:
         yield Check("sandbox", found.means, "ok", f"holds {', '.join(found.enforced)}")
     else:

@@ -29,7 +29,7 @@ from evalcore.benchmarks.swe_bench import diff
 from evalcore.benchmarks.swe_bench.log_parsers import PARSERS
 from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
 from evalcore.benchmarks.swe_bench.patches import extraction as swe
-from evalcore.benchmarks.swe_bench.patches.repair import repair
+from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
 from evalcore.benchmarks.tau_bench.environment.said import missing
 from evalcore.benchmarks.tau_bench.users.listen import listen
 from evalcore.privacy import redact_paths
@@ -69,9 +69,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "tool calls": partial(read_calls, tools=[TOOL]),
     "java value": partial(java_value, kind="HashMap"),
     "javascript value": partial(javascript_value, kind="dict"),
-    "patch": swe.official,
-    "diff": diff.parse,
-    "repair": partial(repair, tree=TREE),
+    "patch": swe.extract_official_patch,
+    "diff": diff.parse_diff,
+    "repair": partial(repair_patch, tree=TREE),
     "logs": read_log,
     "user's words": listen,
     "expected texts": lambda text: missing(["10"], [text], substring=False),

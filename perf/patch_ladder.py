@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from evalcore.benchmarks.swe_bench.patches.apply import Applied, apply_official
-from evalcore.benchmarks.swe_bench.patches.extraction import official
-from evalcore.benchmarks.swe_bench.patches.repair import repair
+from evalcore.benchmarks.swe_bench.patches.apply import ApplyResult, apply_official
+from evalcore.benchmarks.swe_bench.patches.extraction import extract_official_patch
+from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from tests.support.patch_mutations import fates
 from tests.support.patch_trees import files_of, make_tree, restore
@@ -29,21 +29,21 @@ GOLDS = {"one hunk": small(), "four hunks": wide(), "a new file": with_new_file(
 WAYS = ("official chain", "official extraction", "ladder")
 
 
-def _ways(folder: Path, text: str) -> tuple[Callable[[], Applied], ...]:
+def _ways(folder: Path, text: str) -> tuple[Callable[[], ApplyResult], ...]:
     return (
         lambda: apply_official(folder, text),
-        lambda: apply_official(folder, official(text)),
+        lambda: apply_official(folder, extract_official_patch(text)),
         lambda: _repaired(folder, text),
     )
 
 
-def _repaired(folder: Path, text: str) -> Applied:
+def _repaired(folder: Path, text: str) -> ApplyResult:
     """What the ladder refuses is not applied: to GNU patch an empty patch is a good one."""
-    patch = repair(text, FolderTree(folder)).patch
-    return apply_official(folder, patch) if patch else Applied()
+    patch = repair_patch(text, FolderTree(folder)).patch
+    return apply_official(folder, patch) if patch else ApplyResult()
 
 
-def fate_of(folder: Path, gold: Gold, apply: Callable[[], Applied]) -> str:
+def fate_of(folder: Path, gold: Gold, apply: Callable[[], ApplyResult]) -> str:
     applied = apply()
     files = files_of(folder)
     restore(folder)

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from evalcore.sandbox.ability import ability_of
-from evalcore.sandbox.program import MEANS, Means, Program, run
+from evalcore.sandbox.detect import detect_means
+from evalcore.sandbox.program import MEANS, Means, Program, run_program
 
 PROGRAMS = {
     "true": ("true",),
@@ -49,7 +49,7 @@ def measure(words: tuple[str, ...], usable: list[Means], rounds: int) -> dict[st
     """Median milliseconds, bare and by each means; rounds are interleaved, one is warm-up."""
     ways: dict[str, Callable[[], object]] = {"bare": partial(_bare, words)}
     for means in usable:
-        ways[means] = partial(run, Program(argv=words), means=means)
+        ways[means] = partial(run_program, Program(argv=words), means=means)
     times: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds + 1):
         for way, call in ways.items():
@@ -65,7 +65,7 @@ def _bare(words: tuple[str, ...]) -> None:
 
 
 def _is_usable(means: Means) -> bool:
-    found = ability_of(means)
+    found = detect_means(means)
     if not found.means:
         print(f"{means}: not measured: {found.problem}")
     return bool(found.means)

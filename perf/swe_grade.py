@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from evalcore.benchmarks.swe_bench.grade import grade  # noqa: E402
+from evalcore.benchmarks.swe_bench.grade import grade_log  # noqa: E402
 
 #: Milliseconds a log; seconds for importing; seconds for a megabyte of log.
 LOG_LIMIT, IMPORT_LIMIT, MEGABYTE_LIMIT = 1.0, 0.2, 1.0
@@ -74,13 +74,13 @@ def main() -> int:
 
     with gzip.open(options.rows, "rt", encoding="utf-8") as lines:
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    seconds = best(lambda: [grade(row["spec"], row["log"], row["prediction"]) for row in rows])
+    seconds = best(lambda: [grade_log(row["spec"], row["log"], row["prediction"]) for row in rows])
     kept = [told(f"grade, {len(rows)} logs", 1000 * seconds / len(rows), LOG_LIMIT, "ms")]
 
     for name, line in LARGE.items():
         log = large(line)
         spec = {"FAIL_TO_PASS": ["x[1"], "PASS_TO_PASS": [], "log_parser": name}
-        seconds = best(lambda log=log, spec=spec: grade(spec, log), 2)  # type: ignore[misc]
+        seconds = best(lambda log=log, spec=spec: grade_log(spec, log), 2)  # type: ignore[misc]
         kept.append(told(name, seconds / (len(log) / 1e6), MEGABYTE_LIMIT, "s/MB"))
 
     bare = interpreter("pass")

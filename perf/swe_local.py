@@ -22,12 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.swe_bench.dataset import load, task_of
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout
-from evalcore.benchmarks.swe_bench.execution.hardened import hardened
-from evalcore.benchmarks.swe_bench.execution.local import execute
-from evalcore.benchmarks.swe_bench.execution.resolution import resolved
-from evalcore.benchmarks.swe_bench.execution.validate import usable
+from evalcore.benchmarks.swe_bench.dataset import load_swe_samples, to_swe_task
+from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
+from evalcore.benchmarks.swe_bench.execution.hardened import check_hardened
+from evalcore.benchmarks.swe_bench.execution.local import execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import is_resolved
+from evalcore.benchmarks.swe_bench.execution.validate import check_usability
 from evalcore.benchmarks.swe_bench.patches.apply import apply_official
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.settings import ROOT
@@ -44,7 +44,7 @@ def timed(repeats: int, work: Callable[[], object]) -> list[float]:
 
 def bare(task: Task, folder: Path) -> Callable[[], object]:
     """pytest on a patched work tree, as anyone would run it."""
-    tree = checkout(task, folder / "bare")
+    tree = checkout_task(task, folder / "bare")
     for patch in (task.patch, task.test_patch):
         assert apply_official(tree, patch).how == "apply"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=20)
     given = parser.parse_args()
     source = DatasetSource(str(ROOT / "datasets" / "swe_bench"))
-    tasks = [task_of(sample) for sample in load(source)][: given.tasks]
+    tasks = [to_swe_task(sample) for sample in load_swe_samples(source)][: given.tasks]
     found = [measured(task, given.repeats) for task in tasks]
     print(f"{len(tasks)} tasks, {given.repeats} repeats each; medians over the tasks")
     base = statistics.median(one["bare pytest"] for one in found)
@@ -73,14 +73,14 @@ def main() -> None:
 def measured(task: Task, repeats: int) -> dict[str, float]:
     """Median seconds of a task by what was done; says aloud where repeats differ."""
     with tempfile.TemporaryDirectory() as name:
-        [validation] = timed(1, lambda: usable(task))
-        facts, run = usable(task), bare(task, Path(name))
+        [validation] = timed(1, lambda: check_usability(task))
+        facts, run = check_usability(task), bare(task, Path(name))
         run()
         base = timed(3, run)
-        runs = [execute(task, task.patch) for _ in range(repeats)]
-        again = timed(3, lambda: hardened(task, task.patch, runs[0], facts))
+        runs = [execute_patch(task, task.patch) for _ in range(repeats)]
+        again = timed(3, lambda: check_hardened(task, task.patch, runs[0], facts))
     reports = {json.dumps(one.report, sort_keys=True) for one in runs}
-    same = all(map(resolved, runs)) and len(reports) == 1
+    same = all(map(is_resolved, runs)) and len(reports) == 1
     print(f"{task.instance_id:28} {'all the same' if same else 'DIFFERENT RESULTS'}")
     return {
         "bare pytest": statistics.median(base),

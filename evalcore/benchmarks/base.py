@@ -213,11 +213,15 @@ class Benchmark(ABC):
         """The next turn of a control target, of a kind that the card lists."""
 
     def episode_of(
-        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+        self,
+        sample: Sample,
+        prediction: Any,
+        extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
         """The episode of an answer that somebody already has: text, or what was parsed of it.
 
-        `given` are the other fields it came with, such as recorded `votes`. Raises UsageError.
+        `extra_fields` are the other fields it came with, such as recorded `votes`. Raises
+        UsageError.
         """
         if not isinstance(prediction, str):
             prediction = "" if prediction is None else json.dumps(prediction, ensure_ascii=False)
@@ -225,7 +229,7 @@ class Benchmark(ABC):
             key=self.generation_key(sample),
             epoch=0,
             answer=prediction,
-            state={"votes": given["votes"]} if given.get("votes") else {},
+            state={"votes": extra_fields["votes"]} if extra_fields.get("votes") else {},
         )
 
     def reference_episode(self, sample: Sample) -> Episode:

@@ -22,7 +22,7 @@ from evalcore.runner import allowed, local_models, panel
 from evalcore.runner.gold import INTERACTIVE, require_gold
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
-from evalcore.sandbox.ability import Ability, ability
+from evalcore.sandbox.detect import SandboxSupport, detect_sandbox
 from evalcore.secrets import Secrets, scrub_secrets
 from evalcore.settings import Settings, override_data_folder
 from evalcore.store.index import load_headers
@@ -157,9 +157,9 @@ async def _try(target: Target, asked: GenerationRequest) -> ConnectionReport:
     )
 
 
-def sandbox_ability(request: RunRequest, settings: Settings, secrets: Secrets) -> Ability:
+def sandbox_ability(request: RunRequest, settings: Settings, secrets: Secrets) -> SandboxSupport:
     """Whether programs can be run here; nothing of the request matters."""
-    return ability()
+    return detect_sandbox()
 
 
 VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {

@@ -46,17 +46,17 @@ def main() -> None:
     start = from_json(Start, first)
     module, _, factory = start.service.partition(":")
     service: Service = getattr(import_module(module), factory)(start.options)
-    _answer(service, b"{}")  # imports whatever the way of an answer imports lazily
+    _answer_request(service, b"{}")  # imports whatever the way of an answer imports lazily
     enforced = apply_limits(start.memory_bytes)
     renew_cpu(start.seconds)
     lock_down()
     write_frame(replies, Hello(about=service.about, enforced=enforced))
     while (request := read_frame(requests)) is not None:
         renew_cpu(start.seconds)
-        write_frame(replies, _answer(service, request))
+        write_frame(replies, _answer_request(service, request))
 
 
-def _answer(service: Service, request: bytes) -> Reply:
+def _answer_request(service: Service, request: bytes) -> Reply:
     try:
         return Reply(result=msgspec.Raw(to_json(service(msgspec.json.decode(request)))))
     except MemoryError:

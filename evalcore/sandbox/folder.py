@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evalcore.errors import EvalboardError
 
-#: Folders deeper than this are not walked into; `remove` goes to any depth.
+#: Folders deeper than this are not walked into; `remove_tree` goes to any depth.
 DEPTH = 64
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -25,7 +25,7 @@ class Unreadable(EvalboardError):
     """What a program left behind cannot be read: missing, a link, no plain file, or too long."""
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """`name` in the open folder `parent`; `facts` are of the entry itself, not of a link's end.
 
     `is_deepest` marks a folder that was not walked into for its depth.
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     is_deepest: bool = False
 
 
-def entries(top: Path) -> Iterator[Entry]:
+def walk_entries(top: Path) -> Iterator[FolderEntry]:
     """`top` itself and all below it, a folder before its content.
 
     What is gone by the time we come to it and what may not be entered is passed over.
@@ -46,23 +46,23 @@ def entries(top: Path) -> Iterator[Entry]:
     parent = os.open(top.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         facts = os.stat(top.name, dir_fd=parent, follow_symlinks=False)
-        yield Entry(parent, top.name, facts)
+        yield FolderEntry(parent, top.name, facts)
         if stat.S_ISDIR(facts.st_mode):
-            yield from _below(parent, top.name, DEPTH)
+            yield from _walk_below(parent, top.name, DEPTH)
     finally:
         os.close(parent)
 
 
-def usage(top: Path, most: int) -> tuple[int, int]:
-    """Bytes on disk and number of entries of `top`; counting ends beyond `most` entries.
+def measure_usage(top: Path, max_entries: int) -> tuple[int, int]:
+    """Bytes on disk and number of entries of `top`; counting ends beyond `max_entries` entries.
 
-    Folders too deep to be walked into count as more than `most`: much can hide in them.
+    Folders too deep to be walked into count as more than `max_entries`: much can hide in them.
     """
     total = count = 0
-    for entry in entries(top):
+    for entry in walk_entries(top):
         total += entry.facts.st_blocks * _BLOCK
-        count += most + 1 if entry.is_deepest else 1
-        if count > most:
+        count += max_entries + 1 if entry.is_deepest else 1
+        if count > max_entries:
             break
     return total, count
 
@@ -88,7 +88,7 @@ def read_inside(folder: Path, name: str, limit: int) -> bytes:
     return content
 
 
-def remove(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
     """Delete `folder` with all it holds, whatever the permissions; nothing where it is missing.
 
     A folder found inside is emptied of folders by moving them up to the top, so depth does not
@@ -103,34 +103,34 @@ def remove(folder: Path) -> None:
         moved = 0
         while names := os.listdir(top)[:1000]:  # noqa: PTH208 - of an open folder
             for name in names:
-                moved = _remove(top, name, moved)
+                moved = _remove_entry(top, name, moved)
     finally:
         os.close(top)
     folder.rmdir()
 
 
-def _remove(top: int, name: str, moved: int) -> int:
+def _remove_entry(top: int, name: str, moved: int) -> int:
     """Delete one entry of the top folder; returns how many folders have been moved up so far."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=top)
         return moved
     os.chmod(name, 0o700, dir_fd=top)
-    here = os.open(name, _FOLDER, dir_fd=top)
+    folder = os.open(name, _FOLDER, dir_fd=top)
     try:
-        for child in os.listdir(here):  # noqa: PTH208
-            if not stat.S_ISDIR(os.stat(child, dir_fd=here, follow_symlinks=False).st_mode):
-                os.unlink(child, dir_fd=here)
+        for child in os.listdir(folder):  # noqa: PTH208
+            if not stat.S_ISDIR(os.stat(child, dir_fd=folder, follow_symlinks=False).st_mode):
+                os.unlink(child, dir_fd=folder)
                 continue
-            os.chmod(child, 0o700, dir_fd=here)
+            os.chmod(child, 0o700, dir_fd=folder)
             moved += 1
-            os.rename(child, _unused(top, moved), src_dir_fd=here, dst_dir_fd=top)
+            os.rename(child, _choose_unused_name(top, moved), src_dir_fd=folder, dst_dir_fd=top)
     finally:
-        os.close(here)
+        os.close(folder)
     os.rmdir(name, dir_fd=top)
     return moved
 
 
-def _unused(top: int, number: int) -> str:
+def _choose_unused_name(top: int, number: int) -> str:
     """A name that the top folder does not have; a program may have guessed the plain ones."""
     while True:
         name = f".removing-{number}-{os.urandom(8).hex()}"
@@ -140,33 +140,33 @@ def _unused(top: int, number: int) -> str:
             return name
 
 
-def _below(parent: int, name: str, depth: int) -> Iterator[Entry]:
+def _walk_below(parent: int, name: str, depth: int) -> Iterator[FolderEntry]:
     try:
-        here = os.open(name, _FOLDER, dir_fd=parent)
+        folder = os.open(name, _FOLDER, dir_fd=parent)
     except OSError:  # gone, swapped for something else, or closed to us
         return
     try:
-        with os.scandir(here) as listing:
-            for found in listing:
+        with os.scandir(folder) as listing:
+            for dir_entry in listing:
                 try:
-                    facts = found.stat(follow_symlinks=False)
+                    facts = dir_entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
                 is_folder = stat.S_ISDIR(facts.st_mode)
-                yield Entry(here, found.name, facts, is_folder and not depth)
+                yield FolderEntry(folder, dir_entry.name, facts, is_folder and not depth)
                 if is_folder and depth:
-                    yield from _below(here, found.name, depth - 1)
+                    yield from _walk_below(folder, dir_entry.name, depth - 1)
     finally:
-        os.close(here)
+        os.close(folder)
 
 
 def _open_file(folder: Path, path: PurePosixPath) -> int:
-    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in path.parts[:-1]:
-            deeper = os.open(part, _FOLDER, dir_fd=here)
-            os.close(here)
-            here = deeper
-        return os.open(path.name, _FILE, dir_fd=here)
+            deeper = os.open(part, _FOLDER, dir_fd=parent)
+            os.close(parent)
+            parent = deeper
+        return os.open(path.name, _FILE, dir_fd=parent)
     finally:
-        os.close(here)
+        os.close(parent)

@@ -30,7 +30,7 @@ for _slot in range(_SLOTS):
     _free.put(_slot)
 
 
-class Identity(Record, frozen=True):
+class SandboxUser(Record, frozen=True):
     """The program's numbers as seen inside; `own_user` where they are real users of the host."""
 
     uid: int
@@ -39,16 +39,16 @@ class Identity(Record, frozen=True):
 
 
 @contextmanager
-def identity() -> Iterator[Identity]:
+def acquire_sandbox_user() -> Iterator[SandboxUser]:
     """Lend an identity for one run; waits where all of this process are in use."""
     users = Path("/proc/self/uid_map").read_text()
-    if not _is_privileged() or _range(users)[1] < _ENOUGH_USERS:
-        yield Identity(uid=_ORDINARY, gid=_ORDINARY, own_user=False)
+    if not _is_privileged() or _parse_uid_range(users)[1] < _ENOUGH_USERS:
+        yield SandboxUser(uid=_ORDINARY, gid=_ORDINARY, own_user=False)
         return
     slot = _free.get()
     try:
-        number = _number(slot, users)
-        yield Identity(uid=number, gid=number, own_user=True)
+        number = _choose_uid(slot, users)
+        yield SandboxUser(uid=number, gid=number, own_user=True)
     finally:
         _free.put(slot)
 
@@ -63,15 +63,15 @@ def _is_privileged() -> bool:
     return all(held >> bit & 1 for bit in _NEEDED)
 
 
-def _number(slot: int, uid_map: str) -> int:
+def _choose_uid(slot: int, uid_map: str) -> int:
     """A user number from the upper half of the numbers that exist here (`uid_map` of proc)."""
-    first, length = _range(uid_map)
+    first, length = _parse_uid_range(uid_map)
     end = min(first + length, 1 << 31) - _MARGIN
     span = max(1, min(length // 2, 1 << 27))
     return end - 1 - (os.getpid() * _SLOTS + slot) % span
 
 
-def _range(uid_map: str) -> tuple[int, int]:
+def _parse_uid_range(uid_map: str) -> tuple[int, int]:
     """The first number and the length of the uppermost range of users that exist here."""
     rows = [tuple(map(int, line.split())) for line in uid_map.splitlines()]
     first, _, length = max(rows)

@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from typing import IO
 
 from evalcore.records import Record
-from evalcore.sandbox.identity import Identity
-from evalcore.sandbox.layout import environment
-from evalcore.sandbox.terms import Limits, Program
+from evalcore.sandbox.identity import SandboxUser
+from evalcore.sandbox.layout import build_program_environment
+from evalcore.sandbox.program_types import Limits, Program
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _FILES_OPEN = 512
@@ -23,8 +23,8 @@ _FILES_OPEN = 512
 _OURS = 1
 
 
-class Plan(Record, frozen=True, omit_defaults=False):
-    """What `last_step` is told; `limits` maps names of RLIMIT_ to values."""
+class LaunchPlan(Record, frozen=True, omit_defaults=False):
+    """What `exec_stage` is told; `limits` maps names of RLIMIT_ to values."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -35,30 +35,30 @@ class Plan(Record, frozen=True, omit_defaults=False):
     limits: dict[str, int]
 
 
-def plan(program: Program, limits: Limits, who: Identity) -> Plan:
+def build_launch_plan(program: Program, limits: Limits, user: SandboxUser) -> LaunchPlan:
     """The last step of `program`."""
-    return Plan(
+    return LaunchPlan(
         argv=program.argv,
-        env=environment(program),
+        env=build_program_environment(program),
         cwd=program.cwd,
-        uid=who.uid,
-        gid=who.gid,
-        own_user=who.own_user,
-        limits=_resource_limits(limits, who),
+        uid=user.uid,
+        gid=user.gid,
+        own_user=user.own_user,
+        limits=_build_resource_limits(limits, user),
     )
 
 
-class Handed:
+class InheritedFiles:
     """The open files that a child inherits; `close` them when it has started."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
-        self.numbers: list[int] = []
+        self.descriptors: list[int] = []
 
-    def data(self, content: bytes) -> int:
+    def add_data(self, content: bytes) -> int:
         """An anonymous file with `content`, at its beginning, that nobody can change."""
         number = os.memfd_create("handed", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        self._keep(number)
+        self._register_descriptor(number)
         view = memoryview(content)
         while view:
             view = view[os.write(number, view) :]
@@ -66,32 +66,32 @@ class Handed:
         fcntl.fcntl(number, fcntl.F_ADD_SEALS, _SEALS)
         return number
 
-    def pipe(self) -> tuple[IO[bytes], int]:
+    def add_pipe(self) -> tuple[IO[bytes], int]:
         """Our end to read from (ours to close) and the child's end to write to."""
         ours, theirs = os.pipe()
-        self._keep(theirs)
+        self._register_descriptor(theirs)
         return os.fdopen(ours, "rb"), theirs
 
     def close(self) -> None:
         """Close the child's files on our side; safe to call twice."""
         self._open.close()
 
-    def _keep(self, number: int) -> None:
-        self.numbers.append(number)
+    def _register_descriptor(self, number: int) -> None:
+        self.descriptors.append(number)
         self._open.callback(os.close, number)
 
 
-def _resource_limits(limits: Limits, who: Identity) -> dict[str, int]:
-    held = {
+def _build_resource_limits(limits: Limits, user: SandboxUser) -> dict[str, int]:
+    values = {
         "AS": limits.memory_bytes,
         "CPU": limits.cpu_seconds,
         "FSIZE": limits.file_bytes,
         "NOFILE": _FILES_OPEN,
         "CORE": 0,
     }
-    if who.own_user or _counts_per_namespace(os.uname().release):
-        held["NPROC"] = limits.processes + _OURS
-    return held
+    if user.own_user or _counts_per_namespace(os.uname().release):
+        values["NPROC"] = limits.processes + _OURS
+    return values
 
 
 def _counts_per_namespace(release: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
-from evalcore.sandbox.terms import Bind, Program
+from evalcore.sandbox.program_types import Bind, Program
 
 HOME = "/tmp"  # noqa: S108 - a path inside
 #: Folders in memory, writable for the program; each holds at most half of its memory.
@@ -35,24 +35,24 @@ class Layout(Record, frozen=True):
     files: tuple[tuple[str, str], ...]
 
 
-def layout(program: Program, uid: int, gid: int) -> Layout:
+def build_layout(program: Program, uid: int, gid: int) -> Layout:
     """The tree for a program that runs as `uid` and `gid`.
 
     Raises EnvironmentFailure for a bind whose source is missing or whose target is no clean
     absolute path.
     """
-    files = _files(uid, gid)
-    ours = (*_system(), *_interpreter())
+    files = _build_etc_files(uid, gid)
+    ours = (*_list_system_binds(), *_list_interpreter_binds())
     taken = (*_MADE, *(bind.target for bind in ours), *(path for path, _ in files))
     for bind in program.binds:
-        _check(bind, taken)
+        _check_bind(bind, taken)
     binds = (*ours, *program.binds)
     targets = [bind.target for bind in binds] + [path for path, _ in files]
     links = tuple((path, str(Path(path).readlink())) for path in _SYSTEM if Path(path).is_symlink())
-    return Layout(folders=_parents(targets), links=links, binds=binds, files=files)
+    return Layout(folders=_list_parents(targets), links=links, binds=binds, files=files)
 
 
-def environment(program: Program) -> dict[str, str]:
+def build_program_environment(program: Program) -> dict[str, str]:
     """The whole environment of the program.
 
     Numeric libraries are kept to one thread: they start one per processor, and on a large machine
@@ -70,32 +70,36 @@ def environment(program: Program) -> dict[str, str]:
     return {**own, **program.env}
 
 
-def _check(bind: Bind, taken: tuple[str, ...]) -> None:
+def _check_bind(bind: Bind, taken: tuple[str, ...]) -> None:
     target = PurePosixPath(bind.target)
     clean = str(target) == bind.target and target.root == "/" and ".." not in target.parts
     if not clean:
         raise EnvironmentFailure(f"sandbox: {bind.target!r} is no clean absolute path to bind at")
-    hidden = [path for path in taken if _under(path, (str(target).rstrip("/"),))]
-    if hidden or _under(bind.target, _MADE):
+    hidden = [path for path in taken if _is_under(path, (str(target).rstrip("/"),))]
+    if hidden or _is_under(bind.target, _MADE):
         what = hidden[0] if hidden else "what the sandbox itself makes there"
         raise EnvironmentFailure(f"sandbox: a bind at {bind.target} would hide {what}")
     if not Path(bind.source).exists():
         raise EnvironmentFailure(f"sandbox: {bind.source} does not exist, so it cannot be bound")
 
 
-def _system() -> Iterable[Bind]:
+def _list_system_binds() -> Iterable[Bind]:
     """The system's folders that are no links, and single files of /etc."""
-    kept = [path for path in _SYSTEM if Path(path).is_dir() and not Path(path).is_symlink()]
-    kept += [f"/etc/{name}" for name in _ETC if Path("/etc", name).exists()]
-    return (Bind(source=path, target=path) for path in kept)
+    paths = [path for path in _SYSTEM if Path(path).is_dir() and not Path(path).is_symlink()]
+    paths += [f"/etc/{name}" for name in _ETC if Path("/etc", name).exists()]
+    return (Bind(source=path, target=path) for path in paths)
 
 
-def _interpreter() -> tuple[Bind, ...]:
+def _list_interpreter_binds() -> tuple[Bind, ...]:
     """This interpreter's trees at their own paths and at the paths that their links lead to."""
     real = Path(sys.executable).resolve().parent.parent
     roots = [Path(sys.prefix), Path(sys.base_prefix), real]
-    wanted = {str(path): str(path.resolve()) for root in roots for path in (root, root.resolve())}
-    trees = {path: source for path, source in wanted.items() if not _under(path, _SYSTEM)}
+    sources_by_path = {
+        str(path): str(path.resolve()) for root in roots for path in (root, root.resolve())
+    }
+    trees = {
+        path: source for path, source in sources_by_path.items() if not _is_under(path, _SYSTEM)
+    }
     hidden = [f"{path}/{name}" for path in trees for name in _PRIVATE]
     return (
         *(Bind(source=source, target=path) for path, source in sorted(trees.items())),
@@ -103,11 +107,11 @@ def _interpreter() -> tuple[Bind, ...]:
     )
 
 
-def _under(path: str, folders: Iterable[str]) -> bool:
+def _is_under(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-def _files(uid: int, gid: int) -> tuple[tuple[str, str], ...]:
+def _build_etc_files(uid: int, gid: int) -> tuple[tuple[str, str], ...]:
     return (
         (
             "/etc/passwd",
@@ -119,9 +123,9 @@ def _files(uid: int, gid: int) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _parents(targets: Iterable[str]) -> tuple[str, ...]:
+def _list_parents(targets: Iterable[str]) -> tuple[str, ...]:
     """Every folder above the targets, outer ones first."""
-    found = {
+    parents = {
         str(parent): None for path in targets for parent in reversed(PurePosixPath(path).parents)
     }
-    return tuple(path for path in found if path != "/")
+    return tuple(path for path in parents if path != "/")

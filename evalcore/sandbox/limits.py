@@ -33,14 +33,14 @@ def apply_limits(memory_bytes: int) -> tuple[str, ...]:
     """
     if sys.platform == "win32":
         return ()
-    wanted = {
+    limits = {
         "AS": _address_space() + memory_bytes,
         "FSIZE": 0,
         "CORE": 0,
         "NPROC": 0,
         "NOFILE": _lowest_free_descriptor(),
     }
-    set_here = [name for name, value in wanted.items() if _set(name, value)]
+    set_here = [name for name, value in limits.items() if _set_limit(name, value)]
     return tuple(name for name in set_here if name != "NPROC" or os.geteuid() != 0)
 
 
@@ -59,7 +59,7 @@ def renew_cpu(seconds: float) -> None:
 
 if sys.platform != "win32":
 
-    def _set(name: str, value: int) -> bool:
+    def _set_limit(name: str, value: int) -> bool:
         """Set one limit, soft and hard; False where the platform has or takes it not."""
         number = getattr(resource, f"RLIMIT_{name}", None)
         if number is None:

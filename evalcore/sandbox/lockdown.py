@@ -18,11 +18,11 @@ _REFUSED = frozenset(_MODULES.split())
 _REFUSED_FULL = frozenset(("sqlite3.enable_load_extension", "sqlite3.load_extension"))
 
 
-def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+def _refuse_event(event: str, arguments: tuple[Any, ...]) -> None:
     if event.partition(".")[0] in _REFUSED or event in _REFUSED_FULL:
         raise PermissionError(f"{event} is refused in this process")
 
 
 def lock_down() -> None:
     """Refuse files, sockets, processes and foreign code in this process from now on."""
-    sys.addaudithook(_refuse)
+    sys.addaudithook(_refuse_event)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import evalcore
 from evalcore.records import Record, to_json
-from evalcore.sandbox.launch import Handed, Plan
+from evalcore.sandbox.launch import InheritedFiles, LaunchPlan
 from evalcore.sandbox.layout import IN_MEMORY, Layout
 from evalcore.sandbox.system_calls import filter_program
 
@@ -18,7 +18,7 @@ _BOOT = (
 )
 
 
-class Build(Record, frozen=True, omit_defaults=False):
+class BuildRequest(Record, frozen=True, omit_defaults=False):
     """What the builder is told; `parent` is our process, `call_filter` hexadecimal."""
 
     parent: int
@@ -26,19 +26,19 @@ class Build(Record, frozen=True, omit_defaults=False):
     in_memory: tuple[str, ...]
     memory_bytes: int
     call_filter: str
-    last_step: Plan
+    last_step: LaunchPlan
 
 
-def command(
+def build_namespaces_command(
     tree: Layout,
-    plan: Plan,
+    plan: LaunchPlan,
     memory_bytes: int,
-    handed: Handed,
-    told: int,
-    report: int,
+    inherited: InheritedFiles,
+    info_fd: int,
+    report_fd: int,
 ) -> list[str]:
-    """The command line; `told` and `report` are the open pipes that `supervise` reads."""
-    build = Build(
+    """The command line; `info_fd` and `report_fd` are the open pipes that `supervise` reads."""
+    build = BuildRequest(
         parent=os.getpid(),
         tree=tree,
         in_memory=IN_MEMORY,
@@ -46,7 +46,7 @@ def command(
         call_filter=filter_program().hex(),
         last_step=plan,
     )
-    given = handed.data(to_json(build))
+    build_fd = inherited.add_data(to_json(build))
     package = str(Path(evalcore.__file__).resolve().parent.parent)
-    numbers = (str(number) for number in (told, report, given))
+    numbers = (str(number) for number in (info_fd, report_fd, build_fd))
     return [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, package, *numbers]

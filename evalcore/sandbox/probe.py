@@ -21,12 +21,12 @@ _PROCESSES_INSIDE = 16
 _TRIES = 8
 
 
-def seen(hidden: str, port: int) -> dict[str, bool]:
+def probe_protections(hidden: str, port: int) -> dict[str, bool]:
     """Each protection by name."""
     status = Path("/proc/self/status").read_text()
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     return {
-        "network": not _connects(port) and [name for _, name in socket.if_nameindex()] == ["lo"],
+        "network": not _can_connect(port) and [name for _, name in socket.if_nameindex()] == ["lo"],
         "files": not Path(hidden).exists() and not _can_write("/") and not _can_write(sys.prefix),
         "environment": "EVALBOARD_DATA" not in os.environ and os.environ["HOME"] == "/tmp",  # noqa: S108
         "processes": _other_processes() < _PROCESSES_INSIDE,
@@ -39,7 +39,7 @@ def seen(hidden: str, port: int) -> dict[str, bool]:
     }
 
 
-def _connects(port: int) -> bool:
+def _can_connect(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=2).close()
     except OSError:
@@ -80,4 +80,4 @@ def _count_binds() -> bool:
 
 if __name__ == "__main__":
     __import__("pytest")
-    print(json.dumps(seen(sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps(probe_protections(sys.argv[1], int(sys.argv[2]))))

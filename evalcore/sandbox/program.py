@@ -1,6 +1,6 @@
 """Run an untrusted program where it can reach nothing: the public door of the sandbox of programs.
 
-What holds, and by what (`ability` measures it on this machine):
+What holds, and by what (`detect_sandbox` measures it on this machine):
 
 | danger | held by |
 |---|---|
@@ -22,25 +22,35 @@ floor of free disk space stands (`watch`). Linux only; elsewhere a run is refuse
 from __future__ import annotations
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.ability import ability
-from evalcore.sandbox.terms import MEANS, Bind, Ending, Finished, Limits, Means, Program
+from evalcore.sandbox.detect import detect_sandbox
+from evalcore.sandbox.program_types import (
+    MEANS,
+    Bind,
+    Ending,
+    Limits,
+    Means,
+    Program,
+    ProgramResult,
+)
 
-__all__ = ["MEANS", "Bind", "Ending", "Finished", "Limits", "Means", "Program", "run"]
+__all__ = ["MEANS", "Bind", "Ending", "Limits", "Means", "Program", "ProgramResult", "run_program"]
 
 _DEFAULT = Limits()
 
 
-def run(program: Program, limits: Limits = _DEFAULT, *, means: Means | None = None) -> Finished:
+def run_program(
+    program: Program, limits: Limits = _DEFAULT, *, means: Means | None = None
+) -> ProgramResult:
     """Run `program` to its end, by the best means of this machine or by `means`.
 
     Synchronous, and safe from several threads. Raises EnvironmentFailure where no sandbox can be
     had, or the program cannot be started at all.
     """
     if means is None:
-        found = ability()
-        if not found.means:
-            raise EnvironmentFailure(f"{found.problem} {found.fix}")
-        means = found.means
-    from evalcore.sandbox.supervise import supervise  # needs a POSIX system
+        support = detect_sandbox()
+        if not support.means:
+            raise EnvironmentFailure(f"{support.problem} {support.fix}")
+        means = support.means
+    from evalcore.sandbox.supervise import supervise_program  # needs a POSIX system
 
-    return supervise(means, program, limits)
+    return supervise_program(means, program, limits)

@@ -3,7 +3,7 @@
 Namespaces hide things; the filter keeps a program from making new ones, in which it would have
 rights again, from what no namespace holds (kernel keys, virtual-machine sockets), and from memory
 that no count of resident pages shows. The numbers are those of the kernel's own headers. For a
-processor that is not in the table there is no filter, and `ability` then does not name it.
+processor that is not in the table there is no filter, and `detect` then does not name it.
 """
 
 from __future__ import annotations
@@ -83,47 +83,60 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
 def filter_program(machine: str = "") -> bytes:
     """The filter as an array of struct sock_filter; empty for an unknown processor."""
-    known = _PROCESSORS.get(machine or platform.machine())
-    if known is None:
+    processor = _PROCESSORS.get(machine or platform.machine())
+    if processor is None:
         return b""
-    name, column = known
+    name, column = processor
     words = [
-        _word(_LOAD, _PROCESSOR),
-        _word(_EQUAL, name, 1, 0),
-        _word(_RETURN, _KILL),  # a program of another kind, whose numbers mean other calls
-        _word(_LOAD, _NUMBER),
+        _encode_instruction(_LOAD, _PROCESSOR),
+        _encode_instruction(_EQUAL, name, 1, 0),
+        _encode_instruction(
+            _RETURN, _KILL
+        ),  # a program of another kind, whose numbers mean other calls
+        _encode_instruction(_LOAD, _NUMBER),
     ]
     if column == 0:
-        words += _refuse(_word(_AT_LEAST, _X32, 0, 1), errno.ENOSYS)
+        words += _refuse_when(_encode_instruction(_AT_LEAST, _X32, 0, 1), errno.ENOSYS)
     for row in _REFUSED.values():
-        words += _refuse(_word(_EQUAL, row[column], 0, 1), row[2])
-    words += _only(
-        _CLONE[column], _FIRST, _refuse(_word(_ANY_BIT, _NEW_NAMESPACE, 0, 1), errno.EPERM)
+        words += _refuse_when(_encode_instruction(_EQUAL, row[column], 0, 1), row[2])
+    words += _filter_call(
+        _CLONE[column],
+        _FIRST,
+        _refuse_when(_encode_instruction(_ANY_BIT, _NEW_NAMESPACE, 0, 1), errno.EPERM),
     )
     allowed = [
-        _word(_EQUAL, family, len(_FAMILIES) - place, 0) for place, family in enumerate(_FAMILIES)
+        _encode_instruction(_EQUAL, family, len(_FAMILIES) - index, 0)
+        for index, family in enumerate(_FAMILIES)
     ]
-    words += _only(_SOCKET[column], _FIRST, [*allowed, _word(_RETURN, _ERROR | errno.EAFNOSUPPORT)])
-    typing = [word for call in _TYPING for word in _refuse(_word(_EQUAL, call, 0, 1), errno.EPERM)]
-    words += _only(_IOCTL[column], _SECOND, typing)
-    return b"".join([*words, _word(_RETURN, _ALLOW)])
+    words += _filter_call(
+        _SOCKET[column],
+        _FIRST,
+        [*allowed, _encode_instruction(_RETURN, _ERROR | errno.EAFNOSUPPORT)],
+    )
+    typing = [
+        word
+        for call in _TYPING
+        for word in _refuse_when(_encode_instruction(_EQUAL, call, 0, 1), errno.EPERM)
+    ]
+    words += _filter_call(_IOCTL[column], _SECOND, typing)
+    return b"".join([*words, _encode_instruction(_RETURN, _ALLOW)])
 
 
-def _word(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+def _encode_instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
     """One instruction; `then` and `otherwise` are how many to skip."""
     return struct.pack("=HBBI", code, then, otherwise, value)
 
 
-def _refuse(test: bytes, error: int) -> list[bytes]:
+def _refuse_when(test: bytes, error: int) -> list[bytes]:
     """`test` skips nothing where it holds and one instruction otherwise."""
-    return [test, _word(_RETURN, _ERROR | error)]
+    return [test, _encode_instruction(_RETURN, _ERROR | error)]
 
 
-def _only(number: int, argument: int, body: list[bytes]) -> list[bytes]:
+def _filter_call(number: int, argument: int, body: list[bytes]) -> list[bytes]:
     """For one call, `body` on one of its arguments; what falls through it is allowed."""
     return [
-        _word(_EQUAL, number, 0, len(body) + 2),
-        _word(_LOAD, argument),
+        _encode_instruction(_EQUAL, number, 0, len(body) + 2),
+        _encode_instruction(_LOAD, argument),
         *body,
-        _word(_RETURN, _ALLOW),
+        _encode_instruction(_RETURN, _ALLOW),
     ]

@@ -43,7 +43,7 @@ _BOOT = (
 _START_SECONDS = 30.0
 _DYING_SECONDS = 0.5
 #: What a process of Windows does not start without; nothing is needed elsewhere.
-_KEPT_VARIABLES = ("SYSTEMROOT",)
+_PASSED_VARIABLES = ("SYSTEMROOT",)
 
 
 class WorkerLost(Exception):
@@ -82,83 +82,87 @@ class WorkerProcess:
     def hello(self) -> Hello:
         """What the child said of itself; starts it. Raises EnvironmentFailure if it cannot."""
         with self._lock:
-            self._running()
+            self._ensure_running()
             return self._hello
 
     def request(self, request: Mapping[str, Any]) -> Reply:
         """One answer. Raises WorkerLost, and EnvironmentFailure where no child can be started."""
         with self._lock:
-            child = self._running()
-            return from_json(Reply, self._exchange(child, request, self._start.seconds))
+            child = self._ensure_running()
+            return from_json(Reply, self._exchange_message(child, request, self._start.seconds))
 
     def restart(self) -> None:
         """End the child; the next request gets a fresh one."""
         with self._lock:
-            self._end()
+            self._end_child()
 
     def close(self) -> None:
         """End the child and remove its directory; safe to call twice."""
         with self._lock:
-            self._end()
+            self._end_child()
             if self._folder is not None:
                 self._folder.cleanup()
                 self._folder = None
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _ensure_running(self) -> subprocess.Popen[bytes]:
         if self._child is not None and self._child.poll() is None:
             return self._child
-        self._end()
+        self._end_child()
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="evalcore-")
         try:
-            child = self._child = _spawn(self._folder.name)
-            self._hello = from_json(Hello, self._exchange(child, self._start, _START_SECONDS))
+            child = self._child = _spawn_worker(self._folder.name)
+            self._hello = from_json(
+                Hello, self._exchange_message(child, self._start, _START_SECONDS)
+            )
         except (OSError, WorkerLost) as problem:
             raise EnvironmentFailure(
                 f"worker process for {self._start.service} does not start: {problem}"
             ) from problem
         return child
 
-    def _exchange(self, child: subprocess.Popen[bytes], message: Any, seconds: float) -> bytes:
+    def _exchange_message(
+        self, child: subprocess.Popen[bytes], message: Any, seconds: float
+    ) -> bytes:
         expired = threading.Event()
 
-        def expire() -> None:
+        def kill_on_timeout() -> None:
             expired.set()
-            _kill(child)
+            _kill_worker(child)
 
-        timer = threading.Timer(seconds, expire)
+        timer = threading.Timer(seconds, kill_on_timeout)
         timer.daemon = True
         timer.start()
         problem = ""
         try:
-            write_frame(_pipe(child.stdin), message)
-            answer = read_frame(_pipe(child.stdout), self._max_reply)
+            write_frame(_require_pipe(child.stdin), message)
+            answer = read_frame(_require_pipe(child.stdout), self._max_reply)
         except (OSError, ValueError) as error:
             answer, problem = None, str(error)
         finally:
             timer.cancel()
         if answer is not None and not expired.is_set():
             return answer
-        cause = problem or _cause(child)
-        self._end()
+        cause = problem or _describe_exit(child)
+        self._end_child()
         if expired.is_set():
             raise WorkerLost(f"killed after {seconds:g} s", timed_out=True)
         raise WorkerLost(f"the process was lost: {cause}", timed_out=False)
 
-    def _end(self) -> None:
+    def _end_child(self) -> None:
         """Kill and reap the child."""
         child, self._child = self._child, None
         if child is None:
             return
-        _kill(child)
+        _kill_worker(child)
         for pipe in (child.stdin, child.stdout):
-            _close(_pipe(pipe))
+            _close_quietly(_require_pipe(pipe))
         child.wait()
 
 
-def _spawn(folder: str) -> subprocess.Popen[bytes]:
+def _spawn_worker(folder: str) -> subprocess.Popen[bytes]:
     root = Path(evalcore.__file__).resolve().parent.parent
-    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    environment = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
     return subprocess.Popen(
         [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(root)],
         stdin=subprocess.PIPE,
@@ -170,7 +174,7 @@ def _spawn(folder: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
+def _kill_worker(child: subprocess.Popen[bytes]) -> None:
     """End the child and all it may have started; nothing happens if it is gone."""
     if child.returncode is not None:
         return
@@ -183,7 +187,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         return
 
 
-def _cause(child: subprocess.Popen[bytes]) -> str:
+def _describe_exit(child: subprocess.Popen[bytes]) -> str:
     """How a child ended whose pipe has closed."""
     try:
         status = child.wait(_DYING_SECONDS)
@@ -194,13 +198,13 @@ def _cause(child: subprocess.Popen[bytes]) -> str:
     return f"exit status {status}"
 
 
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise EnvironmentFailure("a worker process has no pipe")
     return pipe
 
 
-def _close(pipe: IO[bytes]) -> None:
+def _close_quietly(pipe: IO[bytes]) -> None:
     """Close; a child that is gone takes what was still buffered with it."""
     try:
         pipe.close()

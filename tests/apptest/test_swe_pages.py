@@ -7,7 +7,7 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
-from evalcore.sandbox.reasons import _ROWS
+from evalcore.sandbox.diagnostics import _ROWS
 from pages.components import launch_sandbox
 from tests.support import agentic_runs
 from tests.support.agentic_runs import SWE_CASES, SWE_RUN, TARGET

@@ -1,4 +1,4 @@
-"""What `ability` says where sandboxes cannot be had, in places where they really cannot."""
+"""What `detect_sandbox` says where sandboxes cannot be had, in places where they really cannot."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sys
 
 import pytest
 
-from evalcore.sandbox.ability import ability, ability_of
+from evalcore.sandbox.detect import detect_means, detect_sandbox
 from evalcore.sandbox.program import MEANS, Means
 from tests.support.sandbox import PROJECT, WHO, command_as
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
 
 _SAY = (
-    "from evalcore.sandbox.ability import ability_of\n"
+    "from evalcore.sandbox.detect import detect_means\n"
     "from evalcore.sandbox.program import MEANS\n"
     "for means in MEANS:\n"
-    "    found = ability_of(means)\n"
+    "    found = detect_means(means)\n"
     "    print(repr(found.means), found.problem, found.fix)\n"
 )
 _OWN_USER_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec")
@@ -37,7 +37,7 @@ def said(who: str, *before: str) -> list[str]:
 
 def test_this_machine() -> None:
     """Either it can, and says what holds, or it says why not and what to do."""
-    found = ability()
+    found = detect_sandbox()
     if found.means:
         assert {"network", "files", "processes", "environment", "rights", "memory"} <= set(
             found.enforced
@@ -49,22 +49,22 @@ def test_this_machine() -> None:
 
 @pytest.mark.parametrize("means", MEANS)
 def test_each_means(means: Means) -> None:
-    found = ability_of(means)
+    found = detect_means(means)
     if not found.means:
         pytest.skip(f"{means}: {found.problem}")
     assert found.means == means
 
 
 def test_without_bubblewrap_our_own_means_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not ability_of("namespaces").means:
+    if not detect_means("namespaces").means:
         pytest.skip("no sandbox by namespaces here")
     monkeypatch.setenv("PATH", "/nonexistent")
-    ability.cache_clear()
+    detect_sandbox.cache_clear()
     try:
-        assert ability().means == "namespaces"
-        assert "bwrap is not installed" in ability_of("bubblewrap").problem
+        assert detect_sandbox().means == "namespaces"
+        assert "bwrap is not installed" in detect_means("bubblewrap").problem
     finally:
-        ability.cache_clear()
+        detect_sandbox.cache_clear()
 
 
 def test_an_ordinary_user_has_the_same_protection() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore.sandbox.folder import Unreadable, read_inside, remove
+from evalcore.sandbox.folder import Unreadable, read_inside, remove_tree
 from evalcore.sandbox.program import Program
 from tests.support.sandbox import CANARY, PROJECT, SMALL, Driver, Way, gone, processes_with, shown
 from tests.support.sandbox_driver import Request
@@ -207,7 +207,7 @@ def test_links_lead_nowhere(sandbox: Way) -> None:
         for name in ("file", "folder/passwd", "pipe", "long", "missing", "../x", "/etc/passwd"):
             with pytest.raises(Unreadable):
                 read_inside(folder, name, 50)
-        remove(folder)
+        remove_tree(folder)
         assert not folder.exists()
         assert kept.read_text() == "kept"
         folder.mkdir()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.ability import ability
-from evalcore.sandbox.program import Bind, Limits, Program, run
+from evalcore.sandbox.detect import detect_sandbox
+from evalcore.sandbox.program import Bind, Limits, Program, run_program
 from tests.support.sandbox import NOBODY, SMALL, Way, shown
 from tests.support.sandbox_driver import Request
 
@@ -128,11 +128,11 @@ def test_a_bind_that_would_hide_the_system_is_refused(sandbox: Way, target: str)
 @pytest.mark.parametrize("word", ["half \ud800", "nothing \0"])
 def test_words_that_no_command_can_hold(word: str) -> None:
     """The text of a model belongs into a file or the standard input, where any text goes."""
-    if not ability().means:
-        pytest.skip(f"no sandbox here: {ability().problem}")
-    assert run(Program(argv=("cat",), stdin=word)).output == word.replace("\ud800", "?")
+    if not detect_sandbox().means:
+        pytest.skip(f"no sandbox here: {detect_sandbox().problem}")
+    assert run_program(Program(argv=("cat",), stdin=word)).output == word.replace("\ud800", "?")
     with pytest.raises(EnvironmentFailure):
-        run(Program(argv=("echo", word)))
+        run_program(Program(argv=("echo", word)))
 
 
 def test_a_source_that_is_missing_is_our_failure(sandbox: Way) -> None:

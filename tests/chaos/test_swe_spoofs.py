@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.execution.hardened import Hardened, hardened
-from evalcore.benchmarks.swe_bench.execution.local import execute
-from evalcore.benchmarks.swe_bench.execution.resolution import resolved
-from evalcore.benchmarks.swe_bench.execution.validate import Usable, usable
+from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult, check_hardened
+from evalcore.benchmarks.swe_bench.execution.local import execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import is_resolved
+from evalcore.benchmarks.swe_bench.execution.validate import TaskUsability, check_usability
 from evalcore.benchmarks.swe_bench.task import Task
 from tests.support.swe_spoofs import ADAPTIVE, CORE, FUTILE, MACHINERY, SOURCE
 from tests.support.swe_tasks import GOLD, RIGHT, make_task, patch_of
 
-Known = tuple[Task, Usable]
+Known = tuple[Task, TaskUsability]
 
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
     task = make_task(tmp_path_factory.mktemp("spoofs"), bundle=True)
-    return task, usable(task)
+    return task, check_usability(task)
 
 
-def looked_at(known: Known, changes: dict[str, str]) -> tuple[bool, Hardened]:
+def looked_at(known: Known, changes: dict[str, str]) -> tuple[bool, HardenedResult]:
     """The official result of a patch, and the hardened one."""
     task, facts = known
     patch = patch_of(changes)
-    official = execute(task, patch)
+    official = execute_patch(task, patch)
     assert official.applied == "apply"
-    return resolved(official), hardened(task, patch, official, facts)
+    return is_resolved(official), check_hardened(task, patch, official, facts)
 
 
 def test_every_test_of_the_task_can_be_made_to_fail(known: Known) -> None:
@@ -82,11 +82,11 @@ def test_honest_patches_stay_resolved(known: Known, changes: dict[str, str]) -> 
 def test_an_unresolved_patch_costs_no_second_run(known: Known) -> None:
     official, found = looked_at(known, {CORE: RIGHT.replace("- 3", "- 2")})
     assert not official
-    assert found == Hardened(resolved=False)
+    assert found == HardenedResult(resolved=False)
 
 
 def test_a_patch_that_knows_of_inverted_tests_still_gets_through(known: Known) -> None:
-    """The limit of the method, written down: when this fails, say so in `hardened`."""
+    """The limit of the method, written down: when this fails, say so in `check_hardened`."""
     official, found = looked_at(known, ADAPTIVE)
     assert official
     assert found.resolved
@@ -96,6 +96,8 @@ def test_a_patch_that_knows_of_inverted_tests_still_gets_through(known: Known) -
 def test_without_inverted_tests_it_is_said(known: Known) -> None:
     task, _ = known
     patch = patch_of(GOLD)
-    found = hardened(task, patch, execute(task, patch), Usable(ok=True, summary=True))
+    found = check_hardened(
+        task, patch, execute_patch(task, patch), TaskUsability(ok=True, summary=True)
+    )
     assert found.resolved
     assert "no_control" in found.flags

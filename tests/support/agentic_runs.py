@@ -14,13 +14,17 @@ from evalcore.benchmarks.gaia import verdict as gaia_verdict
 from evalcore.benchmarks.gaia.benchmark import Gaia
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
 from evalcore.benchmarks.swe_bench.benchmark import SweBench
-from evalcore.benchmarks.swe_bench.dataset import task_of
-from evalcore.benchmarks.swe_bench.examination import Answer, Examination
-from evalcore.benchmarks.swe_bench.execution.hardened import Hardened
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, sha256, spec_of
-from evalcore.benchmarks.swe_bench.grade import grade
-from evalcore.benchmarks.swe_bench.measures import measures
-from evalcore.benchmarks.swe_bench.patches.repair import Repaired
+from evalcore.benchmarks.swe_bench.dataset import to_swe_task
+from evalcore.benchmarks.swe_bench.evaluate_patch import PatchEvaluation, SubmittedAnswer
+from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult
+from evalcore.benchmarks.swe_bench.execution.resolution import (
+    Execution,
+    build_grading_spec,
+    sha256_text,
+)
+from evalcore.benchmarks.swe_bench.grade import grade_log
+from evalcore.benchmarks.swe_bench.measures import measure_patch
+from evalcore.benchmarks.swe_bench.patches.patch_repair import RepairedPatch
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import (
     BenchmarkSpec,
@@ -230,13 +234,13 @@ def _ran(task: Task, failing: Sequence[str] = (), missing: Sequence[str] = ()) -
     lines = [f"{word} {test}" for test, word in status.items()]
     begin, end = ">>>>> Start Test Output", ">>>>> End Test Output"
     log = "\n".join([begin, *lines, "==== 4 tests in 0.10s ====", end, ""])
-    report = grade(spec_of(task), log)
+    report = grade_log(build_grading_spec(task), log)
     return Execution(
         instance_id=task.instance_id,
         patch_sha256="1" * 64,
         applied="apply",
         log=log,
-        log_sha256=sha256(log),
+        log_sha256=sha256_text(log),
         exit_code=0,
         means="bubblewrap",
         python="3.11",
@@ -247,9 +251,9 @@ def _ran(task: Task, failing: Sequence[str] = (), missing: Sequence[str] = ()) -
 
 
 def _examined(sample: Sample, patch: str, **found: Any) -> Case:
-    task = task_of(sample)
-    answer = Answer(patch, text=f"Here:\n```diff\n{patch}\n```")
-    examination = Examination(answer, **found)
+    task = to_swe_task(sample)
+    answer = SubmittedAnswer(patch, text=f"Here:\n```diff\n{patch}\n```")
+    examination = PatchEvaluation(answer, **found)
     said = (Message("user", "Repair it."), Message("assistant", answer.text))
     episode = Episode(
         key=sample.key,
@@ -260,53 +264,53 @@ def _examined(sample: Sample, patch: str, **found: Any) -> Case:
         latency=3.0,
         usage=Usage(900, 60),
     )
-    return Case(sample, episode, swe_verdict.verdict_on(sample, episode, task, examination))
+    return Case(sample, episode, swe_verdict.build_swe_verdict(sample, episode, task, examination))
 
 
-def _tested(name: str, run: Execution, hard: Hardened, **more: Any) -> Case:
+def _tested(name: str, run: Execution, hard: HardenedResult, **more: Any) -> Case:
     patch = more.pop("patch", _OTHER)
-    found = measures(_GOLD, patch, run.applied)
+    found = measure_patch(_GOLD, patch, run.applied)
     return _examined(_task(name), patch, execution=run, hardened=hard, measures=found, **more)
 
 
 def _resolved(name: str) -> Case:
-    run = _ran(task_of(_task(name)))
-    return _tested(name, run, Hardened(True, control=run), patch=_GOLD)
+    run = _ran(to_swe_task(_task(name)))
+    return _tested(name, run, HardenedResult(True, control=run), patch=_GOLD)
 
 
 def _forged(name: str) -> Case:
     flags = ("machinery", "suspicious_lines", "passes_inverted")
-    run = _ran(task_of(_task(name)))
-    return _tested(name, run, Hardened(False, flags, control=run, forged=FIXED))
+    run = _ran(to_swe_task(_task(name)))
+    return _tested(name, run, HardenedResult(False, flags, control=run, forged=FIXED))
 
 
 def _remarked(name: str) -> Case:
-    return _tested(name, _ran(task_of(_task(name))), Hardened(True, ("no_control",)))
+    return _tested(name, _ran(to_swe_task(_task(name))), HardenedResult(True, ("no_control",)))
 
 
 def _failing(name: str) -> Case:
     """Its repaired form passes."""
-    task = task_of(_task(name))
+    task = to_swe_task(_task(name))
     run = _ran(task, FIXED[:1], KEPT[:1])
-    repaired = Repaired(_GOLD, ("extract", "recount"))
+    repaired = RepairedPatch(_GOLD, ("extract", "recount"))
     return _tested(
         name,
         run,
-        Hardened(False),
+        HardenedResult(False),
         repaired=repaired,
         rerun=_ran(task),
-        rerun_hardened=Hardened(True),
+        rerun_hardened=HardenedResult(True),
     )
 
 
 def _unapplied(name: str) -> Case:
     said = f"error: patch does not apply\n{HOSTILE}"
     run = Execution(name, "2" * 64, apply_log=said)
-    return _tested(name, run, Hardened(False))
+    return _tested(name, run, HardenedResult(False))
 
 
 def _unexecuted(name: str) -> Case:
-    return _examined(_task(name, ""), _OTHER, measures=measures(_GOLD, _OTHER))
+    return _examined(_task(name, ""), _OTHER, measures=measure_patch(_GOLD, _OTHER))
 
 
 def _unusable(name: str) -> Case:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from evalcore.benchmarks.swe_bench.diff import FileDiff, Hunk, parse
-from evalcore.benchmarks.swe_bench.patches.repair import repair
+from evalcore.benchmarks.swe_bench.diff import FileDiff, Hunk, parse_diff
+from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
 from tests.support.patch_trees import MappingTree
 from tests.support.patch_variants import Files, Gold
 
@@ -202,10 +202,10 @@ def fates(number: int, seed: int) -> Iterator[tuple[str, str, Fate]]:
 
 
 def fate(gold: Gold, text: str) -> Fate:
-    repaired = repair(text, MappingTree(gold.before))
+    repaired = repair_patch(text, MappingTree(gold.before))
     if not repaired.patch:
         return "refused"
-    tree = applied(gold.before, parse(repaired.patch))
+    tree = applied(gold.before, parse_diff(repaired.patch))
     if tree == dict(gold.after):
         return "gold"
     if any(tree == part for part in _parts(gold)):
@@ -243,7 +243,7 @@ def _take(hunk: Hunk, old: list[str], new: list[str]) -> int:
 
 def _parts(gold: Gold) -> Iterator[dict[str, str]]:
     """The trees after the first hunks of a gold patch only."""
-    files = parse(gold.patch)
+    files = parse_diff(gold.patch)
     for last, file in enumerate(files):
         for number in range(len(file.hunks)):
             part = FileDiff(file.old_path, file.new_path, hunks=file.hunks[: number + 1])

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from evalcore.records import to_json
-from evalcore.sandbox.folder import remove
-from evalcore.sandbox.program import MEANS, Bind, Finished, Limits, Means, Program
+from evalcore.sandbox.folder import remove_tree
+from evalcore.sandbox.program import MEANS, Bind, Limits, Means, Program, ProgramResult
 from tests.support.sandbox_driver import Answer, Request, read_answers
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -106,11 +106,13 @@ class Way:
     def __init__(self, means: Means, who: str, driver: Driver) -> None:
         self.means, self.who, self.driver = means, who, driver
 
-    def python(self, code: str, limits: Limits = SMALL, **program: object) -> Finished:
+    def python(self, code: str, limits: Limits = SMALL, **program: object) -> ProgramResult:
         """Run Python code; the test fails where it cannot be run."""
         return self.run(("python", "-S", "-c", textwrap.dedent(code)), limits, **program)
 
-    def run(self, argv: tuple[str, ...], limits: Limits = SMALL, **program: object) -> Finished:
+    def run(
+        self, argv: tuple[str, ...], limits: Limits = SMALL, **program: object
+    ) -> ProgramResult:
         """Run a command; the test fails where it cannot be run."""
         request = Request(self.means, Program(argv=argv, **program), limits)  # type: ignore[arg-type]
         (answer,) = self.driver.ask(request)
@@ -126,7 +128,7 @@ class Way:
         try:
             yield path
         finally:
-            remove(path)
+            remove_tree(path)
 
 
 def way(means: Means, who: str, drivers: dict[str, Driver]) -> Way:

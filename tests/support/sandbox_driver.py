@@ -13,7 +13,7 @@ import msgspec
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record, from_json, to_json
-from evalcore.sandbox.program import Finished, Limits, Means, Program, run
+from evalcore.sandbox.program import Limits, Means, Program, ProgramResult, run_program
 
 
 class Request(Record, frozen=True):
@@ -24,14 +24,14 @@ class Request(Record, frozen=True):
 
 
 class Answer(Record, frozen=True):
-    finished: Finished | None = None
+    finished: ProgramResult | None = None
     failure: str = ""
 
 
 def answer(request: Request) -> Answer:
     """One run."""
     try:
-        return Answer(run(request.program, request.limits, means=request.means))
+        return Answer(run_program(request.program, request.limits, means=request.means))
     except EnvironmentFailure as problem:
         return Answer(failure=str(problem))
 

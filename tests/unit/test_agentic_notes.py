@@ -13,11 +13,11 @@ from evalcore.benchmarks.swe_bench import verdict as swe_verdict
 from evalcore.benchmarks.swe_bench.evidence import _MISSING as MISSING
 from evalcore.benchmarks.swe_bench.execution.hardened import FLAGS
 from evalcore.benchmarks.swe_bench.execution.resolution import Execution
-from evalcore.benchmarks.swe_bench.execution.validate import _reason
+from evalcore.benchmarks.swe_bench.execution.validate import _explain_gold_failure
 from evalcore.benchmarks.swe_bench.log_parsers.status import ERROR, FAILED, PASSED, SKIPPED, XFAIL
 from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
 from evalcore.i18n import LANGUAGES, lookup_text, translate_note
-from evalcore.sandbox import ability, reasons
+from evalcore.sandbox import detect, diagnostics
 from evalcore.sandbox.supervise import SandboxBroken
 from tests.support import agentic_runs
 from tests.support.boards import settings_in
@@ -38,7 +38,7 @@ UNUSABLE = [
     run(report={"tests_status": {"FAIL_TO_PASS": {"failure": []}}}),
     Execution("a__b-1", "0" * 64),
 ]
-OPEN = ability._judge("bubblewrap", {"network": False, "files": True})
+OPEN = detect._evaluate_probe("bubblewrap", {"network": False, "files": True})
 SENTENCES = [
     *(note.format(part="17 km", found=3, index=2) for note in score.NOTES.values()),
     gaia_verdict._HIDDEN_NOTE,
@@ -49,15 +49,16 @@ SENTENCES = [
     "7 of the tests that have to pass do not.",
     *swe_verdict._ENDED.values(),
     *(
-        f"{swe_verdict._UNUSABLE_NOTE} the reference patch does not resolve it here: {_reason(one)}"
+        f"{swe_verdict._UNUSABLE_NOTE} the reference patch does not resolve it here: "
+        f"{_explain_gold_failure(one)}"
         for one in UNUSABLE
     ),
     f"{swe_verdict._UNUSABLE_NOTE} its tests pass without a patch",
     "The official harness has no result: the harness left no report; the harness ended with: x",
     *PROBLEMS.values(),
-    *(f"{row.reason.problem} {row.reason.fix}" for row in reasons._ROWS),
-    " ".join(reasons.reason("an unheard-of complaint")),
-    f"{ability._LINUX_ONLY} Use Linux, a virtual machine or a container.",
+    *(f"{row.reason.problem} {row.reason.fix}" for row in diagnostics._ROWS),
+    " ".join(diagnostics.diagnose_failure("an unheard-of complaint")),
+    f"{detect._LINUX_ONLY} Use Linux, a virtual machine or a container.",
     f"{OPEN.problem} {OPEN.fix}",
     str(SandboxBroken("namespaces", "no reason")),
     "sandbox: not up after 20 s",

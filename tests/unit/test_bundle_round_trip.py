@@ -17,7 +17,7 @@ from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.queries.boards import boards
 from evalcore.queries.stored_boards import board_ranking
 from evalcore.runner import client
-from evalcore.sandbox.ability import ability
+from evalcore.sandbox.detect import detect_sandbox
 from evalcore.settings import Settings
 from evalcore.store import published
 from evalcore.store.index import load_headers
@@ -50,8 +50,8 @@ def there(tmp_path: Path) -> Settings:
 def test_every_benchmark_comes_in_equal(
     benchmark: str, target: str, here: Settings, there: Settings, tmp_path: Path
 ) -> None:
-    if benchmark == "swe_bench" and not ability().means:
-        pytest.skip(f"patches are tested in a sandbox: {ability().problem}")
+    if benchmark == "swe_bench" and not detect_sandbox().means:
+        pytest.skip(f"patches are tested in a sandbox: {detect_sandbox().problem}")
     size = 1 if benchmark == "swe_bench" else 3
     folder = finished(here, target, benchmark, max_samples=size)
     done = import_bundle(bundled(folder, here, tmp_path / "run.zip"), there, progress=quiet)

@@ -14,7 +14,7 @@ from evalcore.cli import main
 from evalcore.exchange.fetched import NOTE
 from evalcore.exchange.gaia.fetch import DATASET, REVISION
 from evalcore.exchange.swe_bench.fetch import TASKS, VERIFIED
-from evalcore.sandbox.ability import ability
+from evalcore.sandbox.detect import detect_sandbox
 from evalcore.settings import load_settings
 from evalcore.store.run_folder import find_run
 from tests.support.hub_server import NOT_GRANTED, TOKEN, Hub, serving
@@ -184,8 +184,8 @@ def test_text_for_gaia_goes_through_extraction(capsys, tmp_path, data):
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of the example task, with the bundle of its repository where the setting says."""
     shared = shared_data("swe_bench")
-    if not ability().means:
-        pytest.skip(f"no program can be run here: {ability().problem}")
+    if not detect_sandbox().means:
+        pytest.skip(f"no program can be run here: {detect_sandbox().problem}")
     (tmp_path / "repositories").mkdir()
     bundle = tmp_path / "repositories" / "evalcore__tinystats.bundle"
     shutil.copyfile(shared / "tinystats.bundle", bundle)

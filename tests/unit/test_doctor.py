@@ -12,7 +12,7 @@ import pytest
 from evalcore import catalog, doctor, plugins
 from evalcore.cli import main
 from evalcore.doctor import Check
-from evalcore.sandbox import ability
+from evalcore.sandbox import detect
 from evalcore.settings import Endpoint, Settings
 from evalcore.sqlkit.engines import registry
 from evalcore.targets.huggingface import machine
@@ -24,7 +24,7 @@ KEY = "sk-doctor-0123456789abcdefghijklmnop"
 def quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines and the sandbox have tests of their own; here only what is said of them counts."""
     monkeypatch.setattr(registry, "probe_engines", lambda: {"sqlite": "3.40.1"})
-    monkeypatch.setattr(ability, "ability", lambda: ability.Ability(means="bubblewrap"))
+    monkeypatch.setattr(detect, "detect_sandbox", lambda: detect.SandboxSupport(means="bubblewrap"))
     monkeypatch.setattr(machine, "gpus", lambda: ())
 
 
@@ -66,8 +66,8 @@ def test_the_command_that_brings_an_engine_is_taken_from_its_message(
 def test_a_sandbox_that_cannot_work_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = ability.Ability(problem="User namespaces are off.", fix="Install bubblewrap.")
-    monkeypatch.setattr(ability, "ability", lambda: broken)
+    broken = detect.SandboxSupport(problem="User namespaces are off.", fix="Install bubblewrap.")
+    monkeypatch.setattr(detect, "detect_sandbox", lambda: broken)
     check = by_name(Settings(data=str(tmp_path)))["sandbox"]
     assert (check.status, check.remedy) == ("absent", "Install bubblewrap.")
 

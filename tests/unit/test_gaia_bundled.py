@@ -16,7 +16,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia import dataset
 from evalcore.benchmarks.gaia.score import branch_of, question_scorer
 from evalcore.benchmarks.gaia.tools.desk import Desk
-from evalcore.sandbox.ability import ability
+from evalcore.sandbox.detect import detect_sandbox
 from evalcore.settings import ROOT
 
 FOLDER = ROOT / "datasets" / "gaia"
@@ -86,8 +86,8 @@ def paths(row: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def sandbox():
-    if not ability().means:
-        pytest.skip(f"derivations run programs: {ability().problem}")
+    if not detect_sandbox().means:
+        pytest.skip(f"derivations run programs: {detect_sandbox().problem}")
 
 
 def test_there_are_enough_questions_of_each_level():

@@ -17,13 +17,13 @@ from evalcore.benchmarks.gaia.tools.desk import ERROR, Desk
 from evalcore.benchmarks.gaia.tools.python_tool import middle_cut
 from evalcore.benchmarks.gaia.tools.tool import Refusal
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.sandbox.ability import ability
-from evalcore.sandbox.program import Finished, Limits, Program
+from evalcore.sandbox.detect import detect_sandbox
+from evalcore.sandbox.program import Limits, Program, ProgramResult
 from tests.support import gaia_files as made
 from tests.support.hangs import stop_hang
 
 needs_sandbox = pytest.mark.skipif(
-    not ability().means, reason=f"no sandbox of programs: {ability().problem}"
+    not detect_sandbox().means, reason=f"no sandbox of programs: {detect_sandbox().problem}"
 )
 
 
@@ -348,10 +348,10 @@ def test_no_folder_is_left_behind(
 def test_a_machine_without_a_sandbox_is_our_failure(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(program: Program, limits: Limits) -> Finished:
+    def refuse(program: Program, limits: Limits) -> ProgramResult:
         raise EnvironmentFailure("no sandbox can be had")
 
-    monkeypatch.setattr(python_tool, "run", refuse)
+    monkeypatch.setattr(python_tool, "run_program", refuse)
     with pytest.raises(EnvironmentFailure):
         desk.call("python", {"code": "print(1)"})
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.sandbox.folder import DEPTH, Unreadable, entries, read_inside, remove, usage
+from evalcore.sandbox.folder import (
+    DEPTH,
+    Unreadable,
+    measure_usage,
+    read_inside,
+    remove_tree,
+    walk_entries,
+)
 
 
 @pytest.fixture
@@ -64,21 +71,21 @@ def test_entries_follow_no_link(folder: Path) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "file").touch()
     (folder / "out").symlink_to(folder.parent)
-    assert {entry.name for entry in entries(folder)} == {"folder", "sub", "file", "out"}
+    assert {entry.name for entry in walk_entries(folder)} == {"folder", "sub", "file", "out"}
 
 
 def test_entries_of_a_file(folder: Path) -> None:
     (folder / "file").touch()
-    assert [entry.name for entry in entries(folder / "file")] == ["file"]
+    assert [entry.name for entry in walk_entries(folder / "file")] == ["file"]
 
 
 def test_usage_counts_what_is_on_disk(folder: Path) -> None:
-    empty, count = usage(folder, 100)
+    empty, count = measure_usage(folder, 100)
     assert count == 1
     (folder / "file").write_bytes(b"x" * 100_000)
     with (folder / "sparse").open("wb") as file:
         file.truncate(1 << 30)
-    size, count = usage(folder, 100)
+    size, count = measure_usage(folder, 100)
     assert 100_000 <= size - empty < 200_000
     assert count == 3
 
@@ -86,12 +93,12 @@ def test_usage_counts_what_is_on_disk(folder: Path) -> None:
 def test_usage_stops_counting(folder: Path) -> None:
     for number in range(50):
         (folder / str(number)).touch()
-    assert usage(folder, 10)[1] == 11
+    assert measure_usage(folder, 10)[1] == 11
 
 
 def test_usage_does_not_overlook_depth(folder: Path) -> None:
     deep(folder, DEPTH + 5)
-    assert usage(folder, 1000)[1] > 1000
+    assert measure_usage(folder, 1000)[1] > 1000
 
 
 def test_remove_leaves_the_ends_of_links(folder: Path) -> None:
@@ -100,7 +107,7 @@ def test_remove_leaves_the_ends_of_links(folder: Path) -> None:
     (folder / "out").symlink_to(folder.parent / "outside")
     (folder / "sub").mkdir()
     (folder / "sub" / "out").symlink_to(folder.parent / "outside")
-    remove(folder)
+    remove_tree(folder)
     assert not folder.exists()
     assert (folder.parent / "outside" / "kept").exists()
 
@@ -111,7 +118,7 @@ def test_remove_copes_with_permissions(folder: Path) -> None:
     (inner / "file").touch()
     for path in (inner / "file", inner, inner.parent, folder):
         path.chmod(0)
-    remove(folder)
+    remove_tree(folder)
     assert not folder.exists()
 
 
@@ -119,7 +126,7 @@ def test_remove_copes_with_depth(folder: Path) -> None:
     """Deeper than a recursion could go, and than open files or the length of a path allow."""
     deep(folder, 3000)
     (folder / "beside").mkdir()
-    remove(folder)
+    remove_tree(folder)
     assert not folder.exists()
 
 
@@ -127,6 +134,6 @@ def test_remove_a_link_a_file_and_nothing(folder: Path) -> None:
     (folder / "link").symlink_to(folder.parent)
     (folder / "file").touch()
     for name in ("link", "file", "missing"):
-        remove(folder / name)
+        remove_tree(folder / name)
     assert folder.is_dir()
     assert not list(folder.iterdir())

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.identity import _number, identity
-from evalcore.sandbox.launch import Handed, _counts_per_namespace, plan
-from evalcore.sandbox.layout import environment, layout
+from evalcore.sandbox.identity import _choose_uid, acquire_sandbox_user
+from evalcore.sandbox.launch import InheritedFiles, _counts_per_namespace, build_launch_plan
+from evalcore.sandbox.layout import build_layout, build_program_environment
 from evalcore.sandbox.program import Bind, Limits, Program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
@@ -21,7 +21,7 @@ WHOLE = "         0          0 4294967295\n"
 
 
 def tree_of(*binds: Bind):
-    return layout(Program(argv=("true",), binds=binds), 1000, 1000)
+    return build_layout(Program(argv=("true",), binds=binds), 1000, 1000)
 
 
 def test_folders_above_a_target_come_outer_first() -> None:
@@ -70,7 +70,9 @@ def test_a_target_above_the_interpreter_is_refused() -> None:
 
 def test_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    found = environment(Program(argv=("true",), env={"TZ": "Asia/Tokyo", "MORE": "x"}))
+    found = build_program_environment(
+        Program(argv=("true",), env={"TZ": "Asia/Tokyo", "MORE": "x"})
+    )
     assert "OPENAI_API_KEY" not in found
     assert (found["TZ"], found["MORE"], found["HOME"]) == ("Asia/Tokyo", "x", "/tmp")
     assert found["PATH"].startswith(sys.prefix)
@@ -78,7 +80,7 @@ def test_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_numbers_of_users() -> None:
     """Different for each slot, above all accounts, below what tools can hold."""
-    numbers = {_number(slot, WHOLE) for slot in range(32)}
+    numbers = {_choose_uid(slot, WHOLE) for slot in range(32)}
     assert len(numbers) == 32
     assert all(1 << 30 < number < (1 << 31) - 1 for number in numbers)
 
@@ -86,14 +88,14 @@ def test_numbers_of_users() -> None:
 def test_numbers_where_there_are_few() -> None:
     """A container without root of its own has, say, 65536."""
     few = "         0       1000          1\n         1     100000      65536\n"
-    assert all(32_000 < _number(slot, few) < 65_534 for slot in range(32))
+    assert all(32_000 < _choose_uid(slot, few) < 65_534 for slot in range(32))
 
 
 def test_no_two_programs_share_a_user() -> None:
     if os.geteuid() != 0:
         pytest.skip("an ordinary user's programs are told apart by their namespaces")
     with ExitStack() as lent:
-        found = [lent.enter_context(identity()) for _ in range(32)]
+        found = [lent.enter_context(acquire_sandbox_user()) for _ in range(32)]
         if found[0].own_user:
             assert len({who.uid for who in found}) == 32
     with ThreadPoolExecutor(40) as threads:  # more than there are: they wait for one another
@@ -101,7 +103,7 @@ def test_no_two_programs_share_a_user() -> None:
 
 
 def _use() -> int:
-    with identity() as who:
+    with acquire_sandbox_user() as who:
         return who.uid
 
 
@@ -114,14 +116,16 @@ def test_kernels_that_count_per_namespace(release: str, expected: bool) -> None:
 
 
 def test_limits_of_a_program() -> None:
-    with identity() as who:
-        found = plan(Program(argv=("true",)), Limits(memory_bytes=1 << 30, file_bytes=5), who)
+    with acquire_sandbox_user() as who:
+        found = build_launch_plan(
+            Program(argv=("true",)), Limits(memory_bytes=1 << 30, file_bytes=5), who
+        )
     assert (found.limits["AS"], found.limits["FSIZE"], found.limits["CORE"]) == (1 << 30, 5, 0)
 
 
 def test_a_handed_file_cannot_be_changed() -> None:
-    handed = Handed()
-    number = handed.data(b"content")
+    handed = InheritedFiles()
+    number = handed.add_data(b"content")
     assert os.read(number, 100) == b"content"
     with pytest.raises(PermissionError):
         os.write(number, b"more")

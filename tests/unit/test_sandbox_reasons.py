@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox import ability as ability_module
-from evalcore.sandbox import reasons
-from evalcore.sandbox.ability import _judge, _not_ready, ability
-from evalcore.sandbox.program import Finished, Program, run
-from evalcore.sandbox.reasons import reason
+from evalcore.sandbox import detect as ability_module
+from evalcore.sandbox import diagnostics
+from evalcore.sandbox.detect import _evaluate_probe, _not_ready, detect_sandbox
+from evalcore.sandbox.diagnostics import diagnose_failure
+from evalcore.sandbox.program import Program, ProgramResult, run_program
 
 DENIED = "bwrap: No permissions to create a new namespace, likely because the kernel does not allow"
 NESTED = (
@@ -44,46 +44,46 @@ OLD = "namespaces: [Errno 38] mount_setattr /tmp/usr: Function not implemented"
 def test_reasons(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, complaint: str, setting: str, expected: str
 ) -> None:
-    monkeypatch.setattr(reasons, "_SETTINGS", tmp_path)
+    monkeypatch.setattr(diagnostics, "_SETTINGS", tmp_path)
     if setting:
         name, _, value = setting.partition("=")
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(f"{value}\n")
-    found = reason(complaint)
+    found = diagnose_failure(complaint)
     assert expected in found.problem
     assert found.problem.endswith(".")
     assert found.fix.endswith(".")
 
 
 def test_an_open_door_is_no_sandbox() -> None:
-    found = _judge("bubblewrap", {"network": False, "files": True, "system_calls": False})
+    found = _evaluate_probe("bubblewrap", {"network": False, "files": True, "system_calls": False})
     assert found.means == ""
     assert "network" in found.problem
     assert "system_calls" not in found.problem
 
 
 def test_second_lines_may_be_missing() -> None:
-    found = _judge("namespaces", {"network": True, "system_calls": False})
+    found = _evaluate_probe("namespaces", {"network": True, "system_calls": False})
     assert (found.means, found.enforced) == ("namespaces", ("network",))
 
 
 def test_an_interpreter_that_does_not_work() -> None:
     output = "Traceback\nModuleNotFoundError: No module named 'pytest'\n"
-    found = _not_ready(Finished(exit_code=1, output=output, seconds=0.1, means="bubblewrap"))
+    found = _not_ready(ProgramResult(exit_code=1, output=output, seconds=0.1, means="bubblewrap"))
     assert "No module named 'pytest'" in found.problem
     assert "pytest" in found.fix
 
 
 def test_other_platforms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ability_module.sys, "platform", "darwin")
-    ability.cache_clear()
+    detect_sandbox.cache_clear()
     try:
-        assert ability().means == ""
+        assert detect_sandbox().means == ""
         with pytest.raises(EnvironmentFailure, match=r"Linux only\. Use Linux"):
-            run(Program(argv=("true",)))
+            run_program(Program(argv=("true",)))
     finally:
         monkeypatch.undo()
-        ability.cache_clear()
+        detect_sandbox.cache_clear()
 
 
 def test_importing_needs_no_posix() -> None:
@@ -92,6 +92,6 @@ def test_importing_needs_no_posix() -> None:
 
     code = (
         "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
-        "import evalcore.sandbox.program, evalcore.sandbox.ability"
+        "import evalcore.sandbox.program, evalcore.sandbox.detect"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

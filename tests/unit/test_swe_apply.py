@@ -87,7 +87,9 @@ def test_a_failed_patch_leaves_the_tree_as_it_was(tree: Path) -> None:
 def test_a_clean_patch_is_done_with_the_first_command(tree: Path) -> None:
     log = "$ git apply --verbose: ok\n"
     log += "Checking patch sensors/core.py...\nApplied patch sensors/core.py cleanly.\n"
-    assert apply_official(tree, GOLD.patch) == module.Applied(how="apply", log=log, changed=True)
+    assert apply_official(tree, GOLD.patch) == module.ApplyResult(
+        how="apply", log=log, changed=True
+    )
 
 
 NEW = "new file mode 100644\n--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+planted\n"
@@ -178,7 +180,7 @@ def test_hooks_and_settings_of_the_user_are_not_read(
 def test_text_that_is_no_unicode_and_very_long_text(tree: Path) -> None:
     assert apply_official(tree, GOLD.patch.replace("half - 1", "half\ud800")).how == "apply"
     subprocess.run(["git", "checkout", "-q", "."], cwd=tree, check=True)
-    applied = apply_official(tree, "+" * (module.LARGEST + 1))
+    applied = apply_official(tree, "+" * (module.MAX_PATCH_CHARS + 1))
     assert applied.how == ""
     assert "not tried" in applied.log
 

@@ -13,18 +13,22 @@ from typing import Any
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.swe_bench.dataset import METRICS, load, task_of
-from evalcore.benchmarks.swe_bench.diff import parse
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout
-from evalcore.benchmarks.swe_bench.execution.git import git
-from evalcore.benchmarks.swe_bench.execution.local import execute
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, passes, resolved
+from evalcore.benchmarks.swe_bench.dataset import METRICS, load_swe_samples, to_swe_task
+from evalcore.benchmarks.swe_bench.diff import parse_diff
+from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
+from evalcore.benchmarks.swe_bench.execution.git import run_git
+from evalcore.benchmarks.swe_bench.execution.local import execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import (
+    Execution,
+    is_resolved,
+    passes_all_tests,
+)
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.settings import ROOT
 
 FOLDER = ROOT / "datasets" / "swe_bench"
 ROWS = [json.loads(line) for line in (FOLDER / "tasks.jsonl").read_text("utf-8").splitlines()]
-TASKS = {sample.id: task_of(sample) for sample in load(DatasetSource(str(FOLDER)))}
+TASKS = {sample.id: to_swe_task(sample) for sample in load_swe_samples(DatasetSource(str(FOLDER)))}
 LARGEST = 1_500_000
 LEVELS = {1: "<15 min fix", 2: "15 min - 1 hour", 3: "1-4 hours"}
 KINDS = ("incomplete", "regression", "hard_coded")
@@ -45,11 +49,11 @@ def bundle(row: dict[str, Any]) -> Path:
 
 
 def touched(patch: str) -> list[str]:
-    return [path for one in parse(patch) for path in {one.old_path or one.path, one.path}]
+    return [path for one in parse_diff(patch) for path in {one.old_path or one.path, one.path}]
 
 
 def hunks(patch: str) -> int:
-    return sum(len(one.hunks) for one in parse(patch))
+    return sum(len(one.hunks) for one in parse_diff(patch))
 
 
 def patches(row: dict[str, Any]) -> list[str]:
@@ -61,7 +65,7 @@ def patches(row: dict[str, Any]) -> list[str]:
 def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The work tree of each task."""
     place = tmp_path_factory.mktemp("trees")
-    return {name: checkout(one, place / name) for name, one in TASKS.items()}
+    return {name: checkout_task(one, place / name) for name, one in TASKS.items()}
 
 
 def script(row: dict[str, Any]) -> str:
@@ -124,9 +128,9 @@ class TestWhole:
 
     @staticmethod
     def _line(row: dict[str, Any], tree: Path) -> str:
-        names = git("ls-files", folder=tree).split()
+        names = run_git("ls-files", folder=tree).split()
         lines = sum((tree / name).read_text("utf-8").count("\n") for name in names)
-        repair = f"{len(parse(row['patch']))} / {hunks(row['patch'])}"
+        repair = f"{len(parse_diff(row['patch']))} / {hunks(row['patch'])}"
         one = task(row)
         tests = f"{len(one.fail_to_pass)} / {len(one.pass_to_pass)}"
         cells = (f"`{row['instance_id']}`", row["domain"], len(names), lines, row["difficulty"])
@@ -186,13 +190,13 @@ class TestRow:
 
     def test_history(self, row: dict[str, Any], tmp_path: Path) -> None:
         base, home = row["base_commit"], bundle(row)
-        heads = git("bundle", "list-heads", home, folder=FOLDER).split()
+        heads = run_git("bundle", "list-heads", home, folder=FOLDER).split()
         assert heads[0::2] == [base, base], "nothing comes after the base commit"
-        git("clone", "-q", "--mirror", home, tmp_path / "store", folder=tmp_path)
+        run_git("clone", "-q", "--mirror", home, tmp_path / "store", folder=tmp_path)
         store = tmp_path / "store"
-        git("fsck", "--strict", folder=store)
+        run_git("fsck", "--strict", folder=store)
         form = "--format=%an <%ae> %cn <%ce> %aI %s"
-        log = git("log", "--all", "--reverse", form, folder=store).splitlines()
+        log = run_git("log", "--all", "--reverse", form, folder=store).splitlines()
         author = "Evalboard <evalboard@example.invalid>"
         assert 3 <= len(log) <= 6
         assert all(line.startswith(f"{author} {author} 2024-") for line in log)
@@ -206,7 +210,7 @@ class TestRow:
         for number, text in enumerate([*patches(row), row["test_patch"]]):
             place = tree.parent / f"{tree.name}-{number}.diff"
             place.write_text(text, "utf-8")
-            git("apply", "--check", place, folder=tree)
+            run_git("apply", "--check", place, folder=tree)
 
     def test_repositories_need_nothing(self, row: dict[str, Any], trees: dict[str, Path]) -> None:
         tree = trees[row["instance_id"]]
@@ -241,15 +245,15 @@ def test_the_tests_tell_right_from_wrong(row: dict[str, Any], pool: ThreadPoolEx
     P2P alone. `evalcore datasets check` executes all the other patches."""
     pairs = zip(row["counterexamples"], row["counterexample_kinds"], strict=True)
     worse = [patch for patch, kind in pairs if kind == "regression"]
-    runs = pool.map(lambda patch: execute(task(row), patch), ["", row["patch"], *worse])
+    runs = pool.map(lambda patch: execute_patch(task(row), patch), ["", row["patch"], *worse])
     without, gold, *broken = runs
-    assert not passes(without)
+    assert not passes_all_tests(without)
     assert [set(group) for group in _failed(without)] == [set(task(row).fail_to_pass), set()]
     assert gold.applied == "apply"
-    assert resolved(gold), gold.log[-2000:]
+    assert is_resolved(gold), gold.log[-2000:]
     assert gold.tests.keys() == {*task(row).fail_to_pass, *task(row).pass_to_pass}
     for run in broken:
-        assert not resolved(run)
+        assert not is_resolved(run)
         issue_left, lost = _failed(run)
         assert not issue_left
         assert lost

@@ -8,12 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench.execution import inverted, validate
-from evalcore.benchmarks.swe_bench.execution.local import Variation, execute
-from evalcore.benchmarks.swe_bench.execution.machinery import machinery
-from evalcore.benchmarks.swe_bench.execution.resolution import (
-    resolved,
+from evalcore.benchmarks.swe_bench.execution.infrastructure_changes import (
+    find_infrastructure_changes,
 )
-from evalcore.benchmarks.swe_bench.execution.validate import Usable, has_summary, usable
+from evalcore.benchmarks.swe_bench.execution.local import Variation, execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import (
+    is_resolved,
+)
+from evalcore.benchmarks.swe_bench.execution.validate import (
+    TaskUsability,
+    check_usability,
+    has_summary,
+)
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import from_json
 from tests.support.swe_tasks import RIGHT, make_task, patch_of
@@ -44,9 +50,11 @@ class TestMachinery:
         ],
     )
     def test_by_path(self, path: str, counts: bool) -> None:
-        from evalcore.benchmarks.swe_bench.execution.checkout import Changes
+        from evalcore.benchmarks.swe_bench.execution.checkout import TreeChanges
 
-        found = machinery(Changes((path,), (path,), frozenset({"calendar/__init__.py"})))
+        found = find_infrastructure_changes(
+            TreeChanges((path,), (path,), frozenset({"calendar/__init__.py"}))
+        )
         assert found == ((path,) if counts else ())
 
 
@@ -78,7 +86,7 @@ class TestMore(unittest.TestCase):
         """The names of the tests of an inverted source that fail."""
         monkeypatch.setattr(inverted, "_TAMPERED", "False")
         names: dict[str, object] = {}
-        exec(compile(inverted.invert(source, seed), "x", "exec"), names)
+        exec(compile(inverted.invert_tests(source, seed), "x", "exec"), names)
         names["helper"]()  # type: ignore[operator]
         case = names["TestMore"]("test_equal")  # type: ignore[operator]
         failing = []
@@ -102,8 +110,8 @@ class TestMore(unittest.TestCase):
         assert self.run(source, "a", monkeypatch) == []
 
     def test_it_is_decided_by_the_seed_alone(self) -> None:
-        assert inverted.invert(self.SOURCE, "a") == inverted.invert(self.SOURCE, "a")
-        assert inverted.invert(self.SOURCE, "a") != inverted.invert(self.SOURCE, "b")
+        assert inverted.invert_tests(self.SOURCE, "a") == inverted.invert_tests(self.SOURCE, "a")
+        assert inverted.invert_tests(self.SOURCE, "a") != inverted.invert_tests(self.SOURCE, "b")
 
     def test_it_writes_the_files(self, tmp_path: Path) -> None:
         place = tmp_path / "test_a.py"
@@ -112,10 +120,10 @@ class TestMore(unittest.TestCase):
         assert "runpy" in place.read_text("utf-8")
 
     def test_an_inverted_run_fails_where_it_should(self, task: Task) -> None:
-        found = execute(task, task.patch, variation=Variation(inverted="seed"))
+        found = execute_patch(task, task.patch, variation=Variation(inverted="seed"))
         assert set(found.tests) == {*task.fail_to_pass, *task.pass_to_pass}
         assert set(found.tests.values()) == {"FAILED"}
-        assert not resolved(found)
+        assert not is_resolved(found)
 
     def test_the_seed_is_gone_when_the_tests_run(self, task: Task) -> None:
         """What a patch can see of an inverted run are its test files."""
@@ -126,13 +134,13 @@ assert "inverted.py" in open("/eval.sh").read()
 """
         for seed in ("", "seedseed"):
             variation = Variation(inverted=seed)
-            found = execute(task, patch_of({CORE: looking + RIGHT}), variation=variation)
+            found = execute_patch(task, patch_of({CORE: looking + RIGHT}), variation=variation)
             assert set(found.tests.values()) == {"FAILED" if seed else "PASSED"}
 
 
 class TestUsable:
     def test_a_good_task(self, task: Task) -> None:
-        found = usable(task)
+        found = check_usability(task)
         assert found.ok
         assert found.summary
         assert found.self_contained
@@ -147,41 +155,45 @@ class TestUsable:
         ],
     )
     def test_a_bad_one_says_why(self, task: Task, change: dict[str, str], words: str) -> None:
-        found = usable(replace(task, **change))
+        found = check_usability(replace(task, **change))
         assert not found.ok
         assert words in found.problem
 
     def test_it_is_kept_on_disk_where_it_is_good(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(validate, "_known", {})
-        first = usable(task, tmp_path)
-        monkeypatch.setattr(validate, "_known", {})
-        monkeypatch.setattr(validate, "execute", None)
-        assert usable(task, tmp_path) == first
+        monkeypatch.setattr(validate, "_usability_by_key", {})
+        first = check_usability(task, tmp_path)
+        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(validate, "execute_patch", None)
+        assert check_usability(task, tmp_path) == first
         moved = replace(task, repository="/elsewhere", problem_statement="in other words")
-        assert usable(moved, tmp_path) == first
+        assert check_usability(moved, tmp_path) == first
         with pytest.raises(TypeError):
-            usable(replace(task, patch="another"), tmp_path)
+            check_usability(replace(task, patch="another"), tmp_path)
 
     def test_a_torn_entry_is_measured_again(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(validate, "_known", {})
-        monkeypatch.setattr(validate, "_measured", lambda *_: Usable(ok=True, must_fail=("a",)))
-        usable(task, tmp_path)
+        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(
+            validate, "_measure_usability", lambda *_: TaskUsability(ok=True, must_fail=("a",))
+        )
+        check_usability(task, tmp_path)
         (entry,) = tmp_path.glob("*.json")
         entry.write_text('{"ok": tr')
-        monkeypatch.setattr(validate, "_known", {})
-        assert usable(task, tmp_path).must_fail == ("a",)
-        assert from_json(Usable, entry.read_bytes()).must_fail == ("a",)
+        monkeypatch.setattr(validate, "_usability_by_key", {})
+        assert check_usability(task, tmp_path).must_fail == ("a",)
+        assert from_json(TaskUsability, entry.read_bytes()).must_fail == ("a",)
 
     def test_a_bad_result_is_not_kept(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(validate, "_known", {})
-        monkeypatch.setattr(validate, "_measured", lambda *_: Usable(ok=False, problem="busy"))
-        assert not usable(task, tmp_path).ok
+        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(
+            validate, "_measure_usability", lambda *_: TaskUsability(ok=False, problem="busy")
+        )
+        assert not check_usability(task, tmp_path).ok
         assert list(tmp_path.glob("*.json")) == []
 
     @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def written(folder, *rows, name="tasks.jsonl"):
 
 
 def test_an_older_row_is_a_sample_and_a_task_again(tmp_path):
-    [sample] = dataset.load(written(tmp_path, ROW))
+    [sample] = dataset.load_swe_samples(written(tmp_path, ROW))
     assert (sample.metric, sample.id, sample.difficulty) == ("up_to_1_hour", "shop__tills-7", 1)
-    task = dataset.task_of(sample)
+    task = dataset.to_swe_task(sample)
     assert task.fail_to_pass == ("tests/test_till.py::test_round",)
     assert task.pass_to_pass == ()
     assert (task.eval_script, task.eval_type, task.repository) == ("", "pass_and_fail", "")
@@ -41,7 +41,7 @@ def test_an_older_row_is_a_sample_and_a_task_again(tmp_path):
 
 
 def test_nothing_of_the_reference_is_told_to_the_target(tmp_path):
-    [sample] = dataset.load(written(tmp_path, ROW))
+    [sample] = dataset.load_swe_samples(written(tmp_path, ROW))
     told = json.dumps(sample.input)
     assert "+b" not in told
     assert "test_round" not in told
@@ -57,8 +57,8 @@ def test_the_columns_of_version_5_are_kept(tmp_path):
         "eval_type": "fail_only",
         "image": "an/image:latest",
     }
-    [sample] = dataset.load(written(tmp_path, new))
-    task = dataset.task_of(sample)
+    [sample] = dataset.load_swe_samples(written(tmp_path, new))
+    task = dataset.to_swe_task(sample)
     assert (task.eval_type, task.log_parser) == ("fail_only", "parse_log_pytest")
     assert (task.image, task.fail_to_pass) == ("an/image:latest", ("a", "b"))
 
@@ -68,19 +68,19 @@ def test_parquet_is_read_as_jsonl_is(tmp_path):
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.Table.from_pylist([ROW]), tmp_path / "test.parquet")
-    [sample] = dataset.load(DatasetSource(path=str(tmp_path)))
+    [sample] = dataset.load_swe_samples(DatasetSource(path=str(tmp_path)))
     assert sample.id == "shop__tills-7"
 
 
 def test_a_broken_parquet_file_is_named(tmp_path):
     (tmp_path / "test.parquet").write_bytes(b"PAR1 or so")
     with pytest.raises(DatasetError, match=r"test\.parquet: cannot be read"):
-        dataset.load(DatasetSource(path=str(tmp_path)))
+        dataset.load_swe_samples(DatasetSource(path=str(tmp_path)))
 
 
 def test_the_text_of_a_prompt_data_set_is_told(tmp_path):
-    [sample] = dataset.load(written(tmp_path, {**ROW, "text": "You...\n<issue>"}))
-    assert dataset.task_of(sample).text == "You...\n<issue>"
+    [sample] = dataset.load_swe_samples(written(tmp_path, {**ROW, "text": "You...\n<issue>"}))
+    assert dataset.to_swe_task(sample).text == "You...\n<issue>"
 
 
 @pytest.mark.parametrize("name", ["shop__tills-7.bundle", "shop__tills.bundle"])
@@ -88,21 +88,21 @@ def test_a_bundle_is_found_by_instance_or_repository(tmp_path, name):
     (tmp_path / "repositories").mkdir()
     place = tmp_path / "repositories" / name
     place.write_bytes(b"bundle")
-    [sample] = dataset.load(written(tmp_path, ROW), str(place.parent))
-    assert dataset.task_of(sample).repository == str(place)
+    [sample] = dataset.load_swe_samples(written(tmp_path, ROW), str(place.parent))
+    assert dataset.to_swe_task(sample).repository == str(place)
 
 
 def test_a_checkout_is_found_too(tmp_path):
     place = tmp_path / "repositories" / "shop__tills"
     place.mkdir(parents=True)
-    [sample] = dataset.load(written(tmp_path, ROW), str(place.parent))
-    assert dataset.task_of(sample).repository == str(place)
+    [sample] = dataset.load_swe_samples(written(tmp_path, ROW), str(place.parent))
+    assert dataset.to_swe_task(sample).repository == str(place)
 
 
 def test_the_bundle_that_a_row_names_lies_beside_it(tmp_path):
     (tmp_path / "tills.bundle").write_bytes(b"bundle")
-    [sample] = dataset.load(written(tmp_path, {**ROW, "bundle": "tills.bundle"}))
-    assert dataset.task_of(sample).repository == str(tmp_path / "tills.bundle")
+    [sample] = dataset.load_swe_samples(written(tmp_path, {**ROW, "bundle": "tills.bundle"}))
+    assert dataset.to_swe_task(sample).repository == str(tmp_path / "tills.bundle")
 
 
 @pytest.mark.parametrize(
@@ -127,33 +127,35 @@ def test_what_is_wrong_is_named_with_file_line_and_field(tmp_path, change, field
     folder = tmp_path / "data"
     folder.mkdir()
     with pytest.raises(DatasetError) as caught:
-        dataset.load(written(folder, ROW, {**ROW, "instance_id": "shop__tills-8", **change}))
+        dataset.load_swe_samples(
+            written(folder, ROW, {**ROW, "instance_id": "shop__tills-8", **change})
+        )
     assert (caught.value.line, caught.value.field) == (2, field)
 
 
 def test_a_task_may_stand_there_once(tmp_path):
     with pytest.raises(DatasetError, match="twice"):
-        dataset.load(written(tmp_path, ROW, ROW))
+        dataset.load_swe_samples(written(tmp_path, ROW, ROW))
 
 
 def test_an_empty_folder_and_a_missing_one_are_named(tmp_path):
     for place in (tmp_path, tmp_path / "gone"):
         with pytest.raises(DatasetError):
-            dataset.load(DatasetSource(path=str(place)))
+            dataset.load_swe_samples(DatasetSource(path=str(place)))
 
 
 def test_repositories_have_to_be_a_folder(tmp_path):
     with pytest.raises(UsageError, match="swe_repositories"):
-        dataset.load(written(tmp_path, ROW), str(tmp_path / "gone"))
+        dataset.load_swe_samples(written(tmp_path, ROW), str(tmp_path / "gone"))
 
 
 def test_difficulties_are_chosen_by_either_name(tmp_path):
     easy = {**ROW, "instance_id": "shop__tills-1", "difficulty": "<15 min fix"}
     bare = {**ROW, "instance_id": "shop__tills-2", "difficulty": None}
-    samples = dataset.load(written(tmp_path, ROW, easy, bare))
+    samples = dataset.load_swe_samples(written(tmp_path, ROW, easy, bare))
 
     def ids(*wanted):
-        return [sample.id[-1] for sample in dataset.of_difficulties(samples, wanted)]
+        return [sample.id[-1] for sample in dataset.filter_difficulties(samples, wanted)]
 
     assert ids() == ["7", "1", "2"]
     assert ids("<15 min fix") == ids("under_15_min") == ["1"]

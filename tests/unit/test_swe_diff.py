@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.diff import parse
+from evalcore.benchmarks.swe_bench.diff import parse_diff
 from tests.support.hangs import stop_hang
 
 ONE = """\
@@ -55,18 +55,18 @@ Kc${NkU|
 
 
 def test_a_file_with_its_hunk():
-    (one,) = parse(ONE)
+    (one,) = parse_diff(ONE)
     assert (one.old_path, one.new_path, one.path) == ("pkg/x.py",) * 3
     assert one.flags == frozenset()
     assert not any([one.is_new, one.is_deleted, one.is_renamed, "binary" in one.flags])
     (hunk,) = one.hunks
     assert (hunk.old_start, hunk.old_count, hunk.new_start, hunk.new_count) == (1, 3, 1, 3)
     assert hunk.lines == (" a", "-b", "+c", " d")
-    assert (hunk.added, hunk.removed, hunk.complete) == (("c",), ("b",), True)
+    assert (hunk.added_lines, hunk.removed_lines, hunk.complete) == (("c",), ("b",), True)
 
 
 def test_the_kinds_of_files():
-    new, gone, renamed, binary = parse(NEW + GONE + RENAMED + BINARY)
+    new, gone, renamed, binary = parse_diff(NEW + GONE + RENAMED + BINARY)
     assert new.is_new
     assert (new.old_path, new.path, new.mode) == ("", "conftest.py", "100644")
     assert gone.is_deleted
@@ -91,58 +91,60 @@ def test_the_kinds_of_files():
     ],
 )
 def test_paths_of_many_headers(header, path):
-    (one,) = parse(f"{header}\n@@ -1 +1 @@\n-a\n+b\n")
+    (one,) = parse_diff(f"{header}\n@@ -1 +1 @@\n-a\n+b\n")
     assert one.path == path
 
 
 def test_every_path_that_a_header_names_is_known():
-    (one,) = parse("diff --git a/x.py b/y.py\n--- a/z.py\n+++ b/conftest.py\n@@ -1 +1 @@\n-a\n+b\n")
-    assert set(one.named) == {"x.py", "y.py", "z.py", "conftest.py"}
+    (one,) = parse_diff(
+        "diff --git a/x.py b/y.py\n--- a/z.py\n+++ b/conftest.py\n@@ -1 +1 @@\n-a\n+b\n"
+    )
+    assert set(one.header_paths) == {"x.py", "y.py", "z.py", "conftest.py"}
 
 
 def test_a_rename_is_seen_behind_the_other_names_too():
     names = "--- a/x.py\n+++ b/x.py\nrename from x.py\nrename to conftest.py\n"
-    (one,) = parse(f"diff --git a/x.py b/x.py\n{names}@@ -1 +1 @@\n-a\n+b\n")
+    (one,) = parse_diff(f"diff --git a/x.py b/x.py\n{names}@@ -1 +1 @@\n-a\n+b\n")
     assert one.is_renamed
     assert one.new_path == "conftest.py"
 
 
 def test_garbage_and_prose_hold_no_file():
-    assert parse("") == ()
-    assert parse("Here is my plan:\n---\n- step\n+ step\n@@ -1 +1 @@\n-a\n+b\n") == ()
-    assert parse("Index: \n") == ()
+    assert parse_diff("") == ()
+    assert parse_diff("Here is my plan:\n---\n- step\n+ step\n@@ -1 +1 @@\n-a\n+b\n") == ()
+    assert parse_diff("Index: \n") == ()
 
 
 def test_garbage_between_files_is_passed_over():
     mail = f"From 1 Mon\nSubject: x\n---\n x.py | 2 +-\n\n{ONE}-- \n2.40\n\nFrom 2 Mon\n{NEW}"
-    assert [one.path for one in parse(mail)] == ["pkg/x.py", "conftest.py"]
-    assert all(hunk.complete for one in parse(mail) for hunk in one.hunks)
+    assert [one.path for one in parse_diff(mail)] == ["pkg/x.py", "conftest.py"]
+    assert all(hunk.complete for one in parse_diff(mail) for hunk in one.hunks)
 
 
 def test_lines_that_look_like_headers_inside_a_hunk():
     text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n c\n@@ -9 +9 @@\n-a\n+b\n"
-    (one,) = parse(text)
+    (one,) = parse_diff(text)
     assert one.hunks[0].lines == ("--- a/y", "+++ b/y", " c")
     assert len(one.hunks) == 2
 
 
 def test_a_hunk_that_announces_too_much_ends_at_the_next_file():
-    (first, second) = parse(ONE.replace("-1,3 +1,3", "-1,9 +1,9") + NEW)
+    (first, second) = parse_diff(ONE.replace("-1,3 +1,3", "-1,9 +1,9") + NEW)
     assert not first.hunks[0].complete
     assert first.hunks[0].lines == (" a", "-b", "+c", " d")
     assert second.path == "conftest.py"
     plain = "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n"
-    assert [one.path for one in parse(plain)] == ["x", "y"]
+    assert [one.path for one in parse_diff(plain)] == ["x", "y"]
 
 
 def test_a_hunk_that_announces_too_little_is_not_complete():
-    (one,) = parse(ONE.replace("-1,3 +1,3", "-1,2 +1,1"))
+    (one,) = parse_diff(ONE.replace("-1,3 +1,3", "-1,2 +1,1"))
     assert one.hunks[0].lines == (" a", "-b")
     assert not one.hunks[0].complete
 
 
 def test_a_blank_context_line_may_have_lost_its_blank():
-    (one,) = parse(
+    (one,) = parse_diff(
         "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n\\ No newline at end of file\n"
     )
     assert one.hunks[0].lines == (" a", "", "-b", "+c", "\\ No newline at end of file")
@@ -160,8 +162,12 @@ def test_git_reads_the_same_files(tmp_path):
     ).stdout.decode()
     rows = [row.split("\t") for row in told.split("\0") if row]
     ours = [
-        [str(sum(len(h.added) for h in f.hunks)), str(sum(len(h.removed) for h in f.hunks)), f.path]
-        for f in parse(patch)
+        [
+            str(sum(len(h.added_lines) for h in f.hunks)),
+            str(sum(len(h.removed_lines) for h in f.hunks)),
+            f.path,
+        ]
+        for f in parse_diff(patch)
     ]
     assert sorted(ours) == sorted(rows)
 
@@ -179,4 +185,4 @@ def test_hostile_text_is_read_in_linear_time(piece):
     text = "--- a/x\n+++ b/x\n@@ -1,99999999 +1,99999999 @@\n" + piece * (300_000 // len(piece))
     with stop_hang():
         for patch in (text, piece * (300_000 // len(piece))):
-            parse(patch)
+            parse_diff(patch)

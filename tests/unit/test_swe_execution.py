@@ -11,22 +11,26 @@ import pytest
 from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench.execution import interpreter, local
-from evalcore.benchmarks.swe_bench.execution.checkout import changes, checkout, restore
-from evalcore.benchmarks.swe_bench.execution.interpreter import environment_of
-from evalcore.benchmarks.swe_bench.execution.local import execute
+from evalcore.benchmarks.swe_bench.execution.checkout import (
+    checkout_task,
+    find_tree_changes,
+    restore_paths,
+)
+from evalcore.benchmarks.swe_bench.execution.interpreter import find_task_python
+from evalcore.benchmarks.swe_bench.execution.local import execute_patch
 from evalcore.benchmarks.swe_bench.execution.resolution import (
     NOTHING,
     Execution,
-    passes,
-    resolved,
-    sha256,
+    is_resolved,
+    passes_all_tests,
+    sha256_text,
 )
-from evalcore.benchmarks.swe_bench.execution.script import script_of
-from evalcore.benchmarks.swe_bench.execution.validate import usable
+from evalcore.benchmarks.swe_bench.execution.script import build_task_script
+from evalcore.benchmarks.swe_bench.execution.validate import check_usability
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import from_json, to_json
-from evalcore.sandbox.program import Finished, Limits, Program
+from evalcore.sandbox.program import Limits, Program, ProgramResult
 from tests.support.shared_data import shared_data
 from tests.support.swe_tasks import F2P, FILES, RIGHT, example_task, git, make_task, patch_of
 
@@ -42,7 +46,7 @@ class TestCheckout:
     @pytest.mark.parametrize("bundle", [True, False], ids=["bundle", "checkout"])
     def test_only_the_base_commit_is_there(self, tmp_path: Path, bundle: bool) -> None:
         made = make_task(tmp_path, bundle=bundle)
-        tree = checkout(made, tmp_path / "tree")
+        tree = checkout_task(made, tmp_path / "tree")
         assert (tree / CORE).read_text() == FILES[CORE]
         assert git(tree, "rev-list", "--all", "HEAD") == made.base_commit
         assert git(tree, "for-each-ref") == ""
@@ -54,7 +58,7 @@ class TestCheckout:
     def test_it_leaves_the_repository_as_it_was(self, tmp_path: Path) -> None:
         made = make_task(tmp_path)
         before = git(Path(made.repository), "for-each-ref") + git(Path(made.repository), "status")
-        checkout(made, tmp_path / "tree")
+        checkout_task(made, tmp_path / "tree")
         after = git(Path(made.repository), "for-each-ref") + git(Path(made.repository), "status")
         assert before == after
 
@@ -69,7 +73,7 @@ class TestCheckout:
             (home / "hooks" / name).chmod(0o755)
         for key in ("core.fsmonitor", "uploadpack.packObjectsHook", "core.sshCommand"):
             git(Path(made.repository), "config", key, str(trap))
-        checkout(made, tmp_path / "tree")
+        checkout_task(made, tmp_path / "tree")
         assert not (tmp_path / "caught").exists()
 
     @pytest.mark.parametrize(
@@ -84,31 +88,31 @@ class TestCheckout:
         self, tmp_path: Path, task: Task, change: dict[str, str], words: str
     ) -> None:
         with pytest.raises(EnvironmentFailure, match=words):
-            checkout(replace(task, **change), tmp_path / "tree")
+            checkout_task(replace(task, **change), tmp_path / "tree")
 
     def test_a_broken_bundle_is_our_fault(self, tmp_path: Path, task: Task) -> None:
         bad = tmp_path / "bad.bundle"
         bad.write_bytes(Path(task.repository).read_bytes()[:-40])
         with pytest.raises(EnvironmentFailure, match="cannot be had"):
-            checkout(replace(task, repository=str(bad)), tmp_path / "tree")
+            checkout_task(replace(task, repository=str(bad)), tmp_path / "tree")
 
     def test_changes_and_back(self, tmp_path: Path, task: Task) -> None:
-        tree = checkout(task, tmp_path / "tree")
+        tree = checkout_task(task, tmp_path / "tree")
         (tree / ".gitignore").write_text("*.log\n")
         (tree / "hidden.log").write_text("x")
         (tree / CORE).write_text("pass\n")
         (tree / "README.md").unlink()
         (tree / "inner" / ".git").mkdir(parents=True)
         (tree / "inner" / "conftest.py").write_text("")
-        found = changes(tree, task.base_commit)
+        found = find_tree_changes(tree, task.base_commit)
         made = (".gitignore", "hidden.log", "inner/conftest.py")
         assert found.paths == tuple(sorted((*made, CORE, "README.md")))
         assert found.created == made
-        restore(tree, task.base_commit, found.paths)
-        assert changes(tree, task.base_commit).paths == ()
+        restore_paths(tree, task.base_commit, found.paths)
+        assert find_tree_changes(tree, task.base_commit).paths == ()
 
     def test_restoring_follows_no_link(self, tmp_path: Path, task: Task) -> None:
-        tree = checkout(task, tmp_path / "tree")
+        tree = checkout_task(task, tmp_path / "tree")
         outside = tmp_path / "outside"
         outside.mkdir()
         (outside / "test_core.py").write_text("mine")
@@ -116,15 +120,15 @@ class TestCheckout:
         (tree / "tests/test_core.py").unlink()
         (tree / "tests").rmdir()
         (tree / "tests").symlink_to(outside)
-        paths = (*changes(tree, task.base_commit).paths, "tests/conftest.py")
-        restore(tree, task.base_commit, paths)
+        paths = (*find_tree_changes(tree, task.base_commit).paths, "tests/conftest.py")
+        restore_paths(tree, task.base_commit, paths)
         assert (tree / "tests/test_core.py").read_text() == FILES["tests/test_core.py"]
         assert {path.read_text() for path in outside.iterdir()} == {"mine"}
 
 
 class TestScript:
     def test_the_exit_status_is_recorded_behind_the_end(self, task: Task) -> None:
-        script = script_of(task)
+        script = build_task_script(task)
         assert script.origin == "given"
         assert script.tests == ("tests/test_core.py",)
         at = next(n for n, line in enumerate(script.lines) if "End Test Output" in line)
@@ -134,31 +138,31 @@ class TestScript:
         assert script.lines.count("set -uxo pipefail") == 1
 
     def test_a_script_without_markers_stays(self, task: Task) -> None:
-        script = script_of(replace(task, eval_script="echo hello"))
+        script = build_task_script(replace(task, eval_script="echo hello"))
         assert script.lines[2:] == ("echo hello",)
 
     def test_one_is_made_where_there_is_none(self, tmp_path: Path) -> None:
         made = make_task(tmp_path, script=False)
-        execution = execute(made, made.patch)
+        execution = execute_patch(made, made.patch)
         assert execution.script == "made"
-        assert resolved(execution)
+        assert is_resolved(execution)
 
     def test_new_test_files_are_removed_before_and_after(self, task: Task) -> None:
         tests = patch_of({"tests/test_new one.py": "def test():\n    pass\n"})
-        script = script_of(replace(task, eval_script="", test_patch=tests))
+        script = build_task_script(replace(task, eval_script="", test_patch=tests))
         assert script.lines.count("rm -f 'tests/test_new one.py'") == 2
         assert "python -m pytest -rA -p no:cacheprovider 'tests/test_new one.py'" in script.lines
 
     def test_a_patch_cannot_end_its_own_text(self, task: Task) -> None:
         tests = patch_of({"tests/test_a.py": "EOF_114329324912\nrm -rf /\n"})
-        script = script_of(replace(task, eval_script="", test_patch=tests))
+        script = build_task_script(replace(task, eval_script="", test_patch=tests))
         assert "git apply -v - <<'EOF_114329324913'" in script.lines
 
 
 class TestExecute:
     def test_gold_resolves(self, task: Task) -> None:
-        found = execute(task, task.patch)
-        assert resolved(found)
+        found = execute_patch(task, task.patch)
+        assert is_resolved(found)
         assert (found.applied, found.script, found.exit_code, found.ended_by) == (
             "apply",
             "given",
@@ -168,18 +172,18 @@ class TestExecute:
         assert found.changed == (CORE,)
         assert found.machinery == ()
         assert found.means in ("bubblewrap", "namespaces")
-        assert found.log_sha256 == sha256(found.log)
-        assert found.patch_sha256 == sha256(task.patch)
+        assert found.log_sha256 == sha256_text(found.log)
+        assert found.patch_sha256 == sha256_text(task.patch)
         assert found.report["tests_status"]["FAIL_TO_PASS"]["success"] == list(F2P)
         assert set(found.tests.values()) == {"PASSED"}
         assert from_json(Execution, to_json(found)) == found
 
     def test_no_patch_resolves_nothing(self, task: Task) -> None:
-        found = execute(task, " \n")
+        found = execute_patch(task, " \n")
         assert found.applied == NOTHING
         assert found.report["tests_status"]["PASS_TO_PASS"]["failure"] == []
-        assert not passes(found)
-        assert not resolved(found)
+        assert not passes_all_tests(found)
+        assert not is_resolved(found)
 
     @pytest.mark.parametrize(
         "text",
@@ -201,22 +205,22 @@ class TestExecute:
     )
     def test_wrong_patches_do_not(self, task: Task, text: str) -> None:
         limits = replace(local.LIMITS, seconds=4.0)
-        found = execute(task, patch_of({CORE: text}), limits=limits)
+        found = execute_patch(task, patch_of({CORE: text}), limits=limits)
         assert found.means
-        assert not resolved(found)
+        assert not is_resolved(found)
 
     def test_a_time_that_is_up_is_noted_as_upstream_does(self, task: Task) -> None:
         limits = replace(local.LIMITS, seconds=2.0)
-        found = execute(task, patch_of({CORE: "while True: pass\n"}), limits=limits)
+        found = execute_patch(task, patch_of({CORE: "while True: pass\n"}), limits=limits)
         assert (found.ended_by, found.exit_code) == ("time", None)
         assert found.log.endswith("\n\nTimeout error: 2 seconds exceeded.")
         assert found.report["infra_failure_reason"] == "tests_timed_out"
 
     def test_a_patch_that_does_not_apply_is_not_run(self, task: Task) -> None:
-        found = execute(task, "--- a/nowhere.py\n+++ b/nowhere.py\n@@ -1 +1 @@\n-a\n+b\n")
+        found = execute_patch(task, "--- a/nowhere.py\n+++ b/nowhere.py\n@@ -1 +1 @@\n-a\n+b\n")
         assert (found.applied, found.means, found.log, found.report) == ("", "", "", {})
         assert found.apply_log
-        assert not resolved(found)
+        assert not is_resolved(found)
 
     def test_the_program_sees_nothing_of_us(self, task: Task) -> None:
         looking = f"""
@@ -226,21 +230,21 @@ assert os.getuid() != 0
 assert "EVALBOARD" not in str(os.environ)
 assert os.getcwd() == "/testbed"
 """
-        assert resolved(execute(task, patch_of({CORE: looking + RIGHT})))
+        assert is_resolved(execute_patch(task, patch_of({CORE: looking + RIGHT})))
 
     def test_nothing_is_left_behind(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         litter = "import os\nos.makedirs('/testbed/a/b')\nos.chmod('/testbed/a', 0)\n" + RIGHT
-        assert resolved(execute(task, patch_of({CORE: litter})))
+        assert is_resolved(execute_patch(task, patch_of({CORE: litter})))
         assert [path for path in tmp_path.iterdir() if "git" not in path.name] == []
 
     def test_twenty_repeats_and_threads_agree(self, task: Task) -> None:
         found: list[Execution] = []
         threads = [
             threading.Thread(
-                target=lambda: found.extend(execute(task, task.patch) for _ in "12345")
+                target=lambda: found.extend(execute_patch(task, task.patch) for _ in "12345")
             )
             for _ in range(4)
         ]
@@ -249,33 +253,33 @@ assert os.getcwd() == "/testbed"
         for thread in threads:
             thread.join()
         assert len(found) == 20
-        assert all(map(resolved, found))
+        assert all(map(is_resolved, found))
         assert len({json.dumps(one.report, sort_keys=True) for one in found}) == 1
 
     def test_a_missing_interpreter_is_our_fault(self, task: Task, tmp_path: Path) -> None:
         with pytest.raises(EnvironmentFailure, match="does not run as a Python"):
-            execute(task, task.patch, python=tmp_path / "bin" / "python")
+            execute_patch(task, task.patch, python=tmp_path / "bin" / "python")
 
     def test_an_interpreter_without_pytest_is_our_fault(
         self, task: Task, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def broken(program: Program, limits: Limits) -> Finished:
-            return Finished(127, "bash: python: command not found", 0.1, "bubblewrap")
+        def broken(program: Program, limits: Limits) -> ProgramResult:
+            return ProgramResult(127, "bash: python: command not found", 0.1, "bubblewrap")
 
-        interpreter.check.cache_clear()
-        monkeypatch.setattr(interpreter, "run", broken)
+        interpreter.check_interpreter.cache_clear()
+        monkeypatch.setattr(interpreter, "run_program", broken)
         with pytest.raises(EnvironmentFailure, match=r"command not found.*install pytest"):
-            execute(task, task.patch)
+            execute_patch(task, task.patch)
 
     def test_the_environment_of_a_task(self, task: Task, tmp_path: Path) -> None:
-        assert environment_of(task, tmp_path) is None
+        assert find_task_python(task, tmp_path) is None
         shared = tmp_path / "evalboard__wordbox-0.1" / "bin" / "python"
         own = tmp_path / task.instance_id / "bin" / "python"
         for python in (shared, own):
             python.parent.mkdir(parents=True)
             python.symlink_to(sys.executable)
-            assert environment_of(task, tmp_path) == python
-        assert environment_of(replace(task, instance_id="../x", version="9"), tmp_path) is None
+            assert find_task_python(task, tmp_path) == python
+        assert find_task_python(replace(task, instance_id="../x", version="9"), tmp_path) is None
 
     def test_another_environment_is_used(self, task: Task, tmp_path: Path) -> None:
         python = tmp_path / "env" / "bin" / "python"
@@ -287,30 +291,30 @@ assert os.getcwd() == "/testbed"
             f"home = {Path(sys.base_prefix) / 'bin'}\ninclude-system-site-packages = false\n"
         )
         with pytest.raises(EnvironmentFailure, match="install pytest there"):
-            execute(task, task.patch, python=python)
+            execute_patch(task, task.patch, python=python)
         (packages / "own.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
         asking = f"import sys\nassert sys.prefix == {str(python.parents[1])!r}\n"
-        assert resolved(execute(task, patch_of({CORE: asking + RIGHT}), python=python))
+        assert is_resolved(execute_patch(task, patch_of({CORE: asking + RIGHT}), python=python))
 
 
 class TestResolution:
-    DONE = Execution("x", "", "apply", log="log", log_sha256=sha256("log"), means="bubblewrap")
+    DONE = Execution("x", "", "apply", log="log", log_sha256=sha256_text("log"), means="bubblewrap")
 
     def test_only_an_execution_says_so(self) -> None:
         done = replace(self.DONE, report={"resolved": True})
-        assert resolved(done)
-        assert not resolved(replace(done, means=""))
-        assert not resolved(replace(done, log="another"))
-        assert not resolved(replace(done, applied=""))
-        assert not resolved(replace(done, applied=NOTHING))
-        assert not resolved(replace(done, report={"resolved": 1}))
-        assert not resolved(replace(done, report={}))
-        assert passes(replace(done, applied=NOTHING))
+        assert is_resolved(done)
+        assert not is_resolved(replace(done, means=""))
+        assert not is_resolved(replace(done, log="another"))
+        assert not is_resolved(replace(done, applied=""))
+        assert not is_resolved(replace(done, applied=NOTHING))
+        assert not is_resolved(replace(done, report={"resolved": 1}))
+        assert not is_resolved(replace(done, report={}))
+        assert passes_all_tests(replace(done, applied=NOTHING))
 
 
 def test_the_example_of_the_shared_data() -> None:
     task = example_task(shared_data("swe_bench"))
-    assert usable(task).ok
-    assert resolved(execute(task, task.patch))
+    assert check_usability(task).ok
+    assert is_resolved(execute_patch(task, task.patch))
     wrong = task.patch.replace("(values[mid - 1] + values[mid]) / 2", "values[mid - 1]")
-    assert not resolved(execute(task, wrong))
+    assert not is_resolved(execute_patch(task, wrong))

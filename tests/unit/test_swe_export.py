@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.swe_bench.dataset import load
+from evalcore.benchmarks.swe_bench.dataset import load_swe_samples
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.swe_bench.exporter import Exported, export
 from evalcore.records import BenchmarkSpec, Episode, Failure, RunSpec, Sample, TargetSpec
@@ -29,7 +29,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     (folder / "repositories").mkdir()
     (folder / "repositories" / task.instance_id).symlink_to(task.repository)
     source = DatasetSource(path=str(folder / "tasks.jsonl"))
-    [found] = load(source, str(folder / "repositories"))
+    [found] = load_swe_samples(source, str(folder / "repositories"))
     assert found.meta["repository"]
     return found
 

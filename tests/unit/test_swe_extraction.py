@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.patches.extraction import official
+from evalcore.benchmarks.swe_bench.patches.extraction import extract_official_patch
 from tests.support.hangs import stop_hang
 
 CASES = [
@@ -43,7 +43,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "patch"), CASES)
 def test_what_is_taken_out(text: str, patch: str) -> None:
-    assert official(text) == patch
+    assert extract_official_patch(text) == patch
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_what_is_taken_out(text: str, patch: str) -> None:
 def test_hostile_texts_take_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     with stop_hang():
-        official(text)
+        extract_official_patch(text)
 
 
 def test_many_names_that_are_never_closed() -> None:
     text = "".join(f"<t{number}>" for number in range(100_000))
     with stop_hang():
-        assert official(text) == text
+        assert extract_official_patch(text) == text

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.grade import exit_code, grade, read_log, resolution, status_map
+from evalcore.benchmarks.swe_bench.grade import (
+    classify_resolution,
+    exit_code,
+    grade_log,
+    parse_status_map,
+    read_log,
+)
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
 
@@ -34,7 +40,7 @@ def written(results: str, code: int | None = 0, before: str = "", after: str = "
 
 
 def graded(results: str, code: int | None = 0, **changed: object) -> dict:
-    return grade(SPEC | changed, written(results, code))
+    return grade_log(SPEC | changed, written(results, code))
 
 
 def test_all_expected_tests_pass():
@@ -70,15 +76,15 @@ def test_all_expected_tests_pass():
 )
 def test_what_each_state_is_worth(first, second, outcome):
     report = graded(f"{first} t.py::a\n{second} t.py::b\nFAILED t.py::other", 1)
-    assert resolution(report["tests_status"]) == outcome
+    assert classify_resolution(report["tests_status"]) == outcome
     assert report["resolved"] == (outcome == "RESOLVED_FULL")
 
 
 def test_part_of_the_failing_tests_fixed_is_partial():
     report = graded("PASSED t.py::a\nFAILED t.py::c", 1, FAIL_TO_PASS=["t.py::a", "t.py::c"])
-    assert resolution(report["tests_status"]) == "RESOLVED_NO"  # t.py::b is absent
+    assert classify_resolution(report["tests_status"]) == "RESOLVED_NO"  # t.py::b is absent
     report = graded(f"{BOTH}\nFAILED t.py::c", 1, FAIL_TO_PASS=["t.py::a", "t.py::c"])
-    assert resolution(report["tests_status"]) == "RESOLVED_PARTIAL"
+    assert classify_resolution(report["tests_status"]) == "RESOLVED_PARTIAL"
     assert not report["resolved"]
 
 
@@ -100,7 +106,7 @@ def test_part_of_the_failing_tests_fixed_is_partial():
     ],
 )
 def test_a_log_that_cannot_be_graded(log):
-    report = grade(SPEC, log)
+    report = grade_log(SPEC, log)
     assert not report["patch_successfully_applied"]
     assert not report["resolved"]
     assert "tests_status" not in report
@@ -114,21 +120,22 @@ def test_a_failing_exit_status_beside_a_failure_is_graded():
 
 def test_only_the_first_section_counts():
     log = written("FAILED t.py::a\nPASSED t.py::b", 1) + written(BOTH)
-    assert status_map(log, "parse_log_pytest")["t.py::a"] == "FAILED"
+    assert parse_status_map(log, "parse_log_pytest")["t.py::a"] == "FAILED"
 
 
 def test_results_beside_an_empty_section_are_read():
-    assert grade(SPEC, written("", before=BOTH + "\n"))["resolved"]
+    assert grade_log(SPEC, written("", before=BOTH + "\n"))["resolved"]
 
 
 def test_no_end_before_the_start():
     log = f">>>>> End Test Output\n>>>>> Start Test Output\n{BOTH}\n"
-    assert grade(SPEC, log)["resolved"]  # as upstream: everything behind the start is the section
+    # as upstream: everything behind the start is the section
+    assert grade_log(SPEC, log)["resolved"]
 
 
 def test_lines_ended_as_on_windows_or_by_a_terminal():
-    assert grade(SPEC, written(BOTH).replace("\n", "\r\n"))["resolved"]
-    assert grade(SPEC, written("progress\r" + BOTH))["resolved"]
+    assert grade_log(SPEC, written(BOTH).replace("\n", "\r\n"))["resolved"]
+    assert grade_log(SPEC, written("progress\r" + BOTH))["resolved"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +190,7 @@ def test_a_whole_id_is_never_a_prefix():
 
 
 def test_a_prediction_without_a_patch_is_not_graded():
-    report = grade(SPEC, written(BOTH), {"instance_id": "x", "model_patch": None})
+    report = grade_log(SPEC, written(BOTH), {"instance_id": "x", "model_patch": None})
     assert report == {
         "patch_is_None": True,
         "patch_exists": False,
@@ -191,7 +198,7 @@ def test_a_prediction_without_a_patch_is_not_graded():
         "resolved": False,
         "infra_failure": False,
     }
-    assert grade(SPEC, written(BOTH), {"model_patch": ""})["resolved"]
+    assert grade_log(SPEC, written(BOTH), {"model_patch": ""})["resolved"]
 
 
 @pytest.mark.parametrize(
@@ -209,10 +216,10 @@ def test_a_prediction_without_a_patch_is_not_graded():
     ],
 )
 def test_a_broken_environment_is_named_where_nothing_was_graded(line, reason, certain):
-    report = grade(SPEC, line + "\n")
+    report = grade_log(SPEC, line + "\n")
     assert report.get("infra_failure_reason") == reason
     assert report["infra_failure"] is certain
-    assert "infra_failure_reason" not in grade(SPEC, written(BOTH, before=line + "\n"))
+    assert "infra_failure_reason" not in grade_log(SPEC, written(BOTH, before=line + "\n"))
 
 
 def test_the_exit_status_that_was_written_down():
@@ -224,7 +231,7 @@ def test_the_exit_status_that_was_written_down():
 
 def test_columns_of_older_rows():
     old = {name: json.dumps(SPEC[name]) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
-    assert grade(old, written(BOTH))["resolved"]
+    assert grade_log(old, written(BOTH))["resolved"]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +248,7 @@ def test_columns_of_older_rows():
 )
 def test_a_spec_that_cannot_be_used(changed, message):
     with pytest.raises(UsageError, match=message):
-        grade(SPEC | changed, written(BOTH))
+        grade_log(SPEC | changed, written(BOTH))
 
 
 @pytest.mark.parametrize(
@@ -256,7 +263,7 @@ def test_a_spec_that_cannot_be_used(changed, message):
 def test_a_hostile_log_is_graded_in_linear_time(piece, name):
     log = written(piece * (600_000 // len(piece)))
     with stop_hang():
-        grade(SPEC | {"log_parser": name, "FAIL_TO_PASS": ["t.py::p[x", "t.py::q[y"]}, log)
+        grade_log(SPEC | {"log_parser": name, "FAIL_TO_PASS": ["t.py::p[x", "t.py::q[y"]}, log)
 
 
 def test_importing_is_light():

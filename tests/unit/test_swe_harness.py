@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench.execution.local import execute
-from evalcore.benchmarks.swe_bench.execution.resolution import sha256
+from evalcore.benchmarks.swe_bench.execution.local import execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import sha256_text
 from evalcore.benchmarks.swe_bench.harness import evaluate as module
-from evalcore.benchmarks.swe_bench.harness.evaluate import evaluate
-from evalcore.benchmarks.swe_bench.harness.preflight import Check, preflight
-from evalcore.benchmarks.swe_bench.harness.results import HarnessResult, read_result
+from evalcore.benchmarks.swe_bench.harness.evaluate import run_harness
+from evalcore.benchmarks.swe_bench.harness.preflight import PreflightCheck, run_preflight
+from evalcore.benchmarks.swe_bench.harness.results import HarnessResult, read_harness_result
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import EnvironmentFailure
 from tests.support.swe_tasks import make_task
@@ -106,14 +106,14 @@ def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
     return made
 
 
-def failing(checks: tuple[Check, ...]) -> set[str]:
+def failing(checks: tuple[PreflightCheck, ...]) -> set[str]:
     return {one.name for one in checks if not one.ok}
 
 
 class TestPreflight:
     def test_all_is_well(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         stand.say(images=f"other:latest\n{task.image}\n")
-        checks = preflight([task], tmp_path / "run")
+        checks = run_preflight([task], tmp_path / "run")
         assert failing(checks) == set()
         assert len(checks) >= 8
         assert len({one.name for one in checks}) == len(checks)
@@ -136,18 +136,18 @@ class TestPreflight:
         self, stand: Stand, task: Task, tmp_path: Path, files: dict[str, str], names: set[str]
     ) -> None:
         stand.say(**{"images": task.image, **files})
-        checks = preflight([task], tmp_path)
+        checks = run_preflight([task], tmp_path)
         assert failing(checks) == names
         assert all(one.problem and one.fix for one in checks if not one.ok)
 
     def test_an_image_that_can_be_pulled(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         stand.say(registry=task.image)
-        assert failing(preflight([task], tmp_path)) == set()
+        assert failing(run_preflight([task], tmp_path)) == set()
 
     def test_more_images_than_may_be_pulled(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         tasks = [replace(task, image=f"i{number:03}:latest") for number in range(101)]
         stand.say(registry="i000:latest")
-        (found,) = [one for one in preflight(tasks, tmp_path) if one.name == "pull_limit"]
+        (found,) = [one for one in run_preflight(tasks, tmp_path) if one.name == "pull_limit"]
         assert not found.ok
         assert not found.needed
         assert "101 images" in found.problem
@@ -156,14 +156,16 @@ class TestPreflight:
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        assert {"docker", "daemon", "images", "swebench"} <= failing(preflight([task], tmp_path))
+        assert {"docker", "daemon", "images", "swebench"} <= failing(
+            run_preflight([task], tmp_path)
+        )
 
     def test_a_daemon_that_hangs_is_not_waited_for(
         self, stand: Stand, task: Task, tmp_path: Path
     ) -> None:
         ended = stand.folder / "ended"
         stand.command("docker", f"#!/bin/sh\n(sleep 60; touch {ended}) &\nsleep 60\n")
-        found = preflight([task], tmp_path)
+        found = run_preflight([task], tmp_path)
         assert not ended.exists()
         (daemon,) = [one for one in found if one.name == "daemon"]
         assert "no answer" in daemon.problem
@@ -184,13 +186,13 @@ class TestPreflight:
 
         stand.say(images=task.image)
         monkeypatch.setattr(metadata, "version", installed)
-        (found,) = [one for one in preflight([task], tmp_path) if not one.ok]
+        (found,) = [one for one in run_preflight([task], tmp_path) if not one.ok]
         assert found.name == "swebench"
         assert version in found.problem
 
     def test_a_data_set_of_the_older_form(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         old = replace(task, image="", eval_script="", log_parser="")
-        (found,) = [one for one in preflight([old, task], tmp_path) if one.name == "columns"]
+        (found,) = [one for one in run_preflight([old, task], tmp_path) if one.name == "columns"]
         assert not found.ok
         assert found.problem.startswith("1 tasks lack")
 
@@ -199,7 +201,7 @@ class TestPreflight:
     ) -> None:
         stand.say(images=task.image)
         (tmp_path / "file").write_text("")
-        assert failing(preflight([task], tmp_path / "file", 5000)) == {"folder", "workers"}
+        assert failing(run_preflight([task], tmp_path / "file", 5000)) == {"folder", "workers"}
 
 
 def report(task: Task, resolved: bool, **more: object) -> str:
@@ -208,17 +210,17 @@ def report(task: Task, resolved: bool, **more: object) -> str:
 
 class TestResults:
     def test_resolved_and_regraded(self, task: Task, tmp_path: Path) -> None:
-        log = execute(task, task.patch).log
+        log = execute_patch(task, task.patch).log
         (tmp_path / "report.json").write_text(report(task, True))
         (tmp_path / "test_output.txt").write_text(log)
-        found = read_result(task, tmp_path)
+        found = read_harness_result(task, tmp_path)
         assert (found.outcome, found.agrees, found.reason) == ("resolved", True, "")
-        assert found.log_sha256 == sha256(log)
+        assert found.log_sha256 == sha256_text(log)
 
     def test_a_grading_that_differs_is_said(self, task: Task, tmp_path: Path) -> None:
         (tmp_path / "report.json").write_text(report(task, True))
         (tmp_path / "test_output.txt").write_text("no tests here")
-        assert read_result(task, tmp_path).agrees is False
+        assert read_harness_result(task, tmp_path).agrees is False
 
     @pytest.mark.parametrize(
         ("files", "outcome", "words"),
@@ -253,14 +255,14 @@ class TestResults:
         }
         for name, text in files.items():
             (tmp_path / name).write_text(reports.get(text, text))
-        found = read_result(task, tmp_path)
+        found = read_harness_result(task, tmp_path)
         assert found.outcome == outcome
         assert words in found.reason
 
     def test_links_are_not_followed(self, task: Task, tmp_path: Path) -> None:
         (tmp_path / "real.json").write_text(report(task, True))
         (tmp_path / "report.json").symlink_to(tmp_path / "real.json")
-        assert read_result(task, tmp_path).report == {}
+        assert read_harness_result(task, tmp_path).report == {}
 
 
 class TestEvaluate:
@@ -269,14 +271,14 @@ class TestEvaluate:
     ) -> dict[str, HarnessResult]:
         stand.swebench()
         patches = {one.instance_id: one.patch for one in tasks}
-        return evaluate(tasks, patches, folder, **more)  # type: ignore[arg-type]
+        return run_harness(tasks, patches, folder, **more)  # type: ignore[arg-type]
 
     def tasks(self, task: Task, count: int) -> list[Task]:
         return [replace(task, instance_id=f"evalboard__wordbox-{n}") for n in range(count)]
 
     def test_each_outcome_with_its_evidence(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         good, missing, wrong, unpatched = tasks = self.tasks(task, 4)
-        log = execute(task, task.patch).log
+        log = execute_patch(task, task.patch).log
         stand.plan(good.instance_id, report__json=report(good, True), test_output__txt=log)
         stand.plan(missing.instance_id, run_instance__log="Image x not found for y")
         bad = log.replace("PASSED tests", "FAILED tests")
@@ -288,7 +290,7 @@ class TestEvaluate:
         assert outcomes == ["resolved", "environment_error", "unresolved", "empty_patch"]
         assert found[good.instance_id].agrees
         assert found[wrong.instance_id].agrees
-        assert found[good.instance_id].patch_sha256 == sha256(task.patch)
+        assert found[good.instance_id].patch_sha256 == sha256_text(task.patch)
         assert found[good.instance_id].version == "5.0.2"
         assert found[unpatched.instance_id].run_id == ""
         assert seen[-1] == (2, 3, "Report written to x.json")
@@ -302,7 +304,7 @@ class TestEvaluate:
         found = self.run(stand, [task], tmp_path / "run", run="mine", workers=3, seconds=60)
         arguments, folder, environment = json.loads((stand.folder / "command").read_text())
         text = (tmp_path / "run" / "preds.jsonl").read_text()
-        run_id = f"mine-{sha256(text)[:12]}"
+        run_id = f"mine-{sha256_text(text)[:12]}"
         assert found[task.instance_id].run_id == run_id
         assert arguments == [
             *("eval", "tasks.jsonl", "-p", "preds.jsonl", "--run-id", run_id),
@@ -329,7 +331,7 @@ class TestEvaluate:
         assert "already there" not in (folder / "harness.log").read_text()
 
     def test_without_a_patch_nothing_runs(self, task: Task, tmp_path: Path) -> None:
-        found = evaluate([task], {}, tmp_path)
+        found = run_harness([task], {}, tmp_path)
         assert found[task.instance_id].outcome == "empty_patch"
 
     def test_cancelled_it_leaves_no_process_and_no_container(
@@ -363,7 +365,7 @@ class TestEvaluate:
         self, stand: Stand, task: Task, tmp_path: Path
     ) -> None:
         stand.command("swebench", "#!/bin/sh\necho 'Cannot connect to the Docker daemon'\nexit 1\n")
-        found = evaluate([task], {task.instance_id: task.patch}, tmp_path)[task.instance_id]
+        found = run_harness([task], {task.instance_id: task.patch}, tmp_path)[task.instance_id]
         assert found.outcome == "environment_error"
         assert found.reason.endswith("ended with: Cannot connect to the Docker daemon")
 
@@ -372,4 +374,4 @@ class TestEvaluate:
     ) -> None:
         monkeypatch.setattr(module.shutil, "which", lambda *_, **__: None)
         with pytest.raises(EnvironmentFailure, match="pip install"):
-            evaluate([task], {task.instance_id: task.patch}, tmp_path)
+            run_harness([task], {task.instance_id: task.patch}, tmp_path)

@@ -9,11 +9,11 @@ from contextlib import suppress
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, parser
-from evalcore.benchmarks.swe_bench.log_parsers.by_row import BY_ROW
-from evalcore.benchmarks.swe_bench.log_parsers.heads import results
-from evalcore.benchmarks.swe_bench.log_parsers.markup import without_elements
-from evalcore.benchmarks.swe_bench.log_parsers.names import Names
+from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, select_log_parser
+from evalcore.benchmarks.swe_bench.log_parsers.dispatch import PARSERS_BY_ROW
+from evalcore.benchmarks.swe_bench.log_parsers.markup import strip_elements
+from evalcore.benchmarks.swe_bench.log_parsers.names import NameJoiner
+from evalcore.benchmarks.swe_bench.log_parsers.prefix_matcher import iter_prefix_matches
 from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
@@ -140,13 +140,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("name", "row", "log", "states"), CASES)
 def test_a_log_in_the_form_that_the_row_says(name, row, log, states):
-    assert parser(f"parse_log_{name}", row)(log) == states
+    assert select_log_parser(f"parse_log_{name}", row)(log) == states
 
 
 def test_every_official_parser_is_known():
-    assert not PARSERS.keys() & BY_ROW.keys()
-    assert len(PARSERS) + len(BY_ROW) == 57
-    assert {f"parse_log_{case[0]}" for case in CASES} == BY_ROW.keys()
+    assert not PARSERS.keys() & PARSERS_BY_ROW.keys()
+    assert len(PARSERS) + len(PARSERS_BY_ROW) == 57
+    assert {f"parse_log_{case[0]}" for case in CASES} == PARSERS_BY_ROW.keys()
 
 
 @pytest.mark.parametrize(
@@ -163,18 +163,18 @@ def test_every_official_parser_is_known():
 )
 def test_a_row_that_does_not_say_the_form(name, row, message):
     with pytest.raises(UsageError, match=message):
-        parser(f"parse_log_{name}", row)
+        select_log_parser(f"parse_log_{name}", row)
 
 
 @pytest.mark.parametrize(("name", "log"), UNREADABLE, ids=range(len(UNREADABLE)))
 def test_a_log_that_is_not_in_its_form_has_no_states(name, log):
     with pytest.raises(UnreadableLog):
-        parser(f"parse_log_{name}")(log)
+        select_log_parser(f"parse_log_{name}")(log)
 
 
 @pytest.mark.parametrize(("name", "row", "start", "pieces"), HOSTILE)
 def test_no_log_takes_long(name, row, start, pieces):
-    parse = parser(f"parse_log_{name}", row)
+    parse = select_log_parser(f"parse_log_{name}", row)
     with stop_hang():
         for piece in pieces:
             with suppress(UnreadableLog):
@@ -200,7 +200,7 @@ def test_elements_go_as_by_the_loop_that_reads_the_log_anew():
         ["<a>", "</a>", "<", "</", "a>", ">", "<b>", "</b>", "b"],
     ) * 800:
         log = "".join(generator.choices(pieces, k=generator.randrange(40)))
-        assert without_elements(log) == loop(log), log
+        assert strip_elements(log) == loop(log), log
         changed += loop(log) != log
     assert changed > 300
 
@@ -213,7 +213,8 @@ def test_results_are_those_of_one_pattern():
     for _ in range(3000):
         log = "".join(generator.choices(["h t ", "h\n", "t ", " E\n", "E", "\n", " ", "x"], k=25))
         found = [
-            (one.start, one.tail[0]) for one in results(log, re.compile(head), re.compile(tail))
+            (one.start, one.tail[0])
+            for one in iter_prefix_matches(log, re.compile(head), re.compile(tail))
         ]
         assert found == [(match.start(), match[1]) for match in whole.finditer(log)], log
         some += len(found)
@@ -221,7 +222,7 @@ def test_results_are_those_of_one_pattern():
 
 
 def test_names_have_a_bound():
-    names = Names()
+    names = NameJoiner()
     assert names.join(" > ", ("a", "b")) == "a > b"
     with pytest.raises(UnreadableLog, match="too long"):
         for _ in range(100):

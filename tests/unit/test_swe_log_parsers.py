@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, parser
+from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, select_log_parser
 from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
@@ -264,7 +264,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize(("name", "log", "states"), CASES)
 def test_a_log_has_these_states(name, log, states):
-    assert parser(f"parse_log_{name}")(log) == states
+    assert select_log_parser(f"parse_log_{name}")(log) == states
 
 
 def test_every_parser_has_a_case():
@@ -292,13 +292,13 @@ def test_every_parser_has_a_case():
     [("xarray", "pytest"), ("requests", "pytest_options"), ("sphinx", "pytest_v2")],
 )
 def test_projects_share_the_parser_of_their_form(name, same):
-    assert parser(f"parse_log_{name}") is parser(f"parse_log_{same}")
+    assert select_log_parser(f"parse_log_{name}") is select_log_parser(f"parse_log_{same}")
 
 
 @pytest.mark.parametrize("name", ["parse_log_cypress", "parse_log_unheard_of", ""])
 def test_a_parser_that_is_not_known_is_named(name):
     with pytest.raises(UsageError, match="not known here; full_eval"):
-        parser(name)
+        select_log_parser(name)
 
 
 @pytest.mark.parametrize("name", sorted(PARSERS))

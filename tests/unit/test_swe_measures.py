@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.machinery_paths import test_infrastructure
+from evalcore.benchmarks.swe_bench.infrastructure_paths import is_test_infrastructure
 from evalcore.benchmarks.swe_bench.measures import (
     Measures,
-    measures,
-    suspicious_lines,
-    touched_infrastructure,
+    find_suspicious_lines,
+    find_touched_infrastructure,
+    measure_patch,
 )
 from evalcore.records import from_json, to_json
 
@@ -35,7 +35,7 @@ SPOOF = added("conftest.py", "import os", "print('PASSED t.py::a')", "os._exit(0
 
 
 def test_the_gold_patch_itself():
-    assert measures(GOLD, GOLD, "apply") == Measures(
+    assert measure_patch(GOLD, GOLD, "apply") == Measures(
         files=2,
         file_precision=1.0,
         file_recall=1.0,
@@ -48,8 +48,8 @@ def test_the_gold_patch_itself():
 
 
 def test_no_patch():
-    assert measures(GOLD, "") == Measures(0, 0.0, 0.0, 0.0, 0.0, False, False)
-    assert measures("", "") == Measures(0, 0.0, 0.0, 0.0, 0.0, False, False)
+    assert measure_patch(GOLD, "") == Measures(0, 0.0, 0.0, 0.0, 0.0, False, False)
+    assert measure_patch("", "") == Measures(0, 0.0, 0.0, 0.0, 0.0, False, False)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_no_patch():
     ],
 )
 def test_shares_of_files_hunks_and_lines(patch, shares):
-    found = measures(GOLD, patch)
+    found = measure_patch(GOLD, patch)
     told = (found.file_precision, found.file_recall, found.hunk_recall, found.line_f1)
     assert told == pytest.approx(shares)
 
@@ -75,15 +75,15 @@ def test_a_hunk_is_hit_where_something_changes_and_not_by_context():
     wide = [f" line {n}" for n in range(1, 100)]
     wide[90] = "-line 91"
     text = "\n".join(["--- a/pkg/core.py", "+++ b/pkg/core.py", "@@ -1,99 +1,98 @@", *wide])
-    assert measures(GOLD, text).hunk_recall == 0.0
+    assert measure_patch(GOLD, text).hunk_recall == 0.0
     insertion = "--- a/pkg/core.py\n+++ b/pkg/core.py\n@@ -12,0 +13 @@\n+x\n"
-    assert measures(GOLD, insertion).hunk_recall == 0.5
+    assert measure_patch(GOLD, insertion).hunk_recall == 0.5
 
 
 def test_a_new_file_is_found_by_its_name():
     gold = added("pkg/new.py", "a", "b")
-    assert measures(gold, added("pkg/new.py", "c")).hunk_recall == 1.0
-    assert measures(gold, added("pkg/else.py", "a", "b")).file_recall == 0.0
+    assert measure_patch(gold, added("pkg/new.py", "c")).hunk_recall == 1.0
+    assert measure_patch(gold, added("pkg/else.py", "a", "b")).file_recall == 0.0
 
 
 @pytest.mark.parametrize(
@@ -100,27 +100,27 @@ def test_a_new_file_is_found_by_its_name():
     ],
 )
 def test_identical_means_the_same_changed_lines(patch, same):
-    assert measures(GOLD, patch).identical_to_gold is same
+    assert measure_patch(GOLD, patch).identical_to_gold is same
 
 
 def test_tests_alone_are_no_source():
     only_tests = edit("tests/test_core.py", 1, ["assert f() == 1"], ["assert f() == 2"])
-    found = measures(GOLD, only_tests)
+    found = measure_patch(GOLD, only_tests)
     assert not found.touches_source
     assert found.infrastructure == ("tests/test_core.py",)
-    assert measures(GOLD, only_tests + FIRST).touches_source
+    assert measure_patch(GOLD, only_tests + FIRST).touches_source
 
 
 def test_infrastructure_that_the_gold_patch_touches_counts():
     gold = GOLD + edit("setup.cfg", 1, ["a"], ["b"])
-    assert measures(gold, gold).file_recall == 1.0
-    assert measures(gold, GOLD).file_recall == pytest.approx(2 / 3)
+    assert measure_patch(gold, gold).file_recall == 1.0
+    assert measure_patch(gold, GOLD).file_recall == pytest.approx(2 / 3)
 
 
 def test_infrastructure_is_found_under_every_name_of_a_header():
     moved = "diff --git a/x.py b/conftest.py\nrename from x.py\nrename to conftest.py\n"
-    assert touched_infrastructure(moved + SPOOF) == ("conftest.py",)
-    assert touched_infrastructure(GOLD) == ()
+    assert find_touched_infrastructure(moved + SPOOF) == ("conftest.py",)
+    assert find_touched_infrastructure(GOLD) == ()
 
 
 @pytest.mark.parametrize(
@@ -139,12 +139,12 @@ def test_infrastructure_is_found_under_every_name_of_a_header():
     ],
 )
 def test_added_lines_that_forge_results(line, found):
-    assert suspicious_lines(added("pkg/x.py", line)) == ((line,) if found else ())
-    assert suspicious_lines(edit("pkg/x.py", 1, [line], ["x"])) == ()
+    assert find_suspicious_lines(added("pkg/x.py", line)) == ((line,) if found else ())
+    assert find_suspicious_lines(edit("pkg/x.py", 1, [line], ["x"])) == ()
 
 
 def test_suspicious_lines_are_few_and_short():
-    found = suspicious_lines(added("x.py", *["os._exit(0)" + "x" * 10_000] * 1000))
+    found = find_suspicious_lines(added("x.py", *["os._exit(0)" + "x" * 10_000] * 1000))
     assert len(found) == 50
     assert max(map(len, found)) == 200
 
@@ -160,7 +160,7 @@ def test_suspicious_lines_are_few_and_short():
     ],
 )  # fmt: skip
 def test_files_that_decide_how_tests_run(path):
-    assert test_infrastructure(path)
+    assert is_test_infrastructure(path)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_files_that_decide_how_tests_run(path):
     ],
 )  # fmt: skip
 def test_files_that_are_source(path):
-    assert not test_infrastructure(path)
+    assert not is_test_infrastructure(path)
 
 
 def test_measures_are_a_record():
-    found = measures(GOLD, GOLD + SPOOF, "")
+    found = measure_patch(GOLD, GOLD + SPOOF, "")
     assert from_json(Measures, to_json(found)) == found

@@ -43,20 +43,20 @@ FILES = {"shop/till.py": "\n".join(f"line {n}" for n in range(1, 101)) + "\n"}
 
 
 def shown(context_lines):
-    [_, user] = prompts.messages(TASK, "files", FILES, context_lines)
+    [_, user] = prompts.build_swe_messages(TASK, "files", FILES, context_lines)
     return user.content
 
 
 @pytest.mark.parametrize("style", ["files", "issue_only", "agent"])
 def test_the_issue_is_told_and_the_patch_is_not(style):
-    text = "".join(m.content for m in prompts.messages(TASK, style, FILES, 3))
+    text = "".join(m.content for m in prompts.build_swe_messages(TASK, style, FILES, 3))
     assert "It rounds wrongly." in text
     assert "secret change" not in text
     assert "another change" not in text
 
 
 def test_issue_only_shows_no_code():
-    text = prompts.messages(TASK, "issue_only", {}, 80)[1].content
+    text = prompts.build_swe_messages(TASK, "issue_only", {}, 80)[1].content
     assert "line 50" not in text
     assert "```diff" in text
 
@@ -75,15 +75,15 @@ def test_zero_shows_whole_files():
 
 
 def test_a_file_that_the_patch_makes_is_not_asked_for():
-    assert prompts.touched(TASK) == ["shop/till.py"]
+    assert prompts.list_touched_files(TASK) == ["shop/till.py"]
 
 
 def test_the_text_of_the_data_set_is_parted_at_its_first_line():
-    system, user = prompts.messages(TASK, "text", {}, 0)
+    system, user = prompts.build_swe_messages(TASK, "text", {}, 0)
     assert system.content == "You will be given an issue."
     assert user.content == "<issue>...</issue>\nRespond below:"
 
 
 def test_an_agent_is_told_of_no_form_of_an_answer():
-    text = prompts.messages(TASK, "agent", {}, 0)[1].content
+    text = prompts.build_swe_messages(TASK, "agent", {}, 0)[1].content
     assert "```" not in text

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.swe_bench.patches.apply import apply_official
-from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS, Kind
-from evalcore.benchmarks.swe_bench.patches.repair import STEPS, repair
+from evalcore.benchmarks.swe_bench.patches.patch_repair import STEPS, repair_patch
+from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS, RefusalKind
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from tests.support.patch_mutations import fates
 from tests.support.patch_trees import MappingTree, files_of, make_tree, restore
@@ -44,7 +44,7 @@ def place(
 def test_the_forty_variants(place: tuple[str, Path], number: str) -> None:
     name, folder = place
     gold = GOLDS[name]
-    repaired = repair(variants(gold)[number], FolderTree(folder))
+    repaired = repair_patch(variants(gold)[number], FolderTree(folder))
     if number in (*HOPELESS, *UNCLEAR[name]):
         assert repaired.patch == ""
         assert repaired.problem in PROBLEMS.values()
@@ -74,7 +74,7 @@ def test_the_variants_of_a_real_task(tmp_path: Path) -> None:
 
 def _reaches(folder: Path, gold: Gold, text: str) -> bool:
     """Whether the repaired text makes the gold tree; a wrong tree fails the test."""
-    repaired = repair(text, FolderTree(folder))
+    repaired = repair_patch(text, FolderTree(folder))
     if not repaired.patch:
         return False
     assert apply_official(folder, repaired.patch).how == "apply"
@@ -105,7 +105,7 @@ def _reaches(folder: Path, gold: Gold, text: str) -> bool:
 )
 def test_the_steps_that_are_told(number: str, steps: tuple[str, ...]) -> None:
     gold = GOLDS["small"]
-    assert repair(variants(gold)[number], MappingTree(gold.before)).steps == steps
+    assert repair_patch(variants(gold)[number], MappingTree(gold.before)).steps == steps
     assert set(steps) <= set(STEPS)
 
 
@@ -131,7 +131,7 @@ A = "--- a/pkg/a.py\n+++ b/pkg/a.py\n"
 
 def _result(text: str, path: str, tmp_path: Path) -> str:
     folder = make_tree(tmp_path / "tree", TREE)
-    repaired = repair(text, FolderTree(folder))
+    repaired = repair_patch(text, FolderTree(folder))
     assert repaired.problem == ""
     assert apply_official(folder, repaired.patch).how == "apply"
     return (folder / path).read_bytes().decode() if (folder / path).exists() else "gone"
@@ -308,7 +308,7 @@ def test_what_becomes_of_a_file(tmp_path: Path, name: str) -> None:
     assert _result(text, path, tmp_path) == after
 
 
-REFUSED: dict[str, tuple[str, Kind]] = {
+REFUSED: dict[str, tuple[str, RefusalKind]] = {
     "nothing": (" \n", "empty"),
     "only reasoning": (f"<think>\n{B}@@ -1 +1 @@\n-A = 1\n+A = 2\n", "none"),
     "a draft in the reasoning": (f"<think>\n{B}@@ -1 +1 @@\n-A = 1\n+A = 2\n</think>\nNo.", "none"),
@@ -373,16 +373,16 @@ REFUSED: dict[str, tuple[str, Kind]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     text, kind = REFUSED[name]
-    repaired = repair(text, MappingTree(TREE))
+    repaired = repair_patch(text, MappingTree(TREE))
     assert (repaired.patch, repaired.steps, repaired.problem) == ("", (), PROBLEMS[kind])
 
 
 def test_a_repaired_patch_is_repaired_to_itself() -> None:
     for gold in GOLDS.values():
         tree = MappingTree(gold.before)
-        once = repair(variants(gold)["03"], tree).patch
-        assert repair(once, tree).patch == once
-        assert repair(once, tree).steps == ()
+        once = repair_patch(variants(gold)["03"], tree).patch
+        assert repair_patch(once, tree).patch == once
+        assert repair_patch(once, tree).steps == ()
 
 
 def test_similar_regions_need_the_right_line() -> None:
@@ -392,7 +392,7 @@ def test_similar_regions_need_the_right_line() -> None:
     lines = text.splitlines(keepends=True)
     gold = Gold({"m.py": text}, {"m.py": "".join([*lines[:10], "    y = x + 2\n", *lines[11:]])})
     tree = MappingTree(gold.before)
-    assert repair(gold.patch, tree).problem == ""
+    assert repair_patch(gold.patch, tree).problem == ""
     moved = gold.patch.replace("@@ -8,7 +8,7 @@", "@@ -20,7 +20,7 @@")
     assert moved != gold.patch
-    assert repair(moved, tree).problem == PROBLEMS["ambiguous"]
+    assert repair_patch(moved, tree).problem == PROBLEMS["ambiguous"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from evalcore.benchmarks.swe_bench.patches.patch_repair import MAX_REPLY_CHARS, repair_patch
 from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
-from evalcore.benchmarks.swe_bench.patches.repair import LARGEST, repair
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from tests.support.hangs import stop_hang
 from tests.support.patch_trees import MappingTree, make_tree
@@ -44,7 +44,7 @@ HOSTILE = {
 def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
     text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
     with stop_hang():
-        assert repair(text, MappingTree(TREE)).patch == ""
+        assert repair_patch(text, MappingTree(TREE)).patch == ""
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
 def test_a_file_of_equal_lines_takes_seconds(hunk: str) -> None:
     tree = MappingTree({"big.py": "x = 1\n" * 200_000})
     with stop_hang():
-        assert repair("--- a/big.py\n+++ b/big.py\n" + hunk, tree).patch == ""
+        assert repair_patch("--- a/big.py\n+++ b/big.py\n" + hunk, tree).patch == ""
 
 
 def test_source_that_breaks_a_compiler() -> None:
     for source in ("(" * 100_000, "-" * 400_000 + "1", "1+" * 200_000 + "1", "'\ud800'", "'\0'"):
         text = B + f"@@ -1,2 +1,2 @@\n-A = 1\n+A = {source}\n B = 2\n"
-        assert repair(text, MappingTree(TREE)).problem == PROBLEMS["python"]
+        assert repair_patch(text, MappingTree(TREE)).problem == PROBLEMS["python"]
 
 
 def test_text_beyond_the_limit_is_not_read() -> None:
-    assert repair("x" * (LARGEST + 1), MappingTree(TREE)).problem == PROBLEMS["large"]
+    assert repair_patch("x" * (MAX_REPLY_CHARS + 1), MappingTree(TREE)).problem == PROBLEMS["large"]
 
 
 def test_a_folder_shows_plain_files_only(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_a_folder_shows_plain_files_only(tmp_path: Path) -> None:
     assert list(tree.paths()) == ["a.py", "bytes", "deep/b.py"]
     for path in ("link", "out/secret", "../secret", "bytes", str(tmp_path / "secret"), ""):
         assert tree.read(path) is None
-    assert repair(diff, tree).problem == ""
+    assert repair_patch(diff, tree).problem == ""
 
 
 def test_a_reply_that_was_cut_is_refused_whatever_it_holds() -> None:
     gold = small()
-    assert repair(gold.patch, MappingTree(gold.before), cut=True).problem == PROBLEMS["cut"]
+    assert repair_patch(gold.patch, MappingTree(gold.before), cut=True).problem == PROBLEMS["cut"]

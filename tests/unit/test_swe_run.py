@@ -7,8 +7,8 @@ import json
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.swe_bench.dataset import load, task_of
-from evalcore.benchmarks.swe_bench.prompts import style_of
+from evalcore.benchmarks.swe_bench.dataset import load_swe_samples, to_swe_task
+from evalcore.benchmarks.swe_bench.prompts import resolve_auto_style
 from evalcore.errors import UsageError
 from evalcore.settings import ROOT
 from tests.support import agentic, tau_server
@@ -172,5 +172,5 @@ def test_what_cannot_be_run_is_said_before(tmp_path, options, named):
 
 
 def test_auto_is_the_most_that_all_tasks_can_show():
-    tasks = [task_of(sample) for sample in load(DatasetSource(str(BUNDLED)))]
-    assert style_of(tasks) == "files"
+    tasks = [to_swe_task(sample) for sample in load_swe_samples(DatasetSource(str(BUNDLED)))]
+    assert resolve_auto_style(tasks) == "files"

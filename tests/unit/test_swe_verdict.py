@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.swe_bench import aggregate, verdict
-from evalcore.benchmarks.swe_bench.examination import Answer, Examination, unexecuted
-from evalcore.benchmarks.swe_bench.execution.hardened import Hardened
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, resolved, sha256
+from evalcore.benchmarks.swe_bench.evaluate_patch import (
+    PatchEvaluation,
+    SubmittedAnswer,
+    evaluate_without_running,
+)
+from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult
+from evalcore.benchmarks.swe_bench.execution.resolution import Execution, is_resolved, sha256_text
 from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Episode, Sample
@@ -42,10 +46,10 @@ GOOD = {
 def ran(**changes):
     fields = {
         "instance_id": "x__y-1",
-        "patch_sha256": sha256(PATCH),
+        "patch_sha256": sha256_text(PATCH),
         "applied": "apply",
         "log": LOG,
-        "log_sha256": sha256(LOG),
+        "log_sha256": sha256_text(LOG),
         "exit_code": 0,
         "means": "bubblewrap",
         "report": GOOD,
@@ -55,16 +59,18 @@ def ran(**changes):
 
 
 def verdict_of(found, episode=EPISODE):
-    return verdict.verdict_on(SAMPLE, episode, TASK, found)
+    return verdict.build_swe_verdict(SAMPLE, episode, TASK, found)
 
 
 def test_an_execution_that_resolved_is_passed_with_its_proof():
     found = verdict_of(
-        Examination(Answer(PATCH), execution=ran(), hardened=Hardened(resolved=True))
+        PatchEvaluation(
+            SubmittedAnswer(PATCH), execution=ran(), hardened=HardenedResult(resolved=True)
+        )
     )
     assert (found.outcome, found.score, found.evidence_kind) == ("passed", 1.0, "executed")
     assert found.views == {"official": 1.0, "hardened": 1.0, "repaired": 1.0}
-    assert found.details["log_sha256"] == sha256(LOG)
+    assert found.details["log_sha256"] == sha256_text(LOG)
     assert found.details["resolved"] is True
     titles = [section.title for section in found.evidence]
     assert titles[:4] == ["submitted_patch", "results", "tests", "test_log"]
@@ -84,14 +90,14 @@ def test_an_execution_that_resolved_is_passed_with_its_proof():
 )
 def test_nothing_less_than_an_execution_is_passed(changes):
     execution = ran(**changes)
-    assert not resolved(execution)
-    found = verdict_of(Examination(Answer(PATCH), execution=execution))
+    assert not is_resolved(execution)
+    found = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=execution))
     assert (found.outcome, found.score, found.details["resolved"]) == ("failed", 0.0, False)
 
 
 def test_a_forged_result_is_no_pass_and_official_by_name_only():
-    hard = Hardened(resolved=False, flags=("machinery", "needs_machinery"))
-    found = verdict_of(Examination(Answer(PATCH), execution=ran(), hardened=hard))
+    hard = HardenedResult(resolved=False, flags=("machinery", "needs_machinery"))
+    found = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran(), hardened=hard))
     assert (found.outcome, found.score, found.reason) == ("failed", 0.0, "not_hardened")
     assert found.views == {"official": 1.0, "hardened": 0.0, "repaired": 0.0}
     assert found.details["flags"] == "machinery, needs_machinery"
@@ -99,22 +105,24 @@ def test_a_forged_result_is_no_pass_and_official_by_name_only():
 
 
 def test_without_the_second_look_nothing_is_passed():
-    found = verdict_of(Examination(Answer(PATCH), execution=ran()))
+    found = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran()))
     assert (found.outcome, found.views["official"]) == ("failed", 1.0)
 
 
 def test_the_repaired_patch_counts_beside_and_never_in_the_score():
     failed = ran(report={**GOOD, "resolved": False})
     for resolved_hardened in (True, False):
-        hard = Hardened(resolved_hardened)
+        hard = HardenedResult(resolved_hardened)
         found = verdict_of(
-            Examination(Answer(PATCH, "text"), execution=failed, rerun=ran(), rerun_hardened=hard)
+            PatchEvaluation(
+                SubmittedAnswer(PATCH, "text"), execution=failed, rerun=ran(), rerun_hardened=hard
+            )
         )
         assert (found.outcome, found.views["repaired"]) == ("failed", float(resolved_hardened))
 
 
 def test_without_a_repository_nothing_is_resolved_though_the_patch_is_the_true_one():
-    found = verdict_of(unexecuted(TASK, Answer(PATCH)))
+    found = verdict_of(evaluate_without_running(TASK, SubmittedAnswer(PATCH)))
     assert (found.outcome, found.score, found.reason) == ("not_executed", None, "no_repository")
     assert found.details["resolved"] is None
     assert (found.details["file_recall"], found.details["identical_to_gold"]) == (1.0, True)
@@ -122,9 +130,9 @@ def test_without_a_repository_nothing_is_resolved_though_the_patch_is_the_true_o
 
 
 def by_harness(**changes):
-    fields = {"outcome": "resolved", "log": LOG, "log_sha256": sha256(LOG), "agrees": True}
+    fields = {"outcome": "resolved", "log": LOG, "log_sha256": sha256_text(LOG), "agrees": True}
     result = HarnessResult("x__y-1", **(fields | changes))
-    return verdict_of(Examination(Answer(PATCH), harness=result))
+    return verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), harness=result))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +143,7 @@ def by_harness(**changes):
         ({"outcome": "apply_failed", "log": "", "agrees": None}, "failed", "does_not_apply"),
         ({"outcome": "environment_error", "reason": "no image"}, "environment_error", None),
         ({"agrees": False}, "environment_error", None),
-        ({"log": "", "log_sha256": sha256("")}, "failed", "tests_fail"),
+        ({"log": "", "log_sha256": sha256_text("")}, "failed", "tests_fail"),
         ({"log_sha256": "0" * 64}, "failed", "tests_fail"),
     ],
 )
@@ -147,9 +155,11 @@ def test_the_official_harness_decides_by_a_log_that_is_there(changes, outcome, r
 
 
 def test_no_patch_has_failed_and_an_unusable_task_says_nothing_of_the_target():
-    empty = verdict_of(Examination(Answer("")), Episode(key="k", epoch=0))
+    empty = verdict_of(PatchEvaluation(SubmittedAnswer("")), Episode(key="k", epoch=0))
     assert (empty.outcome, empty.reason) == ("failed", "empty")
-    bad = verdict_of(Examination(Answer(PATCH), unusable="its tests pass without a patch"))
+    bad = verdict_of(
+        PatchEvaluation(SubmittedAnswer(PATCH), unusable="its tests pass without a patch")
+    )
     assert (bad.outcome, bad.reason) == ("environment_error", "unusable_task")
 
 
@@ -162,7 +172,10 @@ def test_no_patch_has_failed_and_an_unusable_task_says_nothing_of_the_target():
     ],
 )
 def test_the_reason_of_a_failure_is_named(changes, reason):
-    assert verdict_of(Examination(Answer(PATCH), execution=ran(**changes))).reason == reason
+    assert (
+        verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran(**changes))).reason
+        == reason
+    )
 
 
 def test_only_one_place_of_the_benchmark_can_say_passed():
@@ -180,18 +193,22 @@ def _passed(path: Path) -> list[ast.Constant]:
 
 
 def test_unusable_tasks_count_neither_way_and_measures_stand_apart():
-    good = verdict_of(Examination(Answer(PATCH), execution=ran()))
+    good = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran()))
     other = Sample("under_15_min", "x__y-2", {})
-    bad = verdict.verdict_on(other, EPISODE, TASK, Examination(Answer(PATCH), unusable="why"))
+    bad = verdict.build_swe_verdict(
+        other, EPISODE, TASK, PatchEvaluation(SubmittedAnswer(PATCH), unusable="why")
+    )
     usable, unusable = aggregate.split_unusable([SAMPLE, other], [good, bad])
     assert (usable, unusable) == ([SAMPLE], [other])
-    assert aggregate.groups(usable, [good, bad])["applies_rate"] == 100
+    assert aggregate.compute_group_means(usable, [good, bad])["applies_rate"] == 100
 
 
 def test_what_was_never_looked_at_has_no_measure():
-    assert set(aggregate.groups([SAMPLE], []).values()) == {None}
+    assert set(aggregate.compute_group_means([SAMPLE], []).values()) == {None}
 
 
 def test_what_was_not_executed_has_no_rate_of_applying():
-    found = aggregate.groups([SAMPLE], [verdict_of(unexecuted(TASK, Answer(PATCH)))])
+    found = aggregate.compute_group_means(
+        [SAMPLE], [verdict_of(evaluate_without_running(TASK, SubmittedAnswer(PATCH)))]
+    )
     assert (found["applies_rate"], found["file_recall"]) == (None, 100.0)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.execution.interpreter import interpreter
-from evalcore.benchmarks.swe_bench.workbench import SUBMIT, Workbench, reference_step
+from evalcore.benchmarks.swe_bench.agent_tools import SUBMIT, AgentWorkspace, build_reference_step
+from evalcore.benchmarks.swe_bench.execution.interpreter import inspect_interpreter
 from evalcore.records import Message
 from tests.support import swe_tasks
 
@@ -21,7 +21,7 @@ def task(tmp_path_factory):
 
 @pytest.fixture
 def bench(task):
-    with Workbench(task, interpreter()) as found:
+    with AgentWorkspace(task, inspect_interpreter()) as found:
         yield found
 
 
@@ -36,16 +36,16 @@ def test_files_are_listed_shown_and_searched(bench):
 
 
 def test_the_patch_is_what_was_changed(bench):
-    assert bench.patch() == ""
+    assert bench.build_patch() == ""
     bench.call("replace", {"path": CORE, "old": "len(text) // width", "new": "len(text) / width"})
     bench.call("write_file", {"path": "wordbox/extra/new.py", "content": "x = 1\n"})
     bench.call("run", {"command": "rm README.md; mkdir -p __pycache__; echo > __pycache__/x.pyc"})
-    patch = bench.patch()
+    patch = bench.build_patch()
     assert "-    return len(text) // width\n+    return len(text) / width\n" in patch
     assert "+++ b/wordbox/extra/new.py\n" in patch
     assert "deleted file mode" in patch
     assert "pyc" not in patch
-    assert bench.patch() == patch
+    assert bench.build_patch() == patch
 
 
 def test_a_command_runs_the_tests_of_the_checkout(bench):
@@ -78,7 +78,7 @@ def test_links_are_not_followed_though_a_patch_may_hold_one(bench, tmp_path):
         assert "secret words" not in bench.call("read_file", {"path": path})
         assert bench.call("write_file", {"path": path, "content": "x"}).startswith("Error: ")
     assert "secret words" not in bench.call("search", {"text": "secret"})
-    assert "secret words" not in bench.patch()
+    assert "secret words" not in bench.build_patch()
     assert (tmp_path / "secret").read_text() == "secret words"
 
 
@@ -87,7 +87,7 @@ def test_a_poisoned_git_folder_runs_nothing_of_ours(bench, tmp_path):
     poison = f"git config core.fsmonitor 'touch {mark}'; git config diff.external 'touch {mark}'"
     bench.call("run", {"command": f"{poison}; mkdir sub; cp -r .git sub/.git; echo x > sub/x"})
     bench.call("write_file", {"path": "note.txt", "content": "x\n"})
-    assert "note.txt" in bench.patch()
+    assert "note.txt" in bench.build_patch()
     assert not mark.exists()
 
 
@@ -121,16 +121,16 @@ def test_long_output_is_cut_in_its_middle(bench):
 
 
 def test_the_agent_that_knows_the_patch_leaves_it(task, bench):
-    step = reference_step(task, [])
+    step = build_reference_step(task, [])
     [call] = step.tool_calls
     assert bench.call(call.name, json.loads(call.arguments)).endswith("(exit 0)")
-    last = reference_step(task, [Message("assistant", tool_calls=step.tool_calls)])
+    last = build_reference_step(task, [Message("assistant", tool_calls=step.tool_calls)])
     assert last.tool_calls[0].name == SUBMIT
-    assert bench.patch().count("diff --git") == task.patch.count("diff --git")
+    assert bench.build_patch().count("diff --git") == task.patch.count("diff --git")
 
 
 def test_nothing_is_left_behind(task):
-    with Workbench(task, interpreter()) as bench:
+    with AgentWorkspace(task, inspect_interpreter()) as bench:
         bench.call("run", {"command": "mkdir -m 000 locked; mkfifo pipe"})
         home = bench._home
     assert not home.exists()

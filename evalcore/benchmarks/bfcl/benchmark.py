@@ -206,9 +206,12 @@ class Bfcl(Benchmark):
         return Completion(tool_calls=answer, finish_reason="tool_calls")
 
     def episode_of(
-        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+        self,
+        sample: Sample,
+        prediction: Any,
+        extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
-        mode = str(given.get("mode", ""))
+        mode = str(extra_fields.get("mode", ""))
         return answers.given(sample, self.generation_key(sample), prediction, mode)
 
     def reference_episode(self, sample: Sample) -> Episode:

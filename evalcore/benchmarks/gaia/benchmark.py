@@ -23,7 +23,7 @@ from evalcore.benchmarks.gaia.tools.desk import FINAL, Desk
 from evalcore.benchmarks.gaia.verdict import verdict_on
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, utc_now
-from evalcore.sandbox.ability import ability
+from evalcore.sandbox.detect import detect_sandbox
 
 #: Modes in which an agent has tools; the others are one request.
 WITH_TOOLS = ("local", "web")
@@ -52,8 +52,8 @@ class Gaia(Benchmark):
     def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
         """Those that ask something; rows of a scoring set do not. With tools the host has to be
         able to run programs, and `web` needs a key."""
-        if self._mode in WITH_TOOLS and not ability().means:
-            why = f"{ability().problem} {ability().fix}"
+        if self._mode in WITH_TOOLS and not detect_sandbox().means:
+            why = f"{detect_sandbox().problem} {detect_sandbox().fix}"
             raise UsageError(f"option gaia.tool_mode={self._mode} runs programs: {why}")
         if self._mode == "web":  # of which the results are part, so that it belongs to the column
             self.options["provider"] = web.provider(self.options["provider"])
@@ -108,13 +108,16 @@ class Gaia(Benchmark):
         return controls.reference_step(sample, transcript, tools=self._mode in WITH_TOOLS)
 
     def episode_of(
-        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+        self,
+        sample: Sample,
+        prediction: Any,
+        extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
         """A text goes through extraction; the value of {"answer": ...} is scored as it stands."""
         key = self.generation_key(sample)
         if isinstance(prediction, dict) and "answer" in prediction:
             return Episode(key=key, epoch=0, state={"answer": prediction["answer"]})
-        return super().episode_of(sample, prediction, given)
+        return super().episode_of(sample, prediction, extra_fields)
 
     def reference_episode(self, sample: Sample) -> Episode:
         return self.episode_of(sample, {"answer": sample.reference["answer"]})
@@ -128,7 +131,7 @@ class Gaia(Benchmark):
     def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
         """Take the steps of every derivation: the last one has to bring the answer."""
         findings = [finding for sample in samples for finding in _not_derived(sample)]
-        return findings, {"tools": ability().means} if ability().means else {}
+        return findings, {"tools": detect_sandbox().means} if detect_sandbox().means else {}
 
     def gold_field(self, sample: Sample) -> str:
         return "Final answer"

@@ -15,23 +15,33 @@ def split_unusable(
     samples: Sequence[Sample], verdicts: Sequence[Verdict]
 ) -> tuple[list[Sample], list[Sample]]:
     """The samples that can be used here, and those whose reference patch showed otherwise."""
-    bad = {(one.metric, one.id) for one in verdicts if one.reason == UNUSABLE}
+    bad = {(verdict.metric, verdict.id) for verdict in verdicts if verdict.reason == UNUSABLE}
     usable = [sample for sample in samples if (sample.metric, sample.id) not in bad]
     return usable, [sample for sample in samples if (sample.metric, sample.id) in bad]
 
 
-def groups(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> dict[str, float | None]:
+def compute_group_means(
+    samples: Sequence[Sample], verdicts: Sequence[Verdict]
+) -> dict[str, float | None]:
     """Means in percent over the samples and their epochs; None where nothing was looked at.
 
     `applies_rate` is known of executed patches only.
     """
-    kept = {(sample.metric, sample.id) for sample in samples}
-    seen = [one for one in verdicts if (one.metric, one.id) in kept and "resolved" in one.details]
-    tried = [one for one in seen if one.details["resolved"] is not None]
-    applied = [float(bool(one.details.get("applied"))) for one in tried]
-    shares = {name: [float(one.details.get(name, 0.0)) for one in seen] for name in _MEASURES}
-    return {name: _percent(values) for name, values in {"applies_rate": applied, **shares}.items()}
+    sample_keys = {(sample.metric, sample.id) for sample in samples}
+    measured = [
+        verdict
+        for verdict in verdicts
+        if (verdict.metric, verdict.id) in sample_keys and "resolved" in verdict.details
+    ]
+    executed = [verdict for verdict in measured if verdict.details["resolved"] is not None]
+    applied = [float(bool(verdict.details.get("applied"))) for verdict in executed]
+    shares = {
+        name: [float(verdict.details.get(name, 0.0)) for verdict in measured] for name in _MEASURES
+    }
+    return {
+        name: _mean_percent(values) for name, values in {"applies_rate": applied, **shares}.items()
+    }
 
 
-def _percent(values: Sequence[float]) -> float | None:
+def _mean_percent(values: Sequence[float]) -> float | None:
     return 100.0 * sum(values) / len(values) if values else None

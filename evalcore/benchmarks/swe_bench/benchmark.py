@@ -17,20 +17,23 @@ from evalcore.benchmarks.agents.loop import Worked
 from evalcore.benchmarks.agents.turn import clean
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
 from evalcore.benchmarks.beside import beside
-from evalcore.benchmarks.swe_bench import dataset, prompts, workbench
-from evalcore.benchmarks.swe_bench.aggregate import groups, split_unusable
+from evalcore.benchmarks.swe_bench import agent_tools, dataset, prompts
+from evalcore.benchmarks.swe_bench.aggregate import compute_group_means, split_unusable
 from evalcore.benchmarks.swe_bench.card import CARD
-from evalcore.benchmarks.swe_bench.examination import (
-    answer_of,
-    examine,
-    examine_officially,
-    unexecuted,
+from evalcore.benchmarks.swe_bench.evaluate_patch import (
+    evaluate_answer,
+    evaluate_with_harness,
+    evaluate_without_running,
+    extract_answer,
 )
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout
-from evalcore.benchmarks.swe_bench.execution.interpreter import environment_of, interpreter
-from evalcore.benchmarks.swe_bench.harness.preflight import preflight
+from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
+from evalcore.benchmarks.swe_bench.execution.interpreter import (
+    find_task_python,
+    inspect_interpreter,
+)
+from evalcore.benchmarks.swe_bench.harness.preflight import run_preflight
 from evalcore.benchmarks.swe_bench.task import Task
-from evalcore.benchmarks.swe_bench.verdict import verdict_on
+from evalcore.benchmarks.swe_bench.verdict import build_swe_verdict
 from evalcore.errors import UsageError
 from evalcore.records import (
     BenchmarkScore,
@@ -40,11 +43,11 @@ from evalcore.records import (
     Sample,
     Verdict,
 )
-from evalcore.sandbox.ability import ability
-from evalcore.sandbox.folder import read_inside, remove
+from evalcore.sandbox.detect import detect_sandbox
+from evalcore.sandbox.folder import read_inside, remove_tree
 
-_MOST_STEPS = 250
-_LARGEST = 2 << 20  # bytes of a file in a prompt
+_MAX_STEPS = 250
+_MAX_FILE_BYTES = 2 << 20  # bytes of a file in a prompt
 
 
 class SweBench(Benchmark):
@@ -57,66 +60,76 @@ class SweBench(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
-        if not 1 <= options["max_steps"] <= _MOST_STEPS:
-            raise UsageError(f"option swe_bench.max_steps: give 1 to {_MOST_STEPS}")
+        if not 1 <= options["max_steps"] <= _MAX_STEPS:
+            raise UsageError(f"option swe_bench.max_steps: give 1 to {_MAX_STEPS}")
         if options["context_lines"] < 0:
             raise UsageError("option swe_bench.context_lines: give 0 or more lines")
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        samples = dataset.load(source, settings.load_settings().swe_repositories)
-        return dataset.of_difficulties(samples, self.options["difficulties"])
+        samples = dataset.load_swe_samples(source, settings.load_settings().swe_repositories)
+        return dataset.filter_difficulties(samples, self.options["difficulties"])
 
     def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
         """All of them; a style needs what it shows, and an agent a host that can run programs."""
-        if self._style == prompts.AUTO:  # what it is belongs to the column
-            self.options["prompt_style"] = prompts.style_of(list(map(dataset.task_of, samples)))
+        if self._prompt_style == prompts.AUTO:  # what it is belongs to the column
+            self.options["prompt_style"] = prompts.resolve_auto_style(
+                list(map(dataset.to_swe_task, samples))
+            )
         needed = {prompts.FILES: "repository", prompts.AGENT: "repository", prompts.TEXT: "text"}
-        field = needed.get(self._style, "")
-        lacking = [s for s in samples if field and not getattr(dataset.task_of(s), field)]
+        field = needed.get(self._prompt_style, "")
+        lacking = [s for s in samples if field and not getattr(dataset.to_swe_task(s), field)]
         if lacking:
             raise UsageError(
                 f"{len(lacking)} of {len(samples)} tasks have no {field} for the prompt style "
-                f"{self._style}; set swe_bench.prompt_style=issue_only, or name a folder of "
+                f"{self._prompt_style}; set swe_bench.prompt_style=issue_only, or name a folder of "
                 "repositories in the setting swe_repositories"
             )
-        if self._style == prompts.AGENT and not ability().means:
-            why = f"{ability().problem} {ability().fix}"
+        if self._prompt_style == prompts.AGENT and not detect_sandbox().means:
+            why = f"{detect_sandbox().problem} {detect_sandbox().fix}"
             raise UsageError(f"swe_bench.prompt_style=agent runs programs: {why}")
         if self.options["full_eval"]:
-            _check_harness([dataset.task_of(sample) for sample in samples])
+            _check_harness([dataset.to_swe_task(sample) for sample in samples])
         return list(samples)
 
     @property
-    def _style(self) -> str:
+    def _prompt_style(self) -> str:
         return str(self.options["prompt_style"])
 
     def build_prompt(self, sample: Sample) -> list[Message]:
-        task = dataset.task_of(sample)
-        style = prompts.style_of([task]) if self._style == prompts.AUTO else self._style
-        files = _old_files(task) if style == prompts.FILES else {}
-        return prompts.messages(task, style, files, self.options["context_lines"])
+        task = dataset.to_swe_task(sample)
+        style = (
+            prompts.resolve_auto_style([task])
+            if self._prompt_style == prompts.AUTO
+            else self._prompt_style
+        )
+        files = _read_original_files(task) if style == prompts.FILES else {}
+        return prompts.build_swe_messages(task, style, files, self.options["context_lines"])
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
-        if self._style != prompts.AGENT:
+        if self._prompt_style != prompts.AGENT:
             return await super().run_sample(sample, context)
-        task = dataset.task_of(sample)
-        with workbench.Workbench(task, interpreter(_python(task))) as bench:
-            tools = Tools(workbench.TOOLS, bench.call, workbench.SUBMIT)
-            worked = await work(self, sample, context, tools, self.options["max_steps"])
-            patch = clean(await beside(bench.patch))
-        return _episode(self.generation_key(sample), context.epoch, worked, patch)
+        task = dataset.to_swe_task(sample)
+        with agent_tools.AgentWorkspace(
+            task, inspect_interpreter(_select_task_python(task))
+        ) as workspace:
+            tools = Tools(agent_tools.TOOLS, workspace.call, agent_tools.SUBMIT)
+            result = await work(self, sample, context, tools, self.options["max_steps"])
+            patch = clean(await beside(workspace.build_patch))
+        return _build_agent_episode(self.generation_key(sample), context.epoch, result, patch)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        task, answer = dataset.task_of(sample), answer_of(episode)
+        task, answer = dataset.to_swe_task(sample), extract_answer(episode)
         if self.options["full_eval"]:
-            found = await beside(partial(examine_officially, task, answer))
+            evaluation = await beside(partial(evaluate_with_harness, task, answer))
         elif task.repository:
-            found = await beside(partial(examine, task, answer, _python(task)))
+            evaluation = await beside(
+                partial(evaluate_answer, task, answer, _select_task_python(task))
+            )
         else:
-            found = unexecuted(task, answer)
-        return verdict_on(sample, episode, task, found)
+            evaluation = evaluate_without_running(task, answer)
+        return build_swe_verdict(sample, episode, task, evaluation)
 
     def aggregate(
         self,
@@ -134,8 +147,8 @@ class SweBench(Benchmark):
         if unusable:
             label = f"{about.get('label', '')} · {len(unusable)} unusable"
             about |= {"full": False, "label": label}
-        found = super().aggregate(usable, verdicts, weights, **about)
-        return msgspec.structs.replace(found, groups=groups(usable, verdicts))
+        score = super().aggregate(usable, verdicts, weights, **about)
+        return msgspec.structs.replace(score, groups=compute_group_means(usable, verdicts))
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` answers with the true patch, `null` with nothing, `noop` with what it is
@@ -144,12 +157,15 @@ class SweBench(Benchmark):
             return Completion()
         if kind == "noop":
             return Completion(text=transcript[-1].content if transcript else "")
-        if self._style == prompts.AGENT:
-            return workbench.reference_step(dataset.task_of(sample), transcript)
+        if self._prompt_style == prompts.AGENT:
+            return agent_tools.build_reference_step(dataset.to_swe_task(sample), transcript)
         return Completion(text=f"```diff\n{sample.reference['patch']}```\n")
 
     def episode_of(
-        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+        self,
+        sample: Sample,
+        prediction: Any,
+        extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
         """A text goes through extraction; {"model_patch": ...} is taken as it stands."""
         if isinstance(prediction, dict) and "model_patch" in prediction:
@@ -157,7 +173,7 @@ class SweBench(Benchmark):
             if not isinstance(patch, str):
                 raise UsageError("model_patch must be a text")
             return Episode(key=self.generation_key(sample), epoch=0, state={"patch": patch})
-        return super().episode_of(sample, prediction, given)
+        return super().episode_of(sample, prediction, extra_fields)
 
     def reference_episode(self, sample: Sample) -> Episode:
         return self.episode_of(sample, {"model_patch": sample.reference["patch"]})
@@ -168,7 +184,7 @@ class SweBench(Benchmark):
         if not self.options["full_eval"]:
             return super().check(samples)
         problem = "the official harness decides when it is run"
-        return [Finding(one.key, problem, "patch", kind="unconfirmed") for one in samples], {}
+        return [Finding(sample.key, problem, "patch", kind="unconfirmed") for sample in samples], {}
 
     def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
         return super().is_decided(sample, verdict) or bool(verdict.details.get("contradicted"))
@@ -179,39 +195,42 @@ class SweBench(Benchmark):
 
 def _check_harness(tasks: Sequence[Task]) -> None:
     """Raises UsageError naming all that the official harness lacks here, with what to do."""
-    checks = preflight(tasks, Path(tempfile.gettempdir()))
-    lacking = [f"{one.problem} ({one.fix})" for one in checks if one.needed and not one.ok]
+    checks = run_preflight(tasks, Path(tempfile.gettempdir()))
+    lacking = [
+        f"{check.problem} ({check.fix})" for check in checks if check.needed and not check.ok
+    ]
     if lacking:
         raise UsageError("option swe_bench.full_eval: " + "; ".join(lacking))
 
 
-def _python(task: Task) -> Path | None:
+def _select_task_python(task: Task) -> Path | None:
     """The interpreter with what a task needs, None for the running one."""
     folder = settings.load_settings().swe_environments
-    return environment_of(task, Path(folder)) if folder else None
+    return find_task_python(task, Path(folder)) if folder else None
 
 
 @lru_cache(maxsize=256)
-def _old_files(task: Task) -> Mapping[str, str]:
+def _read_original_files(task: Task) -> Mapping[str, str]:
     """The files that the true patch changes, as they were."""
     folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
     try:
-        tree = checkout(task, folder / "tree")
-        paths = prompts.touched(task)
+        tree = checkout_task(task, folder / "tree")
+        paths = prompts.list_touched_files(task)
         return {
-            path: read_inside(tree, path, _LARGEST).decode("utf-8", "replace") for path in paths
+            path: read_inside(tree, path, _MAX_FILE_BYTES).decode("utf-8", "replace")
+            for path in paths
         }
     finally:
-        remove(folder)
+        remove_tree(folder)
 
 
-def _episode(key: str, epoch: int, worked: Worked, patch: str) -> Episode:
+def _build_agent_episode(key: str, epoch: int, result: Worked, patch: str) -> Episode:
     return Episode(
         key=key,
         epoch=epoch,
-        answer=worked.said,
-        messages=worked.messages,
-        finish_reason=worked.finish_reason,
-        termination=worked.ended,
-        state={"patch": patch, "calls": list(worked.calls)},
+        answer=result.said,
+        messages=result.messages,
+        finish_reason=result.finish_reason,
+        termination=result.ended,
+        state={"patch": patch, "calls": list(result.calls)},
     )

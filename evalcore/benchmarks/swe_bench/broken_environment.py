@@ -14,7 +14,7 @@ from evalcore.records import Record
 Tier = Literal["environment", "ambiguous"]
 
 
-class Sign(Record, frozen=True):
+class InfraSign(Record, frozen=True):
     """What broke, and whether that is certainly the environment's fault."""
 
     reason: str
@@ -53,10 +53,10 @@ _SIGNS: tuple[tuple[str, Tier, str], ...] = (
     ("tests_timed_out", "ambiguous", r"Timeout error: \d+ seconds exceeded"),
 )
 _COMPILED = tuple(
-    (Sign(reason, tier), re.compile(pattern, re.MULTILINE)) for reason, tier, pattern in _SIGNS
+    (InfraSign(reason, tier), re.compile(pattern, re.MULTILINE)) for reason, tier, pattern in _SIGNS
 )
 
 
-def infra_sign(log: str) -> Sign | None:
+def find_infra_sign(log: str) -> InfraSign | None:
     """The first sign that the log holds, or None."""
     return next((sign for sign, pattern in _COMPILED if pattern.search(log)), None)

@@ -49,7 +49,7 @@ _REFERENCE = (
 )
 
 
-def load(source: DatasetSource, repositories: str = "") -> list[Sample]:
+def load_swe_samples(source: DatasetSource, repositories: str = "") -> list[Sample]:
     """The samples of a file or of all files of a folder, in their order.
 
     Raises DatasetError naming file, line and field, also for a task that stands there twice.
@@ -57,8 +57,8 @@ def load(source: DatasetSource, repositories: str = "") -> list[Sample]:
     if repositories and not Path(repositories).is_dir():
         raise UsageError(f"setting swe_repositories: {repositories} is no folder")
     samples: dict[str, Sample] = {}
-    for line in _lines(source.folder):
-        sample = _sample(line, _task(line, repositories))
+    for line in _iter_task_rows(source.folder):
+        sample = _build_task_sample(line, _parse_task(line, repositories))
         if source.metrics and sample.metric not in source.metrics:
             continue
         if sample.id in samples:
@@ -67,30 +67,30 @@ def load(source: DatasetSource, repositories: str = "") -> list[Sample]:
     return list(samples.values())
 
 
-def task_of(sample: Sample) -> Task:
+def to_swe_task(sample: Sample) -> Task:
     """The task that a sample was made of."""
-    place = str(sample.meta.get("repository", ""))
+    repository = str(sample.meta.get("repository", ""))
     about = {
         "instance_id": sample.id,
         "difficulty": sample.meta.get("difficulty", ""),
-        "repository": str(ROOT / place) if place else "",
+        "repository": str(ROOT / repository) if repository else "",
     }
     return msgspec.convert(sample.input | sample.reference | about, Task)
 
 
-def _lines(place: Path) -> Iterator[Line]:
-    if not place.exists():
-        raise DatasetError(place, None, "", "no such file or folder")
-    found = sorted(path for form in _FILES for path in place.glob(form))
-    if place.is_dir() and not found:
-        raise DatasetError(place, None, "", "holds no .jsonl or .parquet file of tasks")
-    for path in found or [place]:
-        rows = _parquet(path) if path.suffix == ".parquet" else read_rows(path)
+def _iter_task_rows(source_path: Path) -> Iterator[Line]:
+    if not source_path.exists():
+        raise DatasetError(source_path, None, "", "no such file or folder")
+    paths = sorted(path for form in _FILES for path in source_path.glob(form))
+    if source_path.is_dir() and not paths:
+        raise DatasetError(source_path, None, "", "holds no .jsonl or .parquet file of tasks")
+    for path in paths or [source_path]:
+        rows = _read_parquet_rows(path) if path.suffix == ".parquet" else read_rows(path)
         for number, row in rows:
             yield Line(path, number, row)
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pyarrow
     from pyarrow import parquet
 
@@ -101,31 +101,31 @@ def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from enumerate(rows, 1)
 
 
-def _task(line: Line, repositories: str) -> Task:
-    identity = _checked(line, "instance_id", _NAME)
+def _parse_task(line: Line, repositories: str) -> Task:
+    identity = _require_pattern(line, "instance_id", _NAME)
     repo = line.text("repo")
     return Task(
         instance_id=identity,
         repo=repo,
-        base_commit=_checked(line, "base_commit", _COMMIT),
+        base_commit=_require_pattern(line, "base_commit", _COMMIT),
         problem_statement=line.text("problem_statement"),
         patch=line.text("patch"),
         test_patch=line.text("test_patch"),
-        fail_to_pass=_tests(line, "FAIL_TO_PASS"),
-        pass_to_pass=_tests(line, "PASS_TO_PASS"),
-        version=_optional(line, "version"),
-        difficulty=_optional(line, "difficulty"),
-        eval_script=_optional(line, "eval_script"),
-        log_parser=_optional(line, "log_parser"),
-        eval_type=_eval_type(line),
-        image=_optional(line, "image"),
-        text=_optional(line, "text"),
-        repository=_repository(line, identity, repo, repositories),
+        fail_to_pass=_parse_test_list(line, "FAIL_TO_PASS"),
+        pass_to_pass=_parse_test_list(line, "PASS_TO_PASS"),
+        version=_read_optional_text(line, "version"),
+        difficulty=_read_optional_text(line, "difficulty"),
+        eval_script=_read_optional_text(line, "eval_script"),
+        log_parser=_read_optional_text(line, "log_parser"),
+        eval_type=_parse_eval_type(line),
+        image=_read_optional_text(line, "image"),
+        text=_read_optional_text(line, "text"),
+        repository=_find_repository(line, identity, repo, repositories),
     )
 
 
-def _sample(line: Line, task: Task) -> Sample:
-    told = {
+def _build_task_sample(line: Line, task: Task) -> Sample:
+    input_fields = {
         "repo": task.repo,
         "base_commit": task.base_commit,
         "version": task.version,
@@ -134,32 +134,32 @@ def _sample(line: Line, task: Task) -> Sample:
     meta = {
         "difficulty": task.difficulty,
         "repository": task.repository,
-        "variants": _patches(line, "variants"),
-        "counterexamples": _patches(line, "counterexamples"),
+        "variants": _wrap_predictions(line, "variants"),
+        "counterexamples": _wrap_predictions(line, "counterexamples"),
         "source": line.source,
     }
-    known = msgspec.to_builtins(task)
+    task_fields = msgspec.to_builtins(task)
     return Sample(
         metric=METRICS.get(task.difficulty, UNRATED),
         id=task.instance_id,
-        input=told | ({"text": task.text} if task.text else {}),
-        reference={name: known[name] for name in _REFERENCE if name in known},
+        input=input_fields | ({"text": task.text} if task.text else {}),
+        reference={name: task_fields[name] for name in _REFERENCE if name in task_fields},
         meta={name: value for name, value in meta.items() if value},
     )
 
 
-def _checked(line: Line, field: str, form: re.Pattern[str]) -> str:
+def _require_pattern(line: Line, field: str, pattern: re.Pattern[str]) -> str:
     value = line.text(field)
-    if not form.fullmatch(value):
-        line.wrong(field, f"{value[:80]!r} is not of the form {form.pattern}")
+    if not pattern.fullmatch(value):
+        line.wrong(field, f"{value[:80]!r} is not of the form {pattern.pattern}")
     return value
 
 
-def _optional(line: Line, field: str) -> str:
+def _read_optional_text(line: Line, field: str) -> str:
     return "" if line.row.get(field) is None else line.optional_text(field)
 
 
-def _tests(line: Line, field: str) -> tuple[str, ...]:
+def _parse_test_list(line: Line, field: str) -> tuple[str, ...]:
     """A list of test ids, which upstream holds as JSON text."""
     value = line.row.get(field)
     if isinstance(value, str):
@@ -167,67 +167,67 @@ def _tests(line: Line, field: str) -> tuple[str, ...]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             line.wrong(field, "is not the JSON of a list of tests")
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(test, str) for test in value):
         line.wrong(field, "must be a list of tests, or the JSON text of one")
     return tuple(value)
 
 
-def _patches(line: Line, field: str) -> list[dict[str, str]]:
+def _wrap_predictions(line: Line, field: str) -> list[dict[str, str]]:
     """Right or wrong patches as predictions that are taken as they stand."""
     return [{"model_patch": patch} for patch in line.texts(field)]
 
 
-def _eval_type(line: Line) -> Any:
+def _parse_eval_type(line: Line) -> Any:
     value = line.row.get("eval_type") or _EVAL_TYPES[0]
     if value not in _EVAL_TYPES:
         line.wrong("eval_type", f"{value!r} is none of: {', '.join(_EVAL_TYPES)}")
     return value
 
 
-def _repository(line: Line, identity: str, repo: str, folder: str) -> str:
+def _find_repository(line: Line, identity: str, repo: str, folder: str) -> str:
     """Where the repository is, relative to the project where it is inside of it; "" for nowhere."""
-    named = _optional(line, "bundle")
-    if named:
-        return _inside(_bundle(line, named))
+    bundle_name = _read_optional_text(line, "bundle")
+    if bundle_name:
+        return _relative_to_root(_resolve_bundle(line, bundle_name))
     if not folder:
         return ""
     for name in (identity, repo.replace("/", "__")):
         if not _NAME.fullmatch(name):
             line.wrong("repo", f"{repo[:80]!r} must be owner/name")
-        for place in (Path(folder) / f"{name}.bundle", Path(folder) / name):
-            if place.exists():
-                return _inside(place)
+        for candidate in (Path(folder) / f"{name}.bundle", Path(folder) / name):
+            if candidate.exists():
+                return _relative_to_root(candidate)
     return ""
 
 
-def _bundle(line: Line, named: str) -> Path:
+def _resolve_bundle(line: Line, bundle_name: str) -> Path:
     home = line.path.parent.resolve()
-    place = (home / named).resolve()
-    if not place.is_relative_to(home):
-        line.wrong("bundle", f"{named!r} lies outside of the folder of the data set")
-    if not place.is_file():
-        line.wrong("bundle", f"{named!r} is missing; it should lie beside {line.path.name}")
-    return place
+    bundle_path = (home / bundle_name).resolve()
+    if not bundle_path.is_relative_to(home):
+        line.wrong("bundle", f"{bundle_name!r} lies outside of the folder of the data set")
+    if not bundle_path.is_file():
+        line.wrong("bundle", f"{bundle_name!r} is missing; it should lie beside {line.path.name}")
+    return bundle_path
 
 
-def _inside(place: Path) -> str:
-    place = place.resolve()
-    return str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
+def _relative_to_root(path: Path) -> str:
+    path = path.resolve()
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
-def of_difficulties(samples: Sequence[Sample], wanted: Sequence[str]) -> list[Sample]:
+def filter_difficulties(samples: Sequence[Sample], difficulties: Sequence[str]) -> list[Sample]:
     """Those of the named difficulties, written as upstream or as metrics; all without names.
 
     Raises UsageError for a name that is none.
     """
-    if not wanted:
+    if not difficulties:
         return list(samples)
-    known = {**METRICS, **{name: name for name in (*METRICS.values(), UNRATED)}}
-    unknown = [name for name in wanted if name not in known]
+    metrics_by_name = {**METRICS, **{name: name for name in (*METRICS.values(), UNRATED)}}
+    unknown = [name for name in difficulties if name not in metrics_by_name]
     if unknown:
         raise UsageError(
             f"option swe_bench.difficulties: {unknown[0]!r} is none of: "
             + ", ".join((*METRICS.values(), UNRATED))
         )
-    chosen = {known[name] for name in wanted}
+    chosen = {metrics_by_name[name] for name in difficulties}
     return [sample for sample in samples if sample.metric in chosen]

@@ -51,12 +51,12 @@ class Hunk(Record, frozen=True):
     complete: bool = True
 
     @property
-    def added(self) -> tuple[str, ...]:
+    def added_lines(self) -> tuple[str, ...]:
         """The lines that the hunk adds, without their plus."""
         return tuple(line[1:] for line in self.lines if line.startswith("+"))
 
     @property
-    def removed(self) -> tuple[str, ...]:
+    def removed_lines(self) -> tuple[str, ...]:
         """The lines that the hunk removes, without their minus."""
         return tuple(line[1:] for line in self.lines if line.startswith("-"))
 
@@ -65,13 +65,13 @@ class FileDiff(Record, frozen=True):
     """What a patch says about one file.
 
     `old_path` is "" where the file is new, `new_path` where it is deleted; both are without `a/`
-    and `b/`. `named` holds every path of the headers, which may contradict each other. `mode` is
-    the new file mode, as "100755", where one is given.
+    and `b/`. `header_paths` holds every path of the headers, which may contradict each other.
+    `mode` is the new file mode, as "100755", where one is given.
     """
 
     old_path: str = ""
     new_path: str = ""
-    named: tuple[str, ...] = ()
+    header_paths: tuple[str, ...] = ()
     hunks: tuple[Hunk, ...] = ()
     flags: frozenset[str] = frozenset()
     mode: str = ""
@@ -94,26 +94,26 @@ class FileDiff(Record, frozen=True):
         return "renamed" in self.flags
 
 
-def parse(patch: str) -> tuple[FileDiff, ...]:
+def parse_diff(patch: str) -> tuple[FileDiff, ...]:
     """The files of a patch in their order; a file that comes twice is there twice."""
-    return tuple(_files(_split(patch)))
+    return tuple(_iter_file_diffs(_split_diff_lines(patch)))
 
 
-def _split(patch: str) -> list[str]:
+def _split_diff_lines(patch: str) -> list[str]:
     """Lines as git sees them: ended by a newline, and by no other separator of Unicode."""
     lines = patch.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _files(lines: list[str]) -> Iterator[FileDiff]:
-    starts = list(_starts(lines))
+def _iter_file_diffs(lines: list[str]) -> Iterator[FileDiff]:
+    starts = list(_find_file_starts(lines))
     for first, end in pairwise([*starts, len(lines)]):
-        found = _file(lines, first, end)
-        if found is not None:
-            yield found
+        file_diff = _parse_file_diff(lines, first, end)
+        if file_diff is not None:
+            yield file_diff
 
 
-def _starts(lines: list[str]) -> Iterator[int]:
+def _find_file_starts(lines: list[str]) -> Iterator[int]:
     """Numbers of the lines at which a file begins; lines inside of hunks are jumped over."""
     at, headed = 0, False
     while at < len(lines):
@@ -122,113 +122,118 @@ def _starts(lines: list[str]) -> Iterator[int]:
             if not headed or line.startswith(_START[0]):
                 yield at
             headed, at = True, at + 1
-        elif _pair(lines, at):
+        elif _is_header_pair(lines, at):
             if not headed:
                 yield at
             headed, at = False, at + 2
         elif _HUNK.match(line):
-            headed, at = False, _hunk(lines, at)[1]
+            headed, at = False, _parse_hunk(lines, at)[1]
         else:
             at += 1
 
 
-def _pair(lines: list[str], at: int) -> bool:
+def _is_header_pair(lines: list[str], at: int) -> bool:
     """Whether a `---` line and its `+++` line stand here."""
     if not lines[at].startswith("--- "):
         return False
     return at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
 
 
-def _file(lines: list[str], first: int, end: int) -> FileDiff | None:
+def _parse_file_diff(lines: list[str], first: int, end: int) -> FileDiff | None:
     """One file; None where the headers name nothing that a patch could change."""
     heads, hunks, at = [], [], first
     while at < end:
         if _HUNK.match(lines[at]):
-            hunk, at = _hunk(lines, at)
+            hunk, at = _parse_hunk(lines, at)
             hunks.append(hunk)
         else:
             if not hunks:
                 heads.append(lines[at].rstrip("\r"))
             at += 1
-    head = _Head(heads)
-    if not head.named or (heads[0].startswith(_START[1]) and not hunks):
+    header = _FileHeader(heads)
+    if not header.paths or (heads[0].startswith(_START[1]) and not hunks):
         return None
     return FileDiff(
-        old_path=head.old,
-        new_path=head.new,
-        named=tuple(dict.fromkeys(head.named)),
+        old_path=header.old,
+        new_path=header.new,
+        header_paths=tuple(dict.fromkeys(header.paths)),
         hunks=tuple(hunks),
-        flags=frozenset(head.flags),
-        mode=head.mode,
+        flags=frozenset(header.flags),
+        mode=header.mode,
     )
 
 
-class _Head:
+class _FileHeader:
     """What the header lines of one file say; `---` and `+++` outweigh the line `diff --git`."""
 
     def __init__(self, lines: list[str]) -> None:
         self.old = self.new = self.mode = ""
-        self.named: list[str] = []
+        self.paths: list[str] = []
         self.flags: set[str] = set()
         paired = False
         for at, line in enumerate(lines):
-            if _pair(lines, at) and not paired:
+            if _is_header_pair(lines, at) and not paired:
                 paired = True
-                self.old, self.new = _path(line[4:], "a/"), _path(lines[at + 1][4:], "b/")
-                self._name(self.old, self.new)
+                self.old, self.new = (
+                    _parse_header_path(line[4:], "a/"),
+                    _parse_header_path(lines[at + 1][4:], "b/"),
+                )
+                self._add_paths(self.old, self.new)
             else:
-                self._take(line)
+                self._parse_header_line(line)
         if not paired and "new" in self.flags:
             self.old = ""
         if not paired and "deleted" in self.flags:
             self.new = ""
 
-    def _name(self, *paths: str) -> None:
-        self.named += [path for path in paths if path]
+    def _add_paths(self, *paths: str) -> None:
+        self.paths += [path for path in paths if path]
 
-    def _take(self, line: str) -> None:
+    def _parse_header_line(self, line: str) -> None:
         for words, flag in _FLAGS.items():
             if line.startswith(words):
                 self.flags.add(flag)
         if line.startswith(_MODES):
             self.mode = line.rsplit(" ", 1)[1]
         elif line.startswith(_START[0]):
-            self.old, self.new = _git_paths(line[len(_START[0]) :])
-            self._name(self.old, self.new)
+            self.old, self.new = _split_git_paths(line[len(_START[0]) :])
+            self._add_paths(self.old, self.new)
         elif line.startswith(_START[1]):
-            self.old = self.new = _path(line[len(_START[1]) :], "a/")
-            self._name(self.old)
+            self.old = self.new = _parse_header_path(line[len(_START[1]) :], "a/")
+            self._add_paths(self.old)
         elif line.startswith(_OLD_NAMES):
-            self.old = _path(line.split(" ", 2)[2], "")
-            self._name(self.old)
+            self.old = _parse_header_path(line.split(" ", 2)[2], "")
+            self._add_paths(self.old)
         elif line.startswith(_NEW_NAMES):
-            self.new = _path(line.split(" ", 2)[2], "")
-            self._name(self.new)
+            self.new = _parse_header_path(line.split(" ", 2)[2], "")
+            self._add_paths(self.new)
 
 
-def _git_paths(text: str) -> tuple[str, str]:
+def _split_git_paths(text: str) -> tuple[str, str]:
     """Both paths of a `diff --git` line, which are not set apart where a name holds blanks.
 
     Two equal names are halves of the text; else the last ` b/` begins the second one.
     """
     if text.startswith('"'):
-        close = _closing(text)
-        return _path(text[:close], "a/"), _path(text[close:].lstrip(" "), "b/")
+        close = _find_quote_end(text)
+        return _parse_header_path(text[:close], "a/"), _parse_header_path(
+            text[close:].lstrip(" "), "b/"
+        )
     half = len(text) // 2
     if (
         text[half : half + 1] == " "
         and text[:half].partition("/")[2] == text[half:].partition("/")[2]
     ):
-        return _path(text[:half], "a/"), _path(text[half + 1 :], "b/")
+        return _parse_header_path(text[:half], "a/"), _parse_header_path(text[half + 1 :], "b/")
     for mark in (' "b/', " b/"):
         if mark in text:
             cut = text.rindex(mark)
-            return _path(text[:cut], "a/"), _path(text[cut + 1 :], "b/")
+            return _parse_header_path(text[:cut], "a/"), _parse_header_path(text[cut + 1 :], "b/")
     old, _, new = text.partition(" ")
-    return _path(old, "a/"), _path(new, "b/")
+    return _parse_header_path(old, "a/"), _parse_header_path(new, "b/")
 
 
-def _closing(text: str) -> int:
+def _find_quote_end(text: str) -> int:
     """Where a quoted name ends, behind its second quote."""
     at = 1
     while at < len(text) and text[at] != '"':
@@ -236,56 +241,56 @@ def _closing(text: str) -> int:
     return at + 1
 
 
-def _path(text: str, prefix: str) -> str:
+def _parse_header_path(text: str, prefix: str) -> str:
     """A header's path without timestamp, quotes and prefix; "" for the null file."""
     text = text.rstrip("\r")
     if text.startswith('"'):
-        text = _unquoted(text[1 : _closing(text) - 1])
+        text = _unquote_path(text[1 : _find_quote_end(text) - 1])
     else:
         text = text.partition("\t")[0].rstrip(" ")
     return "" if text == NULL else text.removeprefix(prefix)
 
 
-def _unquoted(text: str) -> str:
+def _unquote_path(text: str) -> str:
     """The name that git wrote in the quoting of C strings."""
 
-    def one(match: re.Match[bytes]) -> bytes:
+    def unescape(match: re.Match[bytes]) -> bytes:
         letter = match.group(1)
         return bytes([int(letter, 8) & 255]) if len(letter) == 3 else _LETTERS.get(letter, letter)
 
-    return _ESCAPE.sub(one, text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+    return _ESCAPE.sub(unescape, text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
 
 
-def _hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
+def _parse_hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
     """The hunk whose header stands at a line, and the number of the line behind it."""
-    old_start, old_count, new_start, new_count = _counts(lines[at])
+    old_start, old_count, new_start, new_count = _parse_hunk_header(lines[at])
     old, new, end = old_count, new_count, at + 1
     while end < len(lines) and (old > 0 or new > 0 or lines[end].startswith("\\")):
         minus, plus = _WEIGHT.get(lines[end][:1], (None, None))
         if minus is None or plus is None or minus > old or plus > new:
             break
-        if (old, new) != (1, 1) and _pair(lines, end) and _heads_hunk(lines, end + 2):
+        if (old, new) != (1, 1) and _is_header_pair(lines, end) and _is_hunk_header(lines, end + 2):
             break  # the counts are wrong: here begins the next file
         old, new, end = old - minus, new - plus, end + 1
-    complete = old == 0 and new == 0 and not _overrun(lines, end)
+    complete = old == 0 and new == 0 and not _has_extra_lines(lines, end)
     body = tuple(lines[at + 1 : end])
     return Hunk(old_start, old_count, new_start, new_count, body, complete), end
 
 
-def _counts(line: str) -> tuple[int, int, int, int]:
+def _parse_hunk_header(line: str) -> tuple[int, int, int, int]:
     """The four numbers of a hunk's header; a count that is left out is 1."""
     match = _HUNK.match(line)
     numbers = match.groups() if match else ("0", "0", "0", "0")
-    old_start, old_count, new_start, new_count = (int(one or "1") for one in numbers)
+    old_start, old_count, new_start, new_count = (int(number or "1") for number in numbers)
     return old_start, old_count, new_start, new_count
 
 
-def _heads_hunk(lines: list[str], at: int) -> bool:
+def _is_hunk_header(lines: list[str], at: int) -> bool:
     return at < len(lines) and lines[at].startswith("@@ -")
 
 
-def _overrun(lines: list[str], at: int) -> bool:
+def _has_extra_lines(lines: list[str], at: int) -> bool:
     """Whether added or removed lines go on; a mail's signature `-- ` and a next file do not."""
     if at >= len(lines) or not lines[at].startswith(("+", "-")):
         return False
-    return not _pair(lines, at) and lines[at].rstrip() != "--"
+    return not _is_header_pair(lines, at) and lines[at].rstrip() != "--"

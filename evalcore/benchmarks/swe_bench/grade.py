@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from evalcore.benchmarks.swe_bench.broken_environment import infra_sign
-from evalcore.benchmarks.swe_bench.log_parsers import parser
+from evalcore.benchmarks.swe_bench.broken_environment import find_infra_sign
+from evalcore.benchmarks.swe_bench.log_parsers import select_log_parser
 from evalcore.benchmarks.swe_bench.log_parsers.status import (
     ERROR,
     FAILED,
@@ -63,14 +63,14 @@ _NO_SPEC: Mapping[str, Any] = MappingProxyType({})
 Rule = Callable[[str, StatusMap], bool | None]
 
 
-class Reading(Record, frozen=True):
+class ParsedLog(Record, frozen=True):
     """What a log says: the state of each test, and whether the log can be graded at all."""
 
     tests: dict[str, str]
-    found: bool
+    is_gradable: bool
 
 
-def grade(
+def grade_log(
     spec: Mapping[str, Any], log: str, prediction: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The official report of one instance, with the states of its tests.
@@ -91,38 +91,40 @@ def grade(
     }
     if empty:
         return report
-    expected = {name: test_ids(spec, name) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
-    rules = _rules(spec)
+    expected = {name: parse_test_ids(spec, name) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
+    rules = _select_grading_rules(spec)
     log = _plain_newlines(log)
-    reading = _read(log, parser(_parser_name(spec), spec))
-    if not reading.found:
-        sign = infra_sign(log)
+    parsed = _parse_test_log(log, select_log_parser(_parser_name(spec), spec))
+    if not parsed.is_gradable:
+        sign = find_infra_sign(log)
         if sign is not None:
             report["infra_failure"] = sign.tier == "environment"
             report["infra_failure_reason"] = sign.reason
         return report
     status = {
-        name: _sorted(expected[name], reading.tests, rule)
+        name: _split_by_success(expected[name], parsed.tests, rule)
         for name, rule in zip(expected, rules, strict=True)
     }
     status |= {name: {"success": [], "failure": []} for name in ("FAIL_TO_FAIL", "PASS_TO_FAIL")}
     return report | {
         "patch_successfully_applied": True,
-        "resolved": resolution(status) == "RESOLVED_FULL",
+        "resolved": classify_resolution(status) == "RESOLVED_FULL",
         "tests_status": status,
     }
 
 
-def read_log(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> Reading:
+def read_log(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> ParsedLog:
     """The states in a log with markers; `found` is False for a log that cannot be graded.
 
     `spec` is asked for `instance_id` and `version` by the parsers of projects with several forms
     of logs.
     """
-    return _read(_plain_newlines(log), parser(log_parser, spec))
+    return _parse_test_log(_plain_newlines(log), select_log_parser(log_parser, spec))
 
 
-def status_map(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> dict[str, str]:
+def parse_status_map(
+    log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC
+) -> dict[str, str]:
     """The state of each test that the log names, by test id; empty where it cannot be graded."""
     return read_log(log, log_parser, spec).tests
 
@@ -133,21 +135,24 @@ def exit_code(log: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def resolution(status: Mapping[str, Mapping[str, list[str]]]) -> str:
+def classify_resolution(status: Mapping[str, Mapping[str, list[str]]]) -> str:
     """RESOLVED_FULL, RESOLVED_PARTIAL or RESOLVED_NO of a report's `tests_status`."""
-    fixed, kept = rate(status["FAIL_TO_PASS"]), rate(status["PASS_TO_PASS"])
-    if kept < 1 or fixed == 0:
+    fix_rate, regression_rate = (
+        success_rate(status["FAIL_TO_PASS"]),
+        success_rate(status["PASS_TO_PASS"]),
+    )
+    if regression_rate < 1 or fix_rate == 0:
         return "RESOLVED_NO"
-    return "RESOLVED_FULL" if fixed == 1 else "RESOLVED_PARTIAL"
+    return "RESOLVED_FULL" if fix_rate == 1 else "RESOLVED_PARTIAL"
 
 
-def rate(tests: Mapping[str, list[str]]) -> float:
+def success_rate(tests: Mapping[str, list[str]]) -> float:
     """The share of successes, 0 to 1; 1 where there are no tests."""
     total = len(tests["success"]) + len(tests["failure"])
     return len(tests["success"]) / total if total else 1.0
 
 
-def test_ids(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def parse_test_ids(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """The ids in one of the two columns, which holds a list or the JSON text of one."""
     value = spec.get(name)
     if isinstance(value, str):
@@ -155,12 +160,16 @@ def test_ids(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
             value = json.loads(value)
         except (json.JSONDecodeError, RecursionError):
             value = None
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise UsageError(f"{_named(spec)}: {name} must be a list of test ids, or JSON text of one")
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(test_id, str) for test_id in value
+    ):
+        raise UsageError(
+            f"{_describe_instance(spec)}: {name} must be a list of test ids, or JSON text of one"
+        )
     return tuple(value)
 
 
-def _named(spec: Mapping[str, Any]) -> str:
+def _describe_instance(spec: Mapping[str, Any]) -> str:
     return f"SWE-bench instance {spec.get('instance_id', 'without an id')!s}"
 
 
@@ -173,9 +182,9 @@ def _plain_newlines(log: str) -> str:
     return log.replace("\r\n", "\n").replace("\r", "\n") if "\r" in log else log
 
 
-def _read(log: str, parse: Parser) -> Reading:
+def _parse_test_log(log: str, parse: Parser) -> ParsedLog:
     """As `read_log`, of a log with plain newlines."""
-    unreadable = Reading({}, found=False)
+    unreadable = ParsedLog({}, is_gradable=False)
     if any(mark in log for mark in BROKEN) or START not in log or END not in log:
         return unreadable
     # Only the first section counts, so that a second one cannot take its place.
@@ -188,29 +197,31 @@ def _read(log: str, parse: Parser) -> Reading:
         return unreadable
     if states and exit_code(log) not in (None, 0) and _BAD.isdisjoint(states.values()):
         return unreadable  # the command failed and the log names no failure: it is not its log
-    return Reading(states, found=True)
+    return ParsedLog(states, is_gradable=True)
 
 
-def _rules(spec: Mapping[str, Any]) -> tuple[Rule, Rule]:
+def _select_grading_rules(spec: Mapping[str, Any]) -> tuple[Rule, Rule]:
     """How FAIL_TO_PASS and PASS_TO_PASS are judged under the spec's `eval_type`."""
     kind = spec.get("eval_type") or "pass_and_fail"
-    found = _RULES.get(kind) if isinstance(kind, str) else None
-    if found is None:
-        raise UsageError(f"{_named(spec)}: eval_type {kind!r} is none of {', '.join(_RULES)}")
-    return found
+    rules = _RULES.get(kind) if isinstance(kind, str) else None
+    if rules is None:
+        raise UsageError(
+            f"{_describe_instance(spec)}: eval_type {kind!r} is none of {', '.join(_RULES)}"
+        )
+    return rules
 
 
-def _fixed(test: str, states: StatusMap) -> bool | None:
+def _judge_fix(test: str, states: StatusMap) -> bool | None:
     """A test that has to pass now: skipped or absent is a failure."""
-    state = _state(test, states)
+    state = _find_test_state(test, states)
     if state is None or state == SKIPPED or state in _BAD:
         return False
     return True if state in _GOOD else None
 
 
-def _kept(test: str, states: StatusMap) -> bool | None:
+def _judge_regression(test: str, states: StatusMap) -> bool | None:
     """A test that has to pass as before: to skip it is no regression."""
-    return True if _state(test, states) == SKIPPED else _fixed(test, states)
+    return True if _find_test_state(test, states) == SKIPPED else _judge_fix(test, states)
 
 
 def _not_failed(test: str, states: StatusMap) -> bool:
@@ -219,12 +230,12 @@ def _not_failed(test: str, states: StatusMap) -> bool:
 
 
 _RULES: dict[str, tuple[Rule, Rule]] = {
-    "pass_and_fail": (_fixed, _kept),
+    "pass_and_fail": (_judge_fix, _judge_regression),
     "fail_only": (_not_failed, _not_failed),
 }
 
 
-def _state(test: str, states: StatusMap) -> str | None:
+def _find_test_state(test: str, states: StatusMap) -> str | None:
     """The state of a test; None where the log has none for it.
 
     Ids in the published data can be cut within their bracket. Such an id stands for the tests
@@ -232,15 +243,17 @@ def _state(test: str, states: StatusMap) -> str | None:
     """
     if test in states or test.count("[") <= test.count("]"):
         return states.get(test)
-    meant = [state for name, state in states.items() if name.startswith(test)]
-    return meant[0] if len({state in _GOOD for state in meant}) == 1 else None
+    matching = [state for name, state in states.items() if name.startswith(test)]
+    return matching[0] if len({state in _GOOD for state in matching}) == 1 else None
 
 
-def _sorted(expected: Iterable[str], states: StatusMap, rule: Rule) -> dict[str, list[str]]:
+def _split_by_success(
+    expected: Iterable[str], states: StatusMap, rule: Rule
+) -> dict[str, list[str]]:
     """The tests by success and failure, in their order; what is neither is in none of them."""
-    found: dict[str, list[str]] = {"success": [], "failure": []}
+    groups: dict[str, list[str]] = {"success": [], "failure": []}
     for test in expected:
         success = rule(test, states)
         if success is not None:
-            found["success" if success else "failure"].append(test)
-    return found
+            groups["success" if success else "failure"].append(test)
+    return groups

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from evalcore.benchmarks.swe_bench.diff import FileDiff, parse
+from evalcore.benchmarks.swe_bench.diff import FileDiff, parse_diff
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Message
 
@@ -39,7 +39,9 @@ _AGENT = (
 )
 
 
-def messages(task: Task, style: str, files: Mapping[str, str], context_lines: int) -> list[Message]:
+def build_swe_messages(
+    task: Task, style: str, files: Mapping[str, str], context_lines: int
+) -> list[Message]:
     """The prompt. `files` are the old texts of the files of the true patch, for the style `files`;
     of each, `context_lines` around the places of the patch are shown, or all of it for 0."""
     if style == TEXT:
@@ -48,44 +50,44 @@ def messages(task: Task, style: str, files: Mapping[str, str], context_lines: in
     issue = f"Repository: {task.repo}\n\n<issue>\n{task.problem_statement.strip()}\n</issue>"
     if style == AGENT:
         return [Message("system", _AGENT), Message("user", issue)]
-    shown = "".join(_shown(task, files, context_lines)) if style == FILES else ""
+    shown = "".join(_format_code_windows(task, files, context_lines)) if style == FILES else ""
     return [Message("system", _SYSTEM), Message("user", f"{issue}\n\n{shown}{_FORM}")]
 
 
-def style_of(tasks: Sequence[Task]) -> str:
+def resolve_auto_style(tasks: Sequence[Task]) -> str:
     """What `auto` is for some tasks: the most that all of them can show."""
     if all(task.repository for task in tasks):
         return FILES
     return TEXT if all(task.text for task in tasks) else ISSUE
 
 
-def touched(task: Task) -> list[str]:
+def list_touched_files(task: Task) -> list[str]:
     """The files that the true patch changes and that were there before."""
-    return [one.old_path for one in parse(task.patch) if one.old_path]
+    return [file.old_path for file in parse_diff(task.patch) if file.old_path]
 
 
-def _shown(task: Task, files: Mapping[str, str], context_lines: int) -> Iterator[str]:
+def _format_code_windows(task: Task, files: Mapping[str, str], context_lines: int) -> Iterator[str]:
     yield "The code to be changed is in these places:\n\n"
-    for one in parse(task.patch):
-        if one.old_path not in files:
+    for file in parse_diff(task.patch):
+        if file.old_path not in files:
             continue
-        lines = files[one.old_path].splitlines()
-        for first, last in _windows(one, len(lines), context_lines):
-            place = f"{one.old_path}, lines {first} to {last} of {len(lines)}"
+        lines = files[file.old_path].splitlines()
+        for first, last in _compute_windows(file, len(lines), context_lines):
+            label = f"{file.old_path}, lines {first} to {last} of {len(lines)}"
             body = "\n".join(lines[first - 1 : last])
-            yield f"[start of {place}]\n{body}\n[end of {place}]\n\n"
+            yield f"[start of {label}]\n{body}\n[end of {label}]\n\n"
 
 
-def _windows(one: FileDiff, length: int, context_lines: int) -> list[tuple[int, int]]:
+def _compute_windows(file: FileDiff, length: int, context_lines: int) -> list[tuple[int, int]]:
     """First and last lines to be shown, from 1; places that meet are one."""
     if context_lines == 0:
         return [(1, length)]
-    found: list[tuple[int, int]] = []
-    for hunk in sorted(one.hunks, key=lambda hunk: hunk.old_start):
+    windows: list[tuple[int, int]] = []
+    for hunk in sorted(file.hunks, key=lambda hunk: hunk.old_start):
         first = max(1, hunk.old_start - context_lines)
         last = min(length, hunk.old_start + max(hunk.old_count, 1) - 1 + context_lines)
-        if found and first <= found[-1][1] + 1:
-            first, last = found[-1][0], max(found[-1][1], last)
-            found.pop()
-        found.append((first, last))
-    return found
+        if windows and first <= windows[-1][1] + 1:
+            first, last = windows[-1][0], max(windows[-1][1], last)
+            windows.pop()
+        windows.append((first, last))
+    return windows

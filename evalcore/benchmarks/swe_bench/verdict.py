@@ -12,10 +12,10 @@ from typing import Any
 
 from evalcore.benchmarks.answer_text import NOTES, unreadable
 from evalcore.benchmarks.swe_bench import evidence
-from evalcore.benchmarks.swe_bench.examination import Examination
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, resolved
+from evalcore.benchmarks.swe_bench.evaluate_patch import PatchEvaluation
+from evalcore.benchmarks.swe_bench.execution.resolution import Execution, is_resolved
 from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
-from evalcore.benchmarks.swe_bench.harness.results import resolved as harness_resolved
+from evalcore.benchmarks.swe_bench.harness.results import is_resolved_by_harness as harness_resolved
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Episode, Outcome, Sample, Verdict
 
@@ -34,54 +34,62 @@ _ENDED = {
 }
 
 
-def verdict_on(sample: Sample, episode: Episode, task: Task, found: Examination) -> Verdict:
-    """The verdict; `resolved` among its details is None where nothing was executed."""
-    if found.unusable:
-        fields = _unmeasured("environment_error", UNUSABLE, f"{_UNUSABLE_NOTE} {found.unusable}")
-    elif found.execution is not None:
-        fields = _executed(found, found.execution)
-    elif found.harness is not None:
-        fields = _by_harness(found.harness)
-    elif not found.answer.patch.strip():
-        fields = _empty(unreadable(episode))
+def build_swe_verdict(
+    sample: Sample, episode: Episode, task: Task, evaluation: PatchEvaluation
+) -> Verdict:
+    """The verdict; `is_resolved` among its details is None where nothing was executed."""
+    if evaluation.unusable:
+        fields = _build_unmeasured_fields(
+            "environment_error", UNUSABLE, f"{_UNUSABLE_NOTE} {evaluation.unusable}"
+        )
+    elif evaluation.execution is not None:
+        fields = _build_execution_fields(evaluation, evaluation.execution)
+    elif evaluation.harness is not None:
+        fields = _build_harness_fields(evaluation.harness)
+    elif not evaluation.answer.patch.strip():
+        fields = _build_empty_fields(unreadable(episode))
     else:
-        fields = _unmeasured("not_executed", NO_REPOSITORY, _REPOSITORY_NOTE)
-    details = _details(found) | fields.pop("details")
+        fields = _build_unmeasured_fields("not_executed", NO_REPOSITORY, _REPOSITORY_NOTE)
+    details = _build_verdict_details(evaluation) | fields.pop("details")
     return Verdict(
         metric=sample.metric,
         id=sample.id,
         epoch=episode.epoch,
         details=details,
-        evidence=evidence.sections(task, found),
+        evidence=evidence.build_evidence_sections(task, evaluation),
         **fields,
     )
 
 
-def _executed(found: Examination, run: Execution) -> dict[str, Any]:
+def _build_execution_fields(evaluation: PatchEvaluation, run: Execution) -> dict[str, Any]:
     """The verdict on runs of ours."""
-    official = resolved(run)
-    passed = official and found.hardened is not None and found.hardened.resolved
-    rerun = found.rerun is not None and resolved(found.rerun)
-    repaired = rerun and found.rerun_hardened is not None and found.rerun_hardened.resolved
+    official = is_resolved(run)
+    passed = official and evaluation.hardened is not None and evaluation.hardened.resolved
+    rerun = evaluation.rerun is not None and is_resolved(evaluation.rerun)
+    repaired = (
+        rerun and evaluation.rerun_hardened is not None and evaluation.rerun_hardened.resolved
+    )
     views = {"official": official, "hardened": passed, "repaired": passed or repaired}
-    why = ("not_hardened", _FORGED_NOTE) if official else _why(run)
-    fields = _measured(passed, views, why)
+    why = ("not_hardened", _FORGED_NOTE) if official else _explain_failed_run(run)
+    fields = _build_measured_fields(passed, views, why)
     fields["details"] |= {"resolved_official": official}
     return fields
 
 
-def _by_harness(result: HarnessResult) -> dict[str, Any]:
+def _build_harness_fields(result: HarnessResult) -> dict[str, Any]:
     """The verdict of the official harness; what it could not run says nothing of the target."""
     if result.outcome == "environment_error" or result.agrees is False:
         note = f"The official harness has no result: {result.reason or 'its log grades otherwise'}"
-        return _unmeasured("environment_error", "environment", note)
+        return _build_unmeasured_fields("environment_error", "environment", note)
     passed = harness_resolved(result)
     applied = result.outcome != "apply_failed"
     why = ("tests_fail", _TESTS_NOTE) if applied else ("does_not_apply", _APPLY_NOTE)
-    return _measured(passed, {"official": passed}, why)
+    return _build_measured_fields(passed, {"official": passed}, why)
 
 
-def _measured(passed: bool, views: Mapping[str, bool], why: tuple[str, str]) -> dict[str, Any]:
+def _build_measured_fields(
+    passed: bool, views: Mapping[str, bool], why: tuple[str, str]
+) -> dict[str, Any]:
     """The only place that can say `passed`; it is asked with what an execution resolved."""
     reason, note = ("", "") if passed else why
     return {
@@ -95,18 +103,18 @@ def _measured(passed: bool, views: Mapping[str, bool], why: tuple[str, str]) -> 
     }
 
 
-def _why(run: Execution) -> tuple[str, str]:
+def _explain_failed_run(run: Execution) -> tuple[str, str]:
     """Reason and sentence for a patch that did not resolve its task."""
     if not run.applied:
         return "does_not_apply", _APPLY_NOTE
     if run.ended_by:
         return "budget", _ENDED[run.ended_by]
-    failed = evidence.failed(run)
+    failed = evidence.count_failed_tests(run)
     note = f"{failed} of the tests that have to pass do not." if failed else _TESTS_NOTE
     return "tests_fail", note
 
 
-def _empty(reason: str) -> dict[str, Any]:
+def _build_empty_fields(reason: str) -> dict[str, Any]:
     """No patch at all: nothing has to be executed to know that it resolves nothing."""
     return {
         "outcome": "failed",
@@ -119,13 +127,18 @@ def _empty(reason: str) -> dict[str, Any]:
     }
 
 
-def _unmeasured(outcome: Outcome, reason: str, note: str) -> dict[str, Any]:
+def _build_unmeasured_fields(outcome: Outcome, reason: str, note: str) -> dict[str, Any]:
     return {"outcome": outcome, "reason": reason, "note": note, "details": {"resolved": None}}
 
 
-def _details(found: Examination) -> dict[str, Any]:
-    run, hard, repaired, measured = found.execution, found.hardened, found.repaired, found.measures
-    details: dict[str, Any] = {"contradicted": True} if found.contradicted else {}
+def _build_verdict_details(evaluation: PatchEvaluation) -> dict[str, Any]:
+    run, hard, repaired, measured = (
+        evaluation.execution,
+        evaluation.hardened,
+        evaluation.repaired,
+        evaluation.measures,
+    )
+    details: dict[str, Any] = {"contradicted": True} if evaluation.contradicted else {}
     if run is not None:
         details |= {
             "runner": "local",
@@ -138,14 +151,14 @@ def _details(found: Examination) -> dict[str, Any]:
             "python": run.python,
             "seconds": run.seconds,
         }
-    if found.harness is not None:
+    if evaluation.harness is not None:
         details |= {
             "runner": "harness",
-            "harness": found.harness.outcome,
-            "swebench": found.harness.version,
-            "image": found.harness.image,
-            "log_sha256": found.harness.log_sha256,
-            "patch_sha256": found.harness.patch_sha256,
+            "harness": evaluation.harness.outcome,
+            "swebench": evaluation.harness.version,
+            "image": evaluation.harness.image,
+            "log_sha256": evaluation.harness.log_sha256,
+            "patch_sha256": evaluation.harness.patch_sha256,
         }
     if hard is not None:
         details |= {"resolved_hardened": hard.resolved, "flags": ", ".join(hard.flags)}

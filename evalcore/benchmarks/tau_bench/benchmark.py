@@ -135,7 +135,10 @@ class TauBench(Benchmark):
         )
 
     def episode_of(
-        self, sample: Sample, prediction: Any, given: Mapping[str, Any] = MappingProxyType({})
+        self,
+        sample: Sample,
+        prediction: Any,
+        extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
         state = score.state_of(prediction)
         says = state["says"]

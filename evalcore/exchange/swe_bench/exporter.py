@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from evalcore.benchmarks.swe_bench.dataset import task_of
-from evalcore.benchmarks.swe_bench.examination import answer_of
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout
-from evalcore.benchmarks.swe_bench.patches.repair import repair
+from evalcore.benchmarks.swe_bench.dataset import to_swe_task
+from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer
+from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
+from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from evalcore.errors import UsageError
 from evalcore.exchange.submission import Answered, answered, write_lines
 from evalcore.privacy import mask_target
 from evalcore.records import Episode, Record, Sample
-from evalcore.sandbox.folder import remove
+from evalcore.sandbox.folder import remove_tree
 from evalcore.store.run_folder import RunFolder
 
 BENCHMARK = "swe_bench"
@@ -65,14 +65,14 @@ def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
         samples=len(patches),
         missing=sum(not text.strip() for text in patches),
         repaired=sum(
-            episode is not None and text != answer_of(episode).patch
+            episode is not None and text != extract_answer(episode).patch
             for (_, episode), text in zip(pairs, patches, strict=True)
         ),
     )
 
 
 def _check_repositories(pairs: list[Answered]) -> None:
-    lacking = sum(not task_of(sample).repository for sample, _ in pairs)
+    lacking = sum(not to_swe_task(sample).repository for sample, _ in pairs)
     if lacking:
         raise UsageError(
             f"{lacking} of {len(pairs)} tasks had no repository in this run, without which no "
@@ -81,20 +81,20 @@ def _check_repositories(pairs: list[Answered]) -> None:
 
 
 def _official(sample: Sample, episode: Episode) -> str:
-    return answer_of(episode).patch
+    return extract_answer(episode).patch
 
 
 def _repaired(sample: Sample, episode: Episode) -> str:
     """The repaired patch; the official one where the reply was a patch or defies repair."""
-    answer = answer_of(episode)
-    if answer.given or not answer.text.strip():
+    answer = extract_answer(episode)
+    if answer.is_patch or not answer.text.strip():
         return answer.patch
     folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
     try:
-        tree = FolderTree(checkout(task_of(sample), folder / "tree"))
-        return repair(answer.text, tree, answer.cut).patch or answer.patch
+        tree = FolderTree(checkout_task(to_swe_task(sample), folder / "tree"))
+        return repair_patch(answer.text, tree, answer.cut).patch or answer.patch
     finally:
-        remove(folder)
+        remove_tree(folder)
 
 
 _FORMS: Mapping[str, Callable[[Sample, Episode], str]] = MappingProxyType(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.folder import remove
-from evalcore.sandbox.program import Bind, Finished, Limits, Program, run
+from evalcore.sandbox.folder import remove_tree
+from evalcore.sandbox.program import Bind, Limits, Program, ProgramResult, run_program
 
 #: Processor time above the clock's, so that a busy program is always ended by the clock.
 LIMITS = Limits(seconds=30.0, cpu_seconds=35, memory_bytes=2 << 30)
@@ -49,21 +49,21 @@ def run_python(code: str, files: Mapping[str, bytes], most: int) -> str:
         try:
             return _told(_run(folder, code, files), most)
         finally:
-            remove(folder)
+            remove_tree(folder)
     except OSError as error:
         raise EnvironmentFailure(
             f"the files for a program cannot be written: {error.strerror}; check the disk"
         ) from error
 
 
-def _run(folder: Path, code: str, files: Mapping[str, bytes]) -> Finished:
+def _run(folder: Path, code: str, files: Mapping[str, bytes]) -> ProgramResult:
     work, program = folder / "work", folder / "program"
     work.mkdir()
     program.mkdir()
     (program / "main.py").write_text(code, encoding="utf-8", newline="\n")
     for name, content in files.items():
         (work / name).write_bytes(content)
-    return run(
+    return run_program(
         Program(
             argv=("python", f"{_PROGRAM}/main.py"),
             binds=(Bind(str(program), _PROGRAM), Bind(str(work), _FILES, writable=True)),
@@ -74,7 +74,7 @@ def _run(folder: Path, code: str, files: Mapping[str, bytes]) -> Finished:
     )
 
 
-def _told(finished: Finished, most: int) -> str:
+def _told(finished: ProgramResult, most: int) -> str:
     printed = middle_cut(finished.output, most)
     if finished.ended_by or finished.exit_code is None:
         reason = _ENDED.get(finished.ended_by, "it was killed").format(seconds=LIMITS.seconds)

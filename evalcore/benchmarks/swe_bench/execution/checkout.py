@@ -12,14 +12,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalcore.benchmarks.swe_bench.execution.git import git
+from evalcore.benchmarks.swe_bench.execution.git import run_git
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
 
 
-def checkout(task: Task, place: Path) -> Path:
-    """Make the work tree of a task in the folder `place`, which must not exist yet; returns it.
+def checkout_task(task: Task, tree: Path) -> Path:
+    """Make the work tree of a task in the folder `tree`, which must not exist yet; returns it.
 
     Raises EnvironmentFailure where the repository is missing, broken or without the base commit.
     """
@@ -33,21 +33,21 @@ def checkout(task: Task, place: Path) -> Path:
         raise EnvironmentFailure(f"the repository of {task.instance_id} is gone: {source}")
     try:
         with tempfile.TemporaryDirectory(prefix="evalcore-git-") as scratch:
-            store = _unbundled(source, Path(scratch)) if source.is_file() else source.resolve()
-            place.mkdir(parents=True)
-            git("init", "-q", ".", folder=place)
-            wanted = (f"file://{store}", task.base_commit)
-            git("fetch", "-q", "--depth=1", "--no-tags", *wanted, folder=place)
+            store = _unpack_bundle(source, Path(scratch)) if source.is_file() else source.resolve()
+            tree.mkdir(parents=True)
+            run_git("init", "-q", ".", folder=tree)
+            fetch_args = (f"file://{store}", task.base_commit)
+            run_git("fetch", "-q", "--depth=1", "--no-tags", *fetch_args, folder=tree)
     except EnvironmentFailure as error:
         commit = f"{task.instance_id}: commit {task.base_commit[:12]}"
         raise EnvironmentFailure(f"{commit} cannot be had from {source}: {error}") from None
-    git("checkout", "-q", "--detach", task.base_commit, folder=place)
-    (place / ".git" / "FETCH_HEAD").unlink()
-    shutil.rmtree(place / ".git" / "logs", ignore_errors=True)
-    return place
+    run_git("checkout", "-q", "--detach", task.base_commit, folder=tree)
+    (tree / ".git" / "FETCH_HEAD").unlink()
+    shutil.rmtree(tree / ".git" / "logs", ignore_errors=True)
+    return tree
 
 
-class Changes(Record, frozen=True):
+class TreeChanges(Record, frozen=True):
     """`paths` of a work tree that are not as in a commit, sorted; `created` are those of them that
     the commit does not have; `base` are all files of the commit."""
 
@@ -56,71 +56,75 @@ class Changes(Record, frozen=True):
     base: frozenset[str]
 
 
-def changes(tree: Path, base: str) -> Changes:
+def find_tree_changes(tree: Path, base: str) -> TreeChanges:
     """How a work tree differs from the commit `base`.
 
     Files count that git would ignore, since Python does not, and those of a nested repository.
     """
-    differing = git("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, folder=tree)
-    tracked = _tracked(tree, base)
-    created = _present(tree) - tracked
-    paths = sorted({*_names(differing), *created})
-    return Changes(tuple(paths), tuple(sorted(created)), tracked)
+    changed = run_git(
+        "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, folder=tree
+    )
+    tracked = _list_tracked_files(tree, base)
+    created = _list_tree_files(tree) - tracked
+    paths = sorted({*_split_nul_names(changed), *created})
+    return TreeChanges(tuple(paths), tuple(sorted(created)), tracked)
 
 
-def restore(tree: Path, base: str, paths: Sequence[str]) -> None:
+def restore_paths(tree: Path, base: str, paths: Sequence[str]) -> None:
     """Bring some paths of a work tree back to what they are in the commit `base`."""
     if not paths:
         return
-    tracked = _tracked(tree, base)
+    tracked = _list_tracked_files(tree, base)
     for path in paths:
         if path in tracked:
-            _clear_way(tree, path)
-            git("checkout", "-q", base, "--", f":(literal){path}", folder=tree)
-        elif not _through_link(tree, path):
+            _clear_parents(tree, path)
+            run_git("checkout", "-q", base, "--", f":(literal){path}", folder=tree)
+        elif not _is_behind_link(tree, path):
             (tree / path).unlink(missing_ok=True)
 
 
-def _unbundled(bundle: Path, scratch: Path) -> Path:
+def _unpack_bundle(bundle: Path, scratch: Path) -> Path:
     """A bundle as a repository: only from one can a single commit be fetched."""
     store = scratch / "store.git"
-    git("init", "-q", "--bare", store, folder=scratch)
-    wanted = ("+refs/*:refs/bundled/*", "+HEAD:refs/bundled/HEAD")
-    git("fetch", "-q", bundle.resolve(), *wanted, folder=store)
+    run_git("init", "-q", "--bare", store, folder=scratch)
+    refspecs = ("+refs/*:refs/bundled/*", "+HEAD:refs/bundled/HEAD")
+    run_git("fetch", "-q", bundle.resolve(), *refspecs, folder=store)
     return store
 
 
-def _tracked(tree: Path, commit: str) -> frozenset[str]:
-    return frozenset(_names(git("ls-tree", "-r", "-z", "--name-only", commit, folder=tree)))
+def _list_tracked_files(tree: Path, commit: str) -> frozenset[str]:
+    return frozenset(
+        _split_nul_names(run_git("ls-tree", "-r", "-z", "--name-only", commit, folder=tree))
+    )
 
 
-def _names(listing: str) -> list[str]:
+def _split_nul_names(listing: str) -> list[str]:
     return [name for name in listing.split("\0") if name]
 
 
-def _present(tree: Path) -> set[str]:
+def _list_tree_files(tree: Path) -> set[str]:
     """All files and links of a work tree, except for git's own folder."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for folder, below, names in os.walk(tree):
         inside = Path(folder).relative_to(tree)
         links = [name for name in below if (Path(folder) / name).is_symlink()]
-        found.update(str(inside / name) for name in (*names, *links))
+        paths.update(str(inside / name) for name in (*names, *links))
         if folder == str(tree):
             below.remove(".git")
-    return found
+    return paths
 
 
-def _through_link(tree: Path, path: str) -> bool:
+def _is_behind_link(tree: Path, path: str) -> bool:
     """Whether a link of the patch stands in the way to a path, which then lies elsewhere."""
     parents = list(Path(path).parents)[:-1]
     return any((tree / parent).is_symlink() for parent in parents)
 
 
-def _clear_way(tree: Path, path: str) -> None:
+def _clear_parents(tree: Path, path: str) -> None:
     """Remove links and files that stand where the folders of a path should be."""
     for parent in reversed(list(Path(path).parents)[:-1]):
-        place = tree / parent
-        if place.is_symlink() or place.is_file():
-            place.unlink()
+        blocker = tree / parent
+        if blocker.is_symlink() or blocker.is_file():
+            blocker.unlink()
     if (tree / path).is_dir() and not (tree / path).is_symlink():
         shutil.rmtree(tree / path)

@@ -41,16 +41,16 @@ _CONFIGURATION = """\
 _MISSING = "git is not installed; install it (Debian: apt install git)"
 
 
-def git(*arguments: str | Path, folder: Path) -> str:
+def run_git(*arguments: str | Path, folder: Path) -> str:
     """What git prints when it is run in a folder; the name of a file that is no UTF-8 is escaped.
 
     Raises EnvironmentFailure where git is missing, fails or takes longer than SECONDS.
     """
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", *map(str, arguments)],
             cwd=folder,
-            env=environment(),
+            env=build_git_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
@@ -60,13 +60,13 @@ def git(*arguments: str | Path, folder: Path) -> str:
         raise EnvironmentFailure(_MISSING) from None
     except subprocess.TimeoutExpired:
         raise EnvironmentFailure(f"git {arguments[0]} took longer than {SECONDS:g} s") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise EnvironmentFailure(f"git {arguments[0]} failed: {said}")
-    return done.stdout.decode("utf-8", "surrogateescape")
+    if process.returncode:
+        stderr = process.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise EnvironmentFailure(f"git {arguments[0]} failed: {stderr}")
+    return process.stdout.decode("utf-8", "surrogateescape")
 
 
-def environment() -> dict[str, str]:
+def build_git_environment() -> dict[str, str]:
     """All that git knows of us: where programs are, and the configuration of this module."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -74,7 +74,7 @@ def environment() -> dict[str, str]:
         "LC_ALL": "C",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": _configuration(),
+        "GIT_CONFIG_GLOBAL": _write_git_config(),
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_ALLOW_PROTOCOL": "file",
         "GIT_TERMINAL_PROMPT": "0",
@@ -84,13 +84,13 @@ def environment() -> dict[str, str]:
 
 
 @cache
-def _configuration() -> str:
+def _write_git_config() -> str:
     """The path of the configuration, written once for this process and gone with it."""
     folder = tempfile.TemporaryDirectory(prefix="evalcore-git-")
-    _kept.append(folder)
-    place = Path(folder.name) / "config"
-    place.write_text(_CONFIGURATION, encoding="utf-8")
-    return str(place)
+    _config_folders.append(folder)
+    config_path = Path(folder.name) / "config"
+    config_path.write_text(_CONFIGURATION, encoding="utf-8")
+    return str(config_path)
 
 
-_kept: list[tempfile.TemporaryDirectory[str]] = []
+_config_folders: list[tempfile.TemporaryDirectory[str]] = []

@@ -21,11 +21,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench.execution.local import LIMITS, Variation, execute
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, resolved
-from evalcore.benchmarks.swe_bench.execution.validate import Usable, has_summary
+from evalcore.benchmarks.swe_bench.execution.local import LIMITS, Variation, execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import Execution, is_resolved
+from evalcore.benchmarks.swe_bench.execution.validate import TaskUsability, has_summary
 from evalcore.benchmarks.swe_bench.log_parsers.status import ERROR, FAILED
-from evalcore.benchmarks.swe_bench.measures import suspicious_lines
+from evalcore.benchmarks.swe_bench.measures import find_suspicious_lines
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Record
 from evalcore.sandbox.program import Limits
@@ -43,7 +43,7 @@ FLAGS = {
 REFUSING = frozenset({"needs_machinery", "no_summary", "control_ended", "passes_inverted"})
 
 
-class Hardened(Record, frozen=True):
+class HardenedResult(Record, frozen=True):
     """The result of the second look, by FLAGS.
 
     `removed` are the files that were put back; `clean` is the execution without them, None where
@@ -58,44 +58,47 @@ class Hardened(Record, frozen=True):
     forged: tuple[str, ...] = ()
 
 
-def hardened(
+def check_hardened(
     task: Task,
     patch: str,
     official: Execution,
-    known: Usable,
+    usability: TaskUsability,
     *,
     python: Path | None = None,
     limits: Limits = LIMITS,
-) -> Hardened:
+) -> HardenedResult:
     """Look again at a patch with its official execution; nothing runs where that did not resolve.
 
-    `known` is what the reference patch showed about the task. The runs get twice the time of the
-    official one, so that a busy machine ends none that it let through. Raises EnvironmentFailure.
+    `usability` is what the reference patch showed about the task. The runs get twice the time of
+    the official one, so that a busy machine ends none that it let through. Raises
+    EnvironmentFailure.
     """
     flags = ["machinery"] if official.machinery else []
-    flags += ["suspicious_lines"] if suspicious_lines(patch) else []
-    if not resolved(official):
-        return Hardened(resolved=False, flags=tuple(flags))
-    removed = official.machinery if known.self_contained else ()
+    flags += ["suspicious_lines"] if find_suspicious_lines(patch) else []
+    if not is_resolved(official):
+        return HardenedResult(resolved=False, flags=tuple(flags))
+    removed = official.machinery if usability.self_contained else ()
     variation = Variation(without=removed)
     limits = replace(limits, seconds=2 * limits.seconds, cpu_seconds=2 * limits.cpu_seconds)
     clean = None
     if removed:
-        clean = execute(task, patch, python=python, limits=limits, variation=variation)
-    flags += _asked(clean or official, known)
+        clean = execute_patch(task, patch, python=python, limits=limits, variation=variation)
+    flags += _find_refusing_flags(clean or official, usability)
     if REFUSING.intersection(flags):
-        return Hardened(False, tuple(flags), removed, clean)
+        return HardenedResult(False, tuple(flags), removed, clean)
     variation = Variation(without=removed, inverted=official.patch_sha256)
-    control = execute(task, patch, python=python, limits=limits, variation=variation)
-    forged = tuple(one for one in known.must_fail if control.tests.get(one) not in (FAILED, ERROR))
-    flags += [] if known.must_fail else ["no_control"]
+    control = execute_patch(task, patch, python=python, limits=limits, variation=variation)
+    forged = tuple(
+        test for test in usability.must_fail if control.tests.get(test) not in (FAILED, ERROR)
+    )
+    flags += [] if usability.must_fail else ["no_control"]
     if forged:
         flags += ["control_ended" if control.ended_by else "passes_inverted"]
-    return Hardened(not forged, tuple(flags), removed, clean, control, forged)
+    return HardenedResult(not forged, tuple(flags), removed, clean, control, forged)
 
 
-def _asked(run: Execution, known: Usable) -> list[str]:
+def _find_refusing_flags(run: Execution, usability: TaskUsability) -> list[str]:
     """The flags of a run that the rest is built on."""
-    if not resolved(run):
+    if not is_resolved(run):
         return ["needs_machinery"]
-    return ["no_summary"] if known.summary and not has_summary(run.log) else []
+    return ["no_summary"] if usability.summary and not has_summary(run.log) else []

@@ -22,15 +22,15 @@ _ALSO = ("builtins", "math", "operator")
 
 def tampered() -> bool:
     """Whether anything is found that should not be."""
-    return any(_is_foreign(value) for value in _values()) or not all(
-        _refuses(check) for check in _CHECKS
+    return any(_is_foreign(value) for value in _iter_machinery_values()) or not all(
+        _raises_error(check) for check in _CHECKS
     )
 
 
-def _values() -> Iterator[Any]:
+def _iter_machinery_values() -> Iterator[Any]:
     """What the modules of the machinery hold, and what the classes in them hold."""
     for name, module in list(sys.modules.items()):
-        if _is_machinery(name) and isinstance(module, ModuleType) and not _of_tree(module):
+        if _is_machinery(name) and isinstance(module, ModuleType) and not _is_from_tree(module):
             for value in list(vars(module).values()):
                 yield value
                 if isinstance(value, type):
@@ -42,7 +42,7 @@ def _is_machinery(name: str) -> bool:
     return parts[0] in _MODULES or name in _ALSO or any("testing" in part for part in parts)
 
 
-def _of_tree(module: ModuleType) -> bool:
+def _is_from_tree(module: ModuleType) -> bool:
     """A repository may be that of pytest itself."""
     return str(getattr(module, "__file__", None) or "").startswith(TREE)
 
@@ -56,19 +56,19 @@ def _is_foreign(value: Any) -> bool:
         return str(getattr(code, "co_filename", "")).startswith(TREE)
     kind = value if isinstance(value, type) else type(value)
     home = sys.modules.get(kind.__module__)
-    return isinstance(home, ModuleType) and _of_tree(home)
+    return isinstance(home, ModuleType) and _is_from_tree(home)
 
 
-def _partial() -> type:
+def _import_partial_type() -> type:
     import functools
 
     return functools.partial
 
 
-_WRAPPERS = (staticmethod, classmethod, property, _partial())
+_WRAPPERS = (staticmethod, classmethod, property, _import_partial_type())
 
 
-def _refuses(check: Callable[[], None]) -> bool:
+def _raises_error(check: Callable[[], None]) -> bool:
     """Whether a check that must fail raises, as each of them does by itself."""
     try:
         check()
@@ -77,70 +77,70 @@ def _refuses(check: Callable[[], None]) -> bool:
     return False
 
 
-def _raises() -> None:
+def _check_pytest_raises() -> None:
     import pytest
 
     with pytest.raises(KeyError):
         pass
 
 
-def _warns() -> None:
+def _check_pytest_warns() -> None:
     import pytest
 
     with pytest.warns(UserWarning, match="as it should"):
         pass
 
 
-def _approx() -> None:
+def _check_pytest_approx() -> None:
     import pytest
 
     if pytest.approx(1.0) != 2.0 and pytest.approx([1.0]) != [2.0]:
         raise AssertionError
 
 
-def _fail() -> None:
+def _check_pytest_fail() -> None:
     import pytest
 
     pytest.fail("as it should")
 
 
-def _unittest(name: str, *arguments: Any) -> Callable[[], None]:
-    def check() -> None:
+def _build_unittest_check(name: str, *arguments: Any) -> Callable[[], None]:
+    def run_assertion() -> None:
         from unittest import TestCase
 
         getattr(TestCase(), name)(*arguments)
 
-    return check
+    return run_assertion
 
 
-def _assert_raises() -> None:
+def _check_assert_raises() -> None:
     from unittest import TestCase
 
     with TestCase().assertRaises(KeyError):  # noqa: PT027 - this is what is looked at
         pass
 
 
-def _builtins() -> None:
+def _check_builtins() -> None:
     if not builtins.any([0]) and not builtins.all([0]) and not builtins.isinstance(0, str):
         raise AssertionError
 
 
 _CHECKS: tuple[Callable[[], None], ...] = (
-    _raises,
-    _warns,
-    _approx,
-    _fail,
-    _assert_raises,
-    _builtins,
-    _unittest("assertEqual", 1, 2),
-    _unittest("assertNotEqual", 1, 1),
-    _unittest("assertTrue", False),
-    _unittest("assertFalse", True),
-    _unittest("assertIn", 1, [2]),
-    _unittest("assertIs", 1, 2),
-    _unittest("assertIsNone", 1),
-    _unittest("assertAlmostEqual", 1.0, 2.0),
-    _unittest("assertRegex", "a", "b"),
-    _unittest("assertCountEqual", [1], [2]),
-    _unittest("fail"),
+    _check_pytest_raises,
+    _check_pytest_warns,
+    _check_pytest_approx,
+    _check_pytest_fail,
+    _check_assert_raises,
+    _check_builtins,
+    _build_unittest_check("assertEqual", 1, 2),
+    _build_unittest_check("assertNotEqual", 1, 1),
+    _build_unittest_check("assertTrue", False),
+    _build_unittest_check("assertFalse", True),
+    _build_unittest_check("assertIn", 1, [2]),
+    _build_unittest_check("assertIs", 1, 2),
+    _build_unittest_check("assertIsNone", 1),
+    _build_unittest_check("assertAlmostEqual", 1.0, 2.0),
+    _build_unittest_check("assertRegex", "a", "b"),
+    _build_unittest_check("assertCountEqual", [1], [2]),
+    _build_unittest_check("fail"),
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record, content_hash
-from evalcore.sandbox.program import Bind, Limits, Program, run
+from evalcore.sandbox.program import Bind, Limits, Program, run_program
 
 #: Where the official images have conda; scripts of the data set read this file.
 ACTIVATE = "/opt/miniconda3/bin/activate"
@@ -45,19 +45,19 @@ class Interpreter(Record, frozen=True):
     def binds(self) -> tuple[Bind, ...]:
         """What must be seen inside, besides the system and the interpreter that we run with."""
         ours = {sys.prefix, sys.base_prefix}
-        wanted = [name for name in (self.prefix, self.base_prefix) if name not in ours]
-        foreign = [name for name in dict.fromkeys(wanted) if not _of_system(Path(name))]
+        prefixes = [name for name in (self.prefix, self.base_prefix) if name not in ours]
+        foreign = [name for name in dict.fromkeys(prefixes) if not _is_system_path(Path(name))]
         return tuple(Bind(source=name, target=name) for name in foreign)
 
-    def shim(self, folder: Path) -> Bind:
+    def write_activate_shim(self, folder: Path) -> Bind:
         """A file of a folder in place of conda's `activate`: this interpreter comes first, and
         there is a `conda` that does nothing."""
-        place = folder / "activate"
-        place.write_text(_ACTIVATE.format(prefix=self.prefix), "utf-8")
-        return Bind(source=str(place), target=ACTIVATE)
+        activate_path = folder / "activate"
+        activate_path.write_text(_ACTIVATE.format(prefix=self.prefix), "utf-8")
+        return Bind(source=str(activate_path), target=ACTIVATE)
 
 
-def environment_of(task: Task, folder: Path) -> Path | None:
+def find_task_python(task: Task, folder: Path) -> Path | None:
     """The Python of a folder of environments that fits a task, None where there is none.
 
     Looked for are `<instance_id>` and `<owner>__<name>-<version>`, in this order.
@@ -69,26 +69,28 @@ def environment_of(task: Task, folder: Path) -> Path | None:
     return None
 
 
-def interpreter(python: Path | None = None) -> Interpreter:
+def inspect_interpreter(python: Path | None = None) -> Interpreter:
     """What is known of an interpreter, of the running one for None.
 
     Raises EnvironmentFailure where it cannot be started.
     """
-    return _described(str(python) if python else sys.executable, python is None)
+    return _inspect_executable(str(python) if python else sys.executable, python is None)
 
 
 @cache
-def _described(executable: str, own: bool) -> Interpreter:
+def _inspect_executable(executable: str, own: bool) -> Interpreter:
     if own:
         prefix, base, version = sys.prefix, sys.base_prefix, sys.version.split()[0]
     else:
-        prefix, base, version = _asked(executable)
-    found = sorted(path.name for path in Path(prefix).glob("lib/python*/site-packages/*.dist-info"))
-    contents = content_hash([version, found])
+        prefix, base, version = _query_prefixes(executable)
+    distributions = sorted(
+        path.name for path in Path(prefix).glob("lib/python*/site-packages/*.dist-info")
+    )
+    contents = content_hash([version, distributions])
     return Interpreter(executable, prefix, base, version, contents, own)
 
 
-def _asked(executable: str) -> tuple[str, str, str]:
+def _query_prefixes(executable: str) -> tuple[str, str, str]:
     try:
         command = [executable, "-I", "-c", _ASK]
         done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
@@ -99,7 +101,7 @@ def _asked(executable: str) -> tuple[str, str, str]:
 
 
 @cache
-def check(python: Interpreter, module: str) -> None:
+def check_interpreter(python: Interpreter, module: str) -> None:
     """Make sure, once, that the interpreter starts inside and has a module ("" for none).
 
     A missing interpreter ends a script with status 127, which grades like failed tests: so it is
@@ -107,9 +109,9 @@ def check(python: Interpreter, module: str) -> None:
     """
     code = f"import {module}" if module else "pass"
     with tempfile.TemporaryDirectory(prefix="evalcore-swe-") as folder:
-        binds = (*python.binds, python.shim(Path(folder)))
+        binds = (*python.binds, python.write_activate_shim(Path(folder)))
         command = f'source {ACTIVATE} && python -c "{code}"'
-        done = run(Program(argv=("bash", "-c", command), binds=binds), _CHECK)
+        done = run_program(Program(argv=("bash", "-c", command), binds=binds), _CHECK)
     if done.exit_code != 0:
         raise EnvironmentFailure(
             f"{python.executable} cannot run tests inside the sandbox ({code!r} ended with "
@@ -117,5 +119,5 @@ def check(python: Interpreter, module: str) -> None:
         )
 
 
-def _of_system(place: Path) -> bool:
-    return any(place.is_relative_to(one) for one in _SYSTEM)
+def _is_system_path(path: Path) -> bool:
+    return any(path.is_relative_to(root) for root in _SYSTEM)

@@ -18,17 +18,32 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench.execution import integrity, inverted
-from evalcore.benchmarks.swe_bench.execution.checkout import changes, checkout, restore
-from evalcore.benchmarks.swe_bench.execution.interpreter import Interpreter, check, interpreter
-from evalcore.benchmarks.swe_bench.execution.machinery import machinery
-from evalcore.benchmarks.swe_bench.execution.resolution import NOTHING, Execution, sha256, spec_of
-from evalcore.benchmarks.swe_bench.execution.script import Script, script_of
-from evalcore.benchmarks.swe_bench.grade import grade, status_map
+from evalcore.benchmarks.swe_bench.execution.checkout import (
+    checkout_task,
+    find_tree_changes,
+    restore_paths,
+)
+from evalcore.benchmarks.swe_bench.execution.infrastructure_changes import (
+    find_infrastructure_changes,
+)
+from evalcore.benchmarks.swe_bench.execution.interpreter import (
+    Interpreter,
+    check_interpreter,
+    inspect_interpreter,
+)
+from evalcore.benchmarks.swe_bench.execution.resolution import (
+    NOTHING,
+    Execution,
+    build_grading_spec,
+    sha256_text,
+)
+from evalcore.benchmarks.swe_bench.execution.script import Script, build_task_script
+from evalcore.benchmarks.swe_bench.grade import grade_log, parse_status_map
 from evalcore.benchmarks.swe_bench.patches.apply import apply_official
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Record
-from evalcore.sandbox.folder import remove
-from evalcore.sandbox.program import Bind, Finished, Limits, Program, run
+from evalcore.sandbox.folder import remove_tree
+from evalcore.sandbox.program import Bind, Limits, Program, ProgramResult, run_program
 
 LIMITS = Limits(
     seconds=120.0, cpu_seconds=120, memory_bytes=2 << 30, processes=128, output_bytes=16 << 20
@@ -44,7 +59,7 @@ _ENVIRONMENT = {
 #: Plugins of pytest that happen to be installed beside us are no part of a task.
 _BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 #: Tests run one to a processor: the clock that limits some would else measure the others.
-_places = threading.BoundedSemaphore(os.cpu_count() or 1)
+_cpu_slots = threading.BoundedSemaphore(os.cpu_count() or 1)
 
 
 class Variation(Record, frozen=True):
@@ -61,7 +76,7 @@ class Variation(Record, frozen=True):
 OFFICIAL = Variation()
 
 
-class _Room(Record, frozen=True):
+class _ExecutionContext(Record, frozen=True):
     """Where an execution takes place and with what."""
 
     folder: Path
@@ -70,7 +85,7 @@ class _Room(Record, frozen=True):
     script: Script
 
 
-def execute(
+def execute_patch(
     task: Task,
     patch: str,
     *,
@@ -83,94 +98,96 @@ def execute(
     `python` is an interpreter with what the task needs, None the running one. Safe from several
     threads. Raises EnvironmentFailure where repository, interpreter or sandbox cannot be had.
     """
-    begun = time.monotonic()
-    found, script = interpreter(python), script_of(task)
-    check(found, "pytest" if "pytest" in script.text else "")
+    started = time.monotonic()
+    interpreter, script = inspect_interpreter(python), build_task_script(task)
+    check_interpreter(interpreter, "pytest" if "pytest" in script.text else "")
     result = Execution(
         instance_id=task.instance_id,
-        patch_sha256=sha256(patch),
+        patch_sha256=sha256_text(patch),
         script=script.origin,
-        python=found.version,
+        python=interpreter.version,
     )
     folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
     try:
-        tree = checkout(task, folder / "testbed")
-        result = _apply(result, tree, patch)
+        tree = checkout_task(task, folder / "testbed")
+        result = _apply_patch(result, tree, patch)
         if result.applied:
-            room = _Room(folder, tree, found, script)
-            result = _test(result, task, room, limits, variation)
+            context = _ExecutionContext(folder, tree, interpreter, script)
+            result = _run_task_tests(result, task, context, limits, variation)
     finally:
-        remove(folder)
-    return replace(result, seconds=round(time.monotonic() - begun, 3))
+        remove_tree(folder)
+    return replace(result, seconds=round(time.monotonic() - started, 3))
 
 
-def _apply(result: Execution, tree: Path, patch: str) -> Execution:
+def _apply_patch(result: Execution, tree: Path, patch: str) -> Execution:
     if not patch.strip():
         return replace(result, applied=NOTHING)
     applied = apply_official(tree, patch)
-    return replace(result, applied=applied.how, apply_log=_clean(applied.log))
+    return replace(result, applied=applied.how, apply_log=_replace_surrogates(applied.log))
 
 
-def _test(
-    result: Execution, task: Task, room: _Room, limits: Limits, variation: Variation
+def _run_task_tests(
+    result: Execution, task: Task, context: _ExecutionContext, limits: Limits, variation: Variation
 ) -> Execution:
     """The execution with what the tests of the tree as it is now printed and were graded."""
-    found = changes(room.tree, task.base_commit)
-    restore(room.tree, task.base_commit, variation.without)
-    with _places:
-        done = run(_program(room, variation), limits)
-    log = done.output + _ended(done, limits)
-    spec = spec_of(task)
+    tree_changes = find_tree_changes(context.tree, task.base_commit)
+    restore_paths(context.tree, task.base_commit, variation.without)
+    with _cpu_slots:
+        finished = run_program(_build_test_program(context, variation), limits)
+    log = finished.output + _format_timeout_line(finished, limits)
+    spec = build_grading_spec(task)
     return replace(
         result,
-        changed=tuple(map(_clean, found.paths)),
-        machinery=machinery(found),
+        changed=tuple(map(_replace_surrogates, tree_changes.paths)),
+        machinery=find_infrastructure_changes(tree_changes),
         log=log,
-        log_sha256=sha256(log),
-        exit_code=done.exit_code,
-        ended_by=done.ended_by,
-        means=done.means,
-        report=grade(spec, log),
-        tests=status_map(log, spec["log_parser"], spec),
+        log_sha256=sha256_text(log),
+        exit_code=finished.exit_code,
+        ended_by=finished.ended_by,
+        means=finished.means,
+        report=grade_log(spec, log),
+        tests=parse_status_map(log, spec["log_parser"], spec),
     )
 
 
-def _program(room: _Room, variation: Variation) -> Program:
+def _build_test_program(context: _ExecutionContext, variation: Variation) -> Program:
     """The script as a program. Inverted or not, it is the same one: the seed comes by its standard
     input and is read away before the tests begin, so that a patch cannot tell which run it is in.
     """
-    place = room.folder / "eval.sh"
-    place.write_text(room.script.before_tests(_inversion(room.script)).text, "utf-8")
-    place.chmod(0o644)
+    script_path = context.folder / "eval.sh"
+    script_path.write_text(
+        context.script.before_tests(_build_inversion_command(context.script)).text, "utf-8"
+    )
+    script_path.chmod(0o644)
     return Program(
         argv=("bash", _SCRIPT),
         binds=(
-            *room.python.binds,
-            room.python.shim(room.folder),
-            Bind(source=str(place), target=_SCRIPT),
-            Bind(source=inverted.__file__, target=inverted.PLACE),
-            Bind(source=integrity.__file__, target=inverted.INTEGRITY),
-            Bind(source=str(room.tree), target=_TREE, writable=True),
+            *context.python.binds,
+            context.python.write_activate_shim(context.folder),
+            Bind(source=str(script_path), target=_SCRIPT),
+            Bind(source=inverted.__file__, target=inverted.SCRIPT_PATH),
+            Bind(source=integrity.__file__, target=inverted.INTEGRITY_PATH),
+            Bind(source=str(context.tree), target=_TREE, writable=True),
         ),
         cwd=_TREE,
-        env=_ENVIRONMENT | (_BARE if room.python.own else {}),
+        env=_ENVIRONMENT | (_BARE if context.python.own else {}),
         stdin=f"{variation.inverted}\n",
     )
 
 
-def _inversion(script: Script) -> str:
+def _build_inversion_command(script: Script) -> str:
     files = [f"{_TREE}/{path}" for path in script.tests if path.endswith(".py")]
-    command = shlex.join([sys.executable, "-I", inverted.PLACE])
+    command = shlex.join([sys.executable, "-I", inverted.SCRIPT_PATH])
     return f'read -r seed; test -z "$seed" || {command} "$seed" {shlex.join(files)}; unset seed'
 
 
-def _ended(done: Finished, limits: Limits) -> str:
+def _format_timeout_line(finished: ProgramResult, limits: Limits) -> str:
     """The line by which the official harness notes that the time was up."""
-    if done.ended_by != "time":
+    if finished.ended_by != "time":
         return ""
     return f"\n\nTimeout error: {limits.seconds:.0f} seconds exceeded."
 
 
-def _clean(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Text for a record: names of files need not be UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

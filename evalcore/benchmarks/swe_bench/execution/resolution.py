@@ -43,7 +43,7 @@ class Execution(Record, frozen=True):
     tests: dict[str, str] = {}
 
 
-def spec_of(task: Task) -> dict[str, Any]:
+def build_grading_spec(task: Task) -> dict[str, Any]:
     """What the grading has to know of a task."""
     return {
         "instance_id": task.instance_id,
@@ -55,17 +55,17 @@ def spec_of(task: Task) -> dict[str, Any]:
     }
 
 
-def passes(execution: Execution) -> bool:
+def passes_all_tests(execution: Execution) -> bool:
     """Whether all tests came out as they should in a run that happened, patched or not."""
-    ran = bool(execution.means) and execution.log_sha256 == sha256(execution.log)
+    ran = bool(execution.means) and execution.log_sha256 == sha256_text(execution.log)
     return ran and execution.report.get("resolved") is True
 
 
-def resolved(execution: Execution) -> bool:
+def is_resolved(execution: Execution) -> bool:
     """Whether a patch resolved its task. Without an execution nothing does."""
-    return execution.applied in _APPLIED and passes(execution)
+    return execution.applied in _APPLIED and passes_all_tests(execution)
 
 
-def sha256(text: str) -> str:
+def sha256_text(text: str) -> str:
     """Hex digits of a text, lone surrogates included."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -11,7 +11,7 @@ import re
 import shlex
 from typing import Literal
 
-from evalcore.benchmarks.swe_bench.diff import FileDiff, parse
+from evalcore.benchmarks.swe_bench.diff import FileDiff, parse_diff
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Record
 
@@ -42,17 +42,17 @@ class Script(Record, frozen=True):
         return Script(lines=lines, origin=self.origin, tests=self.tests)
 
 
-def script_of(task: Task) -> Script:
+def build_task_script(task: Task) -> Script:
     """The script of a task, recording the exit status of the tests."""
-    tests = tuple(one.path for one in parse(task.test_patch) if not one.is_deleted)
-    given = bool(task.eval_script.strip())
-    lines = task.eval_script.strip().split("\n") if given else _made(task)
-    kept = [line for line in lines if line not in _HEAD]
-    origin: Literal["given", "made"] = "given" if given else "made"
-    return Script(lines=(*_HEAD, *_with_exit_code(kept)), origin=origin, tests=tests)
+    tests = tuple(file.path for file in parse_diff(task.test_patch) if not file.is_deleted)
+    has_own_script = bool(task.eval_script.strip())
+    lines = task.eval_script.strip().split("\n") if has_own_script else _build_default_script(task)
+    body_lines = [line for line in lines if line not in _HEAD]
+    origin: Literal["given", "made"] = "given" if has_own_script else "made"
+    return Script(lines=(*_HEAD, *_record_exit_code(body_lines)), origin=origin, tests=tests)
 
 
-def _with_exit_code(lines: list[str]) -> list[str]:
+def _record_exit_code(lines: list[str]) -> list[str]:
     """Keep the status of the tests, which the lines behind them would hide."""
     at = next((n for n, line in enumerate(lines) if END in line), None)
     if at is None:
@@ -61,13 +61,13 @@ def _with_exit_code(lines: list[str]) -> list[str]:
     return [*lines[:at], f"{_VARIABLE}=$?", lines[at], shown, *lines[at + 1 :]]
 
 
-def _made(task: Task) -> list[str]:
+def _build_default_script(task: Task) -> list[str]:
     """The official steps, with pytest on the files that the patch of the tests touches."""
-    files = parse(task.test_patch)
+    files = parse_diff(task.test_patch)
     activate = ["source /opt/miniconda3/bin/activate", "conda activate testbed", "cd /testbed"]
-    reset = _reset(files, task.base_commit)
-    run = [one.path for one in files if not one.is_deleted and not _DATA.search(one.path)]
-    end = _delimiter(task.test_patch)
+    reset = _build_reset_lines(files, task.base_commit)
+    run = [file.path for file in files if not file.is_deleted and not _DATA.search(file.path)]
+    end = _choose_delimiter(task.test_patch)
     return [
         *activate,
         "git config --global --add safe.directory /testbed",
@@ -82,15 +82,15 @@ def _made(task: Task) -> list[str]:
     ]
 
 
-def _reset(files: tuple[FileDiff, ...], base: str) -> list[str]:
+def _build_reset_lines(files: tuple[FileDiff, ...], base: str) -> list[str]:
     """Put test files back to the base commit; those that it does not have go."""
-    old = [one.old_path for one in files if not one.is_new]
-    new = [one.path for one in files if one.is_new or one.is_renamed]
+    old = [file.old_path for file in files if not file.is_new]
+    new = [file.path for file in files if file.is_new or file.is_renamed]
     lines = [f"git checkout {base} {shlex.join(old)}"] if old else []
     return [*lines, f"rm -f {shlex.join(new)}"] if new else lines
 
 
-def _delimiter(text: str) -> str:
+def _choose_delimiter(text: str) -> str:
     """A word that ends the patch in the script and stands on no line of it."""
     number = 114329324912
     while f"EOF_{number}" in text:

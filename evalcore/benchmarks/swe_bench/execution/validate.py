@@ -12,9 +12,13 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock
 
-from evalcore.benchmarks.swe_bench.execution.interpreter import interpreter
-from evalcore.benchmarks.swe_bench.execution.local import LIMITS, OFFICIAL, Variation, execute
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, passes, resolved
+from evalcore.benchmarks.swe_bench.execution.interpreter import inspect_interpreter
+from evalcore.benchmarks.swe_bench.execution.local import LIMITS, OFFICIAL, Variation, execute_patch
+from evalcore.benchmarks.swe_bench.execution.resolution import (
+    Execution,
+    is_resolved,
+    passes_all_tests,
+)
 from evalcore.benchmarks.swe_bench.log_parsers.status import ERROR, FAILED
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Record, content_hash, from_json, to_json
@@ -29,11 +33,11 @@ _COUNTS = (" passed", " failed", " error", " skipped", " xfailed", " xpassed", "
 _LACKING = re.compile(
     r"ModuleNotFoundError|ImportError|command not found|fixture '\w+' not found"
 ).search
-_known: dict[str, Usable] = {}
+_usability_by_key: dict[str, TaskUsability] = {}
 _locks: dict[str, threading.Lock] = {}
 
 
-class Usable(Record, frozen=True):
+class TaskUsability(Record, frozen=True):
     """What the reference patch shows about a task. `contradicted` says that a `problem` is that of
     the task itself: another machine would see the same.
 
@@ -50,20 +54,22 @@ class Usable(Record, frozen=True):
     contradicted: bool = False
 
 
-def usable(
+def check_usability(
     task: Task, cache: Path | None = None, *, python: Path | None = None, limits: Limits = LIMITS
-) -> Usable:
+) -> TaskUsability:
     """Run the reference patch and no patch, or know the result from before.
 
     Results are kept in memory and, if they are good, in the folder `cache`, by the content of the
     task and of the interpreter; a bad one may be this machine's fault and is asked again by the
     next process. Safe from several threads and processes. Raises EnvironmentFailure.
     """
-    key = content_hash([RULE, _content(task), interpreter(python).contents], 32)
+    key = content_hash(
+        [RULE, _select_content_fields(task), inspect_interpreter(python).contents], 32
+    )
     with _locks.setdefault(key, threading.Lock()):
-        if key not in _known:
-            _known[key] = _stored(task, key, cache, python, limits)
-        return _known[key]
+        if key not in _usability_by_key:
+            _usability_by_key[key] = _load_or_measure_usability(task, key, cache, python, limits)
+        return _usability_by_key[key]
 
 
 def has_summary(log: str) -> bool:
@@ -75,47 +81,49 @@ def has_summary(log: str) -> bool:
     )
 
 
-def _content(task: Task) -> dict[str, object]:
+def _select_content_fields(task: Task) -> dict[str, object]:
     fields = msgspec.to_builtins(task)
     return {name: value for name, value in fields.items() if name not in _UNRELATED}
 
 
-def _stored(
+def _load_or_measure_usability(
     task: Task, key: str, cache: Path | None, python: Path | None, limits: Limits
-) -> Usable:
+) -> TaskUsability:
     """The result from the cache, or a new one that goes there."""
     if cache is None:
-        return _measured(task, python, limits)
+        return _measure_usability(task, python, limits)
     cache.mkdir(parents=True, exist_ok=True)
-    place = cache / f"{key}.json"
+    cache_path = cache / f"{key}.json"
     with FileLock(cache / f"{key}.lock"):
-        if place.exists():
+        if cache_path.exists():
             try:
-                return from_json(Usable, place.read_bytes())
+                return from_json(TaskUsability, cache_path.read_bytes())
             except msgspec.DecodeError:
-                place.unlink()  # torn by a full disk or an older form: it is measured again
-        found = _measured(task, python, limits)
-        if found.ok:
-            fresh = place.with_suffix(".new")
-            fresh.write_bytes(to_json(found))
-            fresh.replace(place)
-        return found
+                cache_path.unlink()  # torn by a full disk or an older form: it is measured again
+        usability = _measure_usability(task, python, limits)
+        if usability.ok:
+            fresh = cache_path.with_suffix(".new")
+            fresh.write_bytes(to_json(usability))
+            fresh.replace(cache_path)
+        return usability
 
 
-def _measured(task: Task, python: Path | None, limits: Limits) -> Usable:
-    def run(patch: str, variation: Variation = OFFICIAL) -> Execution:
-        return execute(task, patch, python=python, limits=limits, variation=variation)
+def _measure_usability(task: Task, python: Path | None, limits: Limits) -> TaskUsability:
+    def run_patch(patch: str, variation: Variation = OFFICIAL) -> Execution:
+        return execute_patch(task, patch, python=python, limits=limits, variation=variation)
 
-    gold = run(task.patch)
-    if not resolved(gold):
-        problem = f"the reference patch does not resolve it here: {_reason(gold)}"
-        return Usable(False, problem, contradicted=_is_of_task(gold))
-    if passes(run("")):
-        return Usable(False, "its tests pass without a patch", contradicted=True)
+    gold = run_patch(task.patch)
+    if not is_resolved(gold):
+        problem = f"the reference patch does not resolve it here: {_explain_gold_failure(gold)}"
+        return TaskUsability(False, problem, contradicted=_is_task_defect(gold))
+    if passes_all_tests(run_patch("")):
+        return TaskUsability(False, "its tests pass without a patch", contradicted=True)
     expected = {*task.fail_to_pass, *task.pass_to_pass}
-    control = run(task.patch, Variation(inverted=task.base_commit)).tests
-    alone = not gold.machinery or resolved(run(task.patch, Variation(without=gold.machinery)))
-    return Usable(
+    control = run_patch(task.patch, Variation(inverted=task.base_commit)).tests
+    alone = not gold.machinery or is_resolved(
+        run_patch(task.patch, Variation(without=gold.machinery))
+    )
+    return TaskUsability(
         ok=True,
         must_fail=tuple(sorted(t for t in expected if control.get(t) in (FAILED, ERROR))),
         summary=has_summary(gold.log),
@@ -123,14 +131,14 @@ def _measured(task: Task, python: Path | None, limits: Limits) -> Usable:
     )
 
 
-def _is_of_task(gold: Execution) -> bool:
+def _is_task_defect(gold: Execution) -> bool:
     """Whether a reference patch fails by itself, and not for want of time or of a module."""
     if not gold.applied:
         return True
     return bool(gold.report.get("tests_status")) and not gold.ended_by and not _LACKING(gold.log)
 
 
-def _reason(gold: Execution) -> str:
+def _explain_gold_failure(gold: Execution) -> str:
     if not gold.applied:
         return "it does not apply"
     if gold.ended_by:

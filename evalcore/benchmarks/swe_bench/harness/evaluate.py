@@ -21,8 +21,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench.execution.resolution import sha256
-from evalcore.benchmarks.swe_bench.harness.results import REPORT, HarnessResult, read_result
+from evalcore.benchmarks.swe_bench.execution.resolution import sha256_text
+from evalcore.benchmarks.swe_bench.harness.results import REPORT, HarnessResult, read_harness_result
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import EnvironmentFailure
 
@@ -36,7 +36,7 @@ _PASSED_ON_PREFIXES = ("DOCKER_", "SWEBENCH_DOCKER_")
 _TAIL = 4096
 
 
-def evaluate(
+def run_harness(
     tasks: Sequence[Task],
     predictions: Mapping[str, str],
     folder: Path,
@@ -54,40 +54,42 @@ def evaluate(
     are removed. Raises EnvironmentFailure where the harness is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    asked = [task for task in tasks if predictions.get(task.instance_id, "").strip()]
-    lines = [_prediction(task, predictions[task.instance_id]) for task in asked]
+    submitted = [task for task in tasks if predictions.get(task.instance_id, "").strip()]
+    lines = [_format_prediction(task, predictions[task.instance_id]) for task in submitted]
     text = "".join(f"{line}\n" for line in lines)
-    run_id = f"{run}-{sha256(text)[:12]}"
+    run_id = f"{run}-{sha256_text(text)[:12]}"
     logs = folder / "logs" / "run_evaluation" / run_id / _MODEL
     last = ""
-    if asked:
+    if submitted:
         (folder / "preds.jsonl").write_text(text, "utf-8")
-        (folder / "tasks.jsonl").write_text("".join(f"{_row(task)}\n" for task in asked), "utf-8")
-        command = _command(run_id, workers, seconds)
-        finished = [logs / task.instance_id / REPORT for task in asked]
-        last = _follow(command, folder, finished, progress, cancelled)
+        (folder / "tasks.jsonl").write_text(
+            "".join(f"{_format_task_row(task)}\n" for task in submitted), "utf-8"
+        )
+        command = _build_harness_command(run_id, workers, seconds)
+        finished = [logs / task.instance_id / REPORT for task in submitted]
+        last = _wait_for_harness(command, folder, finished, progress, cancelled)
         _remove_containers(run_id)
-    found = {task.instance_id: _empty(task) for task in tasks}
-    version = _version()
-    for task in asked:
-        result = read_result(task, logs / task.instance_id)
+    results = {task.instance_id: _build_empty_result(task) for task in tasks}
+    version = _find_swebench_version()
+    for task in submitted:
+        result = read_harness_result(task, logs / task.instance_id)
         reason = result.reason
         if last and result.outcome == "environment_error":
             reason = f"{reason}; the harness ended with: {last}"
-        patch = sha256(predictions[task.instance_id])
-        found[task.instance_id] = replace(
+        patch = sha256_text(predictions[task.instance_id])
+        results[task.instance_id] = replace(
             result, reason=reason, run_id=run_id, patch_sha256=patch, version=version
         )
-    return found
+    return results
 
 
-def _prediction(task: Task, patch: str) -> str:
+def _format_prediction(task: Task, patch: str) -> str:
     return json.dumps(
         {"instance_id": task.instance_id, "model_name_or_path": _MODEL, "model_patch": patch}
     )
 
 
-def _row(task: Task) -> str:
+def _format_task_row(task: Task) -> str:
     """A task in the columns of version 5."""
     return json.dumps(
         {
@@ -108,14 +110,14 @@ def _row(task: Task) -> str:
     )
 
 
-def _empty(task: Task) -> HarnessResult:
+def _build_empty_result(task: Task) -> HarnessResult:
     return HarnessResult(task.instance_id, "empty_patch", "there is no patch", image=task.image)
 
 
-def _command(run_id: str, workers: int, seconds: int) -> list[str]:
+def _build_harness_command(run_id: str, workers: int, seconds: int) -> list[str]:
     """The harness's command line; its program lies beside our interpreter or on the PATH."""
-    beside = Path(sys.executable).parent
-    program = shutil.which("swebench", path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
+    bin_folder = Path(sys.executable).parent
+    program = shutil.which("swebench", path=f"{bin_folder}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
         raise EnvironmentFailure(
             'swebench is not installed; install it: pip install "swebench>=5.0.2,<6"'
@@ -124,7 +126,7 @@ def _command(run_id: str, workers: int, seconds: int) -> list[str]:
     return [program, "eval", "tasks.jsonl", "-p", "preds.jsonl", *options]
 
 
-def _follow(
+def _wait_for_harness(
     command: list[str],
     folder: Path,
     finished: Sequence[Path],
@@ -141,7 +143,7 @@ def _follow(
         child = subprocess.Popen(
             command,
             cwd=folder,
-            env=_environment(),
+            env=_build_harness_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -155,11 +157,11 @@ def _follow(
             if running:
                 time.sleep(_TICK)
     finally:
-        _end(child)
+        _stop_harness(child)
     return _last_line(output) if child.returncode else ""
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _stop_harness(child: subprocess.Popen[bytes]) -> None:
     """Let the harness go; it stops its containers on the first signal, if it comes to it."""
     for number, seconds in ((signal.SIGTERM, _DYING / 4), (signal.SIGKILL, _DYING)):
         try:
@@ -173,7 +175,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait(_DYING)
 
 
-def _environment() -> dict[str, str]:
+def _build_harness_environment() -> dict[str, str]:
     """What the harness needs to reach Docker, and no key of ours."""
     return {
         name: value
@@ -189,8 +191,8 @@ def _remove_containers(run_id: str) -> None:
         return
     try:
         command = [docker, "ps", "-aq", "--filter", f"name={run_id}"]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-        ids = found.stdout.split() if found.returncode == 0 else []
+        listing = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        ids = listing.stdout.split() if listing.returncode == 0 else []
         if ids:
             remove = [docker, "rm", "-f", *ids]
             subprocess.run(remove, capture_output=True, timeout=120, check=False)
@@ -207,7 +209,7 @@ def _last_line(output: Path) -> str:
     return next((line for line in reversed(lines) if line), "")[-300:]
 
 
-def _version() -> str:
+def _find_swebench_version() -> str:
     try:
         return metadata.version("swebench")
     except metadata.PackageNotFoundError:

@@ -12,9 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from evalcore.benchmarks.swe_bench.log_parsers.browsers import parse_bpmn_js, parse_openlayers
-from evalcore.benchmarks.swe_bench.log_parsers.by_row import BY_ROW
+from evalcore.benchmarks.swe_bench.log_parsers.dispatch import PARSERS_BY_ROW
 from evalcore.benchmarks.swe_bench.log_parsers.django import parse_django
 from evalcore.benchmarks.swe_bench.log_parsers.doctest_xml import parse_doctest
+from evalcore.benchmarks.swe_bench.log_parsers.extra_line_formats import (
+    parse_googletest,
+    parse_minitest,
+    parse_phpunit,
+)
 from evalcore.benchmarks.swe_bench.log_parsers.java import parse_gradle, parse_maven
 from evalcore.benchmarks.swe_bench.log_parsers.javascript import (
     parse_carbon,
@@ -28,11 +33,6 @@ from evalcore.benchmarks.swe_bench.log_parsers.mocha import (
     parse_highlightjs,
     parse_prismjs,
 )
-from evalcore.benchmarks.swe_bench.log_parsers.more_lines import (
-    parse_googletest,
-    parse_minitest,
-    parse_phpunit,
-)
 from evalcore.benchmarks.swe_bench.log_parsers.p5js import parse_p5js
 from evalcore.benchmarks.swe_bench.log_parsers.pytest_output import (
     parse_matplotlib,
@@ -41,7 +41,7 @@ from evalcore.benchmarks.swe_bench.log_parsers.pytest_output import (
     parse_pytest_v2,
 )
 from evalcore.benchmarks.swe_bench.log_parsers.quarto import parse_quarto_cli
-from evalcore.benchmarks.swe_bench.log_parsers.result_lines import FORMS, parse_lines
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import LINE_FORMATS, parse_lines
 from evalcore.benchmarks.swe_bench.log_parsers.seaborn import parse_seaborn
 from evalcore.benchmarks.swe_bench.log_parsers.status import Parser
 from evalcore.benchmarks.swe_bench.log_parsers.sympy import parse_sympy
@@ -62,7 +62,7 @@ PARSERS: MappingProxyType[str, Parser] = MappingProxyType(
         "parse_log_matplotlib": parse_matplotlib,
         "parse_log_seaborn": parse_seaborn,
         "parse_log_sympy": parse_sympy,
-        **{name: partial(parse_lines, name=name) for name in FORMS},
+        **{name: partial(parse_lines, name=name) for name in LINE_FORMATS},
         "parse_log_bpmn_js": parse_bpmn_js,
         "parse_log_calypso": parse_calypso,
         **{f"parse_log_{name}": parse_carbon for name in ("carbon", "react_pdf")},
@@ -89,16 +89,16 @@ PARSERS: MappingProxyType[str, Parser] = MappingProxyType(
 _NO_ROW: Mapping[str, Any] = MappingProxyType({})
 
 
-def parser(name: str, row: Mapping[str, Any] = _NO_ROW) -> Parser:
+def select_log_parser(name: str, row: Mapping[str, Any] = _NO_ROW) -> Parser:
     """The parser of that name for the task of that row (columns `instance_id` and `version`).
 
     A parser raises UnreadableLog for a log that is not in its form. Raises UsageError for a parser
     that is not known here, and for a row that does not say which form its log has.
     """
-    chosen = BY_ROW.get(name)
-    found = chosen(row) if chosen else PARSERS.get(name)
-    if found is None:
+    select_by_row = PARSERS_BY_ROW.get(name)
+    log_parser = select_by_row(row) if select_by_row else PARSERS.get(name)
+    if log_parser is None:
         raise UsageError(
             f"log parser {name!r} is not known here; full_eval (the official harness) knows it"
         )
-    return found
+    return log_parser

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evalcore.benchmarks.swe_bench.log_parsers.heads import line_end, results
+from evalcore.benchmarks.swe_bench.log_parsers.prefix_matcher import (
+    find_line_end,
+    iter_prefix_matches,
+)
 from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, StatusMap
 
 _FAILED = re.compile(r"(.*)FAILED\n")
@@ -33,10 +36,10 @@ _MISMATCH = re.compile(r"^case\s(.*):\smismatch", re.MULTILINE)
 def parse_bpmn_js(log: str) -> StatusMap:
     """Karma's `HeadlessChrome 92.0 (Linux 0.0) name FAILED`, and those of older browsers."""
     names = [
-        *(one.tail[1] for one in results(log, _PHANTOM, _FAILED)),
-        *(one.tail[1] for one in results(log, _PHANTOM_64, _FAILED)),
-        *_any_headless(log),
-        *(one.tail[1] for one in results(log, _HEADLESS, _FAILED)),
+        *(match.tail[1] for match in iter_prefix_matches(log, _PHANTOM, _FAILED)),
+        *(match.tail[1] for match in iter_prefix_matches(log, _PHANTOM_64, _FAILED)),
+        *_iter_headless_failures(log),
+        *(match.tail[1] for match in iter_prefix_matches(log, _HEADLESS, _FAILED)),
     ]
     return dict.fromkeys(names, FAILED)
 
@@ -44,16 +47,17 @@ def parse_bpmn_js(log: str) -> StatusMap:
 def parse_openlayers(log: str) -> StatusMap:
     """Karma's lines, Mocha's numbered failures up to their error, and renderings that differ."""
     names = [
-        *(one.tail[1] for one in results(log, _CHROME_HEADLESS, _FAILED_APART)),
-        *(one.tail[1] for one in results(log, _CHROME, _FAILED)),
-        *_numbered(log),
+        *(match.tail[1] for match in iter_prefix_matches(log, _CHROME_HEADLESS, _FAILED_APART)),
+        *(match.tail[1] for match in iter_prefix_matches(log, _CHROME, _FAILED)),
+        *_iter_numbered_failures(log),
         *_MISMATCH.findall(log),
     ]
     return {" ".join(name.split()): FAILED for name in names}
 
 
-def _any_headless(log: str) -> Iterator[str]:
-    """As `results` with a version of any text, behind which the last system counts that fits.
+def _iter_headless_failures(log: str) -> Iterator[str]:
+    """As `iter_prefix_matches` with a version of any text, behind which the last system counts that
+    fits.
 
     The first browser on a line has all the systems that a later one has: no other one is tried.
     """
@@ -62,18 +66,18 @@ def _any_headless(log: str) -> Iterator[str]:
         version = match.end()
         if match.start() < taken or version <= seen:
             continue
-        seen = line_end(log, version)
+        seen = find_line_end(log, version)
         systems = _LINUX_64.finditer(log, version, seen + _LINUX_64_LENGTH)
         for system in reversed(list(systems)):
             name = system.start() + _LINUX_64_LENGTH
-            end = seen if name <= seen else line_end(log, name)
+            end = seen if name <= seen else find_line_end(log, name)
             if name <= end - len(FAILED) and log.startswith(f"{FAILED}\n", end - len(FAILED)):
                 yield log[name : end - len(FAILED)]
                 taken = end + 1
                 break
 
 
-def _numbered(log: str) -> Iterator[str]:
+def _iter_numbered_failures(log: str) -> Iterator[str]:
     """What stands between `  1)` at the start of a line and the next error."""
     at = 0
     while head := _NUMBER.search(log, at):

@@ -37,30 +37,34 @@ _CHECKED = re.compile(
     r"\s\.\.\.\sSystem check identified no issues \(0 silenced\)\nok$", re.MULTILINE
 )
 #: Where an interruption that begins before a place ends; -1 for nowhere.
-End = Callable[[str, int], int]
+FindEnd = Callable[[str, int], int]
 
 
 def parse_django(log: str) -> StatusMap:
     """The states of the tests in a log of Django's runner."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     before = None
     for raw in log.split("\n"):
         line = raw.strip()
         if _VERSION_TEST in line:
-            found[_VERSION_TEST] = PASSED
+            states[_VERSION_TEST] = PASSED
         if " ... " in line:
             before = line.split(" ... ", 1)[0]
         elif not line.startswith(_TELLING):
             continue
-        found.update(_line(line))
+        states.update(_parse_django_line(line))
         if line.startswith("ok") and before is not None:
-            found[before] = PASSED
-    for opening, end in ((_INSTALLED, _silenced), (_SERVER_ERROR, _slash()), (_CHECKED, _here)):
-        found.update(dict.fromkeys(_interrupted(log, opening, end), PASSED))
-    return found
+            states[before] = PASSED
+    for opening, end in (
+        (_INSTALLED, _find_silenced_end),
+        (_SERVER_ERROR, _build_slash_end_finder()),
+        (_CHECKED, _find_end_here),
+    ):
+        states.update(dict.fromkeys(_iter_interrupted_tests(log, opening, end), PASSED))
+    return states
 
 
-def _line(line: str) -> Iterator[tuple[str, str]]:
+def _parse_django_line(line: str) -> Iterator[tuple[str, str]]:
     """What one line says of tests, in the order in which it counts."""
     for end in _PASSED_ENDS:
         if line.endswith(end):
@@ -78,7 +82,7 @@ def _line(line: str) -> Iterator[tuple[str, str]]:
             yield words[1], state
 
 
-def _interrupted(log: str, opening: re.Pattern[str], end: End) -> Iterator[str]:
+def _iter_interrupted_tests(log: str, opening: re.Pattern[str], find_end: FindEnd) -> Iterator[str]:
     """Names of the tests whose lines an interruption follows: the text from the start of a line
     to the opening. The opening's first blank may be the end of that line."""
     done = 0
@@ -86,9 +90,9 @@ def _interrupted(log: str, opening: re.Pattern[str], end: End) -> Iterator[str]:
         start = match.start()
         if start < done:
             continue
-        stop = end(log, match.end())
+        stop = find_end(log, match.end())
         if stop < 0:
-            if end is _silenced:
+            if find_end is _find_silenced_end:
                 return  # no later opening has an end either
             continue
         line = log.rfind("\n", 0, start) + 1
@@ -97,27 +101,27 @@ def _interrupted(log: str, opening: re.Pattern[str], end: End) -> Iterator[str]:
             done = stop
 
 
-def _here(_: str, at: int) -> int:
+def _find_end_here(_: str, at: int) -> int:
     return at
 
 
-def _silenced(log: str, at: int) -> int:
+def _find_silenced_end(log: str, at: int) -> int:
     match = _SILENCED.search(log, at)
     return match.end() if match else -1
 
 
-def _slash() -> End:
+def _build_slash_end_finder() -> FindEnd:
     """An end that wants a slash before the end of the line, and `ok` alone on the next one."""
-    known = -1
+    line_end = -1
 
-    def end(log: str, at: int) -> int:
-        nonlocal known
-        if known < at:  # openings come in order: no line is searched twice for its end
-            known = log.find("\n", at)
-            known = len(log) if known < 0 else known
-        if known - 1 < at or log[known - 1] != "/" or not log.startswith("\nok", known):
+    def find_slash_end(log: str, at: int) -> int:
+        nonlocal line_end
+        if line_end < at:  # openings come in order: no line is searched twice for its end
+            line_end = log.find("\n", at)
+            line_end = len(log) if line_end < 0 else line_end
+        if line_end - 1 < at or log[line_end - 1] != "/" or not log.startswith("\nok", line_end):
             return -1
-        stop = known + 3
+        stop = line_end + 3
         return stop if stop == len(log) or log[stop] == "\n" else -1
 
-    return end
+    return find_slash_end

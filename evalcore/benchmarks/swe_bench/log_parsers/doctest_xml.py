@@ -6,7 +6,7 @@ entity can be declared in it, since it is read from its first element on.
 
 from __future__ import annotations
 
-from evalcore.benchmarks.swe_bench.log_parsers.names import Names
+from evalcore.benchmarks.swe_bench.log_parsers.names import NameJoiner
 from evalcore.benchmarks.swe_bench.log_parsers.status import (
     FAILED,
     PASSED,
@@ -30,34 +30,34 @@ def parse_doctest(log: str) -> StatusMap:
     end = log.find(_END, start)
     if end < 0:
         raise UnreadableLog(f"the report of doctest has no {_END}")
-    report = _Report()
-    _feed(report, log[start : end + len(_END)])
+    report = _DoctestReport()
+    _feed_doctest_report(report, log[start : end + len(_END)])
     return {name: part[0] for parts in report.cases for name, part in parts}
 
 
-def _feed(report: _Report, text: str) -> None:
+def _feed_doctest_report(report: _DoctestReport, text: str) -> None:
     from xml.parsers import expat
 
     parser = expat.ParserCreate(namespace_separator="}")
-    parser.StartElementHandler = report.start
-    parser.EndElementHandler = report.end
+    parser.StartElementHandler = report.start_element
+    parser.EndElementHandler = report.end_element
     try:
         parser.Parse(text, True)
     except (expat.ExpatError, UnicodeError) as error:
         raise UnreadableLog(f"the report of doctest is no XML: {error}") from error
 
 
-class _Report:
+class _DoctestReport:
     """What has been read of a report. A part's state is a list of one, as its checks follow it."""
 
     def __init__(self) -> None:
         self.cases: list[list[tuple[str, list[str]]]] = []
-        self._names = Names()
+        self._names = NameJoiner()
         self._depth = 0
         self._open_cases: list[tuple[str, list[tuple[str, list[str]]]]] = []
         self._open_parts: list[list[str]] = []
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start_element(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise UnreadableLog("the report of doctest is nested too deeply to be a real one")
@@ -72,7 +72,7 @@ class _Report:
         elif tag == "Expression" and attributes.get("success") != "true" and self._open_parts:
             self._open_parts[-1][0] = FAILED
 
-    def end(self, tag: str) -> None:
+    def end_element(self, tag: str) -> None:
         self._depth -= 1
         if tag == "TestCase":
             self._open_cases.pop()

@@ -21,23 +21,23 @@ def parse_maven(log: str) -> StatusMap:
     and the results of the builds are paired in their order."""
     commands: deque[str] = deque()
     results: deque[str] = deque()
-    found: StatusMap = {}
+    states: StatusMap = {}
     for raw in log.split("\n"):
         line = raw.strip()
-        chosen = _chosen(line)
+        chosen = _find_chosen_test(line)
         if chosen:
             commands.append(chosen)
         for end, state in _BUILDS:
             if line.endswith(end):
                 if commands:
-                    found[commands.popleft()] = state
+                    states[commands.popleft()] = state
                 else:
                     results.append(state)
-    found.update(zip(commands, results, strict=False))
-    return found
+    states.update(zip(commands, results, strict=False))
+    return states
 
 
-def _chosen(line: str) -> str:
+def _find_chosen_test(line: str) -> str:
     """The test that the last `-Dtest=` of a line chooses; "" where none does."""
     matches = list(_CHOSEN.finditer(line))
     return line[matches[-1].end() :].split(maxsplit=1)[0] if matches else ""
@@ -45,18 +45,18 @@ def _chosen(line: str) -> str:
 
 def parse_gradle(log: str) -> StatusMap:
     """A test's name, blanks and the state; the state can follow on a line of its own."""
-    found: StatusMap = {}
-    waiting = ""
+    states: StatusMap = {}
+    pending_name = ""
     for raw in log.split("\n"):
         line = raw.strip()
-        state = next((one for one in _GRADLE if line.endswith(one)), "")
+        state = next((candidate for candidate in _GRADLE if line.endswith(candidate)), "")
         name = line[: -len(state) - 1] if state else ""
         if len(name) > 1 and line[0] != ">" and line[len(name)].isspace():
-            found[name] = state
-            waiting = ""
+            states[name] = state
+            pending_name = ""
         elif _NAME_ONLY.match(line):
-            waiting = line
-        elif waiting and state and line == state:
-            found[waiting] = state
-            waiting = ""
-    return found
+            pending_name = line
+        elif pending_name and state and line == state:
+            states[pending_name] = state
+            pending_name = ""
+    return states

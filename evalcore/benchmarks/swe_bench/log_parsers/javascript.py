@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evalcore.benchmarks.swe_bench.log_parsers.names import Names
+from evalcore.benchmarks.swe_bench.log_parsers.names import NameJoiner
 from evalcore.benchmarks.swe_bench.log_parsers.status import (
     FAILED,
     PASSED,
@@ -58,30 +58,30 @@ def parse_marked(log: str) -> StatusMap:
 
 def parse_carbon(log: str) -> StatusMap:
     """Jest's lines for files, `PASS path (1.2 s)`, at the start of a line."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     for line in log.split("\n"):
         match = _FILE.match(line)
         if match:
-            timed = (pattern.match(match[2]) for pattern in _DURATIONS)
-            named = next((one[1] for one in timed if one), match[2])
-            found[named] = _FILE_STATES[match[1]]
-    return found
+            timed_matches = (pattern.match(match[2]) for pattern in _DURATIONS)
+            name = next((timed_match[1] for timed_match in timed_matches if timed_match), match[2])
+            states[name] = _FILE_STATES[match[1]]
+    return states
 
 
 def parse_grommet(log: str) -> StatusMap:
     """As carbon's, with a duration only at the end; a file that passes once has passed."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     for word, pattern in _FILE_ANYWHERE.items():
         for match in pattern.finditer(log):
-            found[_LAST_DURATION.sub("", match[1].strip())] = _FILE_STATES[word]
-    return found
+            states[_LAST_DURATION.sub("", match[1].strip())] = _FILE_STATES[word]
+    return states
 
 
 def parse_karma(log: str) -> StatusMap:
     """Karma's tree of suites, from the start of the browser to the summary; names hold the path."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     suites: list[str] = []
-    names = Names()
+    names = NameJoiner()
     depth, started = -1, False
     for line in log.split("\n"):
         if line.startswith("SUMMARY:"):
@@ -102,5 +102,5 @@ def parse_karma(log: str) -> StatusMap:
                 suites.pop()
             depth = len(indent)
         if mark:
-            found[names.join(" > ", (*suites, name))] = PASSED if mark == "✔" else FAILED
-    return found
+            states[names.join(" > ", (*suites, name))] = PASSED if mark == "✔" else FAILED
+    return states

@@ -21,25 +21,25 @@ _PIECE = re.compile(rf"{_TAG.pattern}|<?[^<>]+|[<>]")
 _OF_A_TAG = re.compile(r"<?[\w/]*")
 
 
-def without_elements(log: str) -> str:
+def strip_elements(log: str) -> str:
     """The log without its elements. Tags with attributes are text."""
     if not _CLOSING.search(log):
         return log
-    tags = _Tags(log)
-    kept = _Kept()
+    tags = _TagIndex(log)
+    output = _OutputPieces()
     at = 0
     while piece := _PIECE.match(log, at):
         at = piece.end()
-        tag = kept.add(piece[0], piece)
+        tag = output.add_piece(piece[0], piece)
         if tag and tag[1]:
-            kept.close(tag[2])
+            output.close_tag(tag[2])
         elif tag:
-            opened, at = tags.element(tag[2], at)
-            kept.open(tag[2], opened)
-    return kept.text()
+            opened, at = tags.find_element_end(tag[2], at)
+            output.open_tags(tag[2], opened)
+    return output.join_pieces()
 
 
-class _Tags:
+class _TagIndex:
     """The tags of a log, by name."""
 
     def __init__(self, log: str) -> None:
@@ -52,7 +52,7 @@ class _Tags:
             if tag[1]:
                 self._last[tag[2]] = tag.end()
 
-    def element(self, name: str, at: int) -> tuple[int, int]:
+    def find_element_end(self, name: str, at: int) -> tuple[int, int]:
         """What becomes of an opening tag that ends at a place, and where to read on.
 
         That is the number of opening tags in its place: 0 where its element ends. Where no closing
@@ -62,7 +62,7 @@ class _Tags:
         last = self._last.get(name, -1)
         if last <= at:
             return 1, at
-        for stop, closes in self._from(name, at):
+        for stop, closes in self._iter_tags_from(name, at):
             opened += -1 if closes else 1
             if closes:
                 left, end = opened, stop
@@ -70,13 +70,13 @@ class _Tags:
                 break
         return left, end
 
-    def _from(self, name: str, at: int) -> Iterator[tuple[int, bool]]:
+    def _iter_tags_from(self, name: str, at: int) -> Iterator[tuple[int, bool]]:
         ends, closes = self._ends[name], self._closes[name]
         for index in range(bisect_left(ends, at + 1), len(ends)):
             yield ends[index], closes[index]
 
 
-class _Kept:
+class _OutputPieces:
     """What is kept of the log so far, in pieces.
 
     A piece with `<` begins a tag that may be complete later, when what stood in between has been
@@ -93,31 +93,31 @@ class _Kept:
         self._opened: list[tuple[int, str, int]] = []
         self._first: dict[str, int] = {}
 
-    def add(self, text: str, piece: re.Match[str]) -> re.Match[str] | None:
+    def add_piece(self, text: str, piece: re.Match[str]) -> re.Match[str] | None:
         """Add a piece; returns the tag that it is or completes. An opening tag is not kept yet."""
         tag: re.Match[str] | None = piece if piece[2] else None
         if text == ">" and self._begun >= 0:
             tag = _TAG.fullmatch("".join(self._pieces[self._begun :]) + text)
             if tag and not tag[1]:
-                self._cut(self._begun)
+                self._truncate_pieces(self._begun)
         if tag and not tag[1]:
             return tag
-        self._append(text)
+        self._append_piece(text)
         if not _OF_A_TAG.fullmatch(text):
             self._begun = -1
         elif text[0] == "<":
             self._begun = len(self._pieces) - 1
         return tag
 
-    def open(self, name: str, count: int) -> None:
+    def open_tags(self, name: str, count: int) -> None:
         """Add opening tags that are not closed by what follows in the log, if there are any."""
         if count:
             self._first.setdefault(name, len(self._opened))
             self._opened.append((len(self._pieces), name, count))
-            self._append("")
+            self._append_piece("")
             self._begun = -1
 
-    def close(self, name: str) -> None:
+    def close_tag(self, name: str) -> None:
         """Let the closing tag at the end, which came about only now, close the first open one."""
         first = self._first.get(name)
         if first is None:
@@ -130,19 +130,19 @@ class _Kept:
             if self._first[other] >= first:
                 del self._first[other]
         del self._opened[first:]
-        self._cut(start)
-        self.open(name, count[name] - 1)
+        self._truncate_pieces(start)
+        self.open_tags(name, count[name] - 1)
 
-    def text(self) -> str:
+    def join_pieces(self) -> str:
         for piece, name, count in self._opened:
             self._pieces[piece] = f"<{name}>" * count
         return "".join(self._pieces)
 
-    def _append(self, text: str) -> None:
+    def _append_piece(self, text: str) -> None:
         self._pieces.append(text)
         self._before.append(self._begun)
 
-    def _cut(self, start: int) -> None:
+    def _truncate_pieces(self, start: int) -> None:
         self._begun = self._before[start]
         del self._pieces[start:]
         del self._before[start:]

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from evalcore.benchmarks.swe_bench.log_parsers.heads import line_end
-from evalcore.benchmarks.swe_bench.log_parsers.names import Names
+from evalcore.benchmarks.swe_bench.log_parsers.names import NameJoiner
+from evalcore.benchmarks.swe_bench.log_parsers.prefix_matcher import find_line_end
 from evalcore.benchmarks.swe_bench.log_parsers.status import (
     FAILED,
     PASSED,
@@ -35,21 +35,21 @@ _LISTS = (("failures", FAILED), ("passes", PASSED))
 def parse_highlightjs(log: str) -> StatusMap:
     """`suite.test` from ticked and numbered lines; the last indented line before is the suite."""
     summary = _SUMMARY.search(log)
-    found: StatusMap = {}
+    states: StatusMap = {}
     suite: tuple[str, ...] = ()
-    names = Names()
+    names = NameJoiner()
     for line in log[: summary.start() if summary else None].split("\n"):
         text = line.strip()
-        mark, state = _mark(text)
+        mark, state = _parse_test_mark(text)
         if mark:
             test = _DURATION.sub("", line.split(mark, 1)[1]).strip()
-            found[names.join(".", (*suite, test))] = state
+            states[names.join(".", (*suite, test))] = state
         elif line.startswith("  "):
             suite = (text,)
-    return found
+    return states
 
 
-def _mark(text: str) -> tuple[str, str]:
+def _parse_test_mark(text: str) -> tuple[str, str]:
     """What ends the mark before a test's name, and the state it says; "" for another line."""
     if text.startswith(("✓", "✔")):
         return text[0], PASSED
@@ -58,10 +58,10 @@ def _mark(text: str) -> tuple[str, str]:
 
 def parse_eslint(log: str) -> StatusMap:
     """`  1) suite test` and, on the same or a later line, the error; only failures are named."""
-    return {" ".join(name.split()): FAILED for name in _failures(log)}
+    return {" ".join(name.split()): FAILED for name in _iter_failure_names(log)}
 
 
-def _failures(log: str) -> Iterator[str]:
+def _iter_failure_names(log: str) -> Iterator[str]:
     """What stands between a number and its error: a name, which begins right behind the number.
 
     The first blanks end it if the error is on their line, and else the line before the error's.
@@ -75,27 +75,27 @@ def _failures(log: str) -> Iterator[str]:
         newline = log.rfind("\n", blanks.start(), error)
         yield log[head.end() : blanks.start() if newline < 0 else newline]
         # The error's line counts up to its last error.
-        at = log.rfind(_ERROR, error, line_end(log, error)) + len(_ERROR)
+        at = log.rfind(_ERROR, error, find_line_end(log, error)) + len(_ERROR)
 
 
 def parse_prismjs(log: str) -> StatusMap:
     """The JSON report behind each run of the command; raises UnreadableLog where there is none."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     for output in log.split(_COMMAND)[1:]:
-        report = _json("{" + output.split("{", 1)[-1].rsplit("}", 1)[0] + "}")
+        report = _parse_mocha_json("{" + output.split("{", 1)[-1].rsplit("}", 1)[0] + "}")
         for key, state in _LISTS:
-            found.update((title, state) for title in _titles(report, key))
-    return found
+            states.update((title, state) for title in _iter_test_titles(report, key))
+    return states
 
 
-def _json(text: str) -> Any:
+def _parse_mocha_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableLog(f"the report of Mocha is no JSON: {error}") from error
 
 
-def _titles(report: Any, key: str) -> Iterator[str]:
+def _iter_test_titles(report: Any, key: str) -> Iterator[str]:
     tests = report.get(key)
     if not isinstance(tests, list):
         raise UnreadableLog(f"the report of Mocha has no list of {key}")

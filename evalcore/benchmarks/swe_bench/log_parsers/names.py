@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
 
 #: Characters in all names of a log; those of a real log are a few times its own size at most.
-MOST = 64_000_000
+MAX_NAME_CHARS = 64_000_000
 #: What a name costs besides its characters, in characters.
 _EACH = 20
 
 
-class Names:
+class NameJoiner:
     """Joins names; raises UnreadableLog where those of one log grow beyond MOST."""
 
     def __init__(self) -> None:
-        self._left = MOST
+        self._left = MAX_NAME_CHARS
 
     def join(self, separator: str, parts: Iterable[str]) -> str:
         """One name from its parts."""
@@ -31,13 +31,13 @@ class Names:
         return separator.join(parts)
 
 
-class Suites:
+class SuiteStack:
     """The suites that are open at a line of a log, told by the indentation of their lines."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
 
-    def read(self, line: str) -> None:
+    def read_suite_line(self, line: str) -> None:
         """Take a line as a suite's name: it closes those that are indented as far or further."""
         name = line.lstrip()
         indent = len(line) - len(name)
@@ -46,6 +46,6 @@ class Suites:
                 self._open.pop()
             self._open.append((indent, name.rstrip()))
 
-    def path(self) -> list[str]:
+    def list_open_suites(self) -> list[str]:
         """The names of the open suites, the outermost first."""
         return [name for _, name in self._open]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from evalcore.benchmarks.swe_bench.log_parsers.markup import without_elements
+from evalcore.benchmarks.swe_bench.log_parsers.markup import strip_elements
 from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, StatusMap
 
 _ANSI = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
@@ -21,16 +21,16 @@ _LONGEST = 1000
 
 def parse_p5js(log: str) -> StatusMap:
     """`1) suite`, below it further in the test, and a colon: `suite:test`."""
-    found: StatusMap = {}
-    for text in _numbered(without_elements("\n".join(_without_json(_ANSI.sub("", log))))):
+    states: StatusMap = {}
+    for text in _iter_numbered_texts(strip_elements("\n".join(_without_json(_ANSI.sub("", log))))):
         lines = text.split("\n")
         indents = [0, *(len(line) - len(line.lstrip()) for line in lines)]
         if all(outer < inner for outer, inner in pairwise(indents)):
-            found[":".join(line.strip() for line in lines)] = FAILED
-    return found
+            states[":".join(line.strip() for line in lines)] = FAILED
+    return states
 
 
-def _numbered(log: str) -> Iterator[str]:
+def _iter_numbered_texts(log: str) -> Iterator[str]:
     """What stands between a number at the start of a line and the next colon, if it is near."""
     at = 0
     while number := _NUMBER.search(log, at):

@@ -22,24 +22,24 @@ _BUTTONS = (("MouseButton.LEFT", "1"), ("MouseButton.RIGHT", "3"))
 
 def parse_pytest(log: str) -> StatusMap:
     """The plain form; an id ends at its first blank."""
-    return dict(_results(log))
+    return dict(_iter_summary_lines(log))
 
 
 def parse_pytest_options(log: str) -> StatusMap:
     """As the plain form, with a path in brackets cut to its last part."""
-    return {_short(test): state for test, state in _results(log)}
+    return {_shorten_path_option(test): state for test, state in _iter_summary_lines(log)}
 
 
 def parse_matplotlib(log: str) -> StatusMap:
     """As the plain form, after the mouse buttons' names were replaced by their numbers."""
     for name, number in _BUTTONS:
         log = log.replace(name, number)
-    return dict(_results(log))
+    return dict(_iter_summary_lines(log))
 
 
 def parse_pytest_v2(log: str) -> StatusMap:
     """Ids with blanks, colours removed; also lines that end with the state, as old pytest's do."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     for raw in log.split("\n"):
         line = _COLOUR.sub("", raw).translate(_CONTROLS)
         if line.startswith(STATES):
@@ -47,15 +47,15 @@ def parse_pytest_v2(log: str) -> StatusMap:
                 line = line.split(" - ", 1)[0]  # the message of the assertion is not in the id
             words = line.split()
             if len(words) > 1 and not _counts_skipped(words):
-                found[" ".join(words[1:])] = words[0]
+                states[" ".join(words[1:])] = words[0]
         elif line.endswith(STATES):
             words = line.split()
             if len(words) > 1:
-                found[" ".join(words[:-1])] = words[-1]
-    return found
+                states[" ".join(words[:-1])] = words[-1]
+    return states
 
 
-def _results(log: str) -> Iterator[tuple[str, str]]:
+def _iter_summary_lines(log: str) -> Iterator[tuple[str, str]]:
     """(id, state) of each line that begins with a state."""
     for line in log.split("\n"):
         if line.startswith(STATES):
@@ -69,7 +69,7 @@ def _counts_skipped(words: list[str]) -> bool:
     return words[0] == SKIPPED and _COUNT.match(words[1]) is not None
 
 
-def _short(test: str) -> str:
+def _shorten_path_option(test: str) -> str:
     """An id whose bracket holds an absolute path, with the last part of that path only.
 
     The bracket reaches from the first `[` to the last `]`, and what follows it is dropped.

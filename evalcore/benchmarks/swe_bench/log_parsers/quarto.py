@@ -22,23 +22,23 @@ _SUMMARY = ("passed", "failed", "steps")
 
 def parse_quarto_cli(log: str) -> StatusMap:
     """The states of the tests; one that no line says a state of has failed."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     numbers: dict[str, int] = {}
     for raw in log.split("\n"):
         if any(word in raw for word in _DONE):
             break
         if not any(kind in raw for kind in _KINDS):
             continue
-        line = _numbered(raw, numbers)
+        line = _number_temp_files(raw, numbers)
         if line.startswith("test result:") or _INFO in line or all(w in line for w in _SUMMARY):
             continue
         name = line.split("...", 1)[0].strip()
         state = next((state for word, state in _WORDS if word in line), None)
-        found[name] = state or found.get(name, FAILED)
-    return found
+        states[name] = state or states.get(name, FAILED)
+    return states
 
 
-def _numbered(line: str, numbers: dict[str, int]) -> str:
+def _number_temp_files(line: str, numbers: dict[str, int]) -> str:
     """The line with its temporary files as numbers; all files on a line take the first one's."""
     for pattern in _TEMPORARY:
         match = pattern.search(line)

@@ -14,7 +14,7 @@ from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, PASSED, SKI
 from evalcore.records import Record
 
 
-class Form(Record, frozen=True):
+class LineFormat(Record, frozen=True):
     """The lines of one runner: which ones count, and what their words say."""
 
     pattern: re.Pattern[str]
@@ -23,77 +23,77 @@ class Form(Record, frozen=True):
 
 
 _DURATION = r"\d+\s*m?s"
-FORMS: dict[str, Form] = {
-    "parse_log_gotest": Form(
+LINE_FORMATS: dict[str, LineFormat] = {
+    "parse_log_gotest": LineFormat(
         re.compile(r"--- (?P<word>PASS|FAIL|SKIP): (?P<test>.+) \(.+\)$"),
         {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED},
         ends=")",
     ),
-    "parse_log_cargo": Form(
+    "parse_log_cargo": LineFormat(
         re.compile(r"test\s+(?P<test>\S+)\s+\.\.\.\s+(?P<word>\w+)$"),
         {"ok": PASSED, "FAILED": FAILED},
     ),
-    "parse_log_ant": Form(
+    "parse_log_ant": LineFormat(
         re.compile(r"\[junit\]\s+\[(?P<word>PASS|FAIL|ERR)\]\s+(?P<test>.*)$"),
         {"PASS": PASSED, "FAIL": FAILED, "ERR": FAILED},
     ),
-    "parse_log_tap": Form(
+    "parse_log_tap": LineFormat(
         re.compile(r"(?P<word>ok|not ok) \d+ (?P<test>.+)$"),
         {"ok": PASSED, "not ok": FAILED},
     ),
-    "parse_log_jest": Form(
+    "parse_log_jest": LineFormat(
         re.compile(rf"(?P<word>[✓✕○])\s(?P<test>.+?)(?:\s\({_DURATION}\))?$"),
         {"✓": PASSED, "✕": FAILED, "○": SKIPPED},
     ),
-    "parse_log_jest_json": Form(
+    "parse_log_jest_json": LineFormat(
         re.compile(r"\[(?P<word>PASSED|FAILED)\]\s(?P<test>.+)$"),
         {"PASSED": PASSED, "FAILED": FAILED},
     ),
-    "parse_log_vitest": Form(
+    "parse_log_vitest": LineFormat(
         re.compile(r"(?P<word>[✓×↓])\s(?P<test>.+?)(?:\s(?:\d+\s*m?s?|\[skipped\]))?$"),
         {"✓": PASSED, "×": FAILED, "↓": SKIPPED},
     ),
-    "parse_log_jq": Form(
+    "parse_log_jq": LineFormat(
         re.compile(r"(?P<word>PASS|FAIL):\s(?P<test>.+)$"), {"PASS": PASSED, "FAIL": FAILED}
     ),
-    "parse_log_micropython_test": Form(
+    "parse_log_micropython_test": LineFormat(
         re.compile(r"(?P<word>pass|FAIL|skip)\s+(?P<test>.+)$"),
         {"pass": PASSED, "FAIL": FAILED, "skip": SKIPPED},
     ),
-    "parse_log_redis": Form(
+    "parse_log_redis": LineFormat(
         re.compile(rf"\[(?P<word>ok|err|skip|ignore)\]:\s(?P<test>.+?)(?:\s\({_DURATION}\))?$"),
         {"ok": PASSED, "err": FAILED, "skip": SKIPPED, "ignore": SKIPPED},
     ),
-    "parse_log_ruby_unit": Form(
+    "parse_log_ruby_unit": LineFormat(
         re.compile(r"(?:test: )?(?P<test>.+):\s+(?P<word>\.|E\b|F\b|O\b)"),
         {".": PASSED, "E": FAILED, "F": FAILED, "O": SKIPPED},
     ),
-    "parse_log_rspec_transformed_json": Form(
+    "parse_log_rspec_transformed_json": LineFormat(
         re.compile(r"(?P<test>.+) - (?P<word>passed|failed)"),
         {"passed": PASSED, "failed": FAILED},
     ),
-    "parse_log_cucumber": Form(
+    "parse_log_cucumber": LineFormat(
         re.compile(r"(?P<test>.*) \.+(?P<word>\.|F)"), {".": PASSED, "F": FAILED}
     ),
 }
 #: A failed test of redis is followed by the place of the failure.
-_PLACE = re.compile(r"(?<!\s)\s+in\s+\S+$")
+_FAILURE_LOCATION = re.compile(r"(?<!\s)\s+in\s+\S+$")
 
 
 def parse_lines(log: str, name: str) -> StatusMap:
     """The states of the tests in the log of a runner that FORMS has."""
-    form = FORMS[name]
-    found: StatusMap = {}
+    line_format = LINE_FORMATS[name]
+    states: StatusMap = {}
     for raw in log.split("\n"):
         line = raw.strip()
-        match = form.pattern.match(line) if line.endswith(form.ends) else None
-        state = form.words.get(match["word"]) if match else None
+        match = line_format.pattern.match(line) if line.endswith(line_format.ends) else None
+        state = line_format.words.get(match["word"]) if match else None
         if match and state:
-            found[_CLEANED.get((name, state), str)(match["test"])] = state
-    return found
+            states[_CLEANED.get((name, state), str)(match["test"])] = state
+    return states
 
 
 _CLEANED = {
-    ("parse_log_redis", FAILED): lambda test: _PLACE.sub("", test),
+    ("parse_log_redis", FAILED): lambda test: _FAILURE_LOCATION.sub("", test),
     **{("parse_log_jest", state): str.strip for state in (PASSED, FAILED, SKIPPED)},
 }

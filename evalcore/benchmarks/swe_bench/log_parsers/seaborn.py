@@ -10,16 +10,16 @@ from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, PASSED, Sta
 
 def parse_seaborn(log: str) -> StatusMap:
     """The states of the tests in a log of seaborn's."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     for line in log.split("\n"):
         words = line.split(maxsplit=2)
         if len(words) < 2:
             continue
         if line.startswith(FAILED):
-            found[words[1]] = FAILED
+            states[words[1]] = FAILED
         elif f" {PASSED} " in line:
             if words[1] == PASSED:
-                found[words[0]] = PASSED
+                states[words[0]] = PASSED
         elif line.startswith(PASSED):
-            found[words[1]] = PASSED
-    return found
+            states[words[1]] = PASSED
+    return states

@@ -16,17 +16,17 @@ _ENDS = ((" E", ERROR), (" F", FAILED), (" ok", PASSED))
 def parse_sympy(log: str) -> StatusMap:
     """The states of the tests in a log of SymPy's runner; result lines outweigh headings."""
     lines = log.split("\n")
-    found: StatusMap = dict.fromkeys(_headings(lines), FAILED)
+    states: StatusMap = dict.fromkeys(_iter_failure_headings(lines), FAILED)
     for raw in lines:
         line = raw.strip()
         if line.startswith("test_"):
             for end, state in _ENDS:
                 if line.endswith(end):
-                    found[line.split(maxsplit=1)[0]] = state
-    return found
+                    states[line.split(maxsplit=1)[0]] = state
+    return states
 
 
-def _headings(lines: list[str]) -> Iterator[str]:
+def _iter_failure_headings(lines: list[str]) -> Iterator[str]:
     """What stands between the first and the last blank of a line and holds `.py:`."""
     for line in lines:
         first, last = line.find(" "), line.rfind(" ")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evalcore.benchmarks.swe_bench.log_parsers.heads import results
-from evalcore.benchmarks.swe_bench.log_parsers.names import Names, Suites
+from evalcore.benchmarks.swe_bench.log_parsers.names import NameJoiner, SuiteStack
+from evalcore.benchmarks.swe_bench.log_parsers.prefix_matcher import iter_prefix_matches
 from evalcore.benchmarks.swe_bench.log_parsers.status import (
     FAILED,
     PASSED,
@@ -63,8 +63,8 @@ def parse_calypso(log: str) -> StatusMap:
 
     Raises UnreadableLog for a line with a mark that is no test's, on which upstream fails.
     """
-    found: StatusMap = {}
-    suites, names = Suites(), Names()
+    states: StatusMap = {}
+    suites, names = SuiteStack(), NameJoiner()
     for output in log.split(_JEST)[1:]:
         for line in output.split("\n"):
             if line.startswith(_JEST_DONE):
@@ -72,14 +72,14 @@ def parse_calypso(log: str) -> StatusMap:
             state = _JEST_STATES.get(line.lstrip()[:1])
             if state:
                 # A test without a suite keeps the dash before its name.
-                path = suites.path() or [""]
-                found[names.join(" - ", (*path, _jest_test(line))).strip()] = state
+                path = suites.list_open_suites() or [""]
+                states[names.join(" - ", (*path, _parse_jest_test(line))).strip()] = state
             else:
-                suites.read(line)
-    return found
+                suites.read_suite_line(line)
+    return states
 
 
-def _jest_test(line: str) -> str:
+def _parse_jest_test(line: str) -> str:
     match = _JEST_TEST.match(line)
     if match and _MILLISECONDS.search(line):
         match = _TIMED.match(match[1])
@@ -90,76 +90,80 @@ def _jest_test(line: str) -> str:
 
 def parse_next(log: str) -> StatusMap:
     """Karma's tree behind each start of the browser, up to its total; suites go on between runs."""
-    found: StatusMap = {}
-    suites, names = Suites(), Names()
-    for output in _without_assertions(_ANSI.sub("", log)).split(" xvfb-run ")[1:]:
+    states: StatusMap = {}
+    suites, names = SuiteStack(), NameJoiner()
+    for output in _strip_assertions(_ANSI.sub("", log)).split(" xvfb-run ")[1:]:
         for line in output.rsplit(_BROWSER, 1)[-1].split("\n"):
             if line.startswith("TOTAL"):
                 break
             if line.lstrip().startswith(_KARMA_NOISE):
                 continue
-            mark, state = next((one for one in _KARMA_MARKS if one[0] in line), ("", ""))
+            mark, state = next(
+                (mark_state for mark_state in _KARMA_MARKS if mark_state[0] in line), ("", "")
+            )
             if mark:
                 test = line.split(mark, 1)[1].lstrip()
-                found[names.join(" - ", (*suites.path(), test))] = state
+                states[names.join(" - ", (*suites.list_open_suites(), test))] = state
             else:
-                suites.read(line)
-    return found
+                suites.read_suite_line(line)
+    return states
 
 
-def _without_assertions(log: str) -> str:
+def _strip_assertions(log: str) -> str:
     """The log without the messages of assertions, each of which an empty line ends."""
-    kept = []
+    parts = []
     at = 0
     while match := _ASSERTION.search(log, at):
         end = log.find("\n\n", match.end())
         if end < 0:
             break
-        kept.append(log[at : match.start()])
+        parts.append(log[at : match.start()])
         at = end + 2
-    return "".join([*kept, log[at:]])
+    return "".join([*parts, log[at:]])
 
 
 def parse_next_cypress(log: str) -> StatusMap:
     """Cypress names the file and, three lines below, its suite; `suite: test` of what follows."""
-    found: StatusMap = {}
-    names = Names()
-    for suite, section in _cypress_sections(log):
+    states: StatusMap = {}
+    names = NameJoiner()
+    for suite, section in _split_cypress_sections(log):
         for pattern, state in _RUNNING_TESTS:
             for test in pattern.findall(section):
-                found[names.join(": ", (suite, test.strip()))] = state
-    return found
+                states[names.join(": ", (suite, test.strip()))] = state
+    return states
 
 
-def _cypress_sections(log: str) -> Iterator[tuple[str, str]]:
-    headings = list(results(log, _RUNNING, _RUNNING_SUITE))
-    ends = [*(one.start for one in headings[1:]), len(log)]
+def _split_cypress_sections(log: str) -> Iterator[tuple[str, str]]:
+    headings = list(iter_prefix_matches(log, _RUNNING, _RUNNING_SUITE))
+    ends = [*(following.start for following in headings[1:]), len(log)]
     for heading, end in zip(headings, ends, strict=False):
         yield heading.tail[1], log[heading.tail.end() : end]
 
 
 def parse_lighthouse_mocha(log: str) -> StatusMap:
     """Mocha's tree of each group of files, up to its summary."""
-    found: StatusMap = {}
-    names = Names()
+    states: StatusMap = {}
+    names = NameJoiner()
     for output in _FILES.split(log)[1:]:
-        suites = Suites()
+        suites = SuiteStack()
         for line in _PASSING.split(output, 1)[0].strip().split("\n"):
             text = line.strip()
             tests = ((pattern.match(text), state) for pattern, state in _MOCHA_TESTS)
-            test, state = next((one for one in tests if one[0]), (None, ""))
+            test, state = next((match_state for match_state in tests if match_state[0]), (None, ""))
             if test:
-                found[names.join(" - ", (*suites.path(), test[1]))] = state
+                states[names.join(" - ", (*suites.list_open_suites(), test[1]))] = state
             else:
-                suites.read(line)
-    return found
+                suites.read_suite_line(line)
+    return states
 
 
 def parse_lighthouse_json(log: str) -> StatusMap:
     """Titles in the JSON report behind each run of the command, read by its lines."""
-    found: StatusMap = {}
+    states: StatusMap = {}
     for output in log.split(_MOCHA_JSON)[1:]:
         for start, end, state in _MOCHA_LISTS:
             tests = output.rsplit(start, 1)[-1].rsplit(end, 1)[0]
-            found.update((one.tail[1], state) for one in results(tests, _TITLE, _TITLE_REST))
-    return found
+            states.update(
+                (match.tail[1], state) for match in iter_prefix_matches(tests, _TITLE, _TITLE_REST)
+            )
+    return states

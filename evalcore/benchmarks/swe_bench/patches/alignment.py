@@ -13,36 +13,38 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 
-def common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+def match_common_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs of equal lines, as numbers from 0, ascending on both sides."""
-    anchors = [(-1, -1), *_anchors(old, new), (len(old), len(new))]
+    anchors = [(-1, -1), *_find_unique_anchors(old, new), (len(old), len(new))]
     pairs: list[tuple[int, int]] = []
     for (a, b), (c, d) in pairwise(anchors):
-        pairs += _ends(old, new, (a + 1, c), (b + 1, d))
+        pairs += _match_end_lines(old, new, (a + 1, c), (b + 1, d))
         if c < len(old):
             pairs.append((c, d))
     return pairs
 
 
-def changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+def iter_changed_ranges(
+    old: Sequence[str], new: Sequence[str]
+) -> Iterator[tuple[int, int, int, int]]:
     """What differs: old lines `a` to `b` became new lines `c` to `d` (exclusive)."""
     a = c = 0
-    for b, d in [*common(old, new), (len(old), len(new))]:
+    for b, d in [*match_common_lines(old, new), (len(old), len(new))]:
         if a < b or c < d:
             yield a, b, c, d
         a, c = b + 1, d + 1
 
 
-def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     in_old, in_new = Counter(old), Counter(new)
     where = {line: at for at, line in enumerate(new) if in_new[line] == 1}
     pairs = [
         (at, where[line]) for at, line in enumerate(old) if in_old[line] == 1 and line in where
     ]
-    return _ascending(pairs)
+    return _find_longest_ascending(pairs)
 
 
-def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _find_longest_ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest part of `pairs`, whose first numbers ascend, in which the second ones do, too."""
     tops: list[int] = []  # the smallest last number of an ascending part of each length
     ends: list[int] = []  # which pair that is
@@ -63,7 +65,7 @@ def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-def _ends(
+def _match_end_lines(
     old: Sequence[str], new: Sequence[str], in_old: tuple[int, int], in_new: tuple[int, int]
 ) -> list[tuple[int, int]]:
     """Pairs of equal lines at the beginning and at the end of two stretches."""

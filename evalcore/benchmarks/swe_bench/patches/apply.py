@@ -23,18 +23,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from evalcore.benchmarks.swe_bench.execution.git import environment
+from evalcore.benchmarks.swe_bench.execution.git import build_git_environment
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
-from evalcore.sandbox.folder import remove
+from evalcore.sandbox.folder import remove_tree
 
-How = Literal["apply", "3way", "reject", "fuzz", "already", ""]
+ApplyMethod = Literal["apply", "3way", "reject", "fuzz", "already", ""]
 
 #: Seconds that one command may take; one that takes longer has failed.
 SECONDS = 60.0
 #: Characters of a patch beyond which none is tried.
-LARGEST = 16_000_000
-_GIT_COMMANDS: tuple[tuple[How, tuple[str, ...]], ...] = (
+MAX_PATCH_CHARS = 16_000_000
+_GIT_COMMANDS: tuple[tuple[ApplyMethod, tuple[str, ...]], ...] = (
     ("apply", ("git", "apply", "--verbose")),
     ("3way", ("git", "apply", "--verbose", "--3way")),
     ("reject", ("git", "apply", "--verbose", "--reject")),
@@ -54,81 +54,89 @@ _LOG = 20_000  # characters kept of what one command prints
 _NOT_INSTALLED = "{} is not installed; install it (Debian: apt install {})"
 
 
-class Applied(Record, frozen=True):
+class ApplyResult(Record, frozen=True):
     """`how` the patch was applied, "" where it was not and the tree is as before; `log` of all
     commands; `changed` is False where a patch was applied and the tree is still the same."""
 
-    how: How = ""
+    how: ApplyMethod = ""
     log: str = ""
     changed: bool = False
 
 
-class _Ended(Record, frozen=True):
+class _CommandResult(Record, frozen=True):
     ok: bool
     output: str
 
 
-def apply_official(checkout: Path, patch: str) -> Applied:
+def apply_official(checkout: Path, patch: str) -> ApplyResult:
     """Apply `patch` to a clean work tree with the official chain.
 
     Raises EnvironmentFailure where git or patch is missing or the folder is no work tree.
     """
     if not (checkout / ".git").exists():
         raise EnvironmentFailure(f"no work tree of git: {checkout}")
-    if len(patch) > LARGEST:
-        return Applied(log=f"a patch of more than {LARGEST} characters is not tried")
-    before = _status(checkout)
+    if len(patch) > MAX_PATCH_CHARS:
+        return ApplyResult(log=f"a patch of more than {MAX_PATCH_CHARS} characters is not tried")
+    before = _read_git_status(checkout)
     with tempfile.TemporaryDirectory(prefix="evalcore-patch-") as folder:
         file = Path(folder) / "patch.diff"
         file.write_bytes(patch.encode("utf-8", "replace"))
-        how, log = _chain(checkout, file)
+        how, log = _apply_with_git(checkout, file)
         if not how:
-            how, log = _last_attempts(checkout, file, patch, log)
+            how, log = _try_last_attempts(checkout, file, patch, log)
     if not how:
         for command in _PRISTINE:
-            _run(command, checkout)
-    return Applied(how=how, log="\n".join(log), changed=bool(how) and _status(checkout) != before)
+            _run_patch_command(command, checkout)
+    return ApplyResult(
+        how=how, log="\n".join(log), changed=bool(how) and _read_git_status(checkout) != before
+    )
 
 
-def _chain(checkout: Path, file: Path) -> tuple[How, list[str]]:
+def _apply_with_git(checkout: Path, file: Path) -> tuple[ApplyMethod, list[str]]:
     log: list[str] = []
     for number, (how, command) in enumerate(_GIT_COMMANDS):
         if number:
-            _reset(checkout)
-        ended = _run((*command, str(file)), checkout)
-        log.append(_titled(command, ended))
-        if ended.ok:
+            _reset_checkout(checkout)
+        result = _run_patch_command((*command, str(file)), checkout)
+        log.append(_format_command_log(command, result))
+        if result.ok:
             return how, log
     return "", log
 
 
-def _last_attempts(checkout: Path, file: Path, patch: str, log: list[str]) -> tuple[How, list[str]]:
+def _try_last_attempts(
+    checkout: Path, file: Path, patch: str, log: list[str]
+) -> tuple[ApplyMethod, list[str]]:
     """GNU patch with fuzz, then the question whether the patch is in the tree already."""
-    _reset(checkout)
-    ended = _fuzzy(checkout, file, patch)
-    log = [*log, _titled(_FUZZY, ended)]
-    if ended.ok:
+    _reset_checkout(checkout)
+    result = _apply_fuzzy(checkout, file, patch)
+    log = [*log, _format_command_log(_FUZZY, result)]
+    if result.ok:
         return "fuzz", log
-    ended = _run((*_BACK, str(file)), checkout)
-    return ("already" if ended.ok else ""), [*log, _titled(_BACK, ended)]
+    result = _run_patch_command((*_BACK, str(file)), checkout)
+    return ("already" if result.ok else ""), [*log, _format_command_log(_BACK, result)]
 
 
-def _fuzzy(checkout: Path, file: Path, patch: str) -> _Ended:
+def _apply_fuzzy(checkout: Path, file: Path, patch: str) -> _CommandResult:
     if _ED_COMMAND.search(patch):
-        return _Ended(False, "not run: the text could be taken for a script of the editor ed")
-    with _without_git(checkout):
-        ended = _run((*_FUZZY, str(file)), checkout)
-        planted = _planted(checkout)
-        for place in planted:
-            remove(place)
+        return _CommandResult(
+            False, "not run: the text could be taken for a script of the editor ed"
+        )
+    with _move_git_aside(checkout):
+        result = _run_patch_command((*_FUZZY, str(file)), checkout)
+        planted = _find_git_entries(checkout)
+        for path in planted:
+            remove_tree(path)
     if planted:
-        _reset(checkout)
-        return _Ended(False, f"{ended.output}\nundone: the patch writes into a folder .git")
-    return ended
+        _reset_checkout(checkout)
+        return _CommandResult(
+            False, f"{result.output}\nundone: the patch writes into a folder .git"
+        )
+    return result
 
 
 @contextmanager
-def _without_git(checkout: Path) -> Iterator[None]:
+def _move_git_aside(checkout: Path) -> Iterator[None]:
     """Keep git's own folder out of the tree for a while, beside it, so that it is only renamed."""
     try:
         aside = Path(tempfile.mkdtemp(prefix=".evalcore-git-", dir=checkout.parent))
@@ -142,28 +150,28 @@ def _without_git(checkout: Path) -> Iterator[None]:
         aside.rmdir()
 
 
-def _planted(checkout: Path) -> list[Path]:
+def _find_git_entries(checkout: Path) -> list[Path]:
     """Whatever in the tree is called `.git`, in any case."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for folder, below, names in os.walk(checkout):
         hits = [name for name in (*below, *names) if name.casefold() == ".git"]
-        found += [Path(folder) / name for name in hits]
+        paths += [Path(folder) / name for name in hits]
         below[:] = [name for name in below if name not in hits]
-    return found
+    return paths
 
 
-def _reset(checkout: Path) -> None:
+def _reset_checkout(checkout: Path) -> None:
     """As the official loop does it; what cannot be reset stays as it is there, too."""
     for command in _RESET:
-        _run(command, checkout)
+        _run_patch_command(command, checkout)
 
 
-def _status(checkout: Path) -> frozenset[str]:
+def _read_git_status(checkout: Path) -> frozenset[str]:
     """What differs from the commit, without the files that patch leaves beside what it changes."""
-    ended = _run(_STATUS, checkout, whole=True)
-    if not ended.ok:
-        raise EnvironmentFailure(f"git status failed in {checkout}: {ended.output[-300:]}")
-    entries = {entry for entry in ended.output.split("\0") if entry}
+    result = _run_patch_command(_STATUS, checkout, whole=True)
+    if not result.ok:
+        raise EnvironmentFailure(f"git status failed in {checkout}: {result.output[-300:]}")
+    entries = {entry for entry in result.output.split("\0") if entry}
     return frozenset(entry for entry in entries if not _is_leftover(entry, checkout))
 
 
@@ -176,17 +184,19 @@ def _is_leftover(entry: str, checkout: Path) -> bool:
     )
 
 
-def _titled(command: tuple[str, ...], ended: _Ended) -> str:
-    return f"$ {' '.join(command)}: {'ok' if ended.ok else 'failed'}\n{ended.output}"
+def _format_command_log(command: tuple[str, ...], result: _CommandResult) -> str:
+    return f"$ {' '.join(command)}: {'ok' if result.ok else 'failed'}\n{result.output}"
 
 
-def _run(command: tuple[str, ...], folder: Path, *, whole: bool = False) -> _Ended:
+def _run_patch_command(
+    command: tuple[str, ...], folder: Path, *, whole: bool = False
+) -> _CommandResult:
     """Run one command in its own process group. Raises EnvironmentFailure where it is missing."""
     try:
         child = subprocess.Popen(
             command,
             cwd=folder,
-            env=environment(),
+            env=build_git_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -200,10 +210,12 @@ def _run(command: tuple[str, ...], folder: Path, *, whole: bool = False) -> _End
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
-        return _Ended(False, f"killed after {SECONDS:g} s")
+        return _CommandResult(False, f"killed after {SECONDS:g} s")
     text = output.decode("utf-8", "replace")
-    return _Ended(child.returncode == 0, text if whole or len(text) <= _LOG else _middle_out(text))
+    return _CommandResult(
+        child.returncode == 0, text if whole or len(text) <= _LOG else _cut_out_middle(text)
+    )
 
 
-def _middle_out(text: str) -> str:
+def _cut_out_middle(text: str) -> str:
     return f"{text[: _LOG // 2]}\n[...]\n{text[-_LOG // 2 :]}"

@@ -7,24 +7,42 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evalcore.benchmarks.swe_bench.patches import alignment
-from evalcore.benchmarks.swe_bench.patches.completeness import missing
-from evalcore.benchmarks.swe_bench.patches.draft import NULL, Draft, FileDraft, Hunk
-from evalcore.benchmarks.swe_bench.patches.edits import Edit, edits_of, merged
-from evalcore.benchmarks.swe_bench.patches.files import created, existing, holding, plain
-from evalcore.benchmarks.swe_bench.patches.placing import Place, exact_places, place
-from evalcore.benchmarks.swe_bench.patches.problems import Refused
-from evalcore.benchmarks.swe_bench.patches.readings import Reading, readings, reversed_reading
+from evalcore.benchmarks.swe_bench.patches.completeness import check_completeness
+from evalcore.benchmarks.swe_bench.patches.edits import Edit, build_hunk_edits, merge_edits
+from evalcore.benchmarks.swe_bench.patches.files import (
+    clean_file_name,
+    find_existing_file,
+    find_file_with_hunks,
+    resolve_new_path,
+)
+from evalcore.benchmarks.swe_bench.patches.hunk_position import (
+    HunkPosition,
+    find_exact_positions,
+    find_hunk_position,
+)
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
+    NULL,
+    ParsedFile,
+    ParsedHunk,
+    ParsedPatch,
+)
+from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
+from evalcore.benchmarks.swe_bench.patches.readings import (
+    HunkReading,
+    iter_hunk_readings,
+    reverse_reading,
+)
 from evalcore.benchmarks.swe_bench.patches.render import FileChange
-from evalcore.benchmarks.swe_bench.patches.source import Source
+from evalcore.benchmarks.swe_bench.patches.source import SourceFile
 from evalcore.benchmarks.swe_bench.patches.tree import Tree
 from evalcore.records import Record
 
 #: Characters of files that may be searched for all hunks together.
-_MOST_WORK = 400_000_000
+_MAX_SEARCHED_CHARS = 400_000_000
 #: Hunks without a file name: each is looked for in the whole repository.
-_MOST_UNNAMED = 20
+_MAX_UNNAMED_HUNKS = 20
 #: A whole file that keeps less of the old one was not given whole.
-_LEAST_KEPT = 0.5
+_MIN_COMMON_SHARE = 0.5
 _SHORT_FILE = 10  # lines
 _ELISION = re.compile(
     r"\s*(?:#|//|/\*|<!--|;|\*)?\s*\[?(?:\.{3}|…).{0,40}"
@@ -33,7 +51,7 @@ _ELISION = re.compile(
 )
 
 
-class Assembled(Record, frozen=True):
+class AssembledPatch(Record, frozen=True):
     """The changes of a draft and what had to be repaired for them."""
 
     changes: tuple[FileChange, ...]
@@ -41,10 +59,10 @@ class Assembled(Record, frozen=True):
 
 
 @dataclass
-class _Work:
+class _FileEdits:
     """A file of the repository with what has been found to change in it."""
 
-    source: Source
+    source: SourceFile
     target: str
     edits: list[Edit] = field(default_factory=list)
     after: int = 0
@@ -52,233 +70,251 @@ class _Work:
 
 
 @dataclass
-class _Bench:
-    draft: Draft
+class _RepairContext:
+    parsed: ParsedPatch
     tree: Tree
-    backwards: bool
-    work: dict[str, _Work] = field(default_factory=dict)
-    made: dict[str, FileChange] = field(default_factory=dict)
+    is_reversed: bool
+    edited_files: dict[str, _FileEdits] = field(default_factory=dict)
+    created_files: dict[str, FileChange] = field(default_factory=dict)
     steps: set[str] = field(default_factory=set)
     searched: int = 0
     unnamed: int = 0
 
-    def on(self, path: str, target: str = "") -> _Work:
+    def open_file(self, path: str, target: str = "") -> _FileEdits:
         """The work on a file that exists."""
-        if path not in self.work:
+        if path not in self.edited_files:
             text = self.tree.read(path)
             if text is None:
-                raise Refused("kind")
-            self.work[path] = _Work(Source(text), target or path)
-        return self.work[path]
+                raise PatchRefused("kind")
+            self.edited_files[path] = _FileEdits(SourceFile(text), target or path)
+        return self.edited_files[path]
 
 
-def assemble(draft: Draft, tree: Tree, *, backwards: bool = False) -> Assembled:
-    """The changes that a draft means; `backwards`: with old and new exchanged.
+def assemble_patch(parsed: ParsedPatch, tree: Tree, *, is_reversed: bool = False) -> AssembledPatch:
+    """The changes that a draft means; `is_reversed`: with old and new exchanged.
 
     Raises Refused.
     """
-    bench = _Bench(draft, tree, backwards)
-    for file in draft.files:
-        if backwards and file.action != "change":
-            raise Refused("nowhere")
-        _ACTIONS[file.action](file, bench)
+    context = _RepairContext(parsed, tree, is_reversed)
+    for file in parsed.files:
+        if is_reversed and file.action != "change":
+            raise PatchRefused("nowhere")
+        _ACTIONS[file.action](file, context)
     changed = [
-        FileChange(path, one.target, tuple(one.source.lines), tuple(_real(one)))
-        for path, one in bench.work.items()
+        FileChange(path, entry.target, tuple(entry.source.lines), tuple(_drop_empty_edits(entry)))
+        for path, entry in context.edited_files.items()
     ]
-    changes = [one for one in changed if one.edits or one.old != one.new]
-    return Assembled((*changes, *bench.made.values()), frozenset(bench.steps))
+    changes = [entry for entry in changed if entry.edits or entry.old != entry.new]
+    return AssembledPatch((*changes, *context.created_files.values()), frozenset(context.steps))
 
 
-def _real(work: _Work) -> list[Edit]:
+def _drop_empty_edits(file_edits: _FileEdits) -> list[Edit]:
     """The edits of a file in order, without those that change nothing."""
-    lines = work.source.lines
+    lines = file_edits.source.lines
     return [
         edit
-        for edit in merged(work.edits)
+        for edit in merge_edits(file_edits.edits)
         if list(edit.added) != lines[edit.at : edit.at + edit.removed]
     ]
 
 
-def _change(file: FileDraft, bench: _Bench) -> None:
-    if not _names(file):
-        _change_unnamed(file, bench)
+def _apply_change(file: ParsedFile, context: _RepairContext) -> None:
+    if not _list_patch_names(file):
+        _apply_unnamed_change(file, context)
         return
-    path = _path(file, bench)
+    path = _resolve_changed_path(file, context)
     if path is None:
-        _create(file, bench)
+        _create_file(file, context)
         return
-    _edit(file.hunks, bench.on(path), bench)
+    _add_hunk_edits(file.hunks, context.open_file(path), context)
 
 
-def _rename(file: FileDraft, bench: _Bench) -> None:
-    path = existing(plain(file.old), bench.tree, exactly=True)
-    target = created(plain(file.new), bench.tree)
-    _edit(file.hunks, bench.on(path, target), bench)
+def _apply_rename(file: ParsedFile, context: _RepairContext) -> None:
+    path = find_existing_file(clean_file_name(file.old), context.tree, exactly=True)
+    target = resolve_new_path(clean_file_name(file.new), context.tree)
+    _add_hunk_edits(file.hunks, context.open_file(path, target), context)
 
 
-def _create(file: FileDraft, bench: _Bench) -> None:
-    path = created(plain(file.new if file.new != NULL else file.old), bench.tree)
-    if path in bench.made:
-        raise Refused("overlap")
+def _create_file(file: ParsedFile, context: _RepairContext) -> None:
+    path = resolve_new_path(
+        clean_file_name(file.new if file.new != NULL else file.old), context.tree
+    )
+    if path in context.created_files:
+        raise PatchRefused("overlap")
     lines = file.content
     bare = False
     for hunk in file.hunks:
-        text, bare, whole = _new_lines(hunk)
+        text, bare, whole = _read_new_lines(hunk)
         lines += text
-        bench.steps |= set() if whole else {"extract"}
+        context.steps |= set() if whole else {"extract"}
     added = [f"{line}\n" for line in lines]
     if bare and added:
         added[-1] = added[-1].removesuffix("\n")
     _refuse_elision(lines, ())
     edits = (Edit(0, 0, tuple(added)),) if added else ()
-    bench.made[path] = FileChange("", path, (), edits, file.mode)
+    context.created_files[path] = FileChange("", path, (), edits, file.mode)
 
 
-def _new_lines(hunk: Hunk) -> tuple[tuple[str, ...], bool, bool]:
+def _read_new_lines(hunk: ParsedHunk) -> tuple[tuple[str, ...], bool, bool]:
     """The lines of a new file, whether the last has no end, and whether they are the whole hunk.
 
     Raises Refused.
     """
     announced = hunk.counts[1] if hunk.counts else 0
-    for reading in readings(hunk):
+    for reading in iter_hunk_readings(hunk):
         lines = list(reading.lines)
         while lines and not lines[-1].sure and not lines[-1].text:
             lines.pop()
         if any(line.mark != "+" and (line.sure or line.text) for line in lines):
             continue
         if len(lines) < announced:
-            raise Refused("short" if hunk.closed else "cut")
+            raise PatchRefused("short" if hunk.closed else "cut")
         if not hunk.closed and not hunk.newline and not reading.new_bare:
-            raise Refused("cut")
+            raise PatchRefused("cut")
         return tuple(line.text for line in lines), reading.new_bare, reading.whole
-    raise Refused("nowhere")
+    raise PatchRefused("nowhere")
 
 
-def _delete(file: FileDraft, bench: _Bench) -> None:
-    path = existing(plain(file.old), bench.tree, exactly=True)
-    source = bench.on(path).source
+def _delete_file(file: ParsedFile, context: _RepairContext) -> None:
+    path = find_existing_file(clean_file_name(file.old), context.tree, exactly=True)
+    source = context.open_file(path).source
     for hunk in file.hunks:
-        removed = next((reading.old for reading in readings(hunk)), ())
+        removed = next((reading.old_lines for reading in iter_hunk_readings(hunk)), ())
         if [line.rstrip() for line in removed] != [line.rstrip() for line in source.texts]:
-            raise Refused("nowhere")
-    del bench.work[path]
+            raise PatchRefused("nowhere")
+    del context.edited_files[path]
     edits = (Edit(0, len(source.lines), ()),) if source.lines else ()
-    bench.made[path] = FileChange(path, "", tuple(source.lines), edits)
+    context.created_files[path] = FileChange(path, "", tuple(source.lines), edits)
 
 
-def _whole(file: FileDraft, bench: _Bench) -> None:
+def _replace_whole_file(file: ParsedFile, context: _RepairContext) -> None:
     try:
-        path = existing(plain(file.old), bench.tree, exactly=True)
-    except Refused as problem:
+        path = find_existing_file(clean_file_name(file.old), context.tree, exactly=True)
+    except PatchRefused as problem:
         if problem.kind != "file":
             raise
-        _create(file, bench)
+        _create_file(file, context)
         return
-    work = bench.on(path)
-    old = work.source.lines
+    file_edits = context.open_file(path)
+    old = file_edits.source.lines
     end = "\r\n" if old and all(line.endswith("\r\n") for line in old) else "\n"
     new = [f"{line}{end}" for line in file.content]
     if new and old and not old[-1].endswith("\n"):
         new[-1] = new[-1].removesuffix(end)
-    if len(old) > _SHORT_FILE and len(alignment.common(old, new)) < _LEAST_KEPT * len(old):
-        raise Refused("elided")
-    _refuse_elision(file.content, work.source.texts)
-    work.edits += [Edit(a, b - a, tuple(new[c:d])) for a, b, c, d in alignment.changes(old, new)]
+    if len(old) > _SHORT_FILE and len(
+        alignment.match_common_lines(old, new)
+    ) < _MIN_COMMON_SHARE * len(old):
+        raise PatchRefused("elided")
+    _refuse_elision(file.content, file_edits.source.texts)
+    file_edits.edits += [
+        Edit(a, b - a, tuple(new[c:d])) for a, b, c, d in alignment.iter_changed_ranges(old, new)
+    ]
 
 
-def _names(file: FileDraft) -> list[str]:
-    return [name for one in (file.new, file.old) if (name := plain(one)) and name != NULL]
+def _list_patch_names(file: ParsedFile) -> list[str]:
+    return [
+        name
+        for raw_name in (file.new, file.old)
+        if (name := clean_file_name(raw_name)) and name != NULL
+    ]
 
 
-def _change_unnamed(file: FileDraft, bench: _Bench) -> None:
+def _apply_unnamed_change(file: ParsedFile, context: _RepairContext) -> None:
     """Hunks without a file name go where their old lines are: all to one file, else each alone."""
-    bench.steps.add("headers")
-    bench.unnamed += len(file.hunks)
-    if bench.unnamed > _MOST_UNNAMED:
-        raise Refused("large")
+    context.steps.add("headers")
+    context.unnamed += len(file.hunks)
+    if context.unnamed > _MAX_UNNAMED_HUNKS:
+        raise PatchRefused("large")
     try:
-        path = holding(file.hunks, bench.tree)
-        _edit(file.hunks, bench.on(path), bench)
-    except Refused as problem:
+        path = find_file_with_hunks(file.hunks, context.tree)
+        _add_hunk_edits(file.hunks, context.open_file(path), context)
+    except PatchRefused as problem:
         if problem.kind != "unnamed":
             raise
         for hunk in file.hunks:
-            path = holding([hunk], bench.tree)
-            _edit([hunk], bench.on(path), bench)
+            path = find_file_with_hunks([hunk], context.tree)
+            _add_hunk_edits([hunk], context.open_file(path), context)
 
 
-def _path(file: FileDraft, bench: _Bench) -> str | None:
+def _resolve_changed_path(file: ParsedFile, context: _RepairContext) -> str | None:
     """The file that a draft changes; None where it makes one without saying so."""
-    names = _names(file)
+    names = _list_patch_names(file)
     if not file.hunks:
-        raise Refused("short")
-    found: set[str] = set()
-    problem = Refused("file")
+        raise PatchRefused("short")
+    paths: set[str] = set()
+    problem = PatchRefused("file")
     for name in names:
         try:
-            found.add(existing(name, bench.tree))
-        except Refused as refused:
+            paths.add(find_existing_file(name, context.tree))
+        except PatchRefused as refused:
             problem = refused
-    if len(found) > 1:
-        raise Refused("which_file")
-    if not found:
+    if len(paths) > 1:
+        raise PatchRefused("which_file")
+    if not paths:
         if problem.kind == "file" and all(
             hunk.counts and not hunk.counts[0] for hunk in file.hunks
         ):
             return None
         raise problem
-    path = found.pop()
-    expected = [f"b/{path}", f"a/{path}"] if bench.draft.format == "unified" else [path, path]
+    path = paths.pop()
+    expected = [f"b/{path}", f"a/{path}"] if context.parsed.format == "unified" else [path, path]
     if names != expected:
-        bench.steps.add("headers")
+        context.steps.add("headers")
     return path
 
 
-def _edit(hunks: Sequence[Hunk], work: _Work, bench: _Bench) -> None:
+def _add_hunk_edits(
+    hunks: Sequence[ParsedHunk], file_edits: _FileEdits, context: _RepairContext
+) -> None:
     for hunk in hunks:
-        bench.searched += work.source.size
-        if bench.searched > _MOST_WORK:
-            raise Refused("large")
-        if not any(True for _ in readings(hunk)):
-            raise Refused("short" if hunk.closed else "cut")
-        where = _placed_back(hunk, work) if bench.backwards else _placed(hunk, work, bench)
-        edits = edits_of(where, work.source)
-        _refuse_elision((line for edit in edits for line in edit.added), work.source.texts)
-        work.edits += edits
-        if bench.draft.format != "search_replace":
-            work.after = where.at + len(where.reading.old)
+        context.searched += file_edits.source.size
+        if context.searched > _MAX_SEARCHED_CHARS:
+            raise PatchRefused("large")
+        if not any(True for _ in iter_hunk_readings(hunk)):
+            raise PatchRefused("short" if hunk.closed else "cut")
+        position = (
+            _position_reversed_hunk(hunk, file_edits)
+            if context.is_reversed
+            else _position_hunk(hunk, file_edits, context)
+        )
+        edits = build_hunk_edits(position, file_edits.source)
+        _refuse_elision((line for edit in edits for line in edit.added), file_edits.source.texts)
+        file_edits.edits += edits
+        if context.parsed.format != "search_replace":
+            file_edits.after = position.at + len(position.reading.old_lines)
 
 
-def _placed(hunk: Hunk, work: _Work, bench: _Bench) -> Place:
-    found = place(hunk, work.source, work.after)
-    problem = missing(hunk, found, work.source)
+def _position_hunk(
+    hunk: ParsedHunk, file_edits: _FileEdits, context: _RepairContext
+) -> HunkPosition:
+    position = find_hunk_position(hunk, file_edits.source, file_edits.after)
+    problem = check_completeness(hunk, position, file_edits.source)
     if problem:
-        raise Refused(problem)
-    if not found.named or found.form:
-        bench.steps.add("anchor")
-    if hunk.counts != found.reading.counts:
-        bench.steps.add("recount")
-    if not found.reading.whole or found.reading.numbered:
-        bench.steps.add("extract")
-    return found
+        raise PatchRefused(problem)
+    if not position.matches_header or position.form_index:
+        context.steps.add("anchor")
+    if hunk.counts != position.reading.counts:
+        context.steps.add("recount")
+    if not position.reading.whole or position.reading.numbered:
+        context.steps.add("extract")
+    return position
 
 
-def _placed_back(hunk: Hunk, work: _Work) -> Place:
+def _position_reversed_hunk(hunk: ParsedHunk, file_edits: _FileEdits) -> HunkPosition:
     """The only place of a hunk read backwards, which must be there word for word."""
-    forward = next(readings(hunk))
-    reading = reversed_reading(forward)
-    found = exact_places(reading, work.source)
-    if len(found) != 1:
-        raise Refused("ambiguous" if found else "nowhere")
+    forward = next(iter_hunk_readings(hunk))
+    reading = reverse_reading(forward)
+    positions = find_exact_positions(reading, file_edits.source)
+    if len(positions) != 1:
+        raise PatchRefused("ambiguous" if positions else "nowhere")
     # The header may have been exchanged as well, or not.
     sides = (forward.counts, forward.counts[::-1])
     if hunk.counts and not any(hunk.counts[0] <= a and hunk.counts[1] <= b for a, b in sides):
-        raise Refused("short")
-    return Place(reading, found[0], 0, named=False)
+        raise PatchRefused("short")
+    return HunkPosition(reading, positions[0], 0, matches_header=False)
 
 
-def is_mixed(reading: Reading) -> bool:
+def is_mixed(reading: HunkReading) -> bool:
     """Whether a hunk both removes and adds lines."""
     marks = {line.mark for line in reading.lines}
     return {"-", "+"} <= marks
@@ -286,15 +322,15 @@ def is_mixed(reading: Reading) -> bool:
 
 def _refuse_elision(added: Iterable[str], before: Sequence[str]) -> None:
     """Raises Refused where an added line stands for text that was left out."""
-    found = [line.rstrip("\r\n") for line in added if _ELISION.match(line)]
-    if found and not set(found) <= set(before):
-        raise Refused("elided")
+    elided = [line.rstrip("\r\n") for line in added if _ELISION.match(line)]
+    if elided and not set(elided) <= set(before):
+        raise PatchRefused("elided")
 
 
-_ACTIONS: dict[str, Callable[[FileDraft, _Bench], None]] = {
-    "change": _change,
-    "create": _create,
-    "delete": _delete,
-    "rename": _rename,
-    "whole": _whole,
+_ACTIONS: dict[str, Callable[[ParsedFile, _RepairContext], None]] = {
+    "change": _apply_change,
+    "create": _create_file,
+    "delete": _delete_file,
+    "rename": _apply_rename,
+    "whole": _replace_whole_file,
 }

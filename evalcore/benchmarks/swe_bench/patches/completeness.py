@@ -21,70 +21,74 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalcore.benchmarks.swe_bench.patches.draft import Hunk
-from evalcore.benchmarks.swe_bench.patches.placing import Place
-from evalcore.benchmarks.swe_bench.patches.problems import Kind
-from evalcore.benchmarks.swe_bench.patches.readings import Line
-from evalcore.benchmarks.swe_bench.patches.source import Source
+from evalcore.benchmarks.swe_bench.patches.hunk_position import HunkPosition
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import ParsedHunk
+from evalcore.benchmarks.swe_bench.patches.problems import RefusalKind
+from evalcore.benchmarks.swe_bench.patches.readings import HunkLine
+from evalcore.benchmarks.swe_bench.patches.source import SourceFile
 
 #: Lines of context that git and diff put around a change.
 CONTEXT = 3
 
 
-def missing(hunk: Hunk, place: Place, source: Source) -> Kind | None:
+def check_completeness(
+    hunk: ParsedHunk, position: HunkPosition, source: SourceFile
+) -> RefusalKind | None:
     """ "cut" where the text ends inside the hunk, "short" where lines are missing, else None."""
-    lines = place.reading.lines
-    ends_inside = not hunk.closed and place.reading.whole
-    if ends_inside and not hunk.newline and _wrong_end(place):
+    lines = position.reading.lines
+    ends_inside = not hunk.closed and position.reading.whole
+    if ends_inside and not hunk.newline and _has_wrong_end(position):
         return "cut"
     if hunk.counts is None:
         return "cut" if ends_inside and lines[-1].mark != " " else None
-    have = place.reading.counts
+    have = position.reading.counts
     old, new = hunk.counts[0] - have[0], hunk.counts[1] - have[1]
     if old <= 0 and new <= 0:
-        return "cut" if ends_inside and _in_added(lines, hunk) else None
-    if _only_context(old, new, hunk, place, source):
+        return "cut" if ends_inside and _ends_in_addition(lines, hunk) else None
+    if _lacks_only_context(old, new, hunk, position, source):
         return None
     return "cut" if ends_inside else "short"
 
 
-def _in_added(lines: Sequence[Line], hunk: Hunk) -> bool:
+def _ends_in_addition(lines: Sequence[HunkLine], hunk: ParsedHunk) -> bool:
     return lines[-1].mark == "+" and not hunk.newline
 
 
-def _only_context(old: int, new: int, hunk: Hunk, place: Place, source: Source) -> bool:
+def _lacks_only_context(
+    old: int, new: int, hunk: ParsedHunk, position: HunkPosition, source: SourceFile
+) -> bool:
     """Whether `old` and `new` lines, of which one is above 0, cannot be part of the change."""
     if old <= 0 or new <= 0:
         return False
-    lines = place.reading.lines
-    leading, trailing = _leading(lines), _leading(lines[::-1])
-    end = place.at + len(place.reading.old)
-    ends_inside = not hunk.closed and place.reading.whole
-    if ends_inside and _wrong_end(place):
+    lines = position.reading.lines
+    leading, trailing = _count_leading_context(lines), _count_leading_context(lines[::-1])
+    end = position.at + len(position.reading.old_lines)
+    ends_inside = not hunk.closed and position.reading.whole
+    if ends_inside and _has_wrong_end(position):
         return False
-    if old == new and trailing and _blank(source, end, old):
+    if old == new and trailing and _is_blank_block(source, end, old):
         return True
     to_the_end = trailing >= CONTEXT or (trailing > 0 and end == len(source.lines))
     if ends_inside and (not to_the_end or trailing > CONTEXT):
         return False
     if old == new <= CONTEXT:
-        return trailing > 0 and (leading > 0 or place.at == 0)
+        return trailing > 0 and (leading > 0 or position.at == 0)
     whole_text = not ends_inside or hunk.newline
     if old == new:
         return to_the_end and whole_text
-    from_the_start = leading >= CONTEXT or place.at == 0
-    return to_the_end and from_the_start and whole_text and not place.wrong
+    from_the_start = leading >= CONTEXT or position.at == 0
+    return to_the_end and from_the_start and whole_text and not position.wrong
 
 
-def _wrong_end(place: Place) -> bool:
+def _has_wrong_end(position: HunkPosition) -> bool:
     """Whether the last line does not fit, as when it was cut within."""
-    return len(place.reading.old) - 1 in place.wrong
+    return len(position.reading.old_lines) - 1 in position.wrong
 
 
-def _leading(lines: Sequence[Line]) -> int:
+def _count_leading_context(lines: Sequence[HunkLine]) -> int:
     return next((n for n, line in enumerate(lines) if line.mark != " "), len(lines))
 
 
-def _blank(source: Source, at: int, number: int) -> bool:
+def _is_blank_block(source: SourceFile, at: int, number: int) -> bool:
     following = source.texts[at : at + number]
     return len(following) == number <= CONTEXT and not any(map(str.strip, following))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from evalcore.benchmarks.swe_bench.patches.indentation import Pair, adjusted
-from evalcore.benchmarks.swe_bench.patches.placing import Place
-from evalcore.benchmarks.swe_bench.patches.problems import Refused
-from evalcore.benchmarks.swe_bench.patches.source import Source
+from evalcore.benchmarks.swe_bench.patches.hunk_position import HunkPosition
+from evalcore.benchmarks.swe_bench.patches.indentation import LinePair, adjust_indentation
+from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
+from evalcore.benchmarks.swe_bench.patches.source import SourceFile
 from evalcore.records import Record
 
 
@@ -20,12 +20,12 @@ class Edit(Record, frozen=True):
     added: tuple[str, ...]
 
 
-def edits_of(place: Place, source: Source) -> list[Edit]:
+def build_hunk_edits(position: HunkPosition, source: SourceFile) -> list[Edit]:
     """The edits of one hunk. Raises Refused where the added lines cannot be written."""
-    reading = place.reading
-    added = _added(place, source)
+    reading = position.reading
+    added = _iter_adjusted_lines(position, source)
     runs: list[Edit] = []
-    at, start, removed = place.at, place.at, 0
+    at, start, removed = position.at, position.at, 0
     new: list[str] = []
     for line in reading.lines:
         if line.mark == " ":
@@ -40,16 +40,16 @@ def edits_of(place: Place, source: Source) -> list[Edit]:
             new.append(next(added))
     if removed or new:
         runs.append(Edit(start, removed, tuple(new)))
-    return _with_last_line(runs, place, source)
+    return _adjust_last_line(runs, position, source)
 
 
-def merged(edits: Iterable[Edit]) -> list[Edit]:
+def merge_edits(edits: Iterable[Edit]) -> list[Edit]:
     """The edits of a file in order, equal ones once. Raises Refused where two overlap."""
-    ordered = sorted({(one.at, one.removed, one.added) for one in edits})
-    result = [Edit(*one) for one in ordered]
+    ordered = sorted({(fields.at, fields.removed, fields.added) for fields in edits})
+    result = [Edit(*fields) for fields in ordered]
     for first, second in pairwise(result):
         if second.at < first.at + first.removed or second.at == first.at:
-            raise Refused("overlap")
+            raise PatchRefused("overlap")
     return result
 
 
@@ -64,23 +64,23 @@ def apply_edits(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
     return result + list(lines[at:])
 
 
-def _added(place: Place, source: Source) -> Iterator[str]:
+def _iter_adjusted_lines(position: HunkPosition, source: SourceFile) -> Iterator[str]:
     """The added lines of a place in order, as the file would have them, with their ends."""
-    old = [line for line in place.reading.lines if line.mark != "+"]
-    have = source.texts[place.at : place.at + len(old)]
+    old = [line for line in position.reading.lines if line.mark != "+"]
+    have = source.texts[position.at : position.at + len(old)]
     pairs = [
-        Pair(line.mark, line.text.removesuffix("\r"), text.removesuffix("\r"))
+        LinePair(line.mark, line.text.removesuffix("\r"), text.removesuffix("\r"))
         for n, (line, text) in enumerate(zip(old, have, strict=True))
-        if n not in place.wrong
+        if n not in position.wrong
     ]
-    texts = [line.text for line in place.reading.lines if line.mark == "+"]
+    texts = [line.text for line in position.reading.lines if line.mark == "+"]
     carried = have and all(text.endswith("\r") for text in have)
-    written = any(line.text.endswith("\r") for line in place.reading.lines)
+    written = any(line.text.endswith("\r") for line in position.reading.lines)
     end = "\r\n" if carried and not written else "\n"
-    return iter([text + end for text in adjusted(texts, pairs)])
+    return iter([text + end for text in adjust_indentation(texts, pairs)])
 
 
-def _with_last_line(runs: list[Edit], place: Place, source: Source) -> list[Edit]:
+def _adjust_last_line(runs: list[Edit], position: HunkPosition, source: SourceFile) -> list[Edit]:
     """The edits with the line end of the file's last line as the hunk says.
 
     A hunk that ends the file and says nothing leaves an unchanged last line as it is.
@@ -90,7 +90,7 @@ def _with_last_line(runs: list[Edit], place: Place, source: Source) -> list[Edit
     last = runs[-1]
     if last.at + last.removed != len(source.lines):
         return runs
-    if last.added and place.reading.new_bare:
+    if last.added and position.reading.new_bare:
         bare = last.added[-1].removesuffix("\n").removesuffix("\r")
         return [*runs[:-1], Edit(last.at, last.removed, (*last.added[:-1], bare))]
     if not last.removed and last.at and not source.lines[-1].endswith("\n"):

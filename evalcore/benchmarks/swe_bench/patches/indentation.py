@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from evalcore.benchmarks.swe_bench.patches.problems import Refused
+from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
 from evalcore.benchmarks.swe_bench.patches.source import TYPOGRAPHY
 
 _Indents = Sequence[tuple[str, str]]
@@ -18,7 +18,7 @@ _Rule = Callable[[str], str | None]
 _TAB_WIDTHS = (4, 8, 2)
 
 
-class Pair(NamedTuple):
+class LinePair(NamedTuple):
     """An old line of a hunk: its mark, " " or "-", how it was written, and what the file has."""
 
     mark: str
@@ -26,46 +26,48 @@ class Pair(NamedTuple):
     have: str
 
 
-def adjusted(added: Iterable[str], pairs: Iterable[Pair]) -> list[str]:
+def adjust_indentation(added: Iterable[str], pairs: Iterable[LinePair]) -> list[str]:
     """The added lines as the file would have them.
 
     Raises Refused ("indent") where the pairs do not say how a line is indented.
     """
-    telling = [pair for pair in pairs if pair.written.strip() and pair.have.strip()]
-    plain = _typography(telling)
-    if _as_written(telling):
+    informative = [pair for pair in pairs if pair.written.strip() and pair.have.strip()]
+    plain = _build_typography_table(informative)
+    if _is_as_written(informative):
         return [line.translate(plain) for line in added]
-    indents = [(_indent(pair.written), _indent(pair.have)) for pair in telling]
-    rules = [rule for rule in _rules(indents) if all(rule(a) == b for a, b in indents)]
-    known = {a: {b for c, b in indents if c == a} for a, _ in indents}
-    return [_reindented(line, known, rules).translate(plain) for line in added]
+    indents = [(_find_indent(pair.written), _find_indent(pair.have)) for pair in informative]
+    rules = [rule for rule in _list_indent_rules(indents) if all(rule(a) == b for a, b in indents)]
+    indent_map = {a: {b for c, b in indents if c == a} for a, _ in indents}
+    return [_reindent_line(line, indent_map, rules).translate(plain) for line in added]
 
 
-def _as_written(pairs: Sequence[Pair]) -> bool:
+def _is_as_written(pairs: Sequence[LinePair]) -> bool:
     """Whether added lines are indented as they are written.
 
     They bear a mark like the removed lines, so these tell. Context that has lost its mark, a
     blank, has a blank too little; added lines have not.
     """
     removed = [pair for pair in pairs if pair.mark == "-"]
-    if all(_indent(pair.written) == _indent(pair.have) for pair in removed or pairs):
+    if all(_find_indent(pair.written) == _find_indent(pair.have) for pair in removed or pairs):
         return True
     lost = (f" {pair.written}" == pair.have or pair.written == pair.have for pair in pairs)
     return not removed and all(lost)
 
 
-def _reindented(line: str, known: dict[str, set[str]], rules: Sequence[_Rule]) -> str:
+def _reindent_line(line: str, indent_map: dict[str, set[str]], rules: Sequence[_Rule]) -> str:
     if not line.strip():
         return line
-    indent = _indent(line)
-    found: set[str | None] = {*known.get(indent, ())} or {rule(indent) for rule in rules[:1]}
-    new = found.pop() if len(found) == 1 else None
+    indent = _find_indent(line)
+    candidates: set[str | None] = {*indent_map.get(indent, ())} or {
+        rule(indent) for rule in rules[:1]
+    }
+    new = candidates.pop() if len(candidates) == 1 else None
     if new is None:
-        raise Refused("indent")
+        raise PatchRefused("indent")
     return new + line[len(indent) :]
 
 
-def _rules(indents: _Indents) -> list[_Rule]:
+def _list_indent_rules(indents: _Indents) -> list[_Rule]:
     """Ways in which all indentation of a hunk may have been changed."""
     written, have = max(indents, key=lambda pair: abs(len(pair[0]) - len(pair[1])))
     rules: list[_Rule] = []
@@ -75,35 +77,37 @@ def _rules(indents: _Indents) -> list[_Rule]:
     if written.endswith(have):
         lost = written.removesuffix(have)
         rules.append(lambda indent: indent.removeprefix(lost) if indent.startswith(lost) else None)
-    rules += [_spaces(width) for width in _TAB_WIDTHS]
-    rules += [_tabs(width) for width in _TAB_WIDTHS]
+    rules += [_build_spaces_rule(width) for width in _TAB_WIDTHS]
+    rules += [_build_tabs_rule(width) for width in _TAB_WIDTHS]
     return rules
 
 
-def _spaces(width: int) -> _Rule:
+def _build_spaces_rule(width: int) -> _Rule:
     return lambda indent: indent.expandtabs(width)
 
 
-def _tabs(width: int) -> _Rule:
-    def rule(indent: str) -> str:
+def _build_tabs_rule(width: int) -> _Rule:
+    def to_tabs(indent: str) -> str:
         columns = len(indent.expandtabs(width))
         return "\t" * (columns // width) + " " * (columns % width)
 
-    return rule
+    return to_tabs
 
 
-def _indent(line: str) -> str:
+def _find_indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _typography(pairs: Sequence[Pair]) -> dict[int, str]:
+def _build_typography_table(pairs: Sequence[LinePair]) -> dict[int, str]:
     """The groups of signs that were put for plain ones in the old lines."""
     table: dict[int, str] = {}
     for group in TYPOGRAPHY:
-        if any(_count(pair.written, group) > _count(pair.have, group) for pair in pairs):
+        if any(
+            _count_signs(pair.written, group) > _count_signs(pair.have, group) for pair in pairs
+        ):
             table |= {ord(sign): plain for sign, plain in group.items()}
     return table
 
 
-def _count(line: str, group: dict[str, str]) -> int:
+def _count_signs(line: str, group: dict[str, str]) -> int:
     return sum(sign in group for sign in line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Literal
 
-Kind = Literal[
+RefusalKind = Literal[
     "empty",
     "none",
     "cut",
@@ -26,7 +26,7 @@ Kind = Literal[
     "same",
 ]
 
-PROBLEMS = MappingProxyType[Kind, str](
+PROBLEMS = MappingProxyType[RefusalKind, str](
     {
         "empty": "The reply is empty.",
         "none": "The reply holds no patch in a known format.",
@@ -50,9 +50,9 @@ PROBLEMS = MappingProxyType[Kind, str](
 )
 
 
-class Refused(Exception):
+class PatchRefused(Exception):
     """A text that is not repaired; `kind` is a key of PROBLEMS."""
 
-    def __init__(self, kind: Kind) -> None:
-        self.kind: Kind = kind
+    def __init__(self, kind: RefusalKind) -> None:
+        self.kind: RefusalKind = kind
         super().__init__(PROBLEMS[kind])

@@ -37,7 +37,7 @@ def service(options: Mapping[str, Any]) -> _Compiler:
     return _Compiler()
 
 
-def compiles(source: str) -> bool:
+def compiles_as_python(source: str) -> bool:
     """Whether `source` compiles as a module with the running version of Python.
 
     Raises EnvironmentFailure where the child cannot be started.

@@ -35,29 +35,29 @@ _ENTITY = re.compile("|".join(_ENTITIES))
 _DEEPEST = 200  # levels of JSON that are looked into
 
 
-class Answer(Record, frozen=True):
+class PatchText(Record, frozen=True):
     """`text` where the patch is looked for; `taken`: it is not the reply as it stands."""
 
     text: str
     taken: bool
 
 
-def answer_of(reply: str) -> Answer:
+def extract_patch_text(reply: str) -> PatchText:
     """The final part of a reply, as plain text with its lines flush left."""
-    text = _without_reasoning(reply.removeprefix("\ufeff"))
-    text = _inside_json(text) or text
+    text = _strip_reasoning(reply.removeprefix("\ufeff"))
+    text = _find_patch_in_json(text) or text
     if _CARRIED.search(text):
         text = text.replace("\r\n", "\n")
-    text = _flush(_own_lines(text))
-    return Answer(text, text != reply or not text.endswith("\n"))
+    text = _dedent_patch(_split_tag_lines(text))
+    return PatchText(text, text != reply or not text.endswith("\n"))
 
 
-def unescaped(text: str) -> str:
+def unescape_entities(text: str) -> str:
     """The text with the entities of HTML resolved once."""
-    return _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
+    return _ENTITY.sub(lambda match: _ENTITIES[match[0]], text)
 
 
-def _without_reasoning(text: str) -> str:
+def _strip_reasoning(text: str) -> str:
     """What follows the last end of reasoning; nothing where the reasoning never ends.
 
     An end that stands in a line of a diff is code of the repository.
@@ -65,8 +65,8 @@ def _without_reasoning(text: str) -> str:
     end = -1
     at = 0
     for line in text.split("\n"):
-        found = _REASONED.match(line) if "</" in line else None
-        if found:
+        match = _REASONED.match(line) if "</" in line else None
+        if match:
             *_, last = _CLOSING.finditer(line)
             end = at + last.end()
         at += len(line) + 1
@@ -75,21 +75,23 @@ def _without_reasoning(text: str) -> str:
     return "" if _THINKS.match(text) else text
 
 
-def _inside_json(text: str) -> str:
+def _find_patch_in_json(text: str) -> str:
     """The last string of a JSON value that looks like a patch, "" if there is none."""
-    for candidate in _json_texts(text):
+    for candidate in _iter_json_texts(text):
         try:
             value = json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
-        found = [one for one in _strings(value, 0) if _LOOKS_LIKE_PATCH.search(one)]
-        if found:
+        patches = [
+            string for string in _iter_json_strings(value, 0) if _LOOKS_LIKE_PATCH.search(string)
+        ]
+        if patches:
             # What was a string is complete: its end is the end of a line.
-            return found[-1] if found[-1].endswith("\n") else found[-1] + "\n"
+            return patches[-1] if patches[-1].endswith("\n") else patches[-1] + "\n"
     return ""
 
 
-def _json_texts(text: str) -> Iterator[str]:
+def _iter_json_texts(text: str) -> Iterator[str]:
     """The whole text, the last fence that says it is JSON, and what stands in the braces."""
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
@@ -103,15 +105,15 @@ def _json_texts(text: str) -> Iterator[str]:
         yield text[opening.start() : text.rfind("}") + 1]
 
 
-def _strings(value: Any, depth: int) -> Iterator[str]:
+def _iter_json_strings(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list) and depth < _DEEPEST:
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings(one, depth + 1)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _iter_json_strings(item, depth + 1)
 
 
-def _own_lines(text: str) -> str:
+def _split_tag_lines(text: str) -> str:
     """The text with each tag around a patch on a line of its own."""
     opened = _OPENED.search(text)
     if not opened:
@@ -121,7 +123,7 @@ def _own_lines(text: str) -> str:
     return re.sub(rf"(?<=[^\n])</{name}>[ \t]*$", f"\n</{name}>", text, flags=re.MULTILINE)
 
 
-def _flush(text: str) -> str:
+def _dedent_patch(text: str) -> str:
     """The text without the indentation of a patch that stands in a list or an indented block."""
     indented = None if _FLUSH.search(text) else _INDENTED.search(text)
     if not indented:

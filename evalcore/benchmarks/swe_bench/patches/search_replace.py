@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from evalcore.benchmarks.swe_bench.patches.alignment import changes
-from evalcore.benchmarks.swe_bench.patches.draft import Draft, FileDraft, Hunk
-from evalcore.benchmarks.swe_bench.patches.problems import Refused
-from evalcore.benchmarks.swe_bench.patches.text import is_edge, is_fence, lines_of
-from evalcore.benchmarks.swe_bench.patches.unified import MOST_HUNKS
+from evalcore.benchmarks.swe_bench.patches.alignment import iter_changed_ranges
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import ParsedFile, ParsedHunk, ParsedPatch
+from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
+from evalcore.benchmarks.swe_bench.patches.text import is_fence, is_patch_edge, split_patch_lines
+from evalcore.benchmarks.swe_bench.patches.unified import MAX_HUNKS
 
 START = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b")
 _DIVIDER = re.compile(r"={5,9}\s*")
@@ -25,26 +25,26 @@ _NAME = re.compile(
 _LINES_ABOVE = 4
 
 
-def read(text: str) -> Draft:
+def parse_search_replace(text: str) -> ParsedPatch:
     """The blocks of a reply, each a hunk of its own. Raises Refused where one does not end."""
-    lines = lines_of(text)
-    files: list[FileDraft] = []
+    lines = split_patch_lines(text)
+    files: list[ParsedFile] = []
     at = passed = 0
     name = ""
     while at < len(lines):
         if not START.match(lines[at]):
             at += 1
             continue
-        divider, end = _bounds(lines, at)
-        name = _name_above(lines[max(passed, at - _LINES_ABOVE) : at]) or name
-        files.append(_block(name, lines[at + 1 : divider], lines[divider + 1 : end]))
-        if len(files) > MOST_HUNKS:
-            raise Refused("large")
+        divider, end = _find_block_bounds(lines, at)
+        name = _find_name_above(lines[max(passed, at - _LINES_ABOVE) : at]) or name
+        files.append(_parse_block(name, lines[at + 1 : divider], lines[divider + 1 : end]))
+        if len(files) > MAX_HUNKS:
+            raise PatchRefused("large")
         at = passed = end + 1
-    return Draft("search_replace", tuple(files))
+    return ParsedPatch("search_replace", tuple(files))
 
 
-def _bounds(lines: Sequence[str], start: int) -> tuple[int, int]:
+def _find_block_bounds(lines: Sequence[str], start: int) -> tuple[int, int]:
     """Where the halves are divided and where the block ends."""
     dividers: list[int] = []
     for at in range(start + 1, len(lines)):
@@ -52,21 +52,21 @@ def _bounds(lines: Sequence[str], start: int) -> tuple[int, int]:
             dividers.append(at)
         elif _END.match(lines[at]) and dividers:
             if len(dividers) > 1:  # a line of the file looks like the divider
-                raise Refused("ambiguous")
+                raise PatchRefused("ambiguous")
             return dividers[0], at
         elif START.match(lines[at]):
             break
-    raise Refused("cut")
+    raise PatchRefused("cut")
 
 
-def _name_above(above: Sequence[str]) -> str:
+def _find_name_above(above: Sequence[str]) -> str:
     """The name of a file in the nearest line above that is neither blank nor a fence."""
     for line in reversed(above):
-        if is_edge(line) and not (is_fence(line) and _fence_name(line)):
+        if is_patch_edge(line) and not (is_fence(line) and _fence_name(line)):
             continue
         if line.strip():
-            found = _NAME.fullmatch(_fence_name(line) or line.strip())
-            name = found[1] if found else ""
+            match = _NAME.fullmatch(_fence_name(line) or line.strip())
+            name = match[1] if match else ""
             return name if "." in name or "/" in name else ""
     return ""
 
@@ -77,15 +77,15 @@ def _fence_name(line: str) -> str:
     return rest if "/" in rest or "." in rest else ""
 
 
-def _block(name: str, old: Sequence[str], new: Sequence[str]) -> FileDraft:
+def _parse_block(name: str, old: Sequence[str], new: Sequence[str]) -> ParsedFile:
     if not any(line.strip() for line in old):
-        return FileDraft(old=name, new=name, action="create", content=tuple(new))
+        return ParsedFile(old=name, new=name, action="create", content=tuple(new))
     raw: list[str] = []
     done = 0
-    for a, b, c, d in changes(old, new):
+    for a, b, c, d in iter_changed_ranges(old, new):
         raw += [f" {line}" for line in old[done:a]]
         raw += [f"-{line}" for line in old[a:b]]
         raw += [f"+{line}" for line in new[c:d]]
         done = b
     raw += [f" {line}" for line in old[done:]]
-    return FileDraft(old=name, new=name, hunks=(Hunk(tuple(raw)),))
+    return ParsedFile(old=name, new=name, hunks=(ParsedHunk(tuple(raw)),))

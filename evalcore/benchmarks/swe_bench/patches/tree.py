@@ -11,7 +11,7 @@ from typing import Protocol
 from evalcore.sandbox.folder import Unreadable, read_inside
 
 #: Bytes of a file beyond which it is not read: no source is longer.
-LARGEST = 8 << 20
+MAX_SOURCE_BYTES = 8 << 20
 
 
 class Tree(Protocol):
@@ -34,21 +34,21 @@ class FolderTree:
     def read(self, path: str) -> str | None:
         """None, too, for a file that is no UTF-8 or longer than LARGEST."""
         try:
-            return read_inside(self._folder, path, LARGEST).decode("utf-8")
+            return read_inside(self._folder, path, MAX_SOURCE_BYTES).decode("utf-8")
         except (Unreadable, UnicodeDecodeError):
             return None
 
     def paths(self) -> Sequence[str]:
         if self._paths is None:
-            self._paths = sorted(self._walked())
+            self._paths = sorted(self._list_plain_files())
         return self._paths
 
-    def _walked(self) -> list[str]:
-        found: list[str] = []
+    def _list_plain_files(self) -> list[str]:
+        paths: list[str] = []
         for folder, below, names in os.walk(self._folder):
             below[:] = [name for name in below if name != ".git"]
             for name in names:
-                place = Path(folder) / name
-                if stat.S_ISREG(place.lstat().st_mode):
-                    found.append(place.relative_to(self._folder).as_posix())
-        return found
+                path = Path(folder) / name
+                if stat.S_ISREG(path.lstat().st_mode):
+                    paths.append(path.relative_to(self._folder).as_posix())
+        return paths

@@ -11,12 +11,18 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from evalcore.benchmarks.swe_bench.patches.draft import NULL, Action, Draft, FileDraft, Hunk
-from evalcore.benchmarks.swe_bench.patches.problems import Refused
-from evalcore.benchmarks.swe_bench.patches.text import is_edge, lines_of
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
+    NULL,
+    Action,
+    ParsedFile,
+    ParsedHunk,
+    ParsedPatch,
+)
+from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
+from evalcore.benchmarks.swe_bench.patches.text import is_patch_edge, split_patch_lines
 
 #: More hunks than any person writes.
-MOST_HUNKS = 1000
+MAX_HUNKS = 1000
 _NUMBER = r"(\d{1,9})"
 _NUMBERS = re.compile(
     rf"@@+\s*-{_NUMBER}(?:,{_NUMBER})?\s+\+{_NUMBER}(?:,{_NUMBER})?\s*(?:@@+\s?(.*))?"
@@ -35,30 +41,30 @@ class _Section:
     new: str = ""
     action: Action = "change"
     mode: str = ""
-    named: bool = False  # by a pair of --- and +++
-    hunks: list[Hunk] = field(default_factory=list)
+    has_header_pair: bool = False  # by a pair of --- and +++
+    hunks: list[ParsedHunk] = field(default_factory=list)
 
-    def done(self) -> FileDraft:
+    def build_parsed_file(self) -> ParsedFile:
         action = self.action
         if self.old == NULL and action != "delete":
             action = "create"
         elif self.new == NULL:
             action = "delete"
-        return FileDraft(self.old, self.new, tuple(self.hunks), action, self.mode, (), self.block)
+        return ParsedFile(self.old, self.new, tuple(self.hunks), action, self.mode, (), self.block)
 
     @property
-    def dangles(self) -> bool:
+    def is_dangling(self) -> bool:
         """Whether nothing follows the line `diff --git`, as where a text was cut off."""
         return bool(self.old) and not self.hunks and self.action in ("change", "create")
 
     @property
-    def says_something(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.hunks) or self.action != "change"
 
 
-def read(text: str) -> Draft:
+def parse_unified(text: str) -> ParsedPatch:
     """The files of a diff. Raises Refused where a part is of a kind that is not repaired."""
-    lines = lines_of(text)
+    lines = split_patch_lines(text)
     ends_with_newline = text.endswith("\n")
     sections = [_Section(0)]
     at = 0
@@ -67,29 +73,34 @@ def read(text: str) -> Draft:
     while at < len(lines):
         section, line = sections[-1], lines[at]
         at += 1
-        if is_edge(line):
+        if is_patch_edge(line):
             sections.append(_Section(section.block + 1))
             alone = False
         elif line.startswith("@@"):
             end = _hunk_end(lines, at)
             section.hunks.append(
-                hunk_of(line, lines[at:end], closed=end < len(lines), newline=ends_with_newline)
+                build_parsed_hunk(
+                    line, lines[at:end], closed=end < len(lines), newline=ends_with_newline
+                )
             )
             at = end
             hunks += 1
-            if hunks > MOST_HUNKS:
-                raise Refused("large")
-        elif (taken := _header(lines, at - 1, sections)) or not line.strip():
+            if hunks > MAX_HUNKS:
+                raise PatchRefused("large")
+        elif (taken := _take_header_line(lines, at - 1, sections)) or not line.strip():
             at += max(taken - 1, 0)
         else:
             alone = False
-    for one in sections:
-        if one.named and not one.hunks:  # a file is announced and nothing follows
-            raise Refused("cut" if one is sections[-1] else "short")
-    if sections[-1].dangles:
-        raise Refused("cut")
-    files = tuple(one.done() for one in sections if one.says_something)
-    return Draft("unified", files, alone)
+    for file_section in sections:
+        # a file is announced and nothing follows
+        if file_section.has_header_pair and not file_section.hunks:
+            raise PatchRefused("cut" if file_section is sections[-1] else "short")
+    if sections[-1].is_dangling:
+        raise PatchRefused("cut")
+    files = tuple(
+        file_section.build_parsed_file() for file_section in sections if file_section.has_content
+    )
+    return ParsedPatch("unified", files, alone)
 
 
 def is_header(lines: Sequence[str], at: int) -> bool:
@@ -106,7 +117,7 @@ def is_header(lines: Sequence[str], at: int) -> bool:
 def _hunk_end(lines: Sequence[str], at: int) -> int:
     while at < len(lines):
         line = lines[at]
-        if line.startswith("@@") or is_edge(line) or is_header(lines, at):
+        if line.startswith("@@") or is_patch_edge(line) or is_header(lines, at):
             return at
         if line in ("-- ", "--") and _SIGNATURE.match("".join(lines[at + 1 : at + 2])):
             return at
@@ -114,32 +125,34 @@ def _hunk_end(lines: Sequence[str], at: int) -> int:
     return at
 
 
-def hunk_of(header: str, raw: Sequence[str], *, closed: bool, newline: bool) -> Hunk:
+def build_parsed_hunk(
+    header: str, raw: Sequence[str], *, closed: bool, newline: bool
+) -> ParsedHunk:
     """A hunk of a header line that may say anything behind its `@@`."""
-    found = _NUMBERS.match(header)
-    if not found:
+    match = _NUMBERS.match(header)
+    if not match:
         scope = _NOT_SCOPE.sub("", header)
-        return Hunk(tuple(raw), scope=scope.strip(), closed=closed, newline=newline)
-    counts = tuple(int(found[group] or (found[group] is None)) for group in (2, 4))
-    return Hunk(
+        return ParsedHunk(tuple(raw), scope=scope.strip(), closed=closed, newline=newline)
+    counts = tuple(int(match[group] or (match[group] is None)) for group in (2, 4))
+    return ParsedHunk(
         raw=tuple(raw),
-        start=int(found[1]),
+        start=int(match[1]),
         counts=(counts[0], counts[1]),
-        scope=(found[5] or "").strip(),
+        scope=(match[5] or "").strip(),
         closed=closed,
         newline=newline,
     )
 
 
-def _header(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
+def _take_header_line(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
     """Take up the header line `at`; how many lines it takes, 0 where it is none."""
     line, section = lines[at], sections[-1]
     if line.startswith("diff --git "):
-        old, new = _names(line.removeprefix("diff --git "))
+        old, new = _split_git_names(line.removeprefix("diff --git "))
         sections.append(_Section(section.block, old, new))
         return 1
     if line.startswith(("--- ", "+++ ")):
-        return _pair(lines, at, sections)
+        return _take_header_pair(lines, at, sections)
     for beginning, note in _NOTES.items():
         if line.startswith(beginning):
             if section.hunks:  # the header of another file, whose first line is missing
@@ -150,7 +163,7 @@ def _header(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
     return 0
 
 
-def _pair(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
+def _take_header_pair(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
     """The lines `---` and `+++`; one of them is enough where a hunk follows."""
     below = "".join(lines[at + 1 : at + 2])
     both = lines[at].startswith("--- ") and below.startswith("+++ ")
@@ -160,14 +173,14 @@ def _pair(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
     new = below[4:] if both else old
     section = sections[-1]
     others = section.new and new not in (NULL, section.new) and old not in (NULL, section.old)
-    if section.named or section.hunks or (others and section.action != "change"):
+    if section.has_header_pair or section.hunks or (others and section.action != "change"):
         section = _Section(section.block)
         sections.append(section)
-    section.named, section.old, section.new = True, old, new
+    section.has_header_pair, section.old, section.new = True, old, new
     return 2 if both else 1
 
 
-def _names(rest: str) -> tuple[str, str]:
+def _split_git_names(rest: str) -> tuple[str, str]:
     """Both names of `diff --git`, which nothing separates but their prefixes."""
     left, _, right = rest.partition(" b/")
     if right and " b/" not in right:
@@ -179,50 +192,50 @@ def _names(rest: str) -> tuple[str, str]:
     return (parts[0], parts[-1]) if parts else ("", "")
 
 
-def _new_mode(section: _Section, mode: str) -> None:
+def _set_new_mode(section: _Section, mode: str) -> None:
     if mode and mode not in _PLAIN_MODES:
-        raise Refused("kind")
+        raise PatchRefused("kind")
     section.mode = "100755" if mode.endswith("755") else ""
 
 
-def _created(section: _Section, mode: str) -> None:
+def _mark_created(section: _Section, mode: str) -> None:
     section.action = "create"
-    _new_mode(section, mode)
+    _set_new_mode(section, mode)
 
 
-def _deleted(section: _Section, _: str) -> None:
+def _mark_deleted(section: _Section, _: str) -> None:
     section.action = "delete"
 
 
-def _renamed_from(section: _Section, path: str) -> None:
+def _mark_renamed_from(section: _Section, path: str) -> None:
     section.action, section.old = "rename", f"a/{path}"
 
 
-def _renamed_to(section: _Section, path: str) -> None:
+def _mark_renamed_to(section: _Section, path: str) -> None:
     section.action, section.new = "rename", f"b/{path}"
 
 
-def _not_text(section: _Section, _: str) -> None:
+def _refuse_binary(section: _Section, _: str) -> None:
     if section.old or section.new:  # else the words are prose
-        raise Refused("kind")
+        raise PatchRefused("kind")
 
 
-def _ignored(section: _Section, _: str) -> None:
+def _ignore_header(section: _Section, _: str) -> None:
     """Headers that say nothing about the content."""
 
 
 _NOTES: dict[str, Callable[[_Section, str], None]] = {
-    "new file mode": _created,
-    "deleted file mode": _deleted,
-    "new mode ": _new_mode,
-    "rename from ": _renamed_from,
-    "rename to ": _renamed_to,
-    "copy from ": _not_text,
-    "GIT binary patch": _not_text,
-    "Binary files ": _not_text,
-    "old mode ": _ignored,
-    "index ": _ignored,
-    "similarity index ": _ignored,
-    "Index: ": _ignored,
-    "=======": _ignored,
+    "new file mode": _mark_created,
+    "deleted file mode": _mark_deleted,
+    "new mode ": _set_new_mode,
+    "rename from ": _mark_renamed_from,
+    "rename to ": _mark_renamed_to,
+    "copy from ": _refuse_binary,
+    "GIT binary patch": _refuse_binary,
+    "Binary files ": _refuse_binary,
+    "old mode ": _ignore_header,
+    "index ": _ignore_header,
+    "similarity index ": _ignore_header,
+    "Index: ": _ignore_header,
+    "=======": _ignore_header,
 }

@@ -12,14 +12,16 @@ from collections.abc import Iterator
 from evalcore.records import Record
 
 
-class Result(Record, frozen=True):
+class PrefixMatch(Record, frozen=True):
     """Where a result begins, and the match of its tail."""
 
     start: int
     tail: re.Match[str]
 
 
-def results(log: str, head: re.Pattern[str], tail: re.Pattern[str]) -> Iterator[Result]:
+def iter_prefix_matches(
+    log: str, head: re.Pattern[str], tail: re.Pattern[str]
+) -> Iterator[PrefixMatch]:
     """The results in order; none overlaps another.
 
     `tail` is matched right behind `head`. It must begin with `.*` and say how that line ends: where
@@ -33,12 +35,12 @@ def results(log: str, head: re.Pattern[str], tail: re.Pattern[str]) -> Iterator[
         match = tail.match(log, begin.end())
         if match:
             at = match.end()
-            yield Result(begin.start(), match)
+            yield PrefixMatch(begin.start(), match)
         else:
-            failed = line_end(log, begin.end())
+            failed = find_line_end(log, begin.end())
 
 
-def line_end(log: str, at: int) -> int:
+def find_line_end(log: str, at: int) -> int:
     """The index of the newline that ends the line at a place; the log's length for the last one."""
     end = log.find("\n", at)
     return len(log) if end < 0 else end

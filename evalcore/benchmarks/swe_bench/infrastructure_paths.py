@@ -36,7 +36,7 @@ _FOLDERS = frozenset({"test", "tests", "testing", "e2e", "__pycache__"})
 _SHADOWED = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "unittest"})
 
 
-def test_infrastructure(path: str) -> bool:
+def is_test_infrastructure(path: str) -> bool:
     """Whether a path of a repository, with `/` between its parts, is test infrastructure."""
     parts = PurePosixPath(path).parts
     if not parts:
@@ -51,4 +51,4 @@ def test_infrastructure(path: str) -> bool:
     )
 
 
-test_infrastructure.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
+is_test_infrastructure.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test

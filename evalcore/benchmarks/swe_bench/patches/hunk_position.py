@@ -13,10 +13,15 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from evalcore.benchmarks.swe_bench.patches.draft import Hunk
-from evalcore.benchmarks.swe_bench.patches.problems import Refused
-from evalcore.benchmarks.swe_bench.patches.readings import Line, Reading, readings
-from evalcore.benchmarks.swe_bench.patches.source import FORMS, Form, Source, loose
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import ParsedHunk
+from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
+from evalcore.benchmarks.swe_bench.patches.readings import HunkLine, HunkReading, iter_hunk_readings
+from evalcore.benchmarks.swe_bench.patches.source import (
+    LINE_FORMS,
+    LineForm,
+    SourceFile,
+    normalize_loosely,
+)
 from evalcore.records import Record
 
 #: A header may be this many lines off if the next place is ten times as far.
@@ -31,144 +36,159 @@ _MOST_SCOPES = 30
 _CLOSERS = (")", "]", "}")
 
 
-class Place(Record, frozen=True):
+class HunkPosition(Record, frozen=True):
     """A hunk at its place: `at` is the first line of `reading` in the file, from 0. `wrong` are the
-    numbers, within the old lines, of context lines that the file does not have; `form` is the
-    number of the form in which it fits; `named`: it is where the header said."""
+    numbers, within the old lines, of context lines that the file does not have; `form_index` is the
+    number of the form in which it fits; `matches_header`: it is where the header said."""
 
-    reading: Reading
+    reading: HunkReading
     at: int
-    form: int
-    named: bool
+    form_index: int
+    matches_header: bool
     wrong: tuple[int, ...] = ()
 
 
-def place(hunk: Hunk, source: Source, after: int = 0) -> Place:
+def find_hunk_position(hunk: ParsedHunk, source: SourceFile, after: int = 0) -> HunkPosition:
     """The place of a hunk; `after` is the line behind the hunk before it.
 
     Raises Refused: "nowhere" or "ambiguous".
     """
-    tried = list(readings(hunk))
-    for number, form in enumerate(FORMS):
+    tried = list(iter_hunk_readings(hunk))
+    for number, form in enumerate(LINE_FORMS):
         for reading in tried:
-            found = source.places(reading.old, form) if reading.old else []
-            found = [at for at in found if not hunk.at_end or _reaches_end(reading, at, source)]
-            if found:
-                at = _chosen(found, hunk, source, after)
-                if number or len(found) == 1:
-                    _ask_header(hunk, reading, at, source)
-                return Place(reading, at, number, at == hunk.start - 1)
+            positions = (
+                source.find_block_positions(reading.old_lines, form) if reading.old_lines else []
+            )
+            positions = [
+                at for at in positions if not hunk.at_end or _reaches_end(reading, at, source)
+            ]
+            if positions:
+                at = _choose_position(positions, hunk, source, after)
+                if number or len(positions) == 1:
+                    _check_header_line(hunk, reading, at, source)
+                return HunkPosition(reading, at, number, at == hunk.start - 1)
     for reading in tried:
-        if nearly := _near_places(reading, source):
+        if nearly := _find_near_positions(reading, source):
             starts = [at for at, _ in nearly]
-            at = _chosen(starts, hunk, source, after)
-            return Place(reading, at, len(FORMS), at == hunk.start - 1, dict(nearly)[at])
-    raise Refused("nowhere")
+            at = _choose_position(starts, hunk, source, after)
+            return HunkPosition(
+                reading, at, len(LINE_FORMS), at == hunk.start - 1, dict(nearly)[at]
+            )
+    raise PatchRefused("nowhere")
 
 
-def exact_places(reading: Reading, source: Source) -> list[int]:
+def find_exact_positions(reading: HunkReading, source: SourceFile) -> list[int]:
     """Where a reading fits but for white space at the ends of its lines."""
-    return (source.places(reading.old, FORMS[1]) if reading.old else [])[:2]
+    return (
+        source.find_block_positions(reading.old_lines, LINE_FORMS[1]) if reading.old_lines else []
+    )[:2]
 
 
-def _reaches_end(reading: Reading, at: int, source: Source) -> bool:
-    return at + len(reading.old) == len(source.lines)
+def _reaches_end(reading: HunkReading, at: int, source: SourceFile) -> bool:
+    return at + len(reading.old_lines) == len(source.lines)
 
 
-def _chosen(found: Sequence[int], hunk: Hunk, source: Source, after: int) -> int:
+def _choose_position(
+    positions: Sequence[int], hunk: ParsedHunk, source: SourceFile, after: int
+) -> int:
     """One of several places. Raises Refused where none is better than the others."""
-    if len(found) == 1:
-        return found[0]
+    if len(positions) == 1:
+        return positions[0]
     named = hunk.start - 1
-    if named in found:
+    if named in positions:
         return named
-    inside = _scopes(hunk.scope, source)
-    left = [at for at in found if any(at in scope for scope in inside)] or list(found)
+    inside = _find_scopes(hunk.scope, source)
+    left = [at for at in positions if any(at in scope for scope in inside)] or list(positions)
     left = [at for at in left if at >= after] or left
     if len(left) > 1 and named >= 0:
         nearest, second = sorted(left, key=lambda at: abs(at - named))[:2]
         if abs(nearest - named) <= _NEAR and abs(second - named) >= _FAR:
             return nearest
     if len(left) > 1:
-        raise Refused("ambiguous")
+        raise PatchRefused("ambiguous")
     return left[0]
 
 
-def _scopes(scope: str, source: Source) -> list[range]:
+def _find_scopes(scope: str, source: SourceFile) -> list[range]:
     """The parts of a file below the lines that a header quotes, as far as they are indented."""
     if not scope:
         return []
-    wanted = scope.rstrip(": ")
-    texts = source.formed(FORMS[2])
+    scope_text = scope.rstrip(": ")
+    texts = source.list_formed_lines(LINE_FORMS[2])
     starts = [
         at
         for at, text in enumerate(texts)
-        if text.rstrip(": ") == wanted or (len(wanted) >= _LONG_SCOPE and text.startswith(wanted))
+        if text.rstrip(": ") == scope_text
+        or (len(scope_text) >= _LONG_SCOPE and text.startswith(scope_text))
     ]
-    return [range(at, _scope_end(at, source)) for at in starts[:_MOST_SCOPES]]
+    return [range(at, _find_scope_end(at, source)) for at in starts[:_MOST_SCOPES]]
 
 
-def _scope_end(start: int, source: Source) -> int:
-    depth = _depth(source.texts[start])
+def _find_scope_end(start: int, source: SourceFile) -> int:
+    depth = _indent_depth(source.texts[start])
     for at in range(start + 1, len(source.texts)):
         text = source.texts[at]
-        if text.strip() and _depth(text) <= depth and not text.lstrip().startswith(_CLOSERS):
+        if text.strip() and _indent_depth(text) <= depth and not text.lstrip().startswith(_CLOSERS):
             return at
     return len(source.texts)
 
 
-def _depth(text: str) -> int:
+def _indent_depth(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _ask_header(hunk: Hunk, reading: Reading, at: int, source: Source) -> None:
+def _check_header_line(hunk: ParsedHunk, reading: HunkReading, at: int, source: SourceFile) -> None:
     """Raises Refused where the hunk nearly fits at another line, the one that its header names."""
     named = hunk.start - 1
-    if named >= 0 and named != at and _wrong_at(reading, named, source) is not None:
-        raise Refused("ambiguous")
+    if named >= 0 and named != at and _find_wrong_lines(reading, named, source) is not None:
+        raise PatchRefused("ambiguous")
 
 
-def _near_places(reading: Reading, source: Source) -> list[tuple[int, tuple[int, ...]]]:
+def _find_near_positions(
+    reading: HunkReading, source: SourceFile
+) -> list[tuple[int, tuple[int, ...]]]:
     """Places at which all removed lines and nearly all context lines fit, with the wrong ones.
 
     If at most n lines are wrong, one of n + 1 parts of the block is right: those are searched.
     """
-    old = reading.old
+    old = reading.old_lines
     allowed = min(_MOST_WRONG, len(old) // 3)
     if not allowed or len(old) > _LONGEST:
         return []
     starts: set[int] = set()
     bounds = [len(old) * part // (allowed + 1) for part in range(allowed + 2)]
     for first, last in pairwise(bounds):
-        starts.update(at - first for at in source.places(old[first:last], loose))
-    checked = ((at, _wrong_at(reading, at, source)) for at in sorted(starts))
+        starts.update(
+            at - first for at in source.find_block_positions(old[first:last], normalize_loosely)
+        )
+    checked = ((at, _find_wrong_lines(reading, at, source)) for at in sorted(starts))
     return [(at, wrong) for at, wrong in checked if wrong is not None]
 
 
-def _wrong_at(
-    reading: Reading, at: int, source: Source, form: Form = loose
+def _find_wrong_lines(
+    reading: HunkReading, at: int, source: SourceFile, form: LineForm = normalize_loosely
 ) -> tuple[int, ...] | None:
     """The context lines that do not fit at a place; None where the hunk cannot be meant there."""
     old = [line for line in reading.lines if line.mark != "+"]
     if at < 0 or at + len(old) > len(source.lines):
         return None
-    have = source.formed(form)[at : at + len(old)]
+    have = source.list_formed_lines(form)[at : at + len(old)]
     wrong = [n for n, line in enumerate(old) if form(line.text) != have[n]]
     if len(wrong) > min(_MOST_WRONG, len(old) // 3):
         return None
     if any(old[n].mark == "-" for n in wrong):
         return None
-    alike = all(_alike(old[n].text, have[n]) for n in wrong)
-    return tuple(wrong) if _held(reading.lines, wrong, blanks=alike) else None
+    alike = all(_is_similar_line(old[n].text, have[n]) for n in wrong)
+    return tuple(wrong) if _is_anchored(reading.lines, wrong, blanks=alike) else None
 
 
-def _alike(written: str, have: str) -> bool:
+def _is_similar_line(written: str, have: str) -> bool:
     """Whether a line says the same in other words."""
     pair = written.strip()[:_COMPARED], have.strip()[:_COMPARED]
     return SequenceMatcher(None, *pair, autojunk=False).ratio() >= _ALIKE
 
 
-def _held(lines: Sequence[Line], wrong: Sequence[int], *, blanks: bool) -> bool:
+def _is_anchored(lines: Sequence[HunkLine], wrong: Sequence[int], *, blanks: bool) -> bool:
     """Whether each wrong line is fixed by right ones: on both sides, or towards the change.
 
     A blank line is right almost anywhere; it fixes others only if `blanks`.
@@ -182,10 +202,10 @@ def _held(lines: Sequence[Line], wrong: Sequence[int], *, blanks: bool) -> bool:
         position.append(len(marks))
         fixes = line.mark == "-" or blanks or bool(line.text.strip())
         marks.append(line.mark if fixes and len(position) - 1 not in wrong else "?")
-    return all(_fixed(marks, position[n]) for n in wrong)
+    return all(_is_anchored_at(marks, position[n]) for n in wrong)
 
 
-def _fixed(marks: Sequence[str], at: int) -> bool:
+def _is_anchored_at(marks: Sequence[str], at: int) -> bool:
     before, behind = marks[:at], marks[at + 1 :]
     left = any(mark in " -" for mark in before)
     right = any(mark in " -" for mark in behind)

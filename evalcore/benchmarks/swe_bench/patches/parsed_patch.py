@@ -15,7 +15,7 @@ Format = Literal["unified", "v4a", "search_replace", "full_file"]
 NULL = "/dev/null"
 
 
-class Hunk(Record, frozen=True):
+class ParsedHunk(Record, frozen=True):
     """`raw` are the lines up to the next header or fence, marks and prose behind them included.
 
     `start` is the old line that the header names, from 1, 0 where it names none; `counts` the
@@ -33,23 +33,23 @@ class Hunk(Record, frozen=True):
     at_end: bool = False
 
 
-class FileDraft(Record, frozen=True):
+class ParsedFile(Record, frozen=True):
     """One file as a patch names it; "" where it does not. `block` numbers the stretch of the reply
     between fences, from 0; `mode` is the mode of a new file, `content` its lines or all of a file's
     lines where it is given whole."""
 
     old: str = ""
     new: str = ""
-    hunks: tuple[Hunk, ...] = ()
+    hunks: tuple[ParsedHunk, ...] = ()
     action: Action = "change"
     mode: str = ""
     content: tuple[str, ...] = ()
     block: int = 0
 
 
-class Draft(Record, frozen=True):
+class ParsedPatch(Record, frozen=True):
     """`format` of the text and its files; `alone` where the text held nothing but the patch."""
 
     format: Format
-    files: tuple[FileDraft, ...]
+    files: tuple[ParsedFile, ...]
     alone: bool = False

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from evalcore.benchmarks.swe_bench.log_parsers.extra_line_formats import parse_minitest
 from evalcore.benchmarks.swe_bench.log_parsers.javascript import parse_carbon
-from evalcore.benchmarks.swe_bench.log_parsers.more_lines import parse_minitest
 from evalcore.benchmarks.swe_bench.log_parsers.result_lines import parse_lines
 from evalcore.benchmarks.swe_bench.log_parsers.status import Parser
 from evalcore.benchmarks.swe_bench.log_parsers.trees import (
@@ -36,12 +36,12 @@ _LIGHTHOUSE_WITH_MOCHA = ("9.5", "10.0", "10.2")
 _LIGHTHOUSE_WITH_JEST = 3
 
 
-def _numbered(
-    project: str, place: int, forms: Mapping[str, Parser], row: Mapping[str, Any]
+def _select_by_number(
+    project: str, part_index: int, forms: Mapping[str, Parser], row: Mapping[str, Any]
 ) -> Parser:
     """By the number in the instance's id: its part at that place between dashes."""
     name = str(row.get("instance_id", ""))
-    form = forms.get("".join(name.split("-")[place:][:1]))
+    form = forms.get("".join(name.split("-")[part_index:][:1]))
     if form is None:
         raise UsageError(
             f"no form of log is known for instance {name!r} of {project}: its instance_id must end"
@@ -50,11 +50,11 @@ def _numbered(
     return form
 
 
-def _next(row: Mapping[str, Any]) -> Parser:
+def _select_next_parser(row: Mapping[str, Any]) -> Parser:
     return parse_next_cypress if row.get("version") in _NEXT_WITH_CYPRESS else parse_next
 
 
-def _lighthouse(row: Mapping[str, Any]) -> Parser:
+def _select_lighthouse_parser(row: Mapping[str, Any]) -> Parser:
     version = row.get("version")
     if version in _LIGHTHOUSE_WITH_MOCHA:
         return parse_lighthouse_mocha
@@ -69,9 +69,9 @@ def _lighthouse(row: Mapping[str, Any]) -> Parser:
 
 
 #: From a task's row to the parser of its log, by the official name of the parser.
-BY_ROW: dict[str, Callable[[Mapping[str, Any]], Parser]] = {
-    "parse_log_jekyll": partial(_numbered, "jekyll", 1, _JEKYLL),
-    "parse_log_immutable_js": partial(_numbered, "immutable-js", -1, _IMMUTABLE),
-    "parse_log_next": _next,
-    "parse_log_lighthouse": _lighthouse,
+PARSERS_BY_ROW: dict[str, Callable[[Mapping[str, Any]], Parser]] = {
+    "parse_log_jekyll": partial(_select_by_number, "jekyll", 1, _JEKYLL),
+    "parse_log_immutable_js": partial(_select_by_number, "immutable-js", -1, _IMMUTABLE),
+    "parse_log_next": _select_next_parser,
+    "parse_log_lighthouse": _select_lighthouse_parser,
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import PurePosixPath
 
-from evalcore.benchmarks.swe_bench.execution.checkout import Changes
-from evalcore.benchmarks.swe_bench.measures import test_infrastructure
+from evalcore.benchmarks.swe_bench.execution.checkout import TreeChanges
+from evalcore.benchmarks.swe_bench.measures import is_test_infrastructure
 
 #: Folders that are usual places of packages, whose content is imported by its own name.
 _ROOTS = ("src", "lib")
@@ -19,24 +19,24 @@ _NAMES = frozenset(
 _READING = frozenset({".gitattributes", ".gitmodules", "pyvenv.cfg"})
 
 
-def machinery(changes: Changes) -> tuple[str, ...]:
+def find_infrastructure_changes(changes: TreeChanges) -> tuple[str, ...]:
     """Those of the changed paths that can decide how tests run and what they report.
 
     A new module that has the name of one of Python or pytest counts, since it is imported instead;
     a name that the base commit has already is the repository's own.
     """
-    known = {_module(path) for path in changes.base}
-    shadows = {_module(path) for path in changes.created} & (_NAMES - known)
+    base_modules = {_find_import_name(path) for path in changes.base}
+    shadows = {_find_import_name(path) for path in changes.created} & (_NAMES - base_modules)
     return tuple(
         path
         for path in changes.paths
-        if test_infrastructure(path)
+        if is_test_infrastructure(path)
         or PurePosixPath(path).name in _READING
-        or (path in changes.created and _module(path) in shadows)
+        or (path in changes.created and _find_import_name(path) in shadows)
     )
 
 
-def _module(path: str) -> str:
+def _find_import_name(path: str) -> str:
     """The name by which the module or package of a path is imported; "" for other files."""
     parts = PurePosixPath(path).parts
     if len(parts) > 1 and parts[0] in _ROOTS:

@@ -32,7 +32,8 @@ class Bind(Record, frozen=True):
 class Program(Record, frozen=True):
     """A command to run. `binds` come on top of the system and of this interpreter.
 
-    `env` is added to the environment of `layout.environment`, and nothing is taken from ours.
+    `env` is added to the environment of `layout.build_program_environment`, and nothing is taken
+    from ours.
     """
 
     argv: tuple[str, ...]
@@ -60,7 +61,7 @@ class Limits(Record, frozen=True):
     disk_bytes: int = 1 << 30
 
 
-class Finished(Record, frozen=True):
+class ProgramResult(Record, frozen=True):
     """How a program ended.
 
     `exit_code` is None where we killed it, and 128 + n where signal n ended it, as a shell has it

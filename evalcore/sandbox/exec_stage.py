@@ -20,35 +20,35 @@ STARTED = "started\n"
 _FAILED = "cannot be started: "
 
 
-def take_last_step(plan: dict[str, Any], report: int) -> NoReturn:
+def exec_program(plan: dict[str, Any], report_fd: int) -> NoReturn:
     """Become the program of `plan`; never returns."""
     try:
-        _keep_only(report)
-        _limit(plan["limits"])
+        _close_all_except(report_fd)
+        _set_resource_limits(plan["limits"])
         if plan["own_user"]:
             os.setgroups([])
             os.setresgid(plan["gid"], plan["gid"], plan["gid"])
             os.setresuid(plan["uid"], plan["uid"], plan["uid"])
-        _be_ordinary()
+        _reset_process_state()
         os.chdir(plan["cwd"])
-        os.write(report, STARTED.encode())
+        os.write(report_fd, STARTED.encode())
         os.execvpe(plan["argv"][0], plan["argv"], plan["env"])  # noqa: S606
     except (OSError, ValueError) as problem:
-        os.write(report, f"{_FAILED}{problem}".encode())
+        os.write(report_fd, f"{_FAILED}{problem}".encode())
     os._exit(127)
 
 
-def _keep_only(report: int) -> None:
+def _close_all_except(report_fd: int) -> None:
     """Close every file but the standard ones, and the report too once the program takes over."""
-    os.set_inheritable(report, False)
+    os.set_inheritable(report_fd, False)
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - pathlib is not worth its loading time
         number = int(name)
-        if number > 2 and number != report:
+        if number > 2 and number != report_fd:
             with suppress(OSError):  # the one that the listing itself had open
                 os.close(number)
 
 
-def _be_ordinary() -> None:
+def _reset_process_state() -> None:
     """Undo what an interpreter does to its process, and be the first to go when memory is short."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -57,7 +57,7 @@ def _be_ordinary() -> None:
         file.write("1000")
 
 
-def _limit(limits: dict[str, int]) -> None:
+def _set_resource_limits(limits: dict[str, int]) -> None:
     """Soft and hard, so that the program cannot lift them; a lower one that holds stays."""
     for name, value in limits.items():
         number = getattr(resource, f"RLIMIT_{name}")
@@ -68,9 +68,9 @@ def _limit(limits: dict[str, int]) -> None:
 
 def main() -> NoReturn:
     """Entry where this source is run by itself."""
-    report, plan = int(sys.argv[1]), int(sys.argv[2])
-    with os.fdopen(plan, "rb") as file:
-        take_last_step(json.load(file), report)
+    report_fd, plan_fd = int(sys.argv[1]), int(sys.argv[2])
+    with os.fdopen(plan_fd, "rb") as file:
+        exec_program(json.load(file), report_fd)
 
 
 if __name__ == "__main__":
