@@ -21,7 +21,7 @@ ICON, WORDMARK = (HERE / "pages" / "static" / f"{name}.svg" for name in ("logo",
 
 
 #: Pixels; the titles of the pages need no more, the tables do.
-SIDEBAR = 232
+SIDEBAR_WIDTH = 232
 
 
 class PageCard(NamedTuple):
@@ -34,10 +34,10 @@ class PageCard(NamedTuple):
 
 
 #: The ranking has its addresses beside its rows, and a form is nothing to share.
-_NOT_SHARED = ("", "launch")
+_PAGES_NOT_SHARED = ("", "launch")
 
 #: The query parameter that names a page where no path can.
-PARAMETER = "page"
+PAGE_PARAMETER = "page"
 
 PAGES: tuple[PageCard, ...] = (
     PageCard("ranking", "", ":material/leaderboard:"),
@@ -60,7 +60,7 @@ def main() -> None:
     from pages.components.text import escape
 
     st.set_page_config(
-        page_title="Evalboard", page_icon=ICON, layout="wide", initial_sidebar_state=SIDEBAR
+        page_title="Evalboard", page_icon=ICON, layout="wide", initial_sidebar_state=SIDEBAR_WIDTH
     )
     st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
     style.apply()
@@ -72,22 +72,22 @@ def main() -> None:
     except UsageError as error:  # a setting that cannot be understood opens nothing
         st.error(escape(error, 400), icon=":material/settings_alert:")
         return
-    chosen = navigation(tr)
+    chosen = build_navigation(tr)
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
     uploader.enter(chosen.url_path)
-    asked = None if chosen.url_path else st.query_params.get(PARAMETER) or None
-    follow(asked)
-    path = unknown_path(st.context.url) or unknown_page(asked)
+    page_parameter = None if chosen.url_path else st.query_params.get(PAGE_PARAMETER) or None
+    follow_page_parameter(page_parameter)
+    path = unknown_path(st.context.url) or unknown_page(page_parameter)
     if path is not None:
         st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
     state.mask_links()
     chosen.run()
     language.remember()
-    if chosen.url_path not in _NOT_SHARED:
+    if chosen.url_path not in _PAGES_NOT_SHARED:
         share.draw(chosen.url_path, tr)
 
 
-def navigation(tr: Callable[[str], str]) -> st.Page:
+def build_navigation(tr: Callable[[str], str]) -> st.Page:
     """Declare the pages with their titles in one language; returns the one to be shown.
 
     A board that nobody can write to does not offer the launcher; its address says why.
@@ -108,16 +108,16 @@ def navigation(tr: Callable[[str], str]) -> st.Page:
     return st.navigation(pages)
 
 
-def follow(name: str | None) -> None:
+def follow_page_parameter(name: str | None) -> None:
     """Go to the page that `?page=` names, with the other parameters: some hosts pass no path.
 
     Once per link and session: else a step back in the browser would lead forward again.
     """
     if name is None or unknown_page(name) is not None:
         return
-    query = {key: st.query_params.get_all(key) for key in st.query_params if key != PARAMETER}
+    query = {key: st.query_params.get_all(key) for key in st.query_params if key != PAGE_PARAMETER}
     link, followed = (name, query), st.session_state.setdefault("app.followed", [])
-    del st.query_params[PARAMETER]
+    del st.query_params[PAGE_PARAMETER]
     if link in followed:
         return
     followed.append(link)
@@ -136,11 +136,11 @@ def unknown_path(url: str | None) -> str | None:
     """
     name = urlsplit(url or "").path.rstrip("/").rpartition("/")[2]
     base = (st.get_option("server.baseUrlPath") or "").strip("/").rpartition("/")[2]
-    known = {card.path for card in PAGES} | {base}
-    return None if name in known else name
+    page_paths = {card.path for card in PAGES} | {base}
+    return None if name in page_paths else name
 
 
-def prepare(settings: Settings) -> None:
+def warm_up_first_page(settings: Settings) -> None:
     """Have ready what the first visitor would wait for."""
     from pages.components import first_page
 
@@ -166,10 +166,12 @@ else:
 
     def configured_hosts() -> list[str]:
         """The hosts whose pages may connect by Streamlit's own settings."""
-        named = [urlsplit(one).hostname or "" for one in st.get_option("server.corsAllowedOrigins")]
+        hosts = [
+            urlsplit(origin).hostname or "" for origin in st.get_option("server.corsAllowedOrigins")
+        ]
         if is_manually_set("browser.serverAddress"):
-            named.append(st.get_option("browser.serverAddress"))
-        return [host for host in named if host]
+            hosts.append(st.get_option("browser.serverAddress"))
+        return [host for host in hosts if host]
 
     class RuntimeSessions:
         """The sessions of Streamlit's runtime, for the limits of uploads."""
@@ -197,6 +199,6 @@ else:
             Middleware(RequestLimits, sessions=RuntimeSessions(), allowed_hosts=configured_hosts()),
             Middleware(FailedLogin),
         ],
-        lifespan=lifespan_of(prepare),
+        lifespan=lifespan_of(warm_up_first_page),
         secrets=login.build_auth_secrets(os.environ),
     )

@@ -328,23 +328,25 @@ def _check_target_kind(card: TargetKindCard) -> str:
 
 def load_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
-    endpoints: dict[str, Endpoint] = _import_reference("evalcore.targets.endpoints:known")(settings)
+    endpoints: dict[str, Endpoint] = _import_reference("evalcore.targets.endpoints:list_endpoints")(
+        settings
+    )
     return endpoints
 
 
 def load_applications(settings: Settings) -> dict[str, ApplicationCard]:
     """The described services that have a name, by target key."""
     cards: dict[str, ApplicationCard] = _import_reference(
-        "evalcore.targets.application_card:cards"
+        "evalcore.targets.application_card:build_application_cards"
     )(settings)
     return cards
 
 
 def load_application(key: str, settings: Settings) -> ApplicationCard:
     """What a target key `app:NAME` or `app:FILE` means, its problem included."""
-    card: ApplicationCard = _import_reference("evalcore.targets.application_card:card")(
-        key, settings
-    )
+    card: ApplicationCard = _import_reference(
+        "evalcore.targets.application_card:build_application_card"
+    )(key, settings)
     return card
 
 

@@ -207,9 +207,9 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
     request, slm_evals_path = _build_run_request(args)
     settings, secrets = _load_operator_settings(args), Secrets()
     run_plan = plan.plan(request, settings)
-    registry.create(run_plan.spec.target, settings, secrets)
+    registry.create_target(run_plan.spec.target, settings, secrets)
     for judge in panel.sits_on(run_plan.spec):
-        registry.create(panel.spec_of(judge), settings, secrets)
+        registry.create_target(panel.spec_of(judge), settings, secrets)
     missing = client.missing_keys(request.target, request.target_options, settings)
     missing += client.missing_judge_keys(panel.sits_on(run_plan.spec), settings)
     if missing:

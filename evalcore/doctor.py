@@ -143,11 +143,11 @@ def _check_sandbox(settings: Settings) -> Iterator[Check]:
 
 
 def _check_gpu(settings: Settings) -> Iterator[Check]:
-    from evalcore.targets.huggingface.machine import dtypes, gpus
+    from evalcore.targets.huggingface.machine import list_dtypes, list_gpus
 
-    devices = gpus()
+    devices = list_gpus()
     for number, gpu in enumerate(devices):
-        detail = f"{gpu.free / _GIB:.0f} GiB free; {', '.join(dtypes(f'cuda:{number}'))}"
+        detail = f"{gpu.free / _GIB:.0f} GiB free; {', '.join(list_dtypes(f'cuda:{number}'))}"
         yield Check("gpu", gpu.name, "ok", detail)
     if not devices:
         yield Check("gpu", "gpu", "absent", "no CUDA device; local models run on the processor")

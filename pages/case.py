@@ -24,11 +24,11 @@ from pages.components.state import CaseLink
 from pages.components.text import escape
 
 
-def page() -> None:
+def draw_case_page() -> None:
     """Find the case that the URL names, or say clearly that it is not there."""
     tr, link = translator(), state.case_link_of_url()
     if not (link.run and link.metric and link.id):
-        _missing(tr("case.no_case"), tr)
+        _draw_missing_case(tr("case.no_case"), tr)
         return
     current_settings = visitor.seen()
     try:
@@ -43,13 +43,13 @@ def page() -> None:
             show_gated=current_settings.show_gated,
         )
     except EvalboardError as error:
-        _missing(tr("case.not_found", reason=escape(error, 400)), tr)
+        _draw_missing_case(tr("case.not_found", reason=escape(error, 400)), tr)
         return
-    _draw(view if visitor.may("launch") else case_for_readers(view), link, tr)
+    _draw_case(view if visitor.may("launch") else case_for_readers(view), link, tr)
 
 
-def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
-    _header(view, link, tr)
+def _draw_case(view: CaseView, link: CaseLink, tr: Translate) -> None:
+    _draw_case_header(view, link, tr)
     if view.spec.origin == "imported":
         published = "case.published" if view.taken_over else "case.published_again"
         st.info(tr(published), icon=":material/publish:")
@@ -60,7 +60,7 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     if view.hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
     else:
-        _texts(view, tr)
+        _draw_case_texts(view, tr)
     case_parts.facts(view, tr)
     reproduce.draw(
         view.spec.run_id,
@@ -71,7 +71,7 @@ def _draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     )
 
 
-def _texts(view: CaseView, tr: Translate) -> None:
+def _draw_case_texts(view: CaseView, tr: Translate) -> None:
     """What was asked, said and found, in the words of the data set and of the target."""
     left, right = st.columns(2, gap="large")
     with left:
@@ -91,7 +91,7 @@ def _texts(view: CaseView, tr: Translate) -> None:
     case_parts.prompt_and_transcript(view.episode, tr)
 
 
-def _header(view: CaseView, link: CaseLink, tr: Translate) -> None:
+def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     card = benchmark_cards().get(view.benchmark)
     titles = (
         {metric.key: localize_text(metric.title, current()) for metric in card.metrics}
@@ -115,11 +115,11 @@ def _header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     st.caption(" · ".join(parts))
 
 
-def _missing(text: str, tr: Translate) -> None:
+def _draw_missing_case(text: str, tr: Translate) -> None:
     st.title(tr("case.title"))
     st.warning(text, icon=":material/search_off:")
     st.page_link(state.RANKING, label=tr("case.to_ranking"), icon=":material/leaderboard:")
     st.page_link(state.RUNS, label=tr("case.to_runs"), icon=":material/monitoring:")
 
 
-page()
+draw_case_page()

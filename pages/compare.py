@@ -26,7 +26,7 @@ _PAGE = compare_pick.PAGE
 _LOADING = 180  # pixels, of the table that comes
 
 
-def page() -> None:
+def draw_compare_page() -> None:
     """Choose the runs, then show what may be said of them together."""
     tr, current = translator(), settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
@@ -34,44 +34,48 @@ def page() -> None:
     st.caption(tr("compare.about"))
     runs = compare_pick.draw(headers, tr)
     with st.skeleton(height=_LOADING):
-        who = compare_data.lineup_of(current, runs)
-    for one in who.absent:
-        told = tr(f"compare.absent.{one.kind}", run=escape(one.run_id), reason=escape(one.reason))
-        st.warning(told, icon=":material/report:")
-    if len(who.entrants) < lineup.FEWEST:
-        compare_pick.suggest(headers, [one.run_id for one in who.entrants], tr)
+        compared_runs = compare_data.lineup_of(current, runs)
+    for run in compared_runs.absent:
+        message = tr(
+            f"compare.absent.{run.kind}", run=escape(run.run_id), reason=escape(run.reason)
+        )
+        st.warning(message, icon=":material/report:")
+    if len(compared_runs.entrants) < lineup.FEWEST:
+        compare_pick.suggest(headers, [run.run_id for run in compared_runs.entrants], tr)
         return
-    compare_scores.table(who, tr)
-    _against(current, runs, who, tr)
+    compare_scores.table(compared_runs, tr)
+    _draw_against_base(current, runs, compared_runs, tr)
 
 
-def _against(current: Settings, runs: list[str], who: Lineup, tr: Translate) -> None:
+def _draw_against_base(
+    current: Settings, runs: list[str], compared_runs: Lineup, tr: Translate
+) -> None:
     """Everything that needs a run to measure the others against."""
-    known = {one.run_id: one for one in who.entrants}
+    runs_by_id = {compared_run.run_id: compared_run for compared_run in compared_runs.entrants}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        base = known[
+        base = runs_by_id[
             url_state.select(
                 tr("compare.base"),
-                list(known),
+                list(runs_by_id),
                 page=_PAGE,
                 name="base",
-                title=lambda run: compare_scores.name(known[run]),
+                title=lambda run: compare_scores.name(runs_by_id[run]),
                 help=tr("compare.base_help"),
                 width=300,
             )
         ]
-        sides = compare_data.comparable(who, base)
-        benchmark = _benchmark(list(sides), tr) if sides else ""
-        metric = _metric(who, benchmark, tr) if sides else ""
-    compare_pairs.obstacles(who, base, tr)
+        sides = compare_data.comparable(compared_runs, base)
+        benchmark = _pick_compared_benchmark(list(sides), tr) if sides else ""
+        metric = _pick_compared_metric(compared_runs, benchmark, tr) if sides else ""
+    compare_pairs.obstacles(compared_runs, base, tr)
     if not sides:
         st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
         return
-    _detail(current, runs, base, sides[benchmark], benchmark, metric, tr)
+    _draw_pair_detail(current, runs, base, sides[benchmark], benchmark, metric, tr)
     compare_files.draw(current, runs, base, benchmark, metric, tr)
 
 
-def _detail(
+def _draw_pair_detail(
     current: Settings,
     runs: list[str],
     base: Entrant,
@@ -81,16 +85,16 @@ def _detail(
     tr: Translate,
 ) -> None:
     with st.skeleton(height=_LOADING):
-        found = compare_data.detail(current, runs, base.run_id, benchmark, metric)
+        detail = compare_data.detail(current, runs, base.run_id, benchmark, metric)
     title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
     st.subheader(tr("compare.against", title=escape(title), base=base.letter), anchor=False)
-    compare_pairs.draw(found, base, sides, tr)
-    shown = sorted(sides, key=lambda one: one.letter)
+    compare_pairs.draw(detail, base, sides, tr)
+    shown = sorted(sides, key=lambda side: side.letter)
     compare_scores.metrics(benchmark, shown, tr)
-    compare_cases.draw(found, shown, tr)
+    compare_cases.draw(detail, shown, tr)
 
 
-def _benchmark(options: list[str], tr: Translate) -> str:
+def _pick_compared_benchmark(options: list[str], tr: Translate) -> str:
     return url_state.select(
         tr("common.benchmark"),
         options,
@@ -101,8 +105,8 @@ def _benchmark(options: list[str], tr: Translate) -> str:
     )
 
 
-def _metric(who: Lineup, benchmark: str, tr: Translate) -> str:
-    metrics = compare_data.metrics(who, benchmark)
+def _pick_compared_metric(compared_runs: Lineup, benchmark: str, tr: Translate) -> str:
+    metrics = compare_data.metrics(compared_runs, benchmark)
     return url_state.select(
         tr("common.metric"),
         ["", *metrics],
@@ -113,4 +117,4 @@ def _metric(who: Lineup, benchmark: str, tr: Translate) -> str:
     )
 
 
-page()
+draw_compare_page()

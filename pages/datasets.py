@@ -18,7 +18,7 @@ _VIEWS: dict[str, Callable[[Settings, Translate], None]] = {
 }
 
 
-def page() -> None:
+def draw_datasets_page() -> None:
     """The heading that all views share, then the view that the URL names."""
     tr, current = translator(), visitor.seen()
     st.title(tr("datasets.title"))
@@ -33,4 +33,4 @@ def page() -> None:
     _VIEWS[view](current, tr)
 
 
-page()
+draw_datasets_page()

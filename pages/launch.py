@@ -32,7 +32,7 @@ from pages.components.launch_rules import Problem, problems, target_problems
 from pages.components.launch_target import ChosenTarget
 
 
-def page() -> None:
+def draw_launch_page() -> None:
     """The form on the left, what would happen on the right."""
     tr, current = translator(), visitor.seen()
     st.title(tr("launch.title"))
@@ -103,15 +103,15 @@ def _target_problems(
     current: Settings,
 ) -> list[Problem]:
     """What is wrong with either target, beyond the name of the first."""
-    found = []
+    issues = []
     for target in (first, second) if second else (first,):
-        found += launch_application.problems(target.key, metrics, current)
-        found += launch_local.problems(target.key, target.options)
+        issues += launch_application.problems(target.key, metrics, current)
+        issues += launch_local.problems(target.key, target.options)
     if second:
-        found += target_problems(second.key, second.options)
+        issues += target_problems(second.key, second.options)
         if second == first:
-            found.append(Problem(key="launch.problem.same"))
-    return found
+            issues.append(Problem(key="launch.problem.same"))
+    return issues
 
 
-page()
+draw_launch_page()

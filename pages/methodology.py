@@ -29,16 +29,16 @@ PAGE = "methodology"
 _LOADING = 38  # pixels, of the field that comes
 
 
-def page() -> None:
+def draw_methodology_page() -> None:
     """Load the board that the URL names, or say that there is none yet."""
     tr, current = translator(), visitor.seen()
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
     left_out.draw(tr)
-    _draw(loaded.headers(current, "methodology.empty", tr), current, tr)
+    _draw_methodology(loaded.headers(current, "methodology.empty", tr), current, tr)
 
 
-def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
+def _draw_methodology(headers: Headers, current: Settings, tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         board = shared.choose(headers, PAGE, tr)
         if board is None:
@@ -69,7 +69,7 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     with left:
         method_sure.standing(frame, tr)
     with right:
-        method_rules.floors(_floors(headers, board), tr)
+        method_rules.floors(_load_control_floors(headers, board), tr)
     method_benchmarks.draw(board.columns, tr)
     method_rules.outcomes(tr)
     method_rules.evidence(board, tr)
@@ -78,10 +78,10 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     method_rules.versions(row, current, tr)
 
 
-def _floors(headers: Headers, board: Board) -> dict[str, float]:
+def _load_control_floors(headers: Headers, board: Board) -> dict[str, float]:
     """What the controls score on what the board is ranked by."""
     order = orders(board)[0]
     return boards.floors(headers, board, "" if order == SUITE else order)
 
 
-page()
+draw_methodology_page()

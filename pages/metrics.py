@@ -27,19 +27,19 @@ PAGE = "metrics"
 _LOADING = 480  # pixels, of the card and the chart that come
 
 
-def page() -> None:
+def draw_metrics_page() -> None:
     """Load the headers and show a metric of the board that the URL names."""
     tr, current = translator(), settings.load_settings()
     st.title(tr("metrics.title"))
-    _draw(loaded.headers(current, "metrics.empty", tr), current, tr)
+    _draw_metric(loaded.headers(current, "metrics.empty", tr), current, tr)
 
 
-def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
+def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         board = shared.choose(headers, PAGE, tr)
         if board is None:
             return
-        part = _part(board, tr)
+        part = _pick_metric_part(board, tr)
         text = url_state.search(
             tr("ranking.search"),
             page=PAGE,
@@ -53,27 +53,27 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
     if metric.standing.empty:
         notes.draw("metrics.no_cases", state.LAUNCH, tr)
         return
-    found = metrics_data.found(current, part, text)
-    if found.rows.empty:
+    matches = metrics_data.found(current, part, text)
+    if matches.rows.empty:
         st.caption(tr("ranking.no_match"))
         return
     if metric.groups:
         st.markdown(ranking_words.decision(metric.groups))
     else:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
-    told = _told(part)
-    metrics_charts.scores(found.ranked, metric.lines, told, tr)
-    metrics_table.draw(found, text, part, tr)
-    metrics_charts.failures(metric.view.failures, found.ranked, told, tr)
+    title = _format_metric_title(part)
+    metrics_charts.scores(matches.ranked, metric.lines, title, tr)
+    metrics_table.draw(matches, text, part, tr)
+    metrics_charts.failures(metric.view.failures, matches.ranked, title, tr)
 
 
-def _told(part: Part) -> str:
+def _format_metric_title(part: Part) -> str:
     """Metric and board in one line."""
     metric = shared.metric_title(part.benchmark, part.metric)
     return f"{metric} · {shared.board_title(part.board)}"
 
 
-def _part(board: Board, tr: Translate) -> Part:
+def _pick_metric_part(board: Board, tr: Translate) -> Part:
     """The benchmark and the metric that the URL names; the benchmark is asked only where there
     is a choice."""
     benchmark = next(iter(board.columns))
@@ -97,4 +97,4 @@ def _part(board: Board, tr: Translate) -> Part:
     return Part(board, benchmark, metric)
 
 
-page()
+draw_metrics_page()

@@ -37,23 +37,23 @@ from pages.components.ranking_data import Rows, View
 PAGE = ranking_filters.PAGE
 
 
-def page() -> None:
+def draw_ranking_page() -> None:
     """Load the headers, or say why there is nothing to rank."""
     tr, current = translator(), settings.load_settings()
     st.title(tr("ranking.title"))
     try:
-        _draw(loaded.headers(current, "ranking.empty", tr), current, tr)
+        _draw_ranking(loaded.headers(current, "ranking.empty", tr), current, tr)
     except EvalboardError as error:  # of a run folder that became unreadable
         loaded.broken(error, tr)
 
 
-def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
+def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
     about = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         board = shared.choose(headers, PAGE, tr)
         if board is None:
             return
-        whole = View(current, ranking_data.version(current), board, _order(board, tr))
+        whole = View(current, ranking_data.version(current), board, _pick_ranking_order(board, tr))
         ranking_boards.why(whole, boards.boards(headers, board.suite)[0], tr)
     with about:
         ranking_boards.about(board, whole.order)
@@ -68,29 +68,34 @@ def _draw(headers: Headers, current: Settings, tr: Translate) -> None:
         )
         sort = ranking_view.sort(board, tr)
         choices = ranking_data.choices(whole)
-        wish = ranking_filters.wish(choices, text)
-        ranking_filters.draw(choices, everything.months, wish, tr)
-        columns = ranking_view.columns(shown_parts(board, wish.evidence), everything.frame, tr)
+        board_filter = ranking_filters.wish(choices, text)
+        ranking_filters.draw(choices, everything.months, board_filter, tr)
+        columns = ranking_view.columns(
+            shown_parts(board, board_filter.evidence), everything.frame, tr
+        )
     period = ranking_filters.period(everything.months)
-    ranking_filters.tags(wish, period, tr)
+    ranking_filters.tags(board_filter, period, tr)
     view = whole._replace(since=period.since, until=period.until)
-    _rows(view, wish, sort, columns, tr)
+    _draw_ranking_rows(view, board_filter, sort, columns, tr)
 
 
-def _rows(view: View, wish: Wish, sort: str, columns: list[str], tr: Translate) -> None:
+def _draw_ranking_rows(
+    view: View, board_filter: Wish, sort: str, columns: list[str], tr: Translate
+) -> None:
     """All that follows from what is asked for."""
-    table, rows = ranking_data.table(view), ranking_data.rows(view, wish, sort)
-    asked = (view.board.key, *view[3:], wish, sort)  # the same list, whatever runs were added to it
-    if _ranked(table, rows, wish, view, columns, tr, asked):
+    table, rows = ranking_data.table(view), ranking_data.rows(view, board_filter, sort)
+    # the same list, whatever runs were added to it
+    asked = (view.board.key, *view[3:], board_filter, sort)
+    if _draw_ranked_rows(table, rows, board_filter, view, columns, tr, asked):
         ranking_links.draw(rows.found, view.board, tr)
-        ranking_leaders.draw(table.leaders, wish, view, tr)
+        ranking_leaders.draw(table.leaders, board_filter, view, tr)
     else:
         share.draw("", tr)
-    _unranked(table, rows.others, view, columns, tr, asked)
+    _draw_unranked_rows(table, rows.others, view, columns, tr, asked)
     ranking_charts.draw(rows, table.floors, view, tr)
 
 
-def _order(board: Board, tr: Translate) -> str:
+def _pick_ranking_order(board: Board, tr: Translate) -> str:
     """What to rank by; asked only where there is a choice."""
     choices = orders(board)
     if len(choices) == 1:
@@ -105,10 +110,10 @@ def _order(board: Board, tr: Translate) -> str:
     )
 
 
-def _ranked(
+def _draw_ranked_rows(
     table: BoardTable,
     rows: Rows,
-    wish: Wish,
+    board_filter: Wish,
     view: View,
     columns: list[str],
     tr: Translate,
@@ -121,23 +126,23 @@ def _ranked(
         return False
     st.markdown(ranking_words.decision(rows.groups))
     if shown.empty:
-        ranking_empty.no_match(everyone, wish, view.board, tr)
+        ranking_empty.no_match(everyone, board_filter, view.board, tr)
         return False
     display = ranking_table.display(view.key, table.frame, tr)
     cut = table_pages.cut(shown, PAGE, "p", *asked)
     ranking_table.ranked(cut.rows, display, columns, tr)
     table_pages.draw(cut, PAGE, "p", tr)
-    said = tr("ranking.matches", shown=len(shown), total=len(everyone))
+    match_count = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
     st.caption(
         " · ".join(
-            filter(None, (said, new, ranking_empty.as_of(view, tr), tr("ranking.open_hint")))
+            filter(None, (match_count, new, ranking_empty.as_of(view, tr), tr("ranking.open_hint")))
         )
     )
     return True
 
 
-def _unranked(
+def _draw_unranked_rows(
     table: BoardTable,
     others: pd.DataFrame,
     view: View,
@@ -156,4 +161,4 @@ def _unranked(
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))
 
 
-page()
+draw_ranking_page()

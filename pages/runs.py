@@ -32,7 +32,7 @@ from pages.components.text import escape
 PERIOD = 1.0
 
 
-def page() -> None:
+def draw_runs_page() -> None:
     """The frame around the live part."""
     tr, current = translator(), settings.load_settings()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -45,36 +45,38 @@ def page() -> None:
     run_submit.draw(current, tr)
     rows = runs.all_rows(current.run_roots)
     period = PERIOD if rows.moving else None
-    st.fragment(_live, run_every=period)(current, iter([rows]), rows.moving, tr)
+    st.fragment(_draw_live_runs, run_every=period)(current, iter([rows]), rows.moving, tr)
 
 
-def _live(current: Settings, read: Iterator[RunRows], was_moving: bool, tr: Translate) -> None:
+def _draw_live_runs(
+    current: Settings, read: Iterator[RunRows], was_moving: bool, tr: Translate
+) -> None:
     """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
     holds the rows that the page has just read, for the first time of drawing."""
     rows, inside = next(read, None) or runs.all_rows(current.run_roots), visitor.may("launch")
-    rows = rows if inside else rows.kept.get("readers", partial(_for_readers, rows))
+    rows = rows if inside else rows.kept.get("readers", partial(_redact_run_rows, rows))
     if was_moving and not rows.moving:
         st.rerun()
     if not rows:
-        _empty(tr)
+        _draw_no_runs(tr)
         return
-    chosen = _chosen(rows)
+    chosen = _select_shown_run(rows)
     if chosen is None:
         name = escape(st.query_params.get("run", ""))
         st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
     run_list.draw(rows, chosen.run_id if chosen else "", tr)
     if chosen is not None:
         with st.container(border=True):
-            couple = comparison.couple(rows, chosen.run_id)
+            pair = comparison.couple(rows, chosen.run_id)
             card = None
             if chosen.target.key.startswith("hf:"):
                 card = model_cards.model_card(current.run_roots, chosen.run_id)
-            run_detail.draw(chosen, tr, card, couple)
+            run_detail.draw(chosen, tr, card, pair)
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
                 asks = visitor.current()
                 run_detail.log(client.worker_log(chosen.run_id, current, visitor=asks), tr)
             if chosen.scores and not chosen.moving:
-                sides = [couple.first, couple.second] if couple else [chosen]
+                sides = [pair.first, pair.second] if pair else [chosen]
                 st.page_link(
                     state.COMPARE,
                     label=tr("compare.link"),
@@ -85,22 +87,22 @@ def _live(current: Settings, read: Iterator[RunRows], was_moving: bool, tr: Tran
             run_actions.draw(chosen, current, tr)
             if chosen.state != "broken":
                 reproduce.draw(chosen.run_id, current, tr)
-        run_comparison.draw(chosen, rows, couple, current, tr)
+        run_comparison.draw(chosen, rows, pair, current, tr)
 
 
-def _for_readers(rows: RunRows) -> RunRows:
+def _redact_run_rows(rows: RunRows) -> RunRows:
     return RunRows(row_for_readers(row) for row in rows)
 
 
-def _chosen(rows: RunRows) -> RunRow | None:
+def _select_shown_run(rows: RunRows) -> RunRow | None:
     """The run of the URL, None if there is no such run; without one, the newest."""
-    wanted = st.query_params.get("run")
-    if not wanted:
+    run_id = st.query_params.get("run")
+    if not run_id:
         return rows[0]
-    return next((row for row in rows if row.run_id == wanted), None)
+    return next((row for row in rows if row.run_id == run_id), None)
 
 
-def _empty(tr: Translate) -> None:
+def _draw_no_runs(tr: Translate) -> None:
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('runs.empty_title')}")
         st.markdown(tr("runs.empty"))
@@ -109,4 +111,4 @@ def _empty(tr: Translate) -> None:
             st.page_link(state.LAUNCH, label=label, icon=":material/rocket_launch:")
 
 
-page()
+draw_runs_page()

@@ -35,29 +35,29 @@ PAGE = "target"
 VIEWS = ("cases", "failures", "history", "outcomes")
 
 
-def page() -> None:
+def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
     tr, current = translator(), visitor.seen()
     headers = loaded.finished(current, tr)
-    known, asked = targets.identities(headers), st.query_params.get("key", "")
-    if not known or (asked and asked not in known):
+    identities, asked = targets.identities(headers), st.query_params.get("key", "")
+    if not identities or (asked and asked not in identities):
         st.title(tr("common.nav.target"), anchor=False)
-    if known and not asked:
-        known = _leader_first(known, headers, current)
-    if not known:
+    if identities and not asked:
+        identities = _put_leader_first(identities, headers, current)
+    if not identities:
         notes.draw("target.empty", state.LAUNCH, tr)
-    elif asked and asked not in known:
+    elif asked and asked not in identities:
         notes.draw("target.not_found", state.RANKING, tr, name=escape(asked, 120))
     else:
-        _draw(headers, known, current, tr)
+        _draw_target(headers, identities, current, tr)
 
 
-def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) -> None:
+def _draw_target(headers: Headers, identities: list[str], current: Settings, tr: Translate) -> None:
     titles = names.of_all(headers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         identity = url_state.select(
             tr("target.pick"),
-            known,
+            identities,
             page=PAGE,
             name="key",
             title=lambda code: plain(titles[code]),
@@ -80,10 +80,10 @@ def _draw(headers: Headers, known: list[str], current: Settings, tr: Translate) 
     model_facts.of_row(row, current, tr)
     profiled = target_outline.draw(headers, board, row, titles[identity], current, tr)
     target_published.draw(row, current, tr)
-    _views(headers, board, row, current, tr, profiled=profiled)
+    _draw_target_views(headers, board, row, current, tr, profiled=profiled)
 
 
-def _views(
+def _draw_target_views(
     headers: Headers, board: Board, row: Row, current: Settings, tr: Translate, *, profiled: bool
 ) -> None:
     """What is shown in turn; where the target has a profile, its readings come late."""
@@ -96,7 +96,7 @@ def _views(
     )
     if view == "history":
         target_history.draw(headers, board, row.identity, tr)
-        for run in dict.fromkeys(one.run_id for one in row.runs.values()):
+        for run in dict.fromkeys(target_run.run_id for target_run in row.runs.values()):
             reproduce.draw(run, current, tr)
     elif view == "outcomes":
         target_history.outcomes(row, board, tr)
@@ -104,22 +104,22 @@ def _views(
             target_readings.draw(row, current, tr)
     else:
         runs = {key: run.run_id for key, run in row.runs.items()}
-        benchmark = _benchmark(runs, tr)
+        benchmark = _pick_target_benchmark(runs, tr)
         draw = target_failures.draw if view == "failures" else target_cases.draw
         draw(current, runs[benchmark], benchmark, tr)
 
 
-def _leader_first(known: list[str], headers: Headers, current: Settings) -> list[str]:
+def _put_leader_first(identities: list[str], headers: Headers, current: Settings) -> list[str]:
     """The targets with the best of the first board in front, the page most worth seeing."""
     suites = boards.suites(headers)
     if not suites:
-        return known
+        return identities
     frame = shared.frame(current, boards.boards(headers, suites[0])[0])
     best = list(frame.loc[frame["status"] == "ranked", "identity"])[:1]
-    return [*best, *(one for one in known if one not in best)]
+    return [*best, *(identity for identity in identities if identity not in best)]
 
 
-def _benchmark(runs: dict[str, str], tr: Translate) -> str:
+def _pick_target_benchmark(runs: dict[str, str], tr: Translate) -> str:
     """The benchmark whose cases are shown; asked which only where there are several."""
     benchmark = next(iter(runs))
     if len(runs) > 1:
@@ -134,4 +134,4 @@ def _benchmark(runs: dict[str, str], tr: Translate) -> str:
     return benchmark
 
 
-page()
+draw_target_page()

@@ -33,34 +33,36 @@ def cases_of(tiny: TinyModel, tokenizer: Any) -> tuple[list[Ids], list[str]]:
 
 
 def answers(loaded: Any, prompts: list[Ids], rows: int) -> list[Ids]:
-    from evalcore.targets.huggingface.generate import Engine, Job, Output
+    from evalcore.targets.huggingface.generate import DecodeJob, DecodeOutput, GenerationEngine
     from evalcore.targets.huggingface.scheduler import Scheduler, default_budget
 
-    scheduler = Scheduler(Engine(loaded, exact=rows == 1), default_budget(loaded.model, rows))
+    scheduler = Scheduler(
+        GenerationEngine(loaded, exact=rows == 1), default_budget(loaded.model, rows)
+    )
     for number, ids in enumerate(prompts):
-        scheduler.add(Job(str(number), ids, NEW))
+        scheduler.add_job(DecodeJob(str(number), ids, NEW))
     found: dict[str, Ids] = {}
-    while not scheduler.idle:
-        for output in scheduler.turn():
-            assert isinstance(output, Output), output
+    while not scheduler.is_idle:
+        for output in scheduler.advance_jobs():
+            assert isinstance(output, DecodeOutput), output
             found[output.id] = output.new_ids
     return [found[str(number)] for number in range(len(prompts))]
 
 
 def report(device: str, threads: int) -> list[dict[str, Any]]:
     """One row per dtype, printed as it comes."""
-    from evalcore.targets.huggingface.load import load
-    from evalcore.targets.huggingface.options import Options
-    from evalcore.targets.huggingface.place import locate
+    from evalcore.targets.huggingface.load import load_checkpoint
+    from evalcore.targets.huggingface.model_ref import locate_model
+    from evalcore.targets.huggingface.options import HuggingFaceOptions
 
     tiny = tiny_model()
-    place = locate(f"hf:{tiny.base}")
+    place = locate_model(f"hf:{tiny.base}")
     print("\nthe tiny model's held-out cases: answers unlike those of one by one, by batch size")
     print(f"{'':10} {'cases':>6} {'right':>6}", *(f"{size:>6}" for size in SIZES))
     rows: list[dict[str, Any]] = []
     for dtype in DTYPES:
-        options = Options(device=device, dtype=dtype, threads=threads)  # type: ignore[arg-type]
-        loaded = load(place, options, lambda line: None)
+        options = HuggingFaceOptions(device=device, dtype=dtype, threads=threads)  # type: ignore[arg-type]
+        loaded = load_checkpoint(place, options, lambda line: None)
         prompts, references = cases_of(tiny, loaded.tokenizer)
         alone = answers(loaded, prompts, 1)
         written = [loaded.tokenizer.decode(ids) for ids in alone]

@@ -34,7 +34,7 @@ from evalcore.benchmarks.tau_bench.environment.said import missing
 from evalcore.benchmarks.tau_bench.users.listen import listen
 from evalcore.privacy import redact_paths
 from evalcore.sqlkit.index_advice import read_advice
-from evalcore.targets.huggingface.tool_calls import read_calls
+from evalcore.targets.huggingface.tool_calls import read_tool_calls
 from tests.support.patch_trees import MappingTree
 
 LENGTH, FACTOR, ROUNDS = 50_000, 4, 3
@@ -66,7 +66,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "index advice": partial(read_advice, dialect="mysql"),
     "gaia answer": gaia.extract,
     "gaia score": lambda text: question_scorer(text, "1, 2"),
-    "tool calls": partial(read_calls, tools=[TOOL]),
+    "tool calls": partial(read_tool_calls, tools=[TOOL]),
     "java value": partial(java_value, kind="HashMap"),
     "javascript value": partial(javascript_value, kind="dict"),
     "patch": swe.extract_official_patch,

@@ -83,17 +83,17 @@ def _library(model: Any, prompts: list[tuple[int, ...]], new: int) -> list[Any]:
 
 
 def scheduled(model: Any, prompts: list[tuple[int, ...]], new: int, rows: int) -> list[Any]:
-    from evalcore.targets.huggingface.generate import Engine, Job, Output
+    from evalcore.targets.huggingface.generate import DecodeJob, DecodeOutput, GenerationEngine
     from evalcore.targets.huggingface.scheduler import Scheduler, default_budget
 
     loaded = SimpleNamespace(model=model, tokenizer=None, end_ids=frozenset())
-    scheduler = Scheduler(Engine(loaded), default_budget(model, rows))
+    scheduler = Scheduler(GenerationEngine(loaded), default_budget(model, rows))
     for number, ids in enumerate(prompts):
-        scheduler.add(Job(str(number), ids, new))
+        scheduler.add_job(DecodeJob(str(number), ids, new))
     found: dict[str, Any] = {}
-    while not scheduler.idle:
-        for output in scheduler.turn():
-            assert isinstance(output, Output), output
+    while not scheduler.is_idle:
+        for output in scheduler.advance_jobs():
+            assert isinstance(output, DecodeOutput), output
             found[output.id] = output.new_ids
     return [found[str(number)] for number in range(len(prompts))]
 

@@ -19,7 +19,7 @@ from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.targets import pricing
-from evalcore.targets.endpoints import locate
+from evalcore.targets.endpoints import resolve_route
 
 COLUMNS = ("name", "organization", "logo", "type", "parameters", "weights", "released", "price")
 OPEN, CLOSED = "open", "closed"
@@ -77,7 +77,7 @@ def price(run: RunHeader, settings: Settings) -> float | None:
     if kind != "openai":
         return None
     try:
-        place = locate(run.target_key, settings, str(run.target_options.get("base_url", "")))
+        place = resolve_route(run.target_key, settings, str(run.target_options.get("base_url", "")))
     except UsageError:
         return None
-    return pricing.cost(place.model, place.name, _MILLION, settings)
+    return pricing.compute_cost(place.model, place.name, _MILLION, settings)

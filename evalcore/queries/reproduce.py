@@ -260,12 +260,12 @@ def _variables(key: str, options: dict[str, Any], settings: Settings) -> Iterabl
     if key.startswith("app:"):
         from evalcore.targets import application_card  # only here: it reads a description file
 
-        described = application_card.load(key, settings)
+        described = application_card.load_description(key, settings)
         return (*described.address_variables, *described.key_variables)
     if not key.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    place = endpoints.locate(key, settings, address, variable)
+    place = endpoints.resolve_route(key, settings, address, variable)
     return () if place.key_optional else (place.endpoint.api_key_env,)
 
 

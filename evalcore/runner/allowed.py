@@ -18,8 +18,8 @@ from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
-from evalcore.targets import allowed, application, endpoints
-from evalcore.targets.reach import Reach
+from evalcore.targets import application, endpoints, target_policy
+from evalcore.targets.egress import EgressPolicy
 
 #: An option of every benchmark that names its cases.
 _DATA_PATH = "data_path"
@@ -37,7 +37,7 @@ def check(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
         for name, value in options.items():
             _option(card, name, value, settings)
     for spec in _targets(request):
-        allowed.check(spec, settings, secrets)
+        target_policy.check_target(spec, settings, secrets)
 
 
 def verify(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
@@ -48,7 +48,7 @@ def verify(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
         for spec in _targets(request):
             reach = _reach(spec, settings, secrets)
             if reach is not None:
-                reach.verify()
+                reach.verify_host()
 
 
 def check_run(spec: RunSpec, settings: Settings, secrets: Secrets) -> None:
@@ -122,11 +122,11 @@ def _targets(request: RunRequest) -> Iterator[TargetSpec]:
             yield panel.spec_of(str(options[_MODEL]), "user")
 
 
-def _reach(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Reach | None:
+def _reach(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
     kind = spec.key.partition(":")[0]
     if kind == "openai":
         endpoints.check_address(str(spec.options.get("base_url") or "https://none"))
-        return allowed.endpoint(spec, settings, secrets)
+        return target_policy.check_endpoint(spec, settings, secrets)
     if kind == "app" and not application.missing_variables(spec, settings, secrets):
-        return application.create(spec, settings, secrets).reach()
+        return application.create_application(spec, settings, secrets).egress_policy()
     return None

@@ -157,7 +157,7 @@ class Channels:
         report: Callable[[Failure], None],
     ) -> Channel:
         """Load or connect; raises UsageError where that cannot be done."""
-        target = registry.create(spec, self._settings, self._secrets)
+        target = registry.create_target(spec, self._settings, self._secrets)
         self.purse.check_price(spec, target.info, self._settings)
         if self._calls is None:
             self._journaled = {
@@ -173,7 +173,7 @@ class Channels:
             flow=self._flow(target),
             policy=policy(self._settings),
             cache=self._cache if caches else None,
-            price=pricing.for_target(target.info, self._settings),
+            price=pricing.build_target_pricer(target.info, self._settings),
             report=report,
             seed=self.run.seed,
         )

@@ -30,8 +30,8 @@ from evalcore.store import run_folder
 from evalcore.store.index import open_index
 from evalcore.store.pairs import create_comparison_sides, format_comparison_note
 from evalcore.store.run_folder import RunFolder
-from evalcore.targets import allowed as targets_allowed
 from evalcore.targets import endpoints
+from evalcore.targets import target_policy as targets_allowed
 
 R = TypeVar("R", bound=Record)
 _WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
@@ -232,16 +232,16 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
         from evalcore.targets import application  # only here: it reads a description file
 
         spec = TargetSpec(target, dict(options))
-        targets_allowed.check(spec, settings, Secrets())
+        targets_allowed.check_target(spec, settings, Secrets())
         return application.missing_variables(spec, settings, Secrets())
     if not target.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    place = endpoints.locate(target, settings, address, variable)
+    place = endpoints.resolve_route(target, settings, address, variable)
     needed = place.endpoint.api_key_env
     if not needed or place.key_optional:
         return ()
-    own = not variable or variable == endpoints.resolve(target, settings)[1].api_key_env
+    own = not variable or variable == endpoints.resolve_endpoint(target, settings)[1].api_key_env
     here = os.environ.get(needed) and (own or not access.is_restricted(settings))
     return () if here else (needed,)
 

@@ -18,12 +18,17 @@ from evalcore.errors import UsageError
 from evalcore.records import Record, TargetSpec
 from evalcore.runner.request import ConnectionReport
 from evalcore.targets.huggingface import adapter, machine
-from evalcore.targets.huggingface.fetch import fetch
-from evalcore.targets.huggingface.options import Options, read_options
-from evalcore.targets.huggingface.outline import Outline, memory_needed, outline, read_json
-from evalcore.targets.huggingface.place import cached_models, locate, offline
-from evalcore.targets.huggingface.preflight import check
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.fetch import fetch_model
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.model_metadata import (
+    ModelMetadata,
+    memory_needed,
+    read_json_object,
+    read_metadata,
+)
+from evalcore.targets.huggingface.model_ref import is_hub_offline, list_cached_models, locate_model
+from evalcore.targets.huggingface.options import HuggingFaceOptions, read_huggingface_options
+from evalcore.targets.huggingface.preflight import check_loadable
 
 PREFIX = "hf:"
 _LIBRARIES = ("torch", "transformers")
@@ -56,7 +61,7 @@ class Look(Record, frozen=True):
     kind: str = ""
     problem: str = ""
     where: Literal["here", "download", "nowhere"] = "nowhere"
-    about: Outline | None = None
+    about: ModelMetadata | None = None
     device: str = ""
     needed: int = 0
     available: int | None = None
@@ -72,9 +77,9 @@ class Look(Record, frozen=True):
 def this_machine() -> Machine:
     """The choices on this machine."""
     return Machine(
-        models={model.reference: model.size for model in cached_models()},
-        devices=("auto", *machine.devices()),
-        dtypes=("auto", *machine.dtypes("auto")),
+        models={model.reference: model.size for model in list_cached_models()},
+        devices=("auto", *machine.list_devices()),
+        dtypes=("auto", *machine.list_dtypes("auto")),
         missing=tuple(name for name in _LIBRARIES if find_spec(name) is None),
     )
 
@@ -82,11 +87,11 @@ def this_machine() -> Machine:
 def look(target: str, options: Mapping[str, Any]) -> Look:
     """Look at a model without loading it; raises nothing, a problem is part of the answer."""
     try:
-        read = read_options(TargetSpec(target, dict(options)))
-        place = locate(target, read.revision)
+        read = read_huggingface_options(TargetSpec(target, dict(options)))
+        place = locate_model(target, read.revision)
         if place.path is None:
-            if offline():
-                fetch(place, read, lambda line: None)  # says why not
+            if is_hub_offline():
+                fetch_model(place, read, lambda line: None)  # says why not
             return _without_libraries(Look(where="download"))
         return _without_libraries(_look_into(place.path, read))
     except LoadError as error:
@@ -108,20 +113,20 @@ def report(target: str, options: Mapping[str, Any]) -> ConnectionReport:
     return ConnectionReport(ok=True, message=said)
 
 
-def _look_into(folder: Path, options: Options) -> Look:
+def _look_into(folder: Path, options: HuggingFaceOptions) -> Look:
     """What the folder says; the first problem that loading would meet is told with it."""
-    about = outline(folder)
-    device = machine.resolve(options.device)
+    about = read_metadata(folder)
+    device = machine.resolve_device(options.device)
     kind = problem = base = ""
     speaker = folder
     try:
         if options.adapter:
-            added = locate(options.adapter, config=adapter.CONFIG).path
+            added = locate_model(options.adapter, config=adapter.CONFIG).path
             if added is not None:
                 adapter.check_adapter(added, options)
-                base = adapter.base_of(added)
+                base = adapter.read_base_model(added)
                 speaker = added if (added / "tokenizer.json").is_file() else folder
-        check(folder, about, options)
+        check_loadable(folder, about, options)
         _check_context(about, options)
     except LoadError as error:
         kind, problem = error.kind, str(error)
@@ -135,7 +140,7 @@ def _look_into(folder: Path, options: Options) -> Look:
         about=about,
         device=device,
         needed=memory_needed(about, options.dtype),
-        available=machine.memory_available(device) if device in machine.devices() else None,
+        available=machine.memory_available(device) if device in machine.list_devices() else None,
         context=options.context or about.context,
         template=bool(template),
         tools=bool(re.search(r"\btools\b", template)),
@@ -146,7 +151,7 @@ def _look_into(folder: Path, options: Options) -> Look:
     )
 
 
-def _check_context(about: Outline, options: Options) -> None:
+def _check_context(about: ModelMetadata, options: HuggingFaceOptions) -> None:
     if 0 < about.context < options.context:
         raise UsageError(
             f"option context is {options.context}, the model takes {about.context} tokens"
@@ -172,7 +177,7 @@ def _template(folder: Path) -> str:
             file = folder / name
             if file.is_file() and file.stat().st_size <= _LARGEST_TEMPLATE:
                 return file.read_text(encoding="utf-8", errors="replace")
-        told = read_json(folder / "tokenizer_config.json").get("chat_template")
+        told = read_json_object(folder / "tokenizer_config.json").get("chat_template")
     except (OSError, ValueError):
         return ""
     return told if isinstance(told, str) else str(told or "")

@@ -6,7 +6,7 @@ from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, Failure, GenerationRequest, TargetSpec, Usage
 from evalcore.settings import Settings
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.pricing import for_target
+from evalcore.targets.pricing import build_target_pricer
 
 _CHARACTERS = 4  # that a token stands for, where a server counts none
 
@@ -19,7 +19,7 @@ class Purse:
 
     def check_price(self, spec: TargetSpec, info: TargetInfo, settings: Settings) -> None:
         """Raises UsageError for a model whose price is unknown: its cost could not be limited."""
-        known = for_target(info, settings)(Usage(input_tokens=1, output_tokens=1)).amount
+        known = build_target_pricer(info, settings)(Usage(input_tokens=1, output_tokens=1)).amount
         if self.limit and info.kind == "endpoint" and known is None:
             raise UsageError(
                 f"{spec.key}: its price is unknown, so that a run cannot be kept within the "

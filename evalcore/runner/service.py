@@ -41,7 +41,7 @@ def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     allowed.verify(request, settings, secrets)
     made = plan(request, settings)
     for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
-        registry.create(spec, settings, secrets)
+        registry.create_target(spec, settings, secrets)
     lines = require_gold(made.gold, made.samples, settings, INTERACTIVE)
     # the note of a pair is read by machines
     if lines and parse_comparison_note(made.spec.note) is None:
@@ -54,7 +54,7 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
     """What a run would take, from its prompts and from earlier runs of the same columns."""
     allowed.check(request, settings, secrets)
     made = plan(request, settings)
-    target = registry.create(made.spec.target, settings, secrets)
+    target = registry.create_target(made.spec.target, settings, secrets)
     prompts: dict[tuple[str, str], int] = {}
     for spec in made.spec.benchmarks:
         benchmark = create_benchmark(spec.key, spec.options)
@@ -79,7 +79,7 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens,
         seconds=seconds,
-        cost=pricing.for_target(target.info, settings)(usage).amount,
+        cost=pricing.build_target_pricer(target.info, settings)(usage).amount,
         notes=tuple(notes),
     )
 
@@ -116,7 +116,7 @@ def _from_history(
 def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
     """One tiny request to the target; a local model is looked at without being loaded."""
     allowed.verify(request, settings, secrets)
-    target = registry.create(
+    target = registry.create_target(
         TargetSpec(key=request.target, options=request.target_options), settings, secrets
     )
     if target.info.kind == "control":
@@ -127,7 +127,7 @@ def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -
         return local_models.report(request.target, request.target_options)
     example: dict[str, Any] = {}
     if isinstance(target, Application):
-        target.poll_limit, example = _PATIENCE, target.example()
+        target.poll_limit, example = _PATIENCE, target.build_example_input()
     asked = GenerationRequest(
         messages=(Message(role="user", content="Answer with the single word: ready"),),
         sampling=Sampling(max_tokens=64),

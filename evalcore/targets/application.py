@@ -33,33 +33,46 @@ from evalcore.secrets import Secrets, redact_keys
 from evalcore.settings import Settings
 from evalcore.targets import application_values as values
 from evalcore.targets import failures
-from evalcore.targets.allowed import reach_of
-from evalcore.targets.application_card import Branch, Description, Poll, Submit, expanded, load
-from evalcore.targets.application_http import Outgoing, Wire
+from evalcore.targets.application_card import (
+    Branch,
+    Description,
+    Poll,
+    Submit,
+    expand_variables,
+    load_description,
+)
+from evalcore.targets.application_http import ServiceRequest, ServiceSession
 from evalcore.targets.application_values import MissingValue
 from evalcore.targets.base import TargetInfo
+from evalcore.targets.egress import EgressPolicy
 from evalcore.targets.endpoints import check_address, is_loopback, same_host
-from evalcore.targets.reach import Reach
+from evalcore.targets.target_policy import resolve_egress
 
-_LOST_POLLS = 5  # polls in a row without a reply, after which the task is given up
-_PASSING = frozenset({"retryable", "rate_limited", "malformed"})
-_SHORTEST_LOOK = 0.1  # seconds that the last poll is given at least
+_MAX_LOST_POLLS = 5  # polls in a row without a reply, after which the task is given up
+_TRANSIENT_KINDS = frozenset({"retryable", "rate_limited", "malformed"})
+_MIN_POLL_TIMEOUT = 0.1  # seconds that the last poll is given at least
 
 
-class Options(Record, frozen=True, forbid_unknown_fields=True):
+class ApplicationOptions(Record, frozen=True, forbid_unknown_fields=True):
     """Options of a target: the address, where it is not the description's."""
 
     base_url: str = ""
 
 
-def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Application:
+def create_application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Application:
     """The target of a spec, not yet opened; raises UsageError for a bad description or option."""
-    return Application(spec, load(spec.key, settings), read_options(spec), settings, secrets)
+    return Application(
+        spec,
+        load_description(spec.key, settings),
+        read_application_options(spec),
+        settings,
+        secrets,
+    )
 
 
-def read_options(spec: TargetSpec) -> Options:
+def read_application_options(spec: TargetSpec) -> ApplicationOptions:
     try:
-        options = msgspec.convert(dict(spec.options), Options)
+        options = msgspec.convert(dict(spec.options), ApplicationOptions)
     except msgspec.ValidationError as error:
         raise UsageError(f"{spec.key}: option not understood: {error}; known: base_url") from None
     if options.base_url:
@@ -69,10 +82,10 @@ def read_options(spec: TargetSpec) -> Options:
 
 def missing_variables(spec: TargetSpec, settings: Settings, secrets: Secrets) -> tuple[str, ...]:
     """The environment variables that a service needs and nobody has set."""
-    described = load(spec.key, settings)
-    needed = described.key_variables
-    if not read_options(spec).base_url:
-        needed = (*described.address_variables, *needed)
+    description = load_description(spec.key, settings)
+    needed = description.key_variables
+    if not read_application_options(spec).base_url:
+        needed = (*description.address_variables, *needed)
     return tuple(name for name in needed if not secrets.has_key(name))
 
 
@@ -83,27 +96,27 @@ class Application:
     def __init__(
         self,
         spec: TargetSpec,
-        described: Description,
-        options: Options,
+        description: Description,
+        options: ApplicationOptions,
         settings: Settings,
         secrets: Secrets,
     ) -> None:
         self.key = spec.key
-        self.described = described
+        self.description = description
         self._options, self._secrets, self._settings = options, secrets, settings
         self.poll_limit = math.inf
-        self._timeout = described.timeout or settings.request_timeout
-        self._wire: Wire | None = None
+        self._timeout = description.timeout or settings.request_timeout
+        self._session: ServiceSession | None = None
         self._address = ""
         self._keys: list[str] = []
         self.info = TargetInfo(
             kind="application",
-            title=described.title,
-            max_in_flight=described.max_in_flight,
-            start_in_flight=min(4, described.max_in_flight),
-            revision=content_hash([described, options.base_url]),
+            title=description.title,
+            max_in_flight=description.max_in_flight,
+            start_in_flight=min(4, description.max_in_flight),
+            revision=content_hash([description, options.base_url]),
             cacheable=True,
-            card={"requests_per_minute": described.requests_per_minute},
+            card={"requests_per_minute": description.requests_per_minute},
         )
 
     def __repr__(self) -> str:
@@ -111,47 +124,60 @@ class Application:
 
     async def open(self, progress: Callable[[str], None]) -> None:
         """Settle address and headers; nothing is sent. Raises UsageError naming what is missing."""
-        described = self.described
-        needed = described.key_variables
+        description = self.description
+        needed = description.key_variables
         if not self._options.base_url:
-            needed = (*described.address_variables, *needed)
-        known = {name: (self._secrets.get(name) or "").strip() for name in needed}
-        missing = [name for name, value in known.items() if not value]
+            needed = (*description.address_variables, *needed)
+        variable_values = {name: (self._secrets.get(name) or "").strip() for name in needed}
+        missing = [name for name, value in variable_values.items() if not value]
         if missing:
             raise UsageError(f"{self.key} needs: set {', '.join(missing)}")
-        self._address = self._settle_address()
-        keys = {name: known[name] for name in described.key_variables}
+        self._address = self._resolve_address()
+        keys = {name: variable_values[name] for name in description.key_variables}
         self._keys = list(keys.values())
-        headers = {name: expanded(text, known) for name, text in described.headers.items()}
+        headers = {
+            name: expand_variables(text, variable_values)
+            for name, text in description.headers.items()
+        }
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
             raise UsageError(f"{self.key}: a variable of its headers holds characters no key has")
         progress(f"requests go to {self._address}")
-        self._wire = Wire(headers, keys, self._timeout, self.reach(), self._settings.reply_limits)
+        self._session = ServiceSession(
+            headers, keys, self._timeout, self.egress_policy(), self._settings.reply_limits
+        )
 
-    def reach(self) -> Reach | None:
+    def egress_policy(self) -> EgressPolicy | None:
         """How far its requests may go, None for anywhere: an address that was typed, as option or
         variable, must be allowed; the operator's own may be in his network.
 
         Raises UsageError for an address that is not allowed.
         """
-        variables = self.described.address_variables
+        variables = self.description.address_variables
         typed = self._options.base_url or any(map(self._secrets.is_typed, variables))
         spec = TargetSpec(self.key)
-        return reach_of(spec, self._settle_address(), self._settings, own=not typed)
+        return resolve_egress(
+            spec, self._resolve_address(), self._settings, operator_address=not typed
+        )
 
-    def _settle_address(self) -> str:
+    def _resolve_address(self) -> str:
         """Where requests go. A key belongs to its host: where the description or the environment
         names one, an option moves the keys to this machine at most."""
-        described = self.described
-        known = {n: (self._secrets.get(n) or "").strip() for n in described.address_variables}
-        own = expanded(described.base_url, known) if all(known.values()) else ""
+        description = self.description
+        variable_values = {
+            n: (self._secrets.get(n) or "").strip() for n in description.address_variables
+        }
+        own = (
+            expand_variables(description.base_url, variable_values)
+            if all(variable_values.values())
+            else ""
+        )
         address = (self._options.base_url or own).rstrip("/")
-        for place in filter(None, (address, own)):
-            check_address(place)
+        for candidate in filter(None, (address, own)):
+            check_address(candidate)
         if urlsplit(address).query or urlsplit(address).fragment:
             raise UsageError(f"{self.key}: its address must end with a path")
         moved = own and not same_host(address, own) and not is_loopback(address)
-        if moved and described.key_variables:
+        if moved and description.key_variables:
             raise UsageError(
                 f"{self.key}: its keys go to {own} only; "
                 "for another host write a description of your own"
@@ -160,37 +186,43 @@ class Application:
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """The service's answer; raises TargetFailure with a classified Failure."""
-        if self._wire is None:
+        if self._session is None:
             raise UsageError(f"{self.key} was not opened")
         began = time.perf_counter()
-        given = request.input
-        branch = self._branch(given)
+        sample_input = request.input
+        branch = self._select_branch(sample_input)
         try:
-            told = values.values_of(given, branch)
-            reply = await self._ask(branch, self._outgoing(branch.submit, told))
+            template_values = values.build_template_values(sample_input, branch)
+            reply = await self._send_checked(
+                branch, self._build_submit_request(branch.submit, template_values)
+            )
             if branch.poll is not None:
-                told |= {name: values.at(reply, path) for name, path in branch.take.items()}
-                reply = await self._wait(branch, branch.poll, told)
+                template_values |= {
+                    name: values.find_value(reply, path) for name, path in branch.take.items()
+                }
+                reply = await self._wait_for_result(branch, branch.poll, template_values)
         except MissingValue as error:
-            raise self._failed("permanent", f"{self.key}: {error}") from None
-        text = redact_keys(values.answer(branch, reply), self._keys)
+            raise self._build_target_failure("permanent", f"{self.key}: {error}") from None
+        text = redact_keys(values.extract_service_answer(branch, reply), self._keys)
         if not text:
             problem = f"the service's reply holds no answer at {branch.extract}"
-            raise TargetFailure(failures.malformed(problem))
+            raise TargetFailure(failures.malformed_failure(problem))
         if len(text) > ANSWER_LIMIT:
             problem = f"the service's answer has more than {ANSWER_LIMIT:,} characters"
-            raise TargetFailure(failures.malformed(problem))
+            raise TargetFailure(failures.malformed_failure(problem))
         return Completion(text=text, latency=time.perf_counter() - began, model=self.info.title)
 
     async def close(self) -> None:
-        wire, self._wire = self._wire, None
-        if wire is not None:
-            await wire.close()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
-    def example(self) -> dict[str, Any]:
+    def build_example_input(self) -> dict[str, Any]:
         """An input for a first try, of the kind that the first branch takes."""
-        branch = self.described.branches[0]
-        words = {field: next(iter(known), "") for field, known in branch.rename.items()}
+        branch = self.description.branches[0]
+        words = {
+            field: next(iter(translations), "") for field, translations in branch.rename.items()
+        }
         return {
             "benchmark": branch.benchmark,
             "metric": next(iter(branch.metrics), ""),
@@ -202,72 +234,96 @@ class Application:
             **words,
         }
 
-    def _branch(self, given: Mapping[str, Any]) -> Branch:
-        benchmark, metric = str(given.get("benchmark", "")), str(given.get("metric", ""))
-        branch = self.described.branch(benchmark, metric)
+    def _select_branch(self, sample_input: Mapping[str, Any]) -> Branch:
+        benchmark, metric = (
+            str(sample_input.get("benchmark", "")),
+            str(sample_input.get("metric", "")),
+        )
+        branch = self.description.find_branch(benchmark, metric)
         if branch is None:
-            raise self._failed(
+            raise self._build_target_failure(
                 "permanent", f"{self.key}: its description has no branch for {benchmark}/{metric}"
             )
         return branch
 
-    def _outgoing(self, submit: Submit, told: Mapping[str, Any]) -> Outgoing:
-        return Outgoing(
+    def _build_submit_request(
+        self, submit: Submit, template_values: Mapping[str, Any]
+    ) -> ServiceRequest:
+        return ServiceRequest(
             method=submit.method,
-            url=self._address + values.fill_address(submit.url, told),
-            form={name: values.fill_text(text, told) for name, text in submit.form.items()},
-            json=values.fill(submit.json, told),
-            query={name: values.fill_text(text, told) for name, text in submit.query.items()},
+            url=self._address + values.fill_address(submit.url, template_values),
+            form={
+                name: values.fill_text(text, template_values) for name, text in submit.form.items()
+            },
+            json=values.fill_template(submit.json, template_values),
+            query={
+                name: values.fill_text(text, template_values) for name, text in submit.query.items()
+            },
             timeout=submit.timeout,
         )
 
-    def _look(self, poll: Poll, told: Mapping[str, Any]) -> Outgoing:
+    def _build_poll_request(self, poll: Poll, template_values: Mapping[str, Any]) -> ServiceRequest:
         """The request that asks for the state of a task."""
-        return Outgoing(
+        return ServiceRequest(
             method=poll.method,
-            url=self._address + values.fill_address(poll.url, told),
-            json=values.fill(poll.json, told),
-            query={name: values.fill_text(text, told) for name, text in poll.query.items()},
+            url=self._address + values.fill_address(poll.url, template_values),
+            json=values.fill_template(poll.json, template_values),
+            query={
+                name: values.fill_text(text, template_values) for name, text in poll.query.items()
+            },
         )
 
-    async def _ask(self, branch: Branch, outgoing: Outgoing) -> Any:
+    async def _send_checked(self, branch: Branch, outgoing: ServiceRequest) -> Any:
         """A reply that carries no error of the service."""
-        assert self._wire is not None  # noqa: S101 - checked by generate
-        reply = await self._wire.send(outgoing)
-        wrong = values.first(branch.error, reply)
-        if wrong is not None:
-            raise self._service_error(branch, reply, wrong.kind)
+        assert self._session is not None  # noqa: S101 - checked by generate
+        reply = await self._session.send_request(outgoing)
+        error_condition = values.find_met_condition(branch.error, reply)
+        if error_condition is not None:
+            raise self._build_service_error(branch, reply, error_condition.kind)
         return reply
 
-    async def _wait(self, branch: Branch, poll: Poll, told: Mapping[str, Any]) -> Any:
+    async def _wait_for_result(
+        self, branch: Branch, poll: Poll, template_values: Mapping[str, Any]
+    ) -> Any:
         """The reply of the finished task; a poll that is lost on the way is made up by the next."""
-        look, patience = self._look(poll, told), min(poll.timeout, self.poll_limit)
+        poll_request, patience = (
+            self._build_poll_request(poll, template_values),
+            min(poll.timeout, self.poll_limit),
+        )
         until, lost = time.monotonic() + patience, 0
         while True:
             pause = poll.interval
-            left = max(until - time.monotonic(), _SHORTEST_LOOK)
+            left = max(until - time.monotonic(), _MIN_POLL_TIMEOUT)
             try:
-                look = msgspec.structs.replace(look, timeout=min(self._timeout, left))
-                reply = await self._ask(branch, look)
+                poll_request = msgspec.structs.replace(
+                    poll_request, timeout=min(self._timeout, left)
+                )
+                reply = await self._send_checked(branch, poll_request)
             except TargetFailure as error:
                 lost += 1
-                if error.failure.kind not in _PASSING or lost >= _LOST_POLLS:
+                if error.failure.kind not in _TRANSIENT_KINDS or lost >= _MAX_LOST_POLLS:
                     raise
                 pause = max(pause, error.failure.retry_after or 0.0)
             else:
                 lost = 0
-                wrong = values.first(poll.failed, reply)
-                if wrong is not None:
-                    raise self._service_error(branch, reply, wrong.kind)
-                if values.first(poll.done, reply):
+                failed_condition = values.find_met_condition(poll.failed, reply)
+                if failed_condition is not None:
+                    raise self._build_service_error(branch, reply, failed_condition.kind)
+                if values.find_met_condition(poll.done, reply):
                     return reply
             if time.monotonic() + pause > until:
-                raise self._failed("timeout", f"no result within {patience:g} s of polling")
+                raise self._build_target_failure(
+                    "timeout", f"no result within {patience:g} s of polling"
+                )
             await asyncio.sleep(pause)
 
-    def _service_error(self, branch: Branch, reply: Any, kind: FailureKind) -> TargetFailure:
-        said = values.at(reply, branch.message)
-        return self._failed(kind, f"the service reports an error: {said or 'without a message'}")
+    def _build_service_error(self, branch: Branch, reply: Any, kind: FailureKind) -> TargetFailure:
+        message = values.find_value(reply, branch.message)
+        return self._build_target_failure(
+            kind, f"the service reports an error: {message or 'without a message'}"
+        )
 
-    def _failed(self, kind: FailureKind, message: str) -> TargetFailure:
-        return TargetFailure(failures.clean(Failure(kind=kind, message=message), self._keys))
+    def _build_target_failure(self, kind: FailureKind, message: str) -> TargetFailure:
+        return TargetFailure(
+            failures.sanitize_failure(Failure(kind=kind, message=message), self._keys)
+        )

@@ -28,7 +28,7 @@ from evalcore.settings import Settings
 BUILTIN = Path(__file__).parent / "applications"
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 _VARIABLE = re.compile(r"\$env:([A-Za-z_][A-Za-z0-9_]*)")
-Kind = Literal["permanent", "retryable", "rate_limited"]
+ConditionKind = Literal["permanent", "retryable", "rate_limited"]
 
 
 class Condition(Record, frozen=True, forbid_unknown_fields=True):
@@ -36,10 +36,10 @@ class Condition(Record, frozen=True, forbid_unknown_fields=True):
     all (`present`). A missing value counts as null. `kind` classes the failure it stands for."""
 
     path: str
-    one_of: tuple[Any, ...] | None = msgspec.field(default=None, name="in")
+    any_of: tuple[Any, ...] | None = msgspec.field(default=None, name="in")
     none_of: tuple[Any, ...] | None = msgspec.field(default=None, name="not_in")
     present: bool | None = None
-    kind: Kind = "permanent"
+    kind: ConditionKind = "permanent"
 
 
 class Submit(Record, frozen=True, forbid_unknown_fields=True):
@@ -68,7 +68,7 @@ class Poll(Record, frozen=True, forbid_unknown_fields=True):
     query: dict[str, str] = {}
 
 
-class Said(Record, frozen=True, forbid_unknown_fields=True):
+class FallbackAnswer(Record, frozen=True, forbid_unknown_fields=True):
     """An answer in words where a reply holds no statement and all conditions of `when` hold: what
     the service found out when it has nothing to offer. Where a statement is asked for, such an
     answer fails; it is never the input in disguise."""
@@ -94,10 +94,10 @@ class Branch(Record, frozen=True, forbid_unknown_fields=True):
     message: str = "message"
     take: dict[str, str] = {}
     poll: Poll | None = None
-    say: tuple[Said, ...] = ()
+    say: tuple[FallbackAnswer, ...] = ()
     rename: dict[str, dict[str, str]] = {}
 
-    def fits(self, benchmark: str, metric: str) -> bool:
+    def covers_metric(self, benchmark: str, metric: str) -> bool:
         return self.benchmark in ("", benchmark) and (not self.metrics or metric in self.metrics)
 
 
@@ -114,9 +114,9 @@ class Description(Record, frozen=True, forbid_unknown_fields=True):
     requests_per_minute: float | None = None
     timeout: float = 0.0
 
-    def branch(self, benchmark: str, metric: str) -> Branch | None:
+    def find_branch(self, benchmark: str, metric: str) -> Branch | None:
         """The first branch for a case."""
-        return next((b for b in self.branches if b.fits(benchmark, metric)), None)
+        return next((b for b in self.branches if b.covers_metric(benchmark, metric)), None)
 
     @property
     def address_variables(self) -> tuple[str, ...]:
@@ -125,89 +125,94 @@ class Description(Record, frozen=True, forbid_unknown_fields=True):
     @property
     def key_variables(self) -> tuple[str, ...]:
         """The environment variables that the headers need."""
-        found = [name for text in self.headers.values() for name in _VARIABLE.findall(text)]
-        return tuple(dict.fromkeys(found))
+        names = [name for text in self.headers.values() for name in _VARIABLE.findall(text)]
+        return tuple(dict.fromkeys(names))
 
 
-def own_folder(settings: Settings) -> Path:
+def user_description_folder(settings: Settings) -> Path:
     """Where descriptions of one's own have a name."""
     return settings.data_dir / "applications"
 
 
-def named(settings: Settings) -> dict[str, Path]:
+def list_description_files(settings: Settings) -> dict[str, Path]:
     """The files of the descriptions that have a name; one's own goes before one that came along."""
-    files = [path for place in (BUILTIN, own_folder(settings)) for path in place.glob("*")]
-    found = {path.stem: path for path in files if path.suffix in _SUFFIXES}
-    return dict(sorted(found.items()))
+    files = [
+        path for folder in (BUILTIN, user_description_folder(settings)) for path in folder.glob("*")
+    ]
+    files_by_name = {path.stem: path for path in files if path.suffix in _SUFFIXES}
+    return dict(sorted(files_by_name.items()))
 
 
-def load(key: str, settings: Settings) -> Description:
+def load_description(key: str, settings: Settings) -> Description:
     """The description that a target key (`app:NAME` or `app:FILE`) means.
 
     Raises UsageError naming the file and field that is wrong.
     """
-    name, known = key.partition(":")[2], named(settings)
-    if name not in known and not name.endswith(_SUFFIXES):
-        keys = ", ".join(f"app:{known}" for known in known)
+    name, available = key.partition(":")[2], list_description_files(settings)
+    if name not in available and not name.endswith(_SUFFIXES):
+        keys = ", ".join(f"app:{available}" for available in available)
         raise UsageError(f"unknown service {key!r}; known: {keys}; or app:FILE.yaml of your own")
-    path = known.get(name) or Path(name)
+    path = available.get(name) or Path(name)
     try:
-        described = msgspec.convert(read_document(path), Description)
+        description = msgspec.convert(read_document(path), Description)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from None
-    for problem in _problems(described):
+    for problem in _description_problems(description):
         raise UsageError(f"{path}: {problem}")
-    return described
+    return description
 
 
-def card(key: str, settings: Settings) -> ApplicationCard:
+def build_application_card(key: str, settings: Settings) -> ApplicationCard:
     """The card of a service; one that cannot be used says why."""
     try:
-        described = load(key, settings)
+        description = load_description(key, settings)
     except UsageError as error:
         return ApplicationCard(key=key, title=key.partition(":")[2], problem=str(error))
     return ApplicationCard(
         key=key,
-        title=described.title,
-        about=described.about,
-        answers=tuple((branch.benchmark, branch.metrics) for branch in described.branches),
-        variables=(*described.address_variables, *described.key_variables),
+        title=description.title,
+        about=description.about,
+        answers=tuple((branch.benchmark, branch.metrics) for branch in description.branches),
+        variables=(*description.address_variables, *description.key_variables),
     )
 
 
-def cards(settings: Settings) -> dict[str, ApplicationCard]:
+def build_application_cards(settings: Settings) -> dict[str, ApplicationCard]:
     """The cards of all services that have a name, by target key."""
-    return {f"app:{name}": card(f"app:{name}", settings) for name in named(settings)}
+    return {
+        f"app:{name}": build_application_card(f"app:{name}", settings)
+        for name in list_description_files(settings)
+    }
 
 
-def expanded(text: str, values: Mapping[str, str]) -> str:
+def expand_variables(text: str, values: Mapping[str, str]) -> str:
     """`text` with every `$env:NAME` replaced by its value."""
     return _VARIABLE.sub(lambda match: values[match[1]], text)
 
 
-def _problems(described: Description) -> Iterator[str]:
-    if not described.branches:
+def _description_problems(description: Description) -> Iterator[str]:
+    if not description.branches:
         yield "branches: at least one is needed"
-    if described.max_in_flight < 1:
+    if description.max_in_flight < 1:
         yield "max_in_flight: must be at least 1"
-    if described.requests_per_minute is not None and not described.requests_per_minute > 0:
+    if description.requests_per_minute is not None and not description.requests_per_minute > 0:
         yield "requests_per_minute: must be more than 0"
-    if not described.timeout >= 0:
+    if not description.timeout >= 0:
         yield "timeout: must not be negative"
-    for name, text in described.headers.items():
+    for name, text in description.headers.items():
         if scrub_secrets(f"{name}: {text}") != f"{name}: {text}":
             yield f"headers.{name}: write $env:NAME for a key, never the key itself"
-    for number, branch in enumerate(described.branches):
-        place = f"branches[{number}]"
-        yield from (f"{place}{problem}" for problem in _branch_problems(branch))
+    for number, branch in enumerate(description.branches):
+        path = f"branches[{number}]"
+        yield from (f"{path}{problem}" for problem in _branch_problems(branch))
 
 
 def _branch_problems(branch: Branch) -> Iterator[str]:
     submit, poll = branch.submit, branch.poll
-    written = str(msgspec.to_builtins(branch))
-    if "$env:" in written:
+    serialized = str(msgspec.to_builtins(branch))
+    if "$env:" in serialized:
         yield ": $env:NAME may stand in base_url and headers only"
-    if scrub_secrets(written) != written:
+    if scrub_secrets(serialized) != serialized:
         yield ": holds a key; a key is sent in headers only, as $env:NAME"
     if submit.form and submit.json is not None:
         yield ".submit: give form or json, not both"
@@ -222,18 +227,18 @@ def _branch_problems(branch: Branch) -> Iterator[str]:
     for url in [submit.url] + ([poll.url] if poll else []):
         if not url.startswith("/") or url.startswith("//"):
             yield f": url {url!r} must be a path that begins with /"
-    for number, said in enumerate(branch.say):
-        if not said.when or not said.text.strip():
+    for number, fallback in enumerate(branch.say):
+        if not fallback.when or not fallback.text.strip():
             yield f".say[{number}]: needs a text and at least one condition in when"
-    for condition in _conditions(branch):
-        given = (condition.one_of, condition.none_of, condition.present)
-        if sum(value is not None for value in given) != 1:
+    for condition in _iter_conditions(branch):
+        operators = (condition.any_of, condition.none_of, condition.present)
+        if sum(value is not None for value in operators) != 1:
             yield f": condition on {condition.path!r} needs one of in, not_in, present"
 
 
-def _conditions(branch: Branch) -> Iterator[Condition]:
+def _iter_conditions(branch: Branch) -> Iterator[Condition]:
     yield from branch.error
-    for said in branch.say:
-        yield from said.when
+    for fallback in branch.say:
+        yield from fallback.when
     if branch.poll:
         yield from (*branch.poll.done, *branch.poll.failed)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from evalcore.records import Completion, GenerationRequest, Record
 
-Kind = Literal["endpoint", "local", "application", "baseline", "control"]
+TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
 
 
 class TargetInfo(Record, frozen=True):
@@ -18,7 +18,7 @@ class TargetInfo(Record, frozen=True):
     where only its server knows. `card` records capabilities.
     """
 
-    kind: Kind
+    kind: TargetKind
     title: str
     max_in_flight: int = 64
     start_in_flight: int = 8

@@ -25,7 +25,7 @@ from evalcore.targets import baseline_tuning as tuning
 from evalcore.targets.base import TargetInfo
 
 _UNDERSTANDING = "sql_understanding"
-_SQL = (_UNDERSTANDING, "dialect_conversion", "sql_optimization")
+_SQL_BENCHMARKS = (_UNDERSTANDING, "dialect_conversion", "sql_optimization")
 
 
 class _Variant(Record, frozen=True):
@@ -34,7 +34,7 @@ class _Variant(Record, frozen=True):
     title: str
     engine: str = ""
     constant: bool = False
-    answers: tuple[str, ...] = _SQL
+    answers: tuple[str, ...] = _SQL_BENCHMARKS
 
 
 VARIANTS: dict[str, _Variant] = {
@@ -44,7 +44,7 @@ VARIANTS: dict[str, _Variant] = {
     "constant": _Variant(title="One constant answer per question", constant=True),
     "keywords": _Variant(title="The function with most words in common", answers=("bfcl",)),
 }
-Answer = dict[str, Any] | str | None
+BaselineAnswer = dict[str, Any] | str | None
 _EMBEDDED = ("sqlite", "duckdb")
 _CONSTANT_SQL = "SELECT 1"
 _CONSTANT: dict[str, dict[str, Any]] = {
@@ -61,8 +61,8 @@ class Baseline:
     def __init__(self, spec: TargetSpec) -> None:
         name = spec.key.partition(":")[2]
         if name not in VARIANTS:
-            known = ", ".join(f"baseline:{known}" for known in VARIANTS)
-            raise UsageError(f"unknown target {spec.key!r}; known: {known}")
+            available = ", ".join(f"baseline:{available}" for available in VARIANTS)
+            raise UsageError(f"unknown target {spec.key!r}; known: {available}")
         if spec.options:
             raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")
         self.key = spec.key
@@ -83,12 +83,14 @@ class Baseline:
         """
         benchmark = request.input.get("benchmark", "")
         if benchmark not in self._variant.answers:
-            known = ", ".join(self._variant.answers)
-            message = f"{self.key} answers {known}, not {benchmark}"
+            benchmarks = ", ".join(self._variant.answers)
+            message = f"{self.key} answers {benchmarks}, not {benchmark}"
             raise TargetFailure(Failure(kind="permanent", message=message))
         if benchmark == "bfcl":
-            return Completion(text=baseline_calls.called(request.input, request.messages))
-        answer = await asyncio.to_thread(self._answer, request.input)
+            return Completion(
+                text=baseline_calls.build_keyword_call(request.input, request.messages)
+            )
+        answer = await asyncio.to_thread(self._answer_sample, request.input)
         if isinstance(answer, str):
             return Completion(text=answer)
         return Completion(text=json.dumps(answer, ensure_ascii=False) if answer else "")
@@ -98,75 +100,93 @@ class Baseline:
             engine.close()
         self._engines.clear()
 
-    def _answer(self, given: Mapping[str, Any]) -> Answer:
-        benchmark, metric = given.get("benchmark", ""), given.get("metric", "")
+    def _answer_sample(self, sample_input: Mapping[str, Any]) -> BaselineAnswer:
+        benchmark, metric = sample_input.get("benchmark", ""), sample_input.get("metric", "")
         if self._variant.constant:
             return _CONSTANT.get(metric) if benchmark == _UNDERSTANDING else _CONSTANT_SQL
         if benchmark == "dialect_conversion":
-            return self._conversion(given)
+            return self._convert_dialect(sample_input)
         if benchmark == "sql_optimization":
-            return self._tuning(given)
+            return self._tune_statement(sample_input)
         solver = _SOLVERS.get(metric) if benchmark == _UNDERSTANDING else None
-        return solver(self, given) if solver else None
+        return solver(self, sample_input) if solver else None
 
-    def _conversion(self, given: Mapping[str, Any]) -> str:
+    def _convert_dialect(self, sample_input: Mapping[str, Any]) -> str:
         source, target = (
-            parse_server(given["source_dialect"]),
-            parse_server(given["target_dialect"]),
+            parse_server(sample_input["source_dialect"]),
+            parse_server(sample_input["target_dialect"]),
         )
-        return rewrite.transpile_sql(given["sql"], source.dialect, target.dialect)
+        return rewrite.transpile_sql(sample_input["sql"], source.dialect, target.dialect)
 
-    def _tuning(self, given: Mapping[str, Any]) -> str:
-        tune = tuning.advised if given["metric"] == "index_advice" else tuning.rewritten
-        return tune(given["sql"], parse_server(given["dialect"]).dialect, given["schema"])
+    def _tune_statement(self, sample_input: Mapping[str, Any]) -> str:
+        tune = (
+            tuning.advise_indexes
+            if sample_input["metric"] == "index_advice"
+            else tuning.optimize_statement
+        )
+        return tune(
+            sample_input["sql"],
+            parse_server(sample_input["dialect"]).dialect,
+            sample_input["schema"],
+        )
 
-    def _engine(self, dialect: str) -> Engine:
+    def _engine_for_dialect(self, dialect: str) -> Engine:
         name = self._variant.engine or (dialect if dialect in _EMBEDDED else "sqlite")
         with self._opening:  # answers are made in several threads
             if name not in self._engines:
                 self._engines[name] = registry.open_engine(name)
             return self._engines[name]
 
-    def _run(self, given: Mapping[str, Any]) -> Execution:
-        dialect = given["dialect"]
-        engine = self._engine(dialect)
+    def _execute_sample(self, sample_input: Mapping[str, Any]) -> Execution:
+        dialect = sample_input["dialect"]
+        engine = self._engine_for_dialect(dialect)
         setup = [
             rewrite.transpile_sql(statement, dialect, engine.name)
-            for statement in (*given["schema"], *given["data"])
+            for statement in (*sample_input["schema"], *sample_input["data"])
         ]
-        sql = rewrite.transpile_sql(given["sql"], dialect, engine.name)
+        sql = rewrite.transpile_sql(sample_input["sql"], dialect, engine.name)
         return engine.execute(
-            setup, sql, state_of=rewrite.find_changed_table(given["sql"], dialect)
+            setup, sql, state_of=rewrite.find_changed_table(sample_input["sql"], dialect)
         )
 
-    def _table(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        done = self._run(given)
-        if done.table is None:
+    def _predict_table(self, sample_input: Mapping[str, Any]) -> dict[str, Any] | None:
+        execution = self._execute_sample(sample_input)
+        if execution.table is None:
             return None
-        changed = rewrite.find_changed_table(given["sql"], given["dialect"])
+        changed = rewrite.find_changed_table(sample_input["sql"], sample_input["dialect"])
         kind: dict[str, Any] = {"result_type": "select"}
         if changed:
             kind = {"result_type": "table_state", "table_name": changed}
-        return {**kind, "columns": list(done.table.columns), "rows": [*map(list, done.table.rows)]}
+        return {
+            **kind,
+            "columns": list(execution.table.columns),
+            "rows": [*map(list, execution.table.rows)],
+        }
 
-    def _class(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        found = syntax.classify_statement(given["sql"], given["dialect"])
-        return {"sql_type": found[0], "statement_type": found[1]} if found else None
+    def _predict_statement_class(self, sample_input: Mapping[str, Any]) -> dict[str, Any] | None:
+        statement_class = syntax.classify_statement(sample_input["sql"], sample_input["dialect"])
+        return (
+            {"sql_type": statement_class[0], "statement_type": statement_class[1]}
+            if statement_class
+            else None
+        )
 
-    def _plan(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        if given["dialect"] != "sqlite" or self._variant.engine == "duckdb":
+    def _predict_plan(self, sample_input: Mapping[str, Any]) -> dict[str, Any] | None:
+        if sample_input["dialect"] != "sqlite" or self._variant.engine == "duckdb":
             return None
-        done = self._engine("sqlite").explain([*given["schema"], *given["data"]], given["sql"])
-        return plans.sqlite_steps(done.table.rows) if done.table else None
+        execution = self._engine_for_dialect("sqlite").explain(
+            [*sample_input["schema"], *sample_input["data"]], sample_input["sql"]
+        )
+        return plans.sqlite_steps(execution.table.rows) if execution.table else None
 
-    def _syntax(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        valid, _ = syntax.check_well_formed(given["sql"], given["dialect"])
+    def _predict_syntax_error(self, sample_input: Mapping[str, Any]) -> dict[str, Any]:
+        valid, _ = syntax.check_well_formed(sample_input["sql"], sample_input["dialect"])
         return {"has_syntax_error": "no" if valid else "yes"}
 
 
 _SOLVERS: dict[str, Callable[[Baseline, Mapping[str, Any]], dict[str, Any] | None]] = {
-    "execution_accuracy": Baseline._table,
-    "sql_identification": Baseline._class,
-    "explain_detection": Baseline._plan,
-    "syntax_error_detection": Baseline._syntax,
+    "execution_accuracy": Baseline._predict_table,
+    "sql_identification": Baseline._predict_statement_class,
+    "explain_detection": Baseline._predict_plan,
+    "syntax_error_detection": Baseline._predict_syntax_error,
 }

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[a-z]{3,}")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")
 _QUOTED = re.compile(r"[\"'`“‘]([^\"'`”’]{1,80})[\"'`”’]")
 _NAME = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]*(?: [A-Z][\w-]*)*")
-_COMMON = frozenset(
+_STOP_WORDS = frozenset(
     re.split(
         r"\s+",
         "the and for are was with from that this what which who how many much can could would "
@@ -27,90 +27,95 @@ _COMMON = frozenset(
     )
 )
 #: Fewer common words than this, and no function is called.
-_LEAST_SHARED = 1
+_MIN_SHARED_WORDS = 1
 
 
-def called(given: Mapping[str, Any], messages: Sequence[Message]) -> str:
+def build_keyword_call(sample_input: Mapping[str, Any], messages: Sequence[Message]) -> str:
     """The call in upstream's notation, `[name(argument=value)]`; empty where no function fits.
 
-    `given` is the input of a BFCL sample; the question is the last message, and a message of tool
-    results is answered by nothing.
+    `sample_input` is the input of a BFCL sample; the question is the last message, and a message of
+    tool results is answered by nothing.
     """
     question = messages[-1].content if messages else ""
     if question.startswith("[{'role': 'tool'"):
         return ""
-    functions = msgspec.json.decode(given["functions"], type=list[dict[str, Any]])
-    function = max(functions, key=lambda one: _shared(one, question), default=None)
-    if function is None or _shared(function, question) < _LEAST_SHARED:
+    functions = msgspec.json.decode(sample_input["functions"], type=list[dict[str, Any]])
+    function = max(
+        functions, key=lambda candidate: _count_shared_words(candidate, question), default=None
+    )
+    if function is None or _count_shared_words(function, question) < _MIN_SHARED_WORDS:
         return ""
-    pairs = (f"{name}={value}" for name, value in _arguments(function, question, given["metric"]))
+    pairs = (
+        f"{name}={value}"
+        for name, value in _match_arguments(function, question, sample_input["metric"])
+    )
     return f"[{function['name']}({', '.join(pairs)})]"
 
 
-def _shared(function: Mapping[str, Any], question: str) -> int:
-    told = f"{function.get('name', '')} {function.get('description', '')}".replace("_", " ")
-    return len(_words(told) & _words(question))
+def _count_shared_words(function: Mapping[str, Any], question: str) -> int:
+    description = f"{function.get('name', '')} {function.get('description', '')}".replace("_", " ")
+    return len(_extract_words(description) & _extract_words(question))
 
 
-def _words(text: str) -> set[str]:
+def _extract_words(text: str) -> set[str]:
     """The words of a text, without common ones and without the s of the plural."""
-    return {word.rstrip("s") for word in _WORD.findall(text.lower())} - _COMMON
+    return {word.rstrip("s") for word in _WORD.findall(text.lower())} - _STOP_WORDS
 
 
-def _arguments(
+def _match_arguments(
     function: Mapping[str, Any], question: str, category: str
 ) -> Iterator[tuple[str, str]]:
     """Every required argument with a value that stands in the question, as source text."""
     parameters = function.get("parameters") or {}
     required = parameters.get("required") or ()
-    numbers, texts = iter(_NUMBER.findall(question)), iter(_texts(question))
+    numbers, texts = iter(_NUMBER.findall(question)), iter(_extract_texts(question))
     for name, schema in (parameters.get("properties") or {}).items():
-        choice = next((c for c in schema.get("enum") or () if _stands_in(c, question)), None)
+        choice = next((c for c in schema.get("enum") or () if _is_mentioned_in(c, question)), None)
         if choice is not None:
-            yield name, _quoted(str(choice))
+            yield name, _quote_argument(str(choice))
         elif name in required:
             kind = str(schema.get("type")).lower()
-            value = _VALUES.get(kind, _text)(numbers, texts)
+            value = _VALUES.get(kind, _take_text)(numbers, texts)
             yield (
                 name,
                 value.capitalize() if kind == "boolean" and "java" not in category else value,
             )
 
 
-def _stands_in(choice: Any, question: str) -> bool:
+def _is_mentioned_in(choice: Any, question: str) -> bool:
     return isinstance(choice, str) and choice.lower() in question.lower()
 
 
-def _texts(question: str) -> list[str]:
+def _extract_texts(question: str) -> list[str]:
     """What is in quotes, then names: words that begin with a capital within a sentence."""
     return [*_QUOTED.findall(question), *_NAME.findall(question)]
 
 
-def _quoted(text: str) -> str:
+def _quote_argument(text: str) -> str:
     return '"' + text.replace("\\", " ").replace('"', " ") + '"'
 
 
-def _text(numbers: Iterator[str], texts: Iterator[str]) -> str:
-    return _quoted(next(texts, ""))
+def _take_text(numbers: Iterator[str], texts: Iterator[str]) -> str:
+    return _quote_argument(next(texts, ""))
 
 
-def _number(numbers: Iterator[str], texts: Iterator[str]) -> str:
+def _take_number(numbers: Iterator[str], texts: Iterator[str]) -> str:
     return next(numbers, "0")
 
 
-def _list(numbers: Iterator[str], texts: Iterator[str]) -> str:
-    found = list(islice(numbers, 20)) or [_quoted(text) for text in islice(texts, 20)]
-    return f"[{', '.join(found)}]"
+def _take_list(numbers: Iterator[str], texts: Iterator[str]) -> str:
+    items = list(islice(numbers, 20)) or [_quote_argument(text) for text in islice(texts, 20)]
+    return f"[{', '.join(items)}]"
 
 
 _VALUES: dict[str, Callable[[Iterator[str], Iterator[str]], str]] = {
-    "integer": _number,
-    "float": _number,
-    "number": _number,
-    "long": lambda numbers, texts: f"{_number(numbers, texts)}L",
-    "bigint": lambda numbers, texts: f"{_number(numbers, texts)}n",
+    "integer": _take_number,
+    "float": _take_number,
+    "number": _take_number,
+    "long": lambda numbers, texts: f"{_take_number(numbers, texts)}L",
+    "bigint": lambda numbers, texts: f"{_take_number(numbers, texts)}n",
     "boolean": lambda numbers, texts: "true",
-    "array": _list,
-    "tuple": _list,
+    "array": _take_list,
+    "tuple": _take_list,
     "dict": lambda numbers, texts: "{}",
 }

@@ -24,8 +24,8 @@ class Control:
     def __init__(self, spec: TargetSpec) -> None:
         self.kind = spec.key.partition(":")[2]
         if self.kind not in KINDS:
-            known = ", ".join(f"control:{kind}" for kind in KINDS)
-            raise UsageError(f"unknown target {spec.key!r}; known: {known}")
+            available = ", ".join(f"control:{kind}" for kind in KINDS)
+            raise UsageError(f"unknown target {spec.key!r}; known: {available}")
         if spec.options:
             raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")
         self.key = spec.key

@@ -67,7 +67,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY_IN_QUERY = re.compile(r"(?i)(^|[&;])[^=&;]*(key|token|secret|sig|password|auth)[^=&;]*=")
 
 
-class Place(Record, frozen=True):
+class ModelRoute(Record, frozen=True):
     """Where a target's requests go. `key_optional`: the server may want none.
 
     `name` is that of the endpoint whose prices hold there, else the address itself.
@@ -79,21 +79,21 @@ class Place(Record, frozen=True):
     key_optional: bool
 
 
-def known(settings: Settings) -> dict[str, Endpoint]:
+def list_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """Every endpoint by name: the configured ones, and the presets they do not replace."""
     return PRESETS | settings.endpoints
 
 
-def resolve(model_key: str, settings: Settings) -> tuple[str, Endpoint, str]:
+def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint, str]:
     """Name, endpoint and model of a key, with or without its `openai:`.
 
     Raises UsageError where no model is named.
     """
-    wanted = model_key.removeprefix("openai:")
-    endpoints = known(settings)
-    name, slash, model = wanted.partition("/")
+    reference = model_key.removeprefix("openai:")
+    endpoints = list_endpoints(settings)
+    name, slash, model = reference.partition("/")
     if not slash or name not in endpoints:
-        name, model = DEFAULT, wanted
+        name, model = DEFAULT, reference
     if not model.strip():
         raise UsageError(
             f"target {model_key!r} names no model; write openai:MODEL or openai:ENDPOINT/MODEL "
@@ -102,7 +102,9 @@ def resolve(model_key: str, settings: Settings) -> tuple[str, Endpoint, str]:
     return name, endpoints[name], model
 
 
-def locate(model_key: str, settings: Settings, base_url: str = "", api_key_env: str = "") -> Place:
+def resolve_route(
+    model_key: str, settings: Settings, base_url: str = "", api_key_env: str = ""
+) -> ModelRoute:
     """Where the requests of a target go, once its options are applied.
 
     The key of an endpoint is sent to that endpoint's host and to this machine, nowhere else: for
@@ -112,11 +114,11 @@ def locate(model_key: str, settings: Settings, base_url: str = "", api_key_env: 
         raise UsageError(
             "option api_key_env takes the name of an environment variable, not a key itself"
         )
-    name, endpoint, model = resolve(model_key, settings)
+    name, endpoint, model = resolve_endpoint(model_key, settings)
     address = (base_url or endpoint.base_url).rstrip("/")
     check_address(address)
-    host, here = _host(address), is_loopback(address)
-    moved = host != _host(endpoint.base_url)
+    host, here = _host_and_port(address), is_loopback(address)
+    moved = host != _host_and_port(endpoint.base_url)
     inherited = "" if moved and not here else endpoint.api_key_env
     endpoint = msgspec.structs.replace(
         endpoint,
@@ -128,7 +130,7 @@ def locate(model_key: str, settings: Settings, base_url: str = "", api_key_env: 
     )
     optional = not api_key_env and (endpoint.local or here or not inherited)
     same = not moved or endpoint.local
-    return Place(
+    return ModelRoute(
         name=name if same else address, endpoint=endpoint, model=model, key_optional=optional
     )
 
@@ -165,9 +167,9 @@ def is_loopback(address: str) -> bool:
 
 def same_host(address: str, other: str) -> bool:
     """Whether two addresses mean the same host and port."""
-    return _host(address) == _host(other)
+    return _host_and_port(address) == _host_and_port(other)
 
 
-def _host(address: str) -> str:
+def _host_and_port(address: str) -> str:
     parts = urlsplit(address)
     return f"{parts.hostname}:{parts.port or {'http': 80, 'https': 443}.get(parts.scheme)}"

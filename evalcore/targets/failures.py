@@ -21,8 +21,8 @@ from evalcore.intake.http import decode_json
 from evalcore.records import Failure, FailureKind
 from evalcore.secrets import scrub_secrets
 
-_LONGEST = 500
-_READ = 20_000  # characters of a body that are looked at: a page can be megabytes
+_MAX_MESSAGE_CHARS = 500
+_MAX_BODY_CHARS = 20_000  # characters of a body that are looked at: a page can be megabytes
 _RETRYABLE = frozenset({408, 409, 425})
 #: A 429 for these codes will not go away by waiting.
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -69,17 +69,17 @@ _PLAIN_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
 _WAIT_HINT = re.compile(
     r"(?i)(?:try again in|retry in|retry after|\"retryDelay\":\s*\")\s*([0-9.]+)\s*(ms|s|m)?"
 )
-_NEVER = 1e10  # what is longer (or a later Unix time) is no statement
-_TIMESTAMP = 1e8  # from here on a number of seconds is a Unix time
+_MAX_WAIT_SECONDS = 1e10  # what is longer (or a later Unix time) is no statement
+_MIN_UNIX_TIME = 1e8  # from here on a number of seconds is a Unix time
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
 
-def clean(failure: Failure, keys: Iterable[str | None]) -> Failure:
+def sanitize_failure(failure: Failure, keys: Iterable[str | None]) -> Failure:
     """The failure with a message that holds no key, in one line of at most 500 characters."""
     text = " ".join(scrub_secrets(failure.message, keys).split())
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST - 1] + "…"
+    if len(text) > _MAX_MESSAGE_CHARS:
+        text = text[: _MAX_MESSAGE_CHARS - 1] + "…"
     return msgspec.structs.replace(failure, message=text)
 
 
@@ -108,8 +108,8 @@ def from_status(
 
     `key_env` names the variable that should hold the key.
     """
-    body = body[:_READ]
-    kind = _kind_of_status(status, body)
+    body = body[:_MAX_BODY_CHARS]
+    kind = _classify_status(status, body)
     hint = _HINTS.get(status, "")
     if status in (401, 403):
         hint = _key_hint(key_env, key_sent)
@@ -119,7 +119,7 @@ def from_status(
         kind=kind,
         message=": ".join(word for word in words if word),
         status=status,
-        retry_after=retry_after(headers, body) if waits else None,
+        retry_after=parse_retry_after(headers, body) if waits else None,
     )
 
 
@@ -128,25 +128,25 @@ def is_content_filter(status: int | None, body: str) -> bool:
     finish reason `content_filter`."""
     if status not in (*_FILTERED_STATUSES, 200):
         return False
-    codes = {code.lower() for code in _error_codes(_json(body[:_READ]))}
+    codes = {code.lower() for code in _error_codes(_decode_error_body(body[:_MAX_BODY_CHARS]))}
     if codes & _FILTERED_CODES:
         return True
-    in_words = status != 200 and _FILTERED_WORDS.search(provider_message(body[:_READ]))
+    in_words = status != 200 and _FILTERED_WORDS.search(provider_message(body[:_MAX_BODY_CHARS]))
     return bool(in_words)
 
 
 def _error_codes(reply: Any) -> Iterator[str]:
     """The codes of an error and of those inside it (Azure: `innererror`)."""
-    found = reply[0] if isinstance(reply, list) and reply else reply
+    error = reply[0] if isinstance(reply, list) and reply else reply
     for name in ("error", "innererror", "inner_error"):
-        if isinstance(found, dict) and isinstance(found.get(name), dict):
-            found = found[name]
-            yield from (str(found.get(field)) for field in ("code", "type", "status"))
+        if isinstance(error, dict) and isinstance(error.get(name), dict):
+            error = error[name]
+            yield from (str(error.get(field)) for field in ("code", "type", "status"))
     if isinstance(reply, dict):
         yield str(reply.get("code"))
 
 
-def _kind_of_status(status: int, body: str) -> FailureKind:
+def _classify_status(status: int, body: str) -> FailureKind:
     if status == 429:
         return "permanent" if error_code(body) in _NO_CREDIT else "rate_limited"
     if _MODEL_OUTPUT.search(body) and (status >= 500 or "tool_use_failed" in body):
@@ -170,17 +170,17 @@ def from_exception(error: BaseException) -> Failure:
     The SDK wraps and renames: a reset arrives as a timeout, so that only the cause tells. The
     exceptions' own texts are left out, for they could quote a header.
     """
-    causes = list(_causes(error))
-    for known, asked in ((_TRANSPORT, causes), (_PLAIN_TRANSPORT, causes[-1:])):
-        for cause in asked:
+    causes = list(_iter_causes(error))
+    for table, candidates in ((_TRANSPORT, causes), (_PLAIN_TRANSPORT, causes[-1:])):
+        for cause in candidates:
             for base in type(cause).__mro__:
-                if base.__name__ in known:
-                    kind, words = known[base.__name__]
+                if base.__name__ in table:
+                    kind, words = table[base.__name__]
                     return Failure(kind=kind, message=f"{words} ({type(cause).__name__})")
     return Failure(kind="malformed", message=f"the exchange broke: {type(error).__name__}")
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _iter_causes(error: BaseException) -> Iterator[BaseException]:
     following: BaseException | None = error
     while following is not None:
         yield following
@@ -193,60 +193,62 @@ def from_error_body(error: Any) -> Failure:
     code = error.get("code") if isinstance(error, dict) else None
     if re.fullmatch("[45][0-9][0-9]", str(code)):
         return from_status(int(str(code)), {}, body)
-    return malformed(f"status 200 with an error in place of an answer: {provider_message(body)}")
+    return malformed_failure(
+        f"status 200 with an error in place of an answer: {provider_message(body)}"
+    )
 
 
-def malformed(message: str) -> Failure:
+def malformed_failure(message: str) -> Failure:
     return Failure(kind="malformed", message=message, status=200)
 
 
 def provider_message(body: str) -> str:
     """What an error body says, whichever of the usual forms it has; else the body itself."""
-    found: Any = _json(body)
-    if isinstance(found, list) and found:
-        found = found[0]
+    content: Any = _decode_error_body(body)
+    if isinstance(content, list) and content:
+        content = content[0]
     for name in ("error", "message", "detail", "msg"):
-        if isinstance(found, dict) and found.get(name):
-            found = found[name]
-    if found is None or found == {}:
+        if isinstance(content, dict) and content.get(name):
+            content = content[name]
+    if content is None or content == {}:
         return body.strip()
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
 def error_code(body: str) -> str:
     """The provider's word for an error (`code`, else `type`); empty where there is none."""
-    found = _json(body)
-    error = found.get("error") if isinstance(found, dict) else None
+    reply = _decode_error_body(body)
+    error = reply.get("error") if isinstance(reply, dict) else None
     if not isinstance(error, dict):
         return ""
     return str(error.get("code") or error.get("type") or "")
 
 
-def retry_after(
+def parse_retry_after(
     headers: Mapping[str, str], body: str = "", now: float | None = None
 ) -> float | None:
     """Seconds that the server asks to wait, from the most to the least exact statement; None if
     it says nothing. `now` is the Unix time."""
     now = time.time() if now is None else now
-    said = (
-        _number(headers.get("retry-after-ms"), 0.001),
-        _number(headers.get("retry-after")),
-        _until(headers.get("retry-after"), now),
-        _ratelimit_reset(headers, now),
-        _hinted(body),
+    candidates = (
+        _parse_seconds(headers.get("retry-after-ms"), 0.001),
+        _parse_seconds(headers.get("retry-after")),
+        _seconds_until_date(headers.get("retry-after"), now),
+        _parse_ratelimit_reset(headers, now),
+        _parse_wait_hint(body),
     )
-    return next((seconds for seconds in said if seconds is not None), None)
+    return next((seconds for seconds in candidates if seconds is not None), None)
 
 
-def _number(text: str | None, unit: float = 1.0) -> float | None:
+def _parse_seconds(text: str | None, unit: float = 1.0) -> float | None:
     try:
         seconds = float(text or "") * unit
     except ValueError:
         return None
-    return seconds if 0 <= seconds < _NEVER else None
+    return seconds if 0 <= seconds < _MAX_WAIT_SECONDS else None
 
 
-def _until(text: str | None, now: float) -> float | None:
+def _seconds_until_date(text: str | None, now: float) -> float | None:
     """Seconds until an HTTP date (RFC 9110) or an ISO 8601 time."""
     if not text:
         return None
@@ -260,37 +262,39 @@ def _until(text: str | None, now: float) -> float | None:
     return None
 
 
-def _ratelimit_reset(headers: Mapping[str, str], now: float) -> float | None:
+def _parse_ratelimit_reset(headers: Mapping[str, str], now: float) -> float | None:
     """The longest reset among the limits that are used up (`x-ratelimit-*` and Anthropic's)."""
     waits = []
     for name, value in headers.items():
-        family, found, which = name.lower().partition("ratelimit-")
-        if not found or "reset" not in which:
+        family, separator, which = name.lower().partition("ratelimit-")
+        if not separator or "reset" not in which:
             continue
-        left = headers.get(family + found + which.replace("reset", "remaining"))
-        wait = _reset(value, now)
-        if wait is not None and (left is None or _number(left) == 0):
+        left = headers.get(family + separator + which.replace("reset", "remaining"))
+        wait = _parse_reset_seconds(value, now)
+        if wait is not None and (left is None or _parse_seconds(left) == 0):
             waits.append(wait)
     return max(waits, default=None)
 
 
-def _reset(text: str, now: float) -> float | None:
+def _parse_reset_seconds(text: str, now: float) -> float | None:
     """A reset as seconds, Unix time in seconds or milliseconds, a duration (`6m0s`) or a date."""
-    number = _number(text, 1e-3) if len(text.partition(".")[0]) >= 12 else _number(text)
+    number = (
+        _parse_seconds(text, 1e-3) if len(text.partition(".")[0]) >= 12 else _parse_seconds(text)
+    )
     if number is not None:
-        return max(0.0, number - now) if number > _TIMESTAMP else number
+        return max(0.0, number - now) if number > _MIN_UNIX_TIME else number
     parts = _DURATION.findall(text)
     if parts and "".join(a + b for a, b in parts) == text.strip():
         return sum(float(amount) * _UNITS[unit] for amount, unit in parts)
-    return _until(text, now)
+    return _seconds_until_date(text, now)
 
 
-def _hinted(body: str) -> float | None:
-    found = _WAIT_HINT.search(body)
-    return _number(found[1].rstrip("."), _UNITS[found[2] or "s"]) if found else None
+def _parse_wait_hint(body: str) -> float | None:
+    match = _WAIT_HINT.search(body)
+    return _parse_seconds(match[1].rstrip("."), _UNITS[match[2] or "s"]) if match else None
 
 
-def _json(body: str) -> Any:
+def _decode_error_body(body: str) -> Any:
     try:
         return decode_json(body.encode("utf-8", "replace"))
     except IntakeError:

@@ -50,7 +50,7 @@ _ANSWER = (
     r"{n} `max_new_tokens`",
 )
 #: The most that an answer of the model may have, whatever the prompt is.
-_MOST = (
+_OUTPUT_LIMIT = (
     r"at most {n} (?:completion|output) tokens",
     r"max_tokens(?: value)?[^.\[]{0,40}\[1, ?{n}\]",
     r"max_(?:completion_)?tokens`?:? must be (?:less than or equal to|at most|<=) `?{n}",
@@ -59,11 +59,12 @@ _MOST = (
 
 
 class LengthRefusal(Record, frozen=True):
-    """`overflow`: the prompt alone does not fit. `lower`: `most` tokens may be asked for, `lasting`
-    where that holds for every request. `limit`: ours, and it does not say what would fit."""
+    """`overflow`: the prompt alone does not fit. `lower`: `max_tokens` tokens may be asked for,
+    `lasting` where that holds for every request. `limit`: ours, and it does not say what would fit.
+    """
 
     kind: Literal["overflow", "lower", "limit"]
-    most: int = 0
+    max_tokens: int = 0
     lasting: bool = False
 
 
@@ -73,12 +74,12 @@ def read_length_refusal(
     """Read a refusal, None where it is about something else; `limit` is the sent max_tokens."""
     if status not in _STATUSES:
         return None
-    most = _find(_MOST, text)
-    if most:
-        return LengthRefusal("lower", most, lasting=True)
+    max_tokens = _find_number(_OUTPUT_LIMIT, text)
+    if max_tokens:
+        return LengthRefusal("lower", max_tokens, lasting=True)
     if not _OVERFLOW.search(text):
         return None
-    context, prompt = _find(_CONTEXT, text), _prompt_tokens(text, limit)
+    context, prompt = _find_number(_CONTEXT, text), _prompt_tokens(text, limit)
     if context is not None and prompt is not None:
         left = context - prompt
         return LengthRefusal("lower", left) if left > 0 else LengthRefusal("overflow")
@@ -88,14 +89,14 @@ def read_length_refusal(
 
 
 def _prompt_tokens(text: str, limit: int | None) -> int | None:
-    total = _find(_TOTAL, text)
-    answer = _find(_ANSWER, text)
+    total = _find_number(_TOTAL, text)
+    answer = _find_number(_ANSWER, text)
     if total is not None and (answer or limit) is not None:
         return max(0, total - (answer or limit or 0))
-    return _find(_PROMPT, text)
+    return _find_number(_PROMPT, text)
 
 
-def _find(forms: tuple[str, ...], text: str) -> int | None:
+def _find_number(forms: tuple[str, ...], text: str) -> int | None:
     for form in forms:
         match = re.search("(?i)" + form.replace("{n}", _NUMBER), text)
         if match:

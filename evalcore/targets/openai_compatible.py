@@ -30,23 +30,23 @@ from evalcore.records import (
 )
 from evalcore.secrets import Secrets, redact_completion, scrub_secrets
 from evalcore.settings import Settings
-from evalcore.targets import allowed, failures, openai_reply
+from evalcore.targets import failures, openai_reply, target_policy
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.connections import aiohttp_client
-from evalcore.targets.endpoints import Place, locate
+from evalcore.targets.egress import EgressPolicy
+from evalcore.targets.endpoints import ModelRoute, resolve_route
 from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
 from evalcore.targets.openai_request import (
     TOKEN_FIELDS,
     Dialect,
-    body,
-    dialect_of,
-    limit_of,
-    parameters,
-    refused_parameter,
-    sampling_of,
-    seed_of_epoch,
+    build_parameters,
+    build_request_body,
+    derive_epoch_seed,
+    dialect_for_endpoint,
+    find_refused_parameter,
+    find_token_limit,
+    merge_sampling,
 )
-from evalcore.targets.reach import Reach
 
 if TYPE_CHECKING:
     import httpx2
@@ -56,7 +56,7 @@ _CONNECT_TIMEOUT = 10.0
 _NO_KEY = "none"
 
 
-class Options(Record, frozen=True, forbid_unknown_fields=True):
+class OpenAIOptions(Record, frozen=True, forbid_unknown_fields=True):
     """Options of a target; numbers may come as text. `timeout` is of one request, in seconds;
     `extra_body` is merged into the body as it is; `asking` says how tools are offered."""
 
@@ -84,27 +84,29 @@ class Options(Record, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> OpenAICompatible:
+def create_openai_target(
+    spec: TargetSpec, settings: Settings, secrets: Secrets
+) -> OpenAICompatible:
     """The target of a spec, not yet opened; raises UsageError for a bad key or option."""
-    options = read_options(spec)
-    place = locate(spec.key, settings, options.base_url, options.api_key_env)
-    _refuse_keys(spec, secrets.get(place.endpoint.api_key_env))
-    reach = allowed.endpoint(spec, settings, secrets)
-    return OpenAICompatible(spec, place, options, settings, secrets, reach)
+    options = read_openai_options(spec)
+    route = resolve_route(spec.key, settings, options.base_url, options.api_key_env)
+    _check_no_keys(spec, secrets.get(route.endpoint.api_key_env))
+    egress = target_policy.check_endpoint(spec, settings, secrets)
+    return OpenAICompatible(spec, route, options, settings, secrets, egress)
 
 
-def read_options(spec: TargetSpec) -> Options:
+def read_openai_options(spec: TargetSpec) -> OpenAIOptions:
     """The options of a spec, converted; raises UsageError that never repeats a value."""
-    given = dict(spec.options)
-    known = Options.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(known)}")
+    values = dict(spec.options)
+    names = OpenAIOptions.__struct_fields__
+    for name in values:
+        if name not in names:
+            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(names)}")
     for name, wrap in (("stop", True), ("extra_body", False)):
-        if isinstance(given.get(name), str):
-            given[name] = _from_text(given[name], wrap)
+        if isinstance(values.get(name), str):
+            values[name] = _parse_json_option(values[name], wrap)
     try:
-        options = msgspec.convert(given, Options, strict=False)
+        options = msgspec.convert(values, OpenAIOptions, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"{spec.key}: option not understood: {error}") from None
     if options.timeout is not None and not options.timeout > 0:
@@ -112,59 +114,59 @@ def read_options(spec: TargetSpec) -> Options:
     return options
 
 
-def _refuse_keys(spec: TargetSpec, key: str | None) -> None:
+def _check_no_keys(spec: TargetSpec, key: str | None) -> None:
     """The options enter the run's spec, so that a key in them would be written down."""
     written = json.dumps(spec.options, ensure_ascii=False, default=str)
     if scrub_secrets(written, [key]) != written:
         raise UsageError(f"{spec.key}: no option may hold a key; name a variable by api_key_env")
 
 
-def _from_text(text: str, wrap: bool) -> Any:
+def _parse_json_option(text: str, wrap: bool) -> Any:
     """A list or object typed as JSON on a command line; `wrap` takes other text as one item."""
     try:
-        found = msgspec.json.decode(text)
+        decoded = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        found = text
-    return [text] if wrap and not isinstance(found, list) else found
+        decoded = text
+    return [text] if wrap and not isinstance(decoded, list) else decoded
 
 
 class OpenAICompatible:
-    """A model at an endpoint; `place` says where its requests go, `reach` how far they may."""
+    """A model at an endpoint; `route` says where its requests go, `reach` how far they may."""
 
     def __init__(
         self,
         spec: TargetSpec,
-        place: Place,
-        options: Options,
+        route: ModelRoute,
+        options: OpenAIOptions,
         settings: Settings,
         secrets: Secrets,
-        reach: Reach | None = None,
+        egress: EgressPolicy | None = None,
     ) -> None:
         self.key = spec.key
-        self.place, self._reach = place, reach
+        self.route, self._egress = route, egress
         self._options = options
         self._timeout = options.timeout or settings.request_timeout
         self._reply_limits = settings.reply_limits
         self._secrets = secrets
         self._client: AsyncOpenAI | None = None
-        self._dialect = dialect_of(place.endpoint)
+        self._dialect = dialect_for_endpoint(route.endpoint)
         self._parameters: dict[Sampling, dict[str, Any]] = {}
-        endpoint = place.endpoint
+        endpoint = route.endpoint
         self.info = TargetInfo(
             kind="endpoint",
-            title=f"{place.model} ({endpoint.title or place.name})",
+            title=f"{route.model} ({endpoint.title or route.name})",
             max_in_flight=256,
             start_in_flight=8,
-            revision=content_hash([endpoint.base_url, place.model, spec.options]),
+            revision=content_hash([endpoint.base_url, route.model, spec.options]),
             cacheable=True,
             tools=None,
             card={
-                "endpoint": place.name,
+                "endpoint": route.name,
                 "base_url": endpoint.base_url,
-                "model": place.model,
+                "model": route.model,
                 "requests_per_minute": endpoint.requests_per_minute,
                 "tokens_per_minute": endpoint.tokens_per_minute,
-                **self._dialect.card(),
+                **self._dialect.to_card(),
             },
         )
 
@@ -174,22 +176,22 @@ class OpenAICompatible:
     async def open(self, progress: Callable[[str], None]) -> None:
         """Make the client; nothing is sent. Raises UsageError naming the variable of a key that
         is missing or cannot be one."""
-        key = self._key()
-        if key is None and not self.place.key_optional:
+        key = self._read_key()
+        if key is None and not self.route.key_optional:
             raise UsageError(
                 f"{self.key} needs a key: set the environment variable "
-                f"{self.place.endpoint.api_key_env}"
+                f"{self.route.endpoint.api_key_env}"
             )
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
             raise UsageError(
-                f"the variable {self.place.endpoint.api_key_env} holds characters that no key has"
+                f"the variable {self.route.endpoint.api_key_env} holds characters that no key has"
             )
-        progress(f"requests go to {self.place.endpoint.base_url}")
-        self._client = _client(
-            self.place.endpoint.base_url,
+        progress(f"requests go to {self.route.endpoint.base_url}")
+        self._client = _build_sdk_client(
+            self.route.endpoint.base_url,
             key or _NO_KEY,
             self._timeout,
-            self._reach,
+            self._egress,
             self._reply_limits,
         )
 
@@ -205,25 +207,27 @@ class OpenAICompatible:
         lowered: dict[str, int] = {}
         while True:
             dialect = self._dialect
-            sampling = sampling_of(request.sampling, self._options.sampling)
-            sent = self._sent(sampling, request.epoch) | lowered
+            sampling = merge_sampling(request.sampling, self._options.sampling)
+            sent = self._build_sent_parameters(sampling, request.epoch) | lowered
             sent_requests += 1
-            outcome = await self._exchange(self._client, body(request, sent, dialect), sent)
+            outcome = await self._post_completion(
+                self._client, build_request_body(request, sent, dialect), sent
+            )
             if isinstance(outcome, Completion):
-                done = redact_completion(outcome, self._keys())
+                done = redact_completion(outcome, self._list_keys())
                 return msgspec.structs.replace(done, attempts=sent_requests)
             failure, words = outcome
             if failures.is_content_filter(failure.status, words):
                 return Completion(finish_reason="content_filter", attempts=sent_requests)
-            length = read_length_refusal(failure.status, words, limit_of(sent))
+            length = read_length_refusal(failure.status, words, find_token_limit(sent))
             if length is not None and length.kind == "overflow":
                 return Completion(finish_reason="context_overflow", attempts=sent_requests)
             if length is not None and not lowered:
-                lowered = self._lower(length, sent)
+                lowered = self._lower_limit(length, sent)
                 if lowered:
                     continue
-            refused = refused_parameter(failure.status, failure.message, sent)
-            if refused is None or refused in dialect.refused or not self._leave_out(refused):
+            refused = find_refused_parameter(failure.status, failure.message, sent)
+            if refused is None or refused in dialect.refused or not self._drop_parameter(refused):
                 raise TargetFailure(failure)
 
     async def close(self) -> None:
@@ -231,7 +235,7 @@ class OpenAICompatible:
         if client is not None:
             await client.close()
 
-    async def _exchange(
+    async def _post_completion(
         self, client: AsyncOpenAI, body: dict[str, Any], sent: dict[str, Any]
     ) -> Completion | tuple[Failure, str]:
         """Send one request. Failures are returned, with the words of the server: an exception
@@ -244,15 +248,17 @@ class OpenAICompatible:
                 # The generic call spares half of the CPU of chat.completions.create, whose
                 # validation is not strict enough to be relied on.
                 reply = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            outcome = openai_reply.read(reply.content, sent, time.perf_counter() - began)
+            outcome = openai_reply.parse_chat_completion(
+                reply.content, sent, time.perf_counter() - began
+            )
             words = "" if isinstance(outcome, Completion) else _first_words(reply)
         except Exception as error:
-            outcome, words = self._failure(error)
+            outcome, words = self._classify_error(error)
         if isinstance(outcome, Completion):
             return outcome
-        return failures.clean(outcome, self._keys()), words
+        return failures.sanitize_failure(outcome, self._list_keys()), words
 
-    def _failure(self, error: Exception) -> tuple[Failure, str]:
+    def _classify_error(self, error: Exception) -> tuple[Failure, str]:
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError):
@@ -263,53 +269,59 @@ class OpenAICompatible:
             reply.status_code,
             dict(reply.headers.items()),
             words,
-            self.place.endpoint.api_key_env,
-            key_sent=self._key() is not None,
+            self.route.endpoint.api_key_env,
+            key_sent=self._read_key() is not None,
         )
         return failure, words
 
-    def _keys(self) -> list[str]:
-        return list(filter(None, [self._key()]))
+    def _list_keys(self) -> list[str]:
+        return list(filter(None, [self._read_key()]))
 
-    def _key(self) -> str | None:
-        name = self.place.endpoint.api_key_env
+    def _read_key(self) -> str | None:
+        name = self.route.endpoint.api_key_env
         key = self._secrets.get(name) if name else None
         return key.strip() if key else None
 
-    def _sent(self, sampling: Sampling, epoch: int) -> dict[str, Any]:
+    def _build_sent_parameters(self, sampling: Sampling, epoch: int) -> dict[str, Any]:
         """The parameters for a sampling, as this server takes them; made once."""
-        found = self._parameters.get(sampling)
-        if found is None:
-            extra = {**self.place.endpoint.extra_body, **self._options.extra_body}
-            found = parameters(self.place.model, sampling, extra, self._dialect)
-            self._parameters[sampling] = found
-        if epoch and isinstance(found.get("seed"), int):
-            return found | {"seed": seed_of_epoch(found["seed"], epoch)}
-        return found
+        parameters = self._parameters.get(sampling)
+        if parameters is None:
+            extra = {**self.route.endpoint.extra_body, **self._options.extra_body}
+            parameters = build_parameters(self.route.model, sampling, extra, self._dialect)
+            self._parameters[sampling] = parameters
+        if epoch and isinstance(parameters.get("seed"), int):
+            return parameters | {"seed": derive_epoch_seed(parameters["seed"], epoch)}
+        return parameters
 
-    def _lower(self, length: LengthRefusal, sent: dict[str, Any]) -> dict[str, int]:
+    def _lower_limit(self, length: LengthRefusal, sent: dict[str, Any]) -> dict[str, int]:
         """The limit of the answer that a server takes; empty where that is not known, or no less
         than what was sent."""
         field = next((name for name in TOKEN_FIELDS if name in sent), self._dialect.limit_field())
-        limit = limit_of(sent)
-        if not length.most or field is None or (limit is not None and length.most >= limit):
+        limit = find_token_limit(sent)
+        if (
+            not length.max_tokens
+            or field is None
+            or (limit is not None and length.max_tokens >= limit)
+        ):
             return {}
         if length.lasting:
-            self._learn(msgspec.structs.replace(self._dialect, most_tokens=length.most))
-        return {field: length.most}
+            self._learn_dialect(
+                msgspec.structs.replace(self._dialect, most_tokens=length.max_tokens)
+            )
+        return {field: length.max_tokens}
 
-    def _leave_out(self, name: str) -> bool:
+    def _drop_parameter(self, name: str) -> bool:
         """Remember that the server refuses a parameter; False where it cannot be left out."""
-        learned = self._dialect.without(name)
+        learned = self._dialect.without_parameter(name)
         if learned is None:
             return False
-        self._learn(learned)
+        self._learn_dialect(learned)
         return True
 
-    def _learn(self, dialect: Dialect) -> None:
+    def _learn_dialect(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._parameters.clear()
-        self.info = msgspec.structs.replace(self.info, card=self.info.card | dialect.card())
+        self.info = msgspec.structs.replace(self.info, card=self.info.card | dialect.to_card())
 
 
 def _first_words(reply: httpx2.Response) -> str:
@@ -317,8 +329,8 @@ def _first_words(reply: httpx2.Response) -> str:
     return reply.content[:ERROR_BYTES].decode("utf-8", "replace")
 
 
-def _client(
-    base_url: str, key: str, timeout: float, reach: Reach | None, reply_limits: ReplyLimits
+def _build_sdk_client(
+    base_url: str, key: str, timeout: float, egress: EgressPolicy | None, reply_limits: ReplyLimits
 ) -> AsyncOpenAI:
     """The SDK's client. A query of the address goes with every request, behind its path."""
     import httpx2
@@ -332,8 +344,8 @@ def _client(
         "event_hooks": {"response": [build_bounding_hook(reply_limits)]},
     }
     transport = (
-        reach.client(limit, **options)
-        if reach
+        egress.build_client(limit, **options)
+        if egress
         else aiohttp_client(limit, follow_redirects=True, **options)
     )
     try:

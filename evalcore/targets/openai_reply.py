@@ -52,7 +52,9 @@ _FAILED: dict[str, FailureKind] = {
 _WITHOUT_MESSAGE = ("content_filter", "length")
 
 
-def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion | Failure:
+def parse_chat_completion(
+    content: bytes, sent: Mapping[str, Any], latency: float
+) -> Completion | Failure:
     """Read the body of a reply of status 200; a Failure where it holds no completion.
 
     `sent` are the parameters that went out, `latency` seconds from request to reply.
@@ -60,9 +62,9 @@ def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion 
     try:
         reply = decode_json(content)
     except IntakeError:
-        return failures.malformed(f"status 200 with {_kind_of_text(content)}")
+        return failures.malformed_failure(f"status 200 with {_kind_of_text(content)}")
     if not isinstance(reply, dict):
-        return failures.malformed("status 200 with JSON that is no object")
+        return failures.malformed_failure("status 200 with JSON that is no object")
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -77,20 +79,22 @@ def read(content: bytes, sent: Mapping[str, Any], latency: float) -> Completion 
     if message is None and finish in _WITHOUT_MESSAGE:
         message = {}
     if not isinstance(message, dict):
-        return failures.malformed("status 200 without choices")
+        return failures.malformed_failure("status 200 without choices")
     try:
-        text, reasoning = _texts(message)
-        calls = _tool_calls(message.get("tool_calls"))
+        text, reasoning = _parse_message_texts(message)
+        calls = _parse_reply_tool_calls(message.get("tool_calls"))
     except (TypeError, AttributeError, KeyError):
-        return failures.malformed("status 200 with a message whose parts have the wrong type")
+        return failures.malformed_failure(
+            "status 200 with a message whose parts have the wrong type"
+        )
     if len(text) + len(reasoning) + sum(len(call.arguments) for call in calls) > ANSWER_LIMIT:
-        return failures.malformed(f"status 200 with more than {ANSWER_LIMIT:,} characters")
+        return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
     return Completion(
         text=text,
         reasoning=reasoning,
         tool_calls=calls,
         finish_reason=finish or ("tool_calls" if calls else "unknown"),
-        usage=_usage(reply.get("usage")),
+        usage=_parse_reply_usage(reply.get("usage")),
         latency=latency,
         model=str(reply.get("model") or ""),
         sent=dict(sent),
@@ -114,7 +118,9 @@ def read_finish_reason(reason: Any) -> str | Failure:
         if name in _FAILED:
             message = f"the server ended the answer with finish_reason {reason!r}"
             return Failure(kind=_FAILED[name], message=message, status=200)
-    return failures.malformed(f"status 200 with a finish_reason that nobody knows: {reason!r}")
+    return failures.malformed_failure(
+        f"status 200 with a finish_reason that nobody knows: {reason!r}"
+    )
 
 
 def is_answer(completion: Completion) -> bool:
@@ -130,13 +136,17 @@ def _kind_of_text(content: bytes) -> str:
     return f"malformed JSON: {start}" if start else "an empty body"
 
 
-def _texts(message: Mapping[str, Any]) -> tuple[str, str]:
+def _parse_message_texts(message: Mapping[str, Any]) -> tuple[str, str]:
     """Answer and reasoning, wherever the server put the latter."""
     content = message.get("content")
-    apart = message.get("reasoning_content") or message.get("reasoning") or ""
-    reasoning = apart if isinstance(apart, str) else json.dumps(apart, ensure_ascii=False)
+    reasoning_field = message.get("reasoning_content") or message.get("reasoning") or ""
+    reasoning = (
+        reasoning_field
+        if isinstance(reasoning_field, str)
+        else json.dumps(reasoning_field, ensure_ascii=False)
+    )
     if isinstance(content, list):
-        text, thought = _parts(content)
+        text, thought = _join_content_parts(content)
         reasoning = reasoning or thought
     elif content is None:
         text = message.get("refusal") or ""
@@ -148,7 +158,7 @@ def _texts(message: Mapping[str, Any]) -> tuple[str, str]:
     return text, "\n".join(part for part in (reasoning, inner) if part)
 
 
-def _parts(parts: list[Any]) -> tuple[str, str]:
+def _join_content_parts(parts: list[Any]) -> tuple[str, str]:
     """The joined texts and thoughts of a content that comes in parts."""
     texts: list[str] = []
     thoughts: list[str] = []
@@ -157,7 +167,9 @@ def _parts(parts: list[Any]) -> tuple[str, str]:
             texts.append(part)
         elif part["type"] in ("thinking", "reasoning"):
             thought = part.get("thinking") or part.get("text") or ""
-            thoughts.append(thought if isinstance(thought, str) else _parts(thought)[0])
+            thoughts.append(
+                thought if isinstance(thought, str) else _join_content_parts(thought)[0]
+            )
         elif part["type"] in ("text", "output_text"):
             texts.append(part["text"])
     return "".join(texts), "".join(thoughts)
@@ -178,9 +190,9 @@ def split_thought(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
+def _parse_reply_tool_calls(calls: Any) -> tuple[ToolCall, ...]:
     """Calls with their arguments as text; a server that parsed them gets them back as JSON."""
-    made = []
+    tool_calls = []
     for number, call in enumerate(calls or ()):
         function = call["function"]
         arguments = function.get("arguments")
@@ -188,33 +200,35 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
             arguments = json.dumps(arguments or {}, ensure_ascii=False)
         elif "\\u" in arguments:  # a JSON text, in which halves of pairs stand escaped
             arguments = repair_escapes(arguments)
-        made.append(
+        tool_calls.append(
             ToolCall(
                 id=str(call.get("id") or f"call_{number}"),
                 name=str(function.get("name") or ""),
                 arguments=arguments,
             )
         )
-    return tuple(made)
+    return tuple(tool_calls)
 
 
-def _usage(usage: Any) -> Usage:
+def _parse_reply_usage(usage: Any) -> Usage:
     """Tokens and cost as reported; what is missing or out of range stays None."""
     if not isinstance(usage, dict):
         return Usage()
     return Usage(
-        input_tokens=_count(usage, "prompt_tokens"),
-        output_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
-        cached_tokens=_first(
-            _count(usage.get("prompt_tokens_details"), "cached_tokens"),
-            _count(usage, "prompt_cache_hit_tokens"),  # DeepSeek's name
+        input_tokens=_read_token_count(usage, "prompt_tokens"),
+        output_tokens=_read_token_count(usage, "completion_tokens"),
+        reasoning_tokens=_read_token_count(
+            usage.get("completion_tokens_details"), "reasoning_tokens"
         ),
-        cost=_cost(usage),
+        cached_tokens=_first_count(
+            _read_token_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+            _read_token_count(usage, "prompt_cache_hit_tokens"),  # DeepSeek's name
+        ),
+        cost=_parse_reported_cost(usage),
     )
 
 
-def _cost(usage: Mapping[str, Any]) -> float | None:
+def _parse_reported_cost(usage: Mapping[str, Any]) -> float | None:
     """USD that the request cost by `usage.cost` (OpenRouter, LiteLLM), or by its `total_cost` where
     it is split (Perplexity). With a key of one's own for the provider behind it, OpenRouter states
     its fee there and the rest in `cost_details`."""
@@ -226,9 +240,9 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
     return add_numbers(cost, read_cost(behind))
 
 
-def _first(*counts: int | None) -> int | None:
+def _first_count(*counts: int | None) -> int | None:
     return next((count for count in counts if count is not None), None)
 
 
-def _count(holder: Any, name: str) -> int | None:
+def _read_token_count(holder: Any, name: str) -> int | None:
     return read_count(holder.get(name)) if isinstance(holder, dict) else None

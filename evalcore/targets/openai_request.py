@@ -1,7 +1,7 @@
 """From a `GenerationRequest` to the body of a chat completion, with the parameters a server takes.
 
 Servers differ in what they accept. `Dialect` holds what is known of one: how it calls the limit of
-an answer, and which parameters it refused; a refusal is recognised by `refused_parameter`.
+an answer, and which parameters it refused; a refusal is recognised by `find_refused_parameter`.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ class Dialect(Record, frozen=True):
         names = (self.token_field, *(n for n in TOKEN_FIELDS if n != self.token_field))
         return next((name for name in names if name not in self.refused), None)
 
-    def without(self, name: str) -> Dialect | None:
+    def without_parameter(self, name: str) -> Dialect | None:
         """The dialect after a refusal; None where the request cannot do without `name`."""
         learned = msgspec.structs.replace(self, refused=self.refused | {name})
         return None if name in TOKEN_FIELDS and learned.limit_field() is None else learned
 
-    def card(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, Any]:
         """For the capability card: the name of the limit, and what is left out."""
         dropped = sorted(self.refused - set(TOKEN_FIELDS))
         most = {"most_tokens": self.most_tokens} if self.most_tokens else {}
         return {"token_field": self.limit_field(), "dropped": dropped, **most}
 
 
-def dialect_of(endpoint: Endpoint) -> Dialect:
+def dialect_for_endpoint(endpoint: Endpoint) -> Dialect:
     return Dialect(token_field=endpoint.token_field, send_reasoning=endpoint.send_reasoning)
 
 
-def sampling_of(requested: Sampling, options: Sampling) -> Sampling:
+def merge_sampling(requested: Sampling, options: Sampling) -> Sampling:
     """What the benchmark requests, overridden by what the person set for this target."""
     changes = {
         name: value
@@ -65,11 +65,11 @@ def sampling_of(requested: Sampling, options: Sampling) -> Sampling:
     return msgspec.structs.replace(requested, **changes) if changes else requested
 
 
-def parameters(
+def build_parameters(
     model: str, sampling: Sampling, extra_body: Mapping[str, Any], dialect: Dialect
 ) -> dict[str, Any]:
     """All of the body but messages and tools; parameters that nobody set are left out."""
-    wanted: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "seed": sampling.seed,
@@ -78,26 +78,26 @@ def parameters(
     }
     field = dialect.limit_field()
     if field is not None:
-        wanted[field] = sampling.max_tokens
+        requested[field] = sampling.max_tokens
     set_ = {
         name: value
-        for name, value in wanted.items()
+        for name, value in requested.items()
         if value is not None and name not in dialect.refused
     }
-    made = {"model": model, **set_, **extra_body}
-    limit = limit_of(made)
+    merged = {"model": model, **set_, **extra_body}
+    limit = find_token_limit(merged)
     if limit is not None and dialect.most_tokens and limit > dialect.most_tokens:
-        made |= {name: dialect.most_tokens for name in TOKEN_FIELDS if name in made}
-    return made
+        merged |= {name: dialect.most_tokens for name in TOKEN_FIELDS if name in merged}
+    return merged
 
 
-def limit_of(parameters: Mapping[str, Any]) -> int | None:
+def find_token_limit(parameters: Mapping[str, Any]) -> int | None:
     """The limit of an answer among sent parameters, None where there is none."""
     limits = (parameters.get(name) for name in TOKEN_FIELDS)
     return next((limit for limit in limits if isinstance(limit, int)), None)
 
 
-def seed_of_epoch(seed: int, epoch: int) -> int:
+def derive_epoch_seed(seed: int, epoch: int) -> int:
     """The seed of a repetition, from 0 to 2**31 - 1 as every server takes it.
 
     Equal seeds would make all epochs one. The first keeps the seed; a negative one, by which some
@@ -108,24 +108,24 @@ def seed_of_epoch(seed: int, epoch: int) -> int:
     return int(content_hash([seed, epoch]), 16) % 2**31
 
 
-def body(
+def build_request_body(
     request: GenerationRequest, parameters: Mapping[str, Any], dialect: Dialect
 ) -> dict[str, Any]:
     """The body of POST /chat/completions."""
     reasoning = dialect.send_reasoning and bool(request.tools)
-    messages = [_message(message, reasoning) for message in request.messages]
-    tools = {"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}
+    messages = [_build_chat_message(message, reasoning) for message in request.messages]
+    tools = {"tools": [_wrap_tool(tool) for tool in request.tools]} if request.tools else {}
     return {**parameters, "messages": messages, **tools}
 
 
-def _message(message: Message, reasoning: bool) -> dict[str, Any]:
+def _build_chat_message(message: Message, reasoning: bool) -> dict[str, Any]:
     if message.role == "tool":
         return {
             "role": "tool",
             "content": message.content,
             "tool_call_id": message.tool_call_id,
         }
-    turn: dict[str, Any] = {"role": message.role, "content": _content(message)}
+    turn: dict[str, Any] = {"role": message.role, "content": _build_message_content(message)}
     if message.tool_calls:
         turn["content"] = message.content or None
         turn["tool_calls"] = [
@@ -141,7 +141,7 @@ def _message(message: Message, reasoning: bool) -> dict[str, Any]:
     return turn
 
 
-def _content(message: Message) -> str | list[dict[str, Any]]:
+def _build_message_content(message: Message) -> str | list[dict[str, Any]]:
     """The text; where there are images, the parts of text and images."""
     if not message.images:
         return message.content
@@ -149,12 +149,12 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
     return [{"type": "text", "text": message.content}, *images]
 
 
-def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+def _wrap_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """A tool in the field's form; a bare function description is wrapped."""
     return tool if "function" in tool else {"type": "function", "function": tool}
 
 
-def refused_parameter(status: int | None, text: str, sent: Mapping[str, Any]) -> str | None:
+def find_refused_parameter(status: int | None, text: str, sent: Mapping[str, Any]) -> str | None:
     """The sent parameter that an error says the server does not take, if it is adaptable.
 
     A complaint about a value ("must be between 0 and 2") is no refusal: leaving the parameter out
@@ -162,9 +162,9 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, Any]) ->
     """
     if status not in (400, 422) or not _REFUSAL.search(text):
         return None
-    places = {
-        name: found.start()
+    offsets_by_name = {
+        name: match.start()
         for name in ADAPTABLE & sent.keys()
-        if (found := re.search(rf"\b{name}\b", text))
+        if (match := re.search(rf"\b{name}\b", text))
     }
-    return min(places, key=lambda name: places[name], default=None)
+    return min(offsets_by_name, key=lambda name: offsets_by_name[name], default=None)

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from evalcore.records import CostSource, Usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.endpoints import known
+from evalcore.targets.endpoints import list_endpoints
 
 _FREE_KINDS = frozenset({"baseline", "control", "local"})
 
@@ -27,12 +27,12 @@ class Quote(NamedTuple):
     source: CostSource | Literal[""]
 
 
-def cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> float | None:
-    """USD for one answer, see `quote`."""
-    return quote(model, endpoint, usage, settings).amount
+def compute_cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> float | None:
+    """USD for one answer, see `quote_cost`."""
+    return quote_cost(model, endpoint, usage, settings).amount
 
 
-def quote(model: str, endpoint: str, usage: Usage, settings: Settings) -> Quote:
+def quote_cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> Quote:
     """The cost of one answer of `model` at `endpoint`, a known endpoint's name or an address.
 
     Unknown where the price is, or the tokens are that a known price would need.
@@ -40,27 +40,27 @@ def quote(model: str, endpoint: str, usage: Usage, settings: Settings) -> Quote:
     if usage.cost is not None:
         return Quote(usage.cost, "provider")
     price = settings.prices.get(model)
-    place = known(settings).get(endpoint)
-    if price is None and place is not None and place.local:
+    configured = list_endpoints(settings).get(endpoint)
+    if price is None and configured is not None and configured.local:
         return Quote(0.0, "")
     if usage.input_tokens is None or usage.output_tokens is None:
         return Quote(None, "unknown")
     if price is not None:
-        return Quote(by_table(price, usage.input_tokens, usage.output_tokens), "user_table")
-    address = place.base_url if place else endpoint
-    amount = _by_package(model, address, usage) if _is_priced(model, address) else None
+        return Quote(cost_by_table(price, usage.input_tokens, usage.output_tokens), "user_table")
+    address = configured.base_url if configured else endpoint
+    amount = _cost_by_package(model, address, usage) if _is_priced(model, address) else None
     return Quote(amount, "unknown" if amount is None else "price_list")
 
 
-def for_target(info: TargetInfo, settings: Settings) -> Callable[[Usage], Quote]:
+def build_target_pricer(info: TargetInfo, settings: Settings) -> Callable[[Usage], Quote]:
     """The price of one answer of a target, as a function of its usage; programs are free."""
     if info.kind in _FREE_KINDS:
         return lambda usage: Quote(0.0, "")
     model, endpoint = str(info.card.get("model", "")), str(info.card.get("endpoint", ""))
-    return lambda usage: quote(model, endpoint, usage, settings)
+    return lambda usage: quote_cost(model, endpoint, usage, settings)
 
 
-def by_table(price: Price, input_tokens: int, output_tokens: int) -> float:
+def cost_by_table(price: Price, input_tokens: int, output_tokens: int) -> float:
     """USD at a price per million tokens; cached tokens count as any other."""
     return (input_tokens * price.input + output_tokens * price.output) / 1_000_000
 
@@ -68,10 +68,10 @@ def by_table(price: Price, input_tokens: int, output_tokens: int) -> float:
 @lru_cache(maxsize=256)
 def _is_priced(model: str, base_url: str) -> bool:
     """Whether the package knows the model at that address; a miss is slow there, so kept here."""
-    return _by_package(model, base_url, Usage(input_tokens=1, output_tokens=1)) is not None
+    return _cost_by_package(model, base_url, Usage(input_tokens=1, output_tokens=1)) is not None
 
 
-def _by_package(model: str, base_url: str, usage: Usage) -> float | None:
+def _cost_by_package(model: str, base_url: str, usage: Usage) -> float | None:
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 

@@ -11,29 +11,29 @@ from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
-from evalcore.targets import allowed
+from evalcore.targets import target_policy
 from evalcore.targets.base import Target
 
 Factory = Callable[[TargetSpec, Settings, Secrets], Target]
 _BUILTIN: dict[str, str] = {
-    "openai": "evalcore.targets.openai_compatible:create",
+    "openai": "evalcore.targets.openai_compatible:create_openai_target",
     "baseline": "evalcore.targets.baseline:Baseline",
     "control": "evalcore.targets.control:Control",
-    "app": "evalcore.targets.application:create",
-    "hf": "evalcore.targets.huggingface.target:create",
+    "app": "evalcore.targets.application:create_application",
+    "hf": "evalcore.targets.huggingface.target:create_huggingface_target",
 }
 #: Kinds whose factory takes the spec alone.
 _SELF_CONTAINED = ("baseline", "control")
 
 
-def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
+def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
     """The target named by a spec; raises UsageError for an unknown kind, name or option, and
     for one that is not allowed to whom the work is for.
 
     Another package adds a kind with an entry point of the group `evalcore.target_factories` whose
     name is the prefix and whose object is a `Factory`.
     """
-    allowed.check(spec, settings, secrets)
+    target_policy.check_target(spec, settings, secrets)
     prefix = spec.key.partition(":")[0]
     if prefix in _BUILTIN:
         module, _, name = _BUILTIN[prefix].partition(":")
@@ -44,5 +44,5 @@ def create(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
     loaded: Factory | None = plugins.load_factory(plugins.FACTORIES, prefix)
     if loaded is not None:
         return loaded(spec, settings, secrets)
-    known = ", ".join(f"{name}:..." for name in _BUILTIN)
-    raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {known}")
+    kinds = ", ".join(f"{name}:..." for name in _BUILTIN)
+    raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {kinds}")

@@ -42,7 +42,7 @@ def _one_thread(monkeypatch) -> None:
 
 def target(checkpoint: Path, **options):
     settings = configuration.load_settings(checkpoint.parent / "data")
-    return registry.create(TargetSpec(f"hf:{checkpoint}", options), settings, Secrets())
+    return registry.create_target(TargetSpec(f"hf:{checkpoint}", options), settings, Secrets())
 
 
 def requests(count: int, new: int = NEW) -> list[GenerationRequest]:

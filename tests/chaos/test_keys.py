@@ -101,11 +101,13 @@ def test_exceptions_and_reprs_hold_no_key(tmp_path: Path) -> None:
 
     settings = configuration.load_settings(tmp_path)
     secrets = Secrets({"OPENAI_API_KEY": LIKELY})
-    target = registry.create(TargetSpec(key="openai:test"), settings, secrets)
+    target = registry.create_target(TargetSpec(key="openai:test"), settings, secrets)
     shown = [repr(secrets), str(secrets), repr(target), json.dumps(target.info.card)]
     for options in ({"api_key_env": LIKELY}, {"base_url": f"http://u:{LIKELY}@h/v1"}):
         with pytest.raises(EvalboardError) as caught:
-            registry.create(TargetSpec(key="openai:test", options=options), settings, secrets)
+            registry.create_target(
+                TargetSpec(key="openai:test", options=options), settings, secrets
+            )
         shown.append(str(caught.value))
     assert all(LIKELY not in text for text in shown)
 

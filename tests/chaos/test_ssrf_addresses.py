@@ -17,8 +17,8 @@ from evalcore.runner import allowed, client
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import registry
-from evalcore.targets.application_http import Outgoing, Wire
-from evalcore.targets.reach import Origin, Reach, origin_of
+from evalcore.targets.application_http import ServiceRequest, ServiceSession
+from evalcore.targets.egress import EgressPolicy, Origin, parse_origin
 from tests.support.counting_server import (
     INSIDE,
     KEY,
@@ -147,9 +147,9 @@ def test_nor_is_it_connected_to_by_the_worker(bound, host):
 @pytest.mark.parametrize("host", HOSTILE)
 def test_nor_by_a_service(host):
     with counter() as server:
-        reach = Reach(Origin("http", host.strip("[]").lower(), server.port))
-        wire = Wire({"Authorization": KEY}, {"K": KEY}, 5.0, reach)
-        outgoing = Outgoing("POST", f"http://{host}:{server.port}/a", json={})
+        reach = EgressPolicy(Origin("http", host.strip("[]").lower(), server.port))
+        wire = ServiceSession({"Authorization": KEY}, {"K": KEY}, 5.0, reach)
+        outgoing = ServiceRequest("POST", f"http://{host}:{server.port}/a", json={})
         with pytest.raises((TargetFailure, UsageError)) as caught:
             asyncio.run(sent(wire, outgoing))
         assert server.reached == 0
@@ -160,12 +160,12 @@ def test_nor_by_a_service(host):
 def test_an_address_is_what_it_seems_or_refused(bound, address):
     spec = TargetSpec("openai:x", {"base_url": address})
     with pytest.raises(UsageError):
-        registry.create(spec, bound, Secrets({}))
+        registry.create_target(spec, bound, Secrets({}))
     for door in (client.test_connection,):
         with pytest.raises(UsageError):
             door("openai:x", {"base_url": address}, {}, bound, visitor=INSIDE)
 
 
 def test_an_origin_is_read_in_one_way_only():
-    assert origin_of("https://Api.Example.org/v1") == Origin("https", "api.example.org", 443)
-    assert origin_of("http://[2606:4700::1]:81/") == Origin("http", "2606:4700::1", 81)
+    assert parse_origin("https://Api.Example.org/v1") == Origin("https", "api.example.org", 443)
+    assert parse_origin("http://[2606:4700::1]:81/") == Origin("http", "2606:4700::1", 81)

@@ -18,8 +18,8 @@ from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets import registry
-from evalcore.targets.application_http import Outgoing, Wire
-from evalcore.targets.reach import Origin, Reach
+from evalcore.targets.application_http import ServiceRequest, ServiceSession
+from evalcore.targets.egress import EgressPolicy, Origin
 from tests.support.counting_server import (
     INSIDE,
     KEY,
@@ -59,42 +59,42 @@ def test_a_service_is_redirected_within_itself_only():
             "\r\nconnection: close\r\n\r\n"
         )
         with counter(answer.encode()) as moved:
-            reach = Reach(Origin("http", "127.0.0.1", moved.port), public=False)
-            outgoing = Outgoing("POST", f"http://127.0.0.1:{moved.port}/a", json={})
+            reach = EgressPolicy(Origin("http", "127.0.0.1", moved.port), public=False)
+            outgoing = ServiceRequest("POST", f"http://127.0.0.1:{moved.port}/a", json={})
             with pytest.raises(TargetFailure, match="another host"):
-                asyncio.run(sent(Wire({}, {}, 5.0, reach), outgoing))
+                asyncio.run(sent(ServiceSession({}, {}, 5.0, reach), outgoing))
             assert (moved.reached, target.reached) == (1, 0)
 
 
 def test_the_path_of_a_service_leads_to_no_other_host():
     """What a case holds is put into the path; it must not become the host."""
-    reach = Reach(Origin("http", "allowed.example", 80))
+    reach = EgressPolicy(Origin("http", "allowed.example", 80))
     for url in (
         "http://allowed.example@127.0.0.1/",
         "http://127.0.0.1/",
         "https://allowed.example/",
     ):
         with pytest.raises((TargetFailure, UsageError)):
-            asyncio.run(sent(Wire({}, {}, 5.0, reach), Outgoing("GET", url)))
+            asyncio.run(sent(ServiceSession({}, {}, 5.0, reach), ServiceRequest("GET", url)))
 
 
 def test_a_typed_address_of_a_service_is_a_visitors_address(bound, monkeypatch):
     """The variable of a description's address may be typed; then it counts as named by him."""
     monkeypatch.delenv("SQLFLASH_URL", raising=False)
     with counter() as server:
-        described = registry.create(TargetSpec("app:sqlflash"), bound, Secrets({})).described
+        described = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets({})).described
         [variable] = described.address_variables
         keys = dict.fromkeys(described.key_variables, KEY)
         typed = keys | {variable: f"http://127.0.0.1:{server.port}"}
-        target = registry.create(TargetSpec("app:sqlflash"), bound, Secrets(typed))
+        target = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets(typed))
         with pytest.raises(UsageError, match="allow_endpoints"):
             asyncio.run(target.open(lambda line: None))
         with pytest.raises(UsageError, match="allow_endpoints"):
             client.test_connection("app:sqlflash", {}, typed, bound, visitor=INSIDE)
         assert server.reached == 0
     monkeypatch.setenv(variable, "http://10.0.0.9")
-    own = registry.create(TargetSpec("app:sqlflash"), bound, Secrets(keys))
-    assert own.reach() == Reach(Origin("http", "10.0.0.9", 80), public=False)
+    own = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets(keys))
+    assert own.reach() == EgressPolicy(Origin("http", "10.0.0.9", 80), public=False)
 
 
 def test_only_a_server_of_the_operators_own_may_be_in_his_network(bound):

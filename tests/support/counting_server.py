@@ -18,7 +18,7 @@ from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import registry
-from evalcore.targets.application_http import Outgoing, Wire
+from evalcore.targets.application_http import ServiceRequest, ServiceSession
 
 INSIDE = Visitor(proved=True)
 KEY = "sk-0123456789abcdef0123"
@@ -86,7 +86,7 @@ def to(address: str) -> RunRequest:
 
 async def ask(spec: TargetSpec, settings: Settings) -> None:
     """One question to a target, as the worker puts it."""
-    target = registry.create(spec, settings, Secrets({"OPENAI_API_KEY": KEY}))
+    target = registry.create_target(spec, settings, Secrets({"OPENAI_API_KEY": KEY}))
     await target.open(lambda line: None)
     try:
         await target.generate(ASKED)
@@ -94,9 +94,9 @@ async def ask(spec: TargetSpec, settings: Settings) -> None:
         await target.close()
 
 
-async def sent(wire: Wire, outgoing: Outgoing) -> None:
+async def sent(wire: ServiceSession, outgoing: ServiceRequest) -> None:
     """One request over a wire, which is closed behind it."""
     try:
-        await wire.send(outgoing)
+        await wire.send_request(outgoing)
     finally:
         await wire.close()

@@ -15,14 +15,14 @@ import msgspec
 from evalcore.records import Completion, from_json
 from evalcore.sandbox.frames import read_frame, write_frame
 from evalcore.targets.huggingface.messages import (
-    Answer,
-    Ask,
-    Failed,
-    Loading,
-    Ready,
-    Refused,
-    Start,
-    Stats,
+    AnswerEvent,
+    AskOrder,
+    FailedEvent,
+    LoadingEvent,
+    ReadyEvent,
+    RefusedEvent,
+    StartOrder,
+    StatsEvent,
     read_order,
 )
 
@@ -43,25 +43,25 @@ REPORT = {
 
 def main() -> None:
     orders, news = sys.stdin.buffer, sys.stdout.buffer
-    start = from_json(Start, read_frame(orders) or b"")
+    start = from_json(StartOrder, read_frame(orders) or b"")
     what = start.key.rpartition("/")[2]
-    write_frame(news, Loading("loading the fake"))
+    write_frame(news, LoadingEvent("loading the fake"))
     if what == "refuse":
-        write_frame(news, Refused("no_tokenizer", "there is no tokenizer"))
+        write_frame(news, RefusedEvent("no_tokenizer", "there is no tokenizer"))
         return
     if what == "die-loading":
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "never-ready":
         read_frame(orders)
         return
-    write_frame(news, Ready(REPORT | {"halved": start.halved}))
+    write_frame(news, ReadyEvent(REPORT | {"halved": start.halved}))
     while (frame := read_frame(orders)) is not None:
         order = read_order(frame)
-        if isinstance(order, Ask):
+        if isinstance(order, AskOrder):
             _answer(order, what, start.halved)
 
 
-def _answer(order: Ask, what: str, halved: int) -> None:
+def _answer(order: AskOrder, what: str, halved: int) -> None:
     news, text = sys.stdout.buffer, order.request.messages[-1].content
     if what == "die-always" or (what == "die-once" and not halved):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -69,11 +69,11 @@ def _answer(order: Ask, what: str, halved: int) -> None:
         news.write(b"\0\0\0\2{]")
         news.flush()
     elif text == "fail":
-        write_frame(news, Failed(order.id, "permanent", "as it was asked to"))
+        write_frame(news, FailedEvent(order.id, "permanent", "as it was asked to"))
     elif what != "silent" and text != "wait":
         seen = msgspec.to_builtins(order.request) | {"secret": os.environ.get("OPENAI_API_KEY")}
-        write_frame(news, Answer(order.id, Completion(text=text, sent=seen)))
-        write_frame(news, Stats(12.0, 99, 5_000_000, 3, 4, 1000, halved))
+        write_frame(news, AnswerEvent(order.id, Completion(text=text, sent=seen)))
+        write_frame(news, StatsEvent(12.0, 99, 5_000_000, 3, 4, 1000, halved))
 
 
 if __name__ == "__main__":

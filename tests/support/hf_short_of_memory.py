@@ -13,14 +13,17 @@ def main() -> None:
 
     from evalcore.targets.huggingface import generate, worker
 
-    forward, limit = generate.Engine._forward, int(os.environ["EVALBOARD_TEST_PLACES"])
+    forward, limit = (
+        generate.GenerationEngine._run_forward,
+        int(os.environ["EVALBOARD_TEST_PLACES"]),
+    )
 
     def limited(self, tokens, mask, *rest):
         if mask.shape[0] * mask.shape[1] > limit:
             raise torch.OutOfMemoryError("out of memory, as the test wants it")
         return forward(self, tokens, mask, *rest)
 
-    generate.Engine._forward = limited
+    generate.GenerationEngine._run_forward = limited
     worker.main()
 
 

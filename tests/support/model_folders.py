@@ -58,5 +58,5 @@ def settled_machine(monkeypatch: pytest.MonkeyPatch, cache: Path, free: int = 8 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(local_models, "find_spec", lambda name: object())
     monkeypatch.setattr(machine, "find_spec", lambda name: object())
-    monkeypatch.setattr(machine, "gpus", tuple)
+    monkeypatch.setattr(machine, "list_gpus", tuple)
     monkeypatch.setattr(machine, "memory_available", lambda device: free)

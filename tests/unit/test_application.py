@@ -61,7 +61,7 @@ async def opened(tmp_path, service, description):
     described = tmp_path / "loop.yaml"
     described.write_text(description)
     secrets = Secrets({"LOOP_URL": service.base_url, "LOOP_KEY": KEY})
-    made = registry.create(TargetSpec(f"app:{described}"), SETTINGS, secrets)
+    made = registry.create_target(TargetSpec(f"app:{described}"), SETTINGS, secrets)
     await made.open(lambda line: None)
     yield made
     await made.close()
@@ -223,7 +223,7 @@ def test_what_is_missing_is_named_before_anything_starts(tmp_path, monkeypatch):
     assert client.missing_keys(key, {}, Settings()) == ("LOOP_URL", "LOOP_KEY")
     address = {"base_url": "http://127.0.0.1:9"}
     assert client.missing_keys(key, address, Settings()) == ("LOOP_KEY",)
-    made = registry.create(TargetSpec(key), Settings(), Secrets())
+    made = registry.create_target(TargetSpec(key), Settings(), Secrets())
     with pytest.raises(UsageError, match="LOOP_URL, LOOP_KEY"):
         asyncio.run(made.open(lambda line: None))
 
@@ -240,7 +240,7 @@ def test_the_key_of_a_fixed_host_goes_nowhere_else(tmp_path):
 
     def opened(**options):
         spec = TargetSpec(f"app:{described}", options)
-        made = registry.create(spec, Settings(), Secrets({"FIXED_KEY": KEY}))
+        made = registry.create_target(spec, Settings(), Secrets({"FIXED_KEY": KEY}))
         asyncio.run(made.open(lambda line: None))
 
     opened()
@@ -259,7 +259,7 @@ def test_a_key_goes_to_the_host_that_the_environment_names_and_to_this_machine(m
 
     def open_at(address):
         spec = TargetSpec("app:sqlshift", {"base_url": address})
-        made = registry.create(spec, Settings(), Secrets())
+        made = registry.create_target(spec, Settings(), Secrets())
         asyncio.run(made.open(lambda line: None))
 
     open_at("http://127.0.0.1:7")
@@ -307,7 +307,7 @@ def test_the_connection_test_is_content_with_a_task_that_is_taken(monkeypatch, t
 
 def test_options_are_checked():
     with pytest.raises(UsageError, match="known: base_url"):
-        application.read_options(TargetSpec("app:sqlflash", {"temperature": 0}))
+        application.read_application_options(TargetSpec("app:sqlflash", {"temperature": 0}))
 
 
 async def test_the_time_of_a_connection_test_is_that_of_the_request_alone(monkeypatch):

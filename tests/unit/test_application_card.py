@@ -67,7 +67,7 @@ def refused(tmp_path, rest, part):
     path = tmp_path / "bad.yaml"
     path.write_text(f"title: Bad\nbase_url: http://x.example\n{rest}")
     with pytest.raises(UsageError, match=r"bad\.yaml") as caught:
-        application_card.load(f"app:{path}", Settings())
+        application_card.load_description(f"app:{path}", Settings())
     assert part in str(caught.value)
     assert "YWxhZGRpbjpvcGVuc2VzYW1l" not in str(caught.value)
 
@@ -80,12 +80,12 @@ def test_a_hostile_description_is_refused(tmp_path, content, part):
     path = tmp_path / "hostile.yaml"
     path.write_text(content)
     with pytest.raises(UsageError, match=part):
-        application_card.load(f"app:{path}", Settings())
+        application_card.load_description(f"app:{path}", Settings())
 
 
 def test_an_unknown_service_is_answered_with_the_known():
     with pytest.raises(UsageError, match="app:sqlflash, app:sqlshift"):
-        application_card.load("app:nothing", Settings())
+        application_card.load_description("app:nothing", Settings())
 
 
 def test_a_description_in_the_data_folder_has_a_name_and_a_broken_one_says_so(tmp_path):
@@ -94,8 +94,8 @@ def test_a_description_in_the_data_folder_has_a_name_and_a_broken_one_says_so(tm
     (own / "ours.yaml").write_text(EXAMPLE.read_text())
     (own / "broken.json").write_text("{")
     settings = Settings(data=str(tmp_path))
-    assert application_card.load("app:ours", settings).title == "Example service"
-    cards = application_card.cards(settings)
+    assert application_card.load_description("app:ours", settings).title == "Example service"
+    cards = application_card.build_application_cards(settings)
     assert list(cards) == ["app:broken", "app:ours", "app:sqlflash", "app:sqlshift"]
     assert "broken.json: is no JSON" in cards["app:broken"].problem
     assert cards["app:ours"].variables == ("EXAMPLE_BASE_URL", "EXAMPLE_API_KEY")
@@ -105,20 +105,20 @@ def test_a_description_in_the_data_folder_has_a_name_and_a_broken_one_says_so(tm
 
 def test_paths_find_what_they_say_and_nothing_else():
     reply = {"data": {"steps": [{"sql": "a"}, {"sql": "b"}, 3], "": 1}, "n": None}
-    assert values.at(reply, "data.steps[0].sql") == "a"
-    assert values.at(reply, "$.data.steps.1.sql") == "b"
-    assert values.at(reply, "data.steps[-1]") == 3
-    assert values.at(reply, "data.steps[*].sql") == ["a", "b", None]
+    assert values.find_value(reply, "data.steps[0].sql") == "a"
+    assert values.find_value(reply, "$.data.steps.1.sql") == "b"
+    assert values.find_value(reply, "data.steps[-1]") == 3
+    assert values.find_value(reply, "data.steps[*].sql") == ["a", "b", None]
     for nowhere in ("data.steps[3]", "data.steps[-4]", "data.steps.sql", "n.x", "data[0]"):
-        assert values.at(reply, nowhere) is None
+        assert values.find_value(reply, nowhere) is None
 
 
 def test_conditions_tell_true_from_one_and_count_missing_as_null():
-    assert values.holds(Condition(path="a", one_of=(1,)), {"a": 1})
-    assert not values.holds(Condition(path="a", one_of=(1,)), {"a": True})
-    assert values.holds(Condition(path="a", none_of=(0,)), {})
-    assert values.holds(Condition(path="a", one_of=(None,)), {})
-    assert values.holds(Condition(path="a", present=False), {"a": None})
+    assert values.is_condition_met(Condition(path="a", any_of=(1,)), {"a": 1})
+    assert not values.is_condition_met(Condition(path="a", any_of=(1,)), {"a": True})
+    assert values.is_condition_met(Condition(path="a", none_of=(0,)), {})
+    assert values.is_condition_met(Condition(path="a", any_of=(None,)), {})
+    assert values.is_condition_met(Condition(path="a", present=False), {"a": None})
 
 
 def test_same_host_counts_the_port():
@@ -146,44 +146,48 @@ REPLIES = {
 @pytest.mark.parametrize("name", REPLIES)
 def test_sqlflash_index_advice_is_read_in_each_of_its_forms(name):
     reply, expected = REPLIES[name]
-    branch = application_card.load("app:sqlflash", Settings()).branch(
+    branch = application_card.load_description("app:sqlflash", Settings()).find_branch(
         "sql_optimization", "index_advice"
     )
-    assert values.answer(branch, reply) == expected
+    assert values.extract_service_answer(branch, reply) == expected
 
 
 def test_sqlflash_without_steps_offers_nothing_although_the_original_is_there():
-    branch = application_card.load("app:sqlflash", Settings()).branch(
+    branch = application_card.load_description("app:sqlflash", Settings()).find_branch(
         "sql_optimization", "optimization_depth"
     )
     done = {"state": "done", "steps": []}
     reply = {"code": 0, "data": {"origin_sql": "SELECT 1", "optimize": done}}
-    assert values.answer(branch, reply) == "The service found nothing to improve."
+    assert values.extract_service_answer(branch, reply) == "The service found nothing to improve."
     done["steps"] = [{"optimized_sql": "a"}, {"optimized_sql": "b"}]
-    assert values.answer(branch, reply) == "b"
+    assert values.extract_service_answer(branch, reply) == "b"
     del done["steps"]
-    assert values.answer(branch, reply) == ""
+    assert values.extract_service_answer(branch, reply) == ""
 
 
 @pytest.mark.parametrize("name", ["sqlflash", "sqlshift", str(EXAMPLE)])
 def test_every_description_that_comes_along_can_be_opened(name, monkeypatch):
-    described = application_card.load(f"app:{name}", Settings())
+    described = application_card.load_description(f"app:{name}", Settings())
     for variable in (*described.address_variables, *described.key_variables):
         monkeypatch.setenv(variable, "http://127.0.0.1:9" if "URL" in variable else KEY)
-    made = registry.create(TargetSpec(f"app:{name}"), Settings(), Secrets())
+    made = registry.create_target(TargetSpec(f"app:{name}"), Settings(), Secrets())
     asyncio.run(made.open(lambda line: None))
     branch = described.branches[0]
-    filled = values.fill(branch.submit.form, values.values_of(made.example(), branch))
+    filled = values.fill_template(
+        branch.submit.form, values.build_template_values(made.example(), branch)
+    )
     assert "SELECT id" in json.dumps(filled)
 
 
 def test_sqlshift_is_told_the_words_that_scale_uses():
-    branch = application_card.load("app:sqlshift", Settings()).branch("dialect_conversion", "x")
+    branch = application_card.load_description("app:sqlshift", Settings()).find_branch(
+        "dialect_conversion", "x"
+    )
     given = {"source_dialect": "SQL Server", "target_dialect": "OceanBase (Oracle mode) 4.2.5"}
-    told = values.values_of(given, branch)
+    told = values.build_template_values(given, branch)
     assert (told["source_dialect"], told["target_dialect"]) == (
         "SQLServer",
         "OceanBase的Oracle模式-4.2.5",
     )
     with pytest.raises(values.MissingValue, match="no word for target_dialect 'DuckDB'"):
-        values.values_of(given | {"target_dialect": "DuckDB"}, branch)
+        values.build_template_values(given | {"target_dialect": "DuckDB"}, branch)

@@ -10,7 +10,7 @@ import pytest
 from evalcore.errors import TargetFailure
 from evalcore.records import GenerationRequest, Message, TargetSpec
 from evalcore.targets.baseline import Baseline
-from evalcore.targets.baseline_calls import called
+from evalcore.targets.baseline_calls import build_keyword_call
 from tests.support.bfcl import function
 
 WEATHER = function("city.weather", {"city": "string", "days": "integer"}, ("city", "days"))
@@ -19,7 +19,7 @@ TICKETS = function("ticket.buy", {"seats": "integer"}, ("seats",))
 
 def asked(question: str, *functions: dict[str, object], category: str = "multiple") -> str:
     given = {"functions": json.dumps(functions), "metric": category}
-    return called(given, [Message("user", question)])
+    return build_keyword_call(given, [Message("user", question)])
 
 
 def test_the_function_with_most_common_words_gets_the_values_that_stand_in_the_question():

@@ -10,8 +10,8 @@ from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure, GenerationRequest, Message, TargetSpec
 from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Settings
-from evalcore.targets.application_http import Outgoing, Wire
-from evalcore.targets.openai_compatible import create
+from evalcore.targets.application_http import ServiceRequest, ServiceSession
+from evalcore.targets.openai_compatible import create_openai_target
 from tests.support.closing_server import ClosingServer, closing_server
 
 #: The ways to a server: `bounded` is the client of a guarded board, `application` that of services.
@@ -26,12 +26,12 @@ class Caller:
         self._url = f"{server.base_url}/chat/completions"
         self._wire = self._target = None
         if client == "application":
-            self._wire = Wire({}, {}, 20.0)
+            self._wire = ServiceSession({}, {}, 20.0)
             return
         endpoint = Endpoint(base_url=server.base_url, local=True)
         access = "passcode" if client == "bounded" else "open"
         settings = Settings(access=access, allow_endpoints=("own",), endpoints={"own": endpoint})
-        self._target = create(TargetSpec("openai:own/x"), settings, Secrets({}))
+        self._target = create_openai_target(TargetSpec("openai:own/x"), settings, Secrets({}))
 
     async def __aenter__(self) -> Caller:
         if self._target:
@@ -44,8 +44,8 @@ class Caller:
     async def ask(self, text: str) -> str | Failure:
         try:
             if self._wire:
-                sent = Outgoing("POST", self._url, json={"text": text})
-                return (await self._wire.send(sent))["choices"][0]["message"]["content"]
+                sent = ServiceRequest("POST", self._url, json={"text": text})
+                return (await self._wire.send_request(sent))["choices"][0]["message"]["content"]
             request = GenerationRequest(messages=(Message(role="user", content=text),))
             done: Completion = await self._target.generate(request)
             return done.text

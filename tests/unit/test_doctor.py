@@ -25,7 +25,7 @@ def quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines and the sandbox have tests of their own; here only what is said of them counts."""
     monkeypatch.setattr(registry, "probe_engines", lambda: {"sqlite": "3.40.1"})
     monkeypatch.setattr(detect, "detect_sandbox", lambda: detect.SandboxSupport(means="bubblewrap"))
-    monkeypatch.setattr(machine, "gpus", lambda: ())
+    monkeypatch.setattr(machine, "list_gpus", lambda: ())
 
 
 def by_name(settings: Settings) -> dict[str, Check]:

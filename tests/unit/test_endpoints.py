@@ -10,9 +10,9 @@ from evalcore.targets.endpoints import (
     PRESETS,
     check_address,
     is_loopback,
-    known,
-    locate,
-    resolve,
+    list_endpoints,
+    resolve_endpoint,
+    resolve_route,
 )
 
 SETTINGS = Settings(
@@ -36,20 +36,20 @@ SETTINGS = Settings(
     ],
 )
 def test_resolve(key, name, model):
-    found = resolve(key, SETTINGS)
+    found = resolve_endpoint(key, SETTINGS)
     assert (found[0], found[2]) == (name, model)
-    assert found[1] == known(SETTINGS)[name]
+    assert found[1] == list_endpoints(SETTINGS)[name]
 
 
 def test_a_configured_endpoint_replaces_the_preset_of_its_name():
-    assert resolve("openai:ollama/x", SETTINGS)[1].base_url == "http://10.0.0.5:11434/v1"
-    assert resolve("openai:ollama/x", Settings())[1] == PRESETS["ollama"]
+    assert resolve_endpoint("openai:ollama/x", SETTINGS)[1].base_url == "http://10.0.0.5:11434/v1"
+    assert resolve_endpoint("openai:ollama/x", Settings())[1] == PRESETS["ollama"]
 
 
 @pytest.mark.parametrize("key", ["openai:", "openai:deepseek/", "openai: "])
 def test_a_key_without_a_model_names_the_endpoints(key):
     with pytest.raises(UsageError, match=r"names no model.*deepseek"):
-        resolve(key, SETTINGS)
+        resolve_endpoint(key, SETTINGS)
 
 
 def test_every_preset_can_be_reached_and_remote_ones_name_their_key():
@@ -60,35 +60,35 @@ def test_every_preset_can_be_reached_and_remote_ones_name_their_key():
 
 
 def test_a_remote_preset_requires_its_key_and_a_local_one_does_not():
-    assert not locate("openai:gpt-5.5", SETTINGS).key_optional
-    assert locate("openai:vllm/x", SETTINGS).key_optional
-    assert not locate("openai:vllm/x", SETTINGS, api_key_env="MY_KEY").key_optional
+    assert not resolve_route("openai:gpt-5.5", SETTINGS).key_optional
+    assert resolve_route("openai:vllm/x", SETTINGS).key_optional
+    assert not resolve_route("openai:vllm/x", SETTINGS, api_key_env="MY_KEY").key_optional
 
 
 def test_an_endpoints_key_is_not_sent_to_another_host():
-    moved = locate("openai:gpt-5.5", SETTINGS, base_url="https://other.example.net/v1")
+    moved = resolve_route("openai:gpt-5.5", SETTINGS, base_url="https://other.example.net/v1")
     assert moved.endpoint.api_key_env == ""
     assert moved.key_optional
     assert moved.name == "https://other.example.net/v1"
     assert moved.endpoint.token_field == "max_tokens"
-    named = locate("openai:x", SETTINGS, "https://other.example.net/v1", "OTHER_KEY")
+    named = resolve_route("openai:x", SETTINGS, "https://other.example.net/v1", "OTHER_KEY")
     assert named.endpoint.api_key_env == "OTHER_KEY"
     assert not named.key_optional
 
 
 def test_an_endpoints_key_may_be_sent_to_this_machine_and_to_its_own_host():
-    here = locate("openai:gpt-5.5", SETTINGS, base_url="http://127.0.0.1:9/v1/")
+    here = resolve_route("openai:gpt-5.5", SETTINGS, base_url="http://127.0.0.1:9/v1/")
     assert here.endpoint.api_key_env == "OPENAI_API_KEY"
     assert here.endpoint.base_url == "http://127.0.0.1:9/v1"
     assert here.key_optional
-    same = locate("openai:gpt-5.5", SETTINGS, base_url="https://api.openai.com:443/v2")
+    same = resolve_route("openai:gpt-5.5", SETTINGS, base_url="https://api.openai.com:443/v2")
     assert same.endpoint.api_key_env == "OPENAI_API_KEY"
     assert same.name == "openai"
     assert not same.key_optional
 
 
 def test_a_local_endpoint_stays_local_when_it_is_moved():
-    moved = locate("openai:vllm/x", SETTINGS, base_url="http://gpu-box:8000/v1")
+    moved = resolve_route("openai:vllm/x", SETTINGS, base_url="http://gpu-box:8000/v1")
     assert moved.endpoint.local
     assert moved.name == "vllm"
     assert moved.endpoint.api_key_env == ""
@@ -116,13 +116,13 @@ def test_bad_addresses(address):
 )
 def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(address):
     with pytest.raises(UsageError) as caught:
-        locate("openai:x", SETTINGS, base_url=address)
+        resolve_route("openai:x", SETTINGS, base_url=address)
     assert "hunter2" not in str(caught.value)
 
 
 def test_a_key_in_place_of_a_variables_name_is_refused_without_repeating_it():
     with pytest.raises(UsageError, match="name of an environment variable") as caught:
-        locate("openai:x", SETTINGS, api_key_env="sk-hunter2hunter2")
+        resolve_route("openai:x", SETTINGS, api_key_env="sk-hunter2hunter2")
     assert "hunter2" not in str(caught.value)
 
 

@@ -65,7 +65,7 @@ def run(
         folder = create_folder(plan(RunRequest(**values), settings), settings)
 
         def go(target: Fake) -> RunSummary:
-            monkeypatch.setattr(registry, "create", lambda *_: target)
+            monkeypatch.setattr(registry, "create_target", lambda *_: target)
             return work(folder, settings, Secrets())
 
         return folder, go

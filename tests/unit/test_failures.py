@@ -12,7 +12,12 @@ import pytest
 from evalcore.intake.http import ReplyUnreadable
 from evalcore.records import Failure
 from evalcore.targets import failures
-from evalcore.targets.failures import clean, from_exception, from_status, retry_after
+from evalcore.targets.failures import (
+    from_exception,
+    from_status,
+    parse_retry_after,
+    sanitize_failure,
+)
 
 NOW = 1_800_000_000.0
 
@@ -146,7 +151,7 @@ def test_provider_message(text, message):
     ids=range(20),
 )
 def test_retry_after(headers, text, seconds):
-    found = retry_after(headers, text, now=NOW)
+    found = parse_retry_after(headers, text, now=NOW)
     assert found == (None if seconds is None else pytest.approx(seconds))
 
 
@@ -199,12 +204,12 @@ def test_an_error_in_a_reply_of_status_200():
 def test_clean_scrubs_before_it_cuts_and_keeps_one_line():
     key = "Zq7plusEquals0123456789"
     failure = Failure(kind="permanent", message="x" * 490 + f" {key}\n\n tail " + "y" * 900)
-    cleaned = clean(failure, [key]).message
+    cleaned = sanitize_failure(failure, [key]).message
     assert len(cleaned) == 500
     assert "\n" not in cleaned
     assert "Zq7" not in cleaned
     assert cleaned.endswith("…")
-    short = clean(Failure(kind="permanent", message="a\n b"), []).message
+    short = sanitize_failure(Failure(kind="permanent", message="a\n b"), []).message
     assert short == "a b"
 
 

@@ -10,9 +10,15 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.records import GenerationRequest, Message, Sampling, ToolCall
-from evalcore.targets.huggingface.chat import TooLong, decode, encode, max_new, stops
-from evalcore.targets.huggingface.options import Options
-from evalcore.targets.huggingface.place import locate
+from evalcore.targets.huggingface.chat import (
+    PromptTooLong,
+    compute_max_new,
+    decode_completion,
+    encode_prompt,
+    list_stop_strings,
+)
+from evalcore.targets.huggingface.model_ref import locate_model
+from evalcore.targets.huggingface.options import HuggingFaceOptions
 from tests.support import hf_models as models
 from tests.support.hf_templates import CHATML, LLAMA, MISTRAL
 
@@ -38,11 +44,15 @@ TEMPLATES = {"chatml": CHATML, "llama": LLAMA, "mistral": MISTRAL, "none": ""}
 def by_family(tmp_path_factory):
     """One small model, with the tokenizer of each family."""
     models.local_libraries()
-    from evalcore.targets.huggingface.load import load
+    from evalcore.targets.huggingface.load import load_checkpoint
     from evalcore.targets.huggingface.tokenizer import takes_tools
 
     folder = models.make_model(tmp_path_factory.mktemp("hf") / "m")
-    base = load(locate(str(folder)), Options(device="cpu", threads=1, context=400), lambda _: None)
+    base = load_checkpoint(
+        locate_model(str(folder)),
+        HuggingFaceOptions(device="cpu", threads=1, context=400),
+        lambda _: None,
+    )
     found = {}
     for name, template in TEMPLATES.items():
         tokenizer = models.byte_tokenizer(template)
@@ -64,7 +74,9 @@ def user(text="Hi.") -> GenerationRequest:
 def answer(loaded, text, request=None, stopped="stop", prompt=None):
     request = request or user()
     ids = tuple(loaded.tokenizer(text, add_special_tokens=False)["input_ids"])
-    return decode(loaded, request, prompt or encode(loaded, request), ids, stopped)
+    return decode_completion(
+        loaded, request, prompt or encode_prompt(loaded, request), ids, stopped
+    )
 
 
 def test_every_template_but_none_takes_tools(by_family):
@@ -74,7 +86,7 @@ def test_every_template_but_none_takes_tools(by_family):
 
 def test_a_prompt_is_what_the_template_writes(by_family):
     loaded = by_family["chatml"]
-    prompt = encode(loaded, ask(Message("system", "Be brief."), Message("user", "Hi.")))
+    prompt = encode_prompt(loaded, ask(Message("system", "Be brief."), Message("user", "Hi.")))
     assert prompt.text == (
         "<|im_start|>system\nBe brief.<|im_end|>\n"
         "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n"
@@ -84,21 +96,21 @@ def test_a_prompt_is_what_the_template_writes(by_family):
 
 
 def test_tools_calls_and_results_reach_the_template(by_family):
-    text = encode(by_family["chatml"], ask(*EPISODE, tools=[TOOL])).text
+    text = encode_prompt(by_family["chatml"], ask(*EPISODE, tools=[TOOL])).text
     assert '"name": "weather", "description"' in text
     assert '{"name": "weather", "arguments": {"city": "Oslo"}}' in text
     assert "<think>Look it up.</think>" in text
     assert "<tool_response>\nrain" in text
     assert text.startswith("<|im_start|>system\nBe brief.")
-    bare = encode(by_family["chatml"], ask(*EPISODE, tools=[TOOL["function"]])).text
+    bare = encode_prompt(by_family["chatml"], ask(*EPISODE, tools=[TOOL["function"]])).text
     assert bare == text
-    llama = encode(by_family["llama"], ask(*EPISODE, tools=[TOOL])).text
+    llama = encode_prompt(by_family["llama"], ask(*EPISODE, tools=[TOOL])).text
     assert '{"name": "weather", "parameters": {"city": "Oslo"}}' in llama
     assert '{"output": "rain"}' in llama
 
 
 def test_a_refused_system_turn_goes_before_the_first_words_of_the_user(by_family):
-    text = encode(by_family["mistral"], ask(*EPISODE, tools=[TOOL])).text
+    text = encode_prompt(by_family["mistral"], ask(*EPISODE, tools=[TOOL])).text
     assert "[INST] Be brief.\n\nWeather in Oslo? [/INST]" in text
     assert '[TOOL_RESULTS]{"content": "rain", "id": "call00000"}' in text
 
@@ -106,34 +118,36 @@ def test_a_refused_system_turn_goes_before_the_first_words_of_the_user(by_family
 def test_a_system_turn_that_a_template_leaves_out_is_not_lost(by_family):
     silent = models.byte_tokenizer(CHATML.replace("messages[0].role == 'system'", "false"))
     loaded = replace(by_family["chatml"], tokenizer=silent)
-    text = encode(loaded, ask(Message("system", "Be brief."), Message("user", "Hi."))).text
+    text = encode_prompt(loaded, ask(Message("system", "Be brief."), Message("user", "Hi."))).text
     assert "<|im_start|>user\nBe brief.\n\nHi.<|im_end|>" in text
 
 
 def test_turns_that_do_not_alternate_are_joined_where_they_must_be(by_family):
     request = ask(Message("user", "One."), Message("user", "Two."))
-    assert "[INST] One.\n\nTwo. [/INST]" in encode(by_family["mistral"], request).text
-    assert encode(by_family["chatml"], request).text.count("<|im_start|>user") == 2
+    assert "[INST] One.\n\nTwo. [/INST]" in encode_prompt(by_family["mistral"], request).text
+    assert encode_prompt(by_family["chatml"], request).text.count("<|im_start|>user") == 2
 
 
 def test_calls_that_a_template_refuses_are_written_as_text(by_family):
     two = Message("assistant", tool_calls=(CALL, CALL))
-    text = encode(by_family["llama"], ask(EPISODE[1], two, EPISODE[3], tools=[TOOL])).text
+    text = encode_prompt(by_family["llama"], ask(EPISODE[1], two, EPISODE[3], tools=[TOOL])).text
     assert text.count('<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}') == 2
 
 
 def test_a_template_that_refuses_everything_is_an_error_with_its_words(by_family):
     stubborn = models.byte_tokenizer("{{ raise_exception('never') }}")
     with pytest.raises(UsageError, match="never"):
-        encode(replace(by_family["chatml"], tokenizer=stubborn), user())
+        encode_prompt(replace(by_family["chatml"], tokenizer=stubborn), user())
 
 
 def test_a_model_without_a_template_is_asked_in_lines(by_family):
     loaded = by_family["none"]
     request = ask(*EPISODE[:2])
-    assert encode(loaded, request).text == ("System: Be brief.\nUser: Weather in Oslo?\nAssistant:")
-    assert stops(loaded, request) == ("\nUser:",)
-    assert stops(by_family["chatml"], ask(stop=("x",))) == ("x",)
+    assert encode_prompt(loaded, request).text == (
+        "System: Be brief.\nUser: Weather in Oslo?\nAssistant:"
+    )
+    assert list_stop_strings(loaded, request) == ("\nUser:",)
+    assert list_stop_strings(by_family["chatml"], ask(stop=("x",))) == ("x",)
     found = answer(loaded, " It rains.\nUser: And now?", request, "length")
     assert (found.text, found.finish_reason) == ("It rains.", "stop")
 
@@ -142,7 +156,7 @@ def test_tools_without_a_template_are_described_and_read(by_family):
     loaded = by_family["none"]
     loaded = replace(loaded, report=msgspec.structs.replace(loaded.report, context=4096))
     request = ask(*EPISODE, tools=[TOOL])
-    text = encode(loaded, request).text
+    text = encode_prompt(loaded, request).text
     assert text.startswith("System: Be brief.\n\nFunctions can be called.")
     assert '"description": "Tells the weather."' in text
     assert "User: <tool_response>\nrain\n</tool_response>\nAssistant:" in text
@@ -157,15 +171,15 @@ def _called():
 def test_arguments_that_are_no_json_go_back_as_they_were(by_family):
     broken = Message("assistant", tool_calls=(ToolCall("call00000", "weather", '{"city": '),))
     request = ask(EPISODE[1], broken, EPISODE[3], tools=[TOOL])
-    text = encode(by_family["chatml"], request).text
+    text = encode_prompt(by_family["chatml"], request).text
     assert '"arguments": "{\\"city\\": "}' in text
 
 
 def test_reasoning_is_turned_off_by_its_effort(by_family):
     loaded = by_family["chatml"]
-    off = encode(loaded, ask(Message("user", "Hi."), reasoning_effort="none")).text
+    off = encode_prompt(loaded, ask(Message("user", "Hi."), reasoning_effort="none")).text
     assert off.endswith("<think>\n\n</think>\n\n")
-    assert "<think>" not in encode(loaded, user()).text
+    assert "<think>" not in encode_prompt(loaded, user()).text
 
 
 @pytest.mark.parametrize(
@@ -178,36 +192,36 @@ def test_reasoning_is_turned_off_by_its_effort(by_family):
 )
 def test_a_template_that_asks_for_the_date_gets_the_same_every_day(by_family, asked, told):
     dated = models.byte_tokenizer("{{ " + asked + " }}" + CHATML)
-    text = encode(replace(by_family["chatml"], tokenizer=dated), user()).text
+    text = encode_prompt(replace(by_family["chatml"], tokenizer=dated), user()).text
     assert text.startswith(f"{told}<|im_start|>user")
 
 
 def test_a_prompt_beyond_the_context_is_counted_before_generating(by_family):
     loaded = by_family["chatml"]
-    room = loaded.report.context - len(encode(loaded, user("")).ids)
+    room = loaded.report.context - len(encode_prompt(loaded, user("")).ids)
     fits = user("x" * (room - 1))
-    assert max_new(loaded, fits, encode(loaded, fits)) == 1
-    with pytest.raises(TooLong) as error:
-        encode(loaded, user("x" * room))
+    assert compute_max_new(loaded, fits, encode_prompt(loaded, fits)) == 1
+    with pytest.raises(PromptTooLong) as error:
+        encode_prompt(loaded, user("x" * room))
     assert (error.value.tokens, error.value.limit) == (400, 400)
     request = ask(Message("user", "Hi."), max_tokens=7)
-    assert max_new(loaded, request, encode(loaded, request)) == 7
+    assert compute_max_new(loaded, request, encode_prompt(loaded, request)) == 7
 
 
 def test_a_token_that_the_model_does_not_embed_is_an_error(by_family):
     larger = models.byte_tokenizer()
     larger.add_tokens(["<new>"])
     loaded = replace(by_family["chatml"], tokenizer=larger)
-    assert encode(loaded, user("old")).ids
+    assert encode_prompt(loaded, user("old")).ids
     with pytest.raises(UsageError, match="embeds only"):
-        encode(loaded, user("<new>"))
+        encode_prompt(loaded, user("<new>"))
 
 
 def test_an_answer_ends_before_the_end_token_and_counts_its_tokens(by_family):
     found = answer(by_family["chatml"], "Hello.<|im_end|>")
     assert (found.text, found.finish_reason) == ("Hello.", "stop")
     assert found.usage.output_tokens == 7
-    assert found.usage.input_tokens == len(encode(by_family["chatml"], user()).ids)
+    assert found.usage.input_tokens == len(encode_prompt(by_family["chatml"], user()).ids)
     cut = answer(by_family["chatml"], "Hello", stopped="length")
     assert (cut.text, cut.finish_reason) == ("Hello", "length")
 
@@ -219,9 +233,9 @@ def test_an_answer_ends_before_a_stop_string(by_family):
 
 
 def test_the_token_that_closes_a_turn_ends_an_answer_whatever_the_settings_say(by_family):
-    from evalcore.targets.huggingface.tokenizer import turn_end
+    from evalcore.targets.huggingface.tokenizer import find_turn_end
 
-    ends = {name: turn_end(found.tokenizer) for name, found in by_family.items()}
+    ends = {name: find_turn_end(found.tokenizer) for name, found in by_family.items()}
     as_token = by_family["llama"].tokenizer.convert_tokens_to_ids
     assert ends == {
         "chatml": as_token("<|im_end|>"),
@@ -246,8 +260,8 @@ def test_reasoning_is_kept_apart(by_family, written, stopped, text, reasoning):
     if text is None:  # half of a sign of four bytes
         ids = tuple(by_family["chatml"].tokenizer("😀", add_special_tokens=False)["input_ids"])
         request = user()
-        prompt = encode(by_family["chatml"], request)
-        found = decode(by_family["chatml"], request, prompt, ids[:2], stopped)
+        prompt = encode_prompt(by_family["chatml"], request)
+        found = decode_completion(by_family["chatml"], request, prompt, ids[:2], stopped)
         assert found.text == "\ufffd"
         return
     found = answer(by_family["chatml"], written, stopped=stopped)
@@ -258,7 +272,7 @@ def test_reasoning_is_kept_apart(by_family, written, stopped, text, reasoning):
 def test_a_thought_that_the_prompt_began_is_one_even_if_cut(by_family):
     opening = models.byte_tokenizer(f"{CHATML}<think>\n")
     loaded = replace(by_family["chatml"], tokenizer=opening)
-    assert encode(loaded, user()).text.endswith("<think>")
+    assert encode_prompt(loaded, user()).text.endswith("<think>")
     assert answer(loaded, "Hm.</think>Yes.").text == "Yes."
     cut = answer(loaded, "Hm, let me", stopped="length")
     assert (cut.text, cut.reasoning) == ("", "Hm, let me")
@@ -326,4 +340,4 @@ def test_the_rules_of_a_tokenizer_go_first_and_failing_ones_do_no_harm(by_family
 def test_images_are_refused_by_a_model_of_text(by_family):
     request = GenerationRequest((Message("user", "What is this?", images=("data:x",)),))
     with pytest.raises(UsageError, match="text only"):
-        encode(by_family["chatml"], request)
+        encode_prompt(by_family["chatml"], request)

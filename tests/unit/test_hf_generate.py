@@ -14,10 +14,10 @@ hf_models.local_libraries()
 
 import torch  # noqa: E402 - only where it is installed
 
-from evalcore.targets.huggingface.batches import Budget  # noqa: E402
-from evalcore.targets.huggingface.generate import Engine, Job, generate_batch  # noqa: E402
+from evalcore.targets.huggingface.batches import BatchBudget  # noqa: E402
+from evalcore.targets.huggingface.generate import DecodeJob, GenerationEngine, generate_batch  # noqa: E402
 from evalcore.targets.huggingface.scheduler import (  # noqa: E402
-    Lost,
+    LostJob,
     Scheduler,
     bytes_per_token,
     default_budget,
@@ -31,10 +31,10 @@ def qwen():
     return hf_loaded.loaded()
 
 
-def jobs(count: int = 8, beginning: tuple[int, ...] = ()) -> list[Job]:
+def jobs(count: int = 8, beginning: tuple[int, ...] = ()) -> list[DecodeJob]:
     dice = random.Random(7)
     return [
-        Job(str(n), beginning + hf_loaded.tokens(dice.randint(3, 60), n), dice.randint(1, 16))
+        DecodeJob(str(n), beginning + hf_loaded.tokens(dice.randint(3, 60), n), dice.randint(1, 16))
         for n in range(count)
     ]
 
@@ -46,9 +46,9 @@ def alone(one, some) -> dict[str, tuple[int, ...]]:
 def drained(scheduler: Scheduler) -> dict[str, tuple[int, ...]]:
     found = {}
     for _ in range(2000):
-        for item in scheduler.turn():
-            found[item.id] = item if isinstance(item, Lost) else item.new_ids
-        if scheduler.idle:
+        for item in scheduler.advance_jobs():
+            found[item.id] = item if isinstance(item, LostJob) else item.new_ids
+        if scheduler.is_idle:
             return found
     raise AssertionError("the scheduler does not come to an end")
 
@@ -66,42 +66,42 @@ def test_a_batch_gives_what_each_prompt_gets_alone(kind, beginning):
 @pytest.mark.parametrize("kind", ["qwen3", "gemma3_text", "mamba"])
 def test_rows_that_join_and_leave_change_nothing(kind, beginning):
     one, some = hf_loaded.loaded(kind), jobs(10, beginning)
-    scheduler = Scheduler(Engine(one), Budget(tokens=100_000, rows=4))
+    scheduler = Scheduler(GenerationEngine(one), BatchBudget(tokens=100_000, rows=4))
     late = some[5:]
     for job in some[:5]:
-        scheduler.add(job)
+        scheduler.add_job(job)
     found = {}
-    while late or not scheduler.idle:
+    while late or not scheduler.is_idle:
         if late:
-            scheduler.add(late.pop())
-        found |= {item.id: item.new_ids for item in scheduler.turn()}
+            scheduler.add_job(late.pop())
+        found |= {item.id: item.new_ids for item in scheduler.advance_jobs()}
     assert found == alone(one, some)
 
 
 def test_a_shared_beginning_is_computed_once(qwen, monkeypatch):
-    engine, widths = Engine(qwen), []
-    forward = engine._forward
+    engine, widths = GenerationEngine(qwen), []
+    forward = engine._run_forward
 
     def counted(tokens, *rest):
         widths.append(tuple(tokens.shape))
         return forward(tokens, *rest)
 
-    monkeypatch.setattr(engine, "_forward", counted)
-    some = [Job(str(n), PREFIX + hf_loaded.tokens(5, n), 1) for n in range(4)]
-    engine.admit(some)
-    engine.admit([Job("later", PREFIX + hf_loaded.tokens(9, 50), 1)])
+    monkeypatch.setattr(engine, "_run_forward", counted)
+    some = [DecodeJob(str(n), PREFIX + hf_loaded.tokens(5, n), 1) for n in range(4)]
+    engine.admit_jobs(some)
+    engine.admit_jobs([DecodeJob("later", PREFIX + hf_loaded.tokens(9, 50), 1)])
     assert widths == [(1, 90), (4, 5), (1, 9)]
 
 
 def test_exact_mode_takes_one_row_and_shares_nothing(qwen):
-    engine = Engine(qwen, exact=True)
-    scheduler = Scheduler(engine, Budget(tokens=1, rows=1))
+    engine = GenerationEngine(qwen, exact=True)
+    scheduler = Scheduler(engine, BatchBudget(tokens=1, rows=1))
     some = jobs(4, PREFIX)
     for job in some:
-        scheduler.add(job)
+        scheduler.add_job(job)
     found = {}
-    while not scheduler.idle:
-        found |= {item.id: item.new_ids for item in scheduler.turn()}
+    while not scheduler.is_idle:
+        found |= {item.id: item.new_ids for item in scheduler.advance_jobs()}
         assert len(engine.rows) <= 1
     assert found == alone(qwen, some)
     assert not engine._prefixes
@@ -140,7 +140,7 @@ def test_outputs_are_told_as_soon_as_they_are_finished(qwen):
 
 def test_drawn_tokens_depend_on_the_seed_and_not_on_company(qwen):
     hot = Sampling(temperature=1.0, seed=11)
-    job = Job("a", hf_loaded.tokens(20, 1), 12, hot)
+    job = DecodeJob("a", hf_loaded.tokens(20, 1), 12, hot)
     (single,) = generate_batch(qwen, [job])
     among = generate_batch(qwen, [*jobs(3), job])[-1]
     other = generate_batch(qwen, [replace(job, sampling=Sampling(temperature=1.0, seed=12))])[0]
@@ -149,20 +149,20 @@ def test_drawn_tokens_depend_on_the_seed_and_not_on_company(qwen):
 
 
 def test_a_tiny_nucleus_is_greedy(qwen):
-    job = Job("a", hf_loaded.tokens(20, 1), 8, Sampling(temperature=2.0, top_p=1e-6))
+    job = DecodeJob("a", hf_loaded.tokens(20, 1), 8, Sampling(temperature=2.0, top_p=1e-6))
     (output,) = generate_batch(qwen, [job])
     assert output.new_ids == hf_loaded.greedy(qwen, job.ids, 8)
 
 
 def test_withdrawn_rows_go_on_where_they_were(qwen):
     some = [replace(job, max_new=10) for job in jobs(3)]
-    engine = Engine(qwen)
-    engine.admit(some)
+    engine = GenerationEngine(qwen)
+    engine.admit_jobs(some)
     for _ in range(3):
         engine.step()
-    (first,) = engine.withdraw(["0"])
+    (first,) = engine.withdraw_jobs(["0"])
     assert len(first.begun) == 4
-    rest = engine.withdraw()
+    rest = engine.withdraw_jobs()
     assert not engine.rows
     found = {out.id: out.new_ids for out in generate_batch(qwen, [first, *rest])}
     assert found == alone(qwen, some)
@@ -170,7 +170,7 @@ def test_withdrawn_rows_go_on_where_they_were(qwen):
 
 def failing(monkeypatch, engine, when):
     """Let the engine run out of memory for the shapes of which `when` is true."""
-    forward = engine._forward
+    forward = engine._run_forward
 
     def limited(tokens, mask, *rest):
         if when(mask.shape[0] * mask.shape[1]):
@@ -181,31 +181,31 @@ def failing(monkeypatch, engine, when):
 
 
 def test_a_batch_that_does_not_fit_is_halved_and_done(qwen, monkeypatch):
-    engine = Engine(qwen)
+    engine = GenerationEngine(qwen)
     failing(monkeypatch, engine, lambda places: places > 250)
-    scheduler = Scheduler(engine, Budget(tokens=10_000, rows=16))
+    scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=16))
     some = jobs(12)
     for job in some:
-        scheduler.add(job)
+        scheduler.add_job(job)
     assert drained(scheduler) == alone(qwen, some)
     assert scheduler.halved > 0
     assert scheduler.budget.tokens < 1000
 
 
 def test_memory_that_runs_out_in_the_middle_costs_no_token(qwen, monkeypatch):
-    engine, calls = Engine(qwen), []
+    engine, calls = GenerationEngine(qwen), []
     failing(monkeypatch, engine, lambda places: calls.append(places) or len(calls) == 6)
-    scheduler = Scheduler(engine, Budget(tokens=10_000, rows=16))
+    scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=16))
     some = [replace(job, max_new=12) for job in jobs(5)]
     for job in some:
-        scheduler.add(job)
+        scheduler.add_job(job)
     assert drained(scheduler) == alone(qwen, some)
     assert scheduler.halved == 1
 
 
 def test_memory_that_runs_out_as_rows_leave_costs_no_token(qwen, monkeypatch):
-    engine, keep, failed = Engine(qwen), None, []
-    keep = engine._keep
+    engine, keep, failed = GenerationEngine(qwen), None, []
+    keep = engine._select_rows
 
     def once(numbers):
         if not failed:
@@ -213,41 +213,41 @@ def test_memory_that_runs_out_as_rows_leave_costs_no_token(qwen, monkeypatch):
             raise torch.OutOfMemoryError("out of memory, as the test wants it")
         keep(numbers)
 
-    monkeypatch.setattr(engine, "_keep", once)
-    scheduler = Scheduler(engine, Budget(tokens=10_000, rows=16))
+    monkeypatch.setattr(engine, "_select_rows", once)
+    scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=16))
     some = jobs(6)
     for job in some:
-        scheduler.add(job)
+        scheduler.add_job(job)
     assert drained(scheduler) == alone(qwen, some)
     assert failed
 
 
 def test_new_tokens_are_counted(qwen):
-    scheduler = Scheduler(Engine(qwen), Budget(tokens=10_000, rows=4))
+    scheduler = Scheduler(GenerationEngine(qwen), BatchBudget(tokens=10_000, rows=4))
     some = jobs(9)
     for job in some:
-        scheduler.add(job)
+        scheduler.add_job(job)
     drained(scheduler)
     assert scheduler.tokens == sum(job.max_new for job in some)
 
 
 def test_a_prompt_that_never_fits_is_lost_alone(qwen, monkeypatch):
-    engine = Engine(qwen)
+    engine = GenerationEngine(qwen)
     failing(monkeypatch, engine, lambda places: places > 100)
-    scheduler = Scheduler(engine, Budget(tokens=10_000, rows=16))
+    scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=16))
     some = [replace(job, max_new=4) for job in jobs(4)]
-    for job in [*some, Job("huge", hf_loaded.tokens(200, 1), 4)]:
-        scheduler.add(job)
+    for job in [*some, DecodeJob("huge", hf_loaded.tokens(200, 1), 4)]:
+        scheduler.add_job(job)
     found = drained(scheduler)
     lost = found.pop("huge")
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostJob)
     assert "not enough memory" in lost.message
     assert found == alone(qwen, some)
 
 
 def test_another_error_loses_what_ran_and_nothing_else(qwen, monkeypatch):
-    engine, forward, broken = Engine(qwen), None, []
-    forward = engine._forward
+    engine, forward, broken = GenerationEngine(qwen), None, []
+    forward = engine._run_forward
 
     def breaks(*given):
         if not broken:
@@ -255,40 +255,40 @@ def test_another_error_loses_what_ran_and_nothing_else(qwen, monkeypatch):
             raise ValueError("shape")
         return forward(*given)
 
-    monkeypatch.setattr(engine, "_forward", breaks)
-    scheduler = Scheduler(engine, Budget(tokens=10_000, rows=2))
+    monkeypatch.setattr(engine, "_run_forward", breaks)
+    scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=2))
     for job in jobs(6):
-        scheduler.add(job)
+        scheduler.add_job(job)
     found = drained(scheduler)
-    lost = [item for item in found.values() if isinstance(item, Lost)]
+    lost = [item for item in found.values() if isinstance(item, LostJob)]
     assert len(lost) == 2
     assert len(found) == 6
 
 
 def test_an_error_of_the_device_ends_the_process(qwen, monkeypatch):
-    engine = Engine(qwen)
+    engine = GenerationEngine(qwen)
 
     def breaks(*given):
         raise torch.AcceleratorError("illegal memory access")
 
-    monkeypatch.setattr(engine, "_forward", breaks)
-    scheduler = Scheduler(engine, Budget(tokens=10_000, rows=2))
-    scheduler.add(jobs(1)[0])
+    monkeypatch.setattr(engine, "_run_forward", breaks)
+    scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=2))
+    scheduler.add_job(jobs(1)[0])
     with pytest.raises(torch.AcceleratorError):
-        scheduler.turn()
+        scheduler.advance_jobs()
 
 
 def test_a_cancelled_job_is_forgotten_wherever_it_is(qwen):
-    scheduler = Scheduler(Engine(qwen), Budget(tokens=10_000, rows=2))
+    scheduler = Scheduler(GenerationEngine(qwen), BatchBudget(tokens=10_000, rows=2))
     some = [replace(job, max_new=9) for job in jobs(4)]
     for job in some:
-        scheduler.add(job)
-    scheduler.turn()
+        scheduler.add_job(job)
+    scheduler.advance_jobs()
     running = scheduler.engine.rows[0].job.id
     waiting = next(job.id for job in some if all(r.job.id != job.id for r in scheduler.engine.rows))
-    scheduler.cancel(running)
-    scheduler.cancel(waiting)
-    scheduler.cancel("unknown")
+    scheduler.drop_job(running)
+    scheduler.drop_job(waiting)
+    scheduler.drop_job("unknown")
     expected = alone(qwen, [job for job in some if job.id not in (running, waiting)])
     assert drained(scheduler) == expected
 
@@ -296,4 +296,4 @@ def test_a_cancelled_job_is_forgotten_wherever_it_is(qwen):
 def test_the_budget_follows_the_device_and_the_options(qwen):
     assert bytes_per_token(qwen.model) == 2 * 2 * 2 * 16 * 4
     assert default_budget(qwen.model).rows == 16
-    assert default_budget(qwen.model, 3, 77) == Budget(tokens=77, rows=3)
+    assert default_budget(qwen.model, 3, 77) == BatchBudget(tokens=77, rows=3)

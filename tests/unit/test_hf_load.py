@@ -10,12 +10,12 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.causes import cause
-from evalcore.targets.huggingface.load import load
-from evalcore.targets.huggingface.options import Options
-from evalcore.targets.huggingface.outline import outline
-from evalcore.targets.huggingface.place import locate
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load import load_checkpoint
+from evalcore.targets.huggingface.load_error_causes import classify_load_error
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.model_metadata import read_metadata
+from evalcore.targets.huggingface.model_ref import locate_model
+from evalcore.targets.huggingface.options import HuggingFaceOptions
 from tests.support import hf_models as models
 
 
@@ -38,7 +38,9 @@ def broken(base, tmp_path) -> Path:
 
 def loaded(folder, **options):
     options = {"device": "cpu", "threads": 1} | options
-    return load(locate(str(folder)), Options(**options), lambda line: None)
+    return load_checkpoint(
+        locate_model(str(folder)), HuggingFaceOptions(**options), lambda line: None
+    )
 
 
 def refusal(folder, **options) -> LoadError:
@@ -70,8 +72,9 @@ def test_each_dtype_loads_answers_and_is_reported(base, dtype, used, share):
     found = loaded(base, dtype=dtype)
     report = found.report
     assert (report.dtype, report.device, report.threads) == (used, "cpu", 1)
-    assert report.parameters == outline(base).parameters  # in int4 too, where two share a byte
-    assert report.memory_bytes <= share * outline(base).size
+    # in int4 too, where two share a byte
+    assert report.parameters == read_metadata(base).parameters
+    assert report.memory_bytes <= share * read_metadata(base).size
     assert report.architecture == "Qwen3ForCausalLM"
     assert (report.context, report.template, report.tools) == (models.CONTEXT, True, True)
     assert report.load_seconds > 0
@@ -95,7 +98,7 @@ def test_a_quantised_checkpoint_loads_as_it_is(base, tmp_path):
     made.tokenizer.save_pretrained(tmp_path / "m")
     again = loaded(tmp_path / "m")
     assert again.report.dtype == "int4"
-    assert outline(tmp_path / "m").parameters == made.report.parameters
+    assert read_metadata(tmp_path / "m").parameters == made.report.parameters
     assert torch.equal(logits(again), logits(made))
     assert refusal(tmp_path / "m", dtype="int8").kind == "dtype_unsupported"
 
@@ -209,7 +212,9 @@ def test_weights_of_another_shape(broken):
 def test_tensors_that_are_not_used_are_told(broken):
     models.change_config(broken, num_hidden_layers=1, layer_types=None)
     lines = []
-    found = load(locate(str(broken)), Options(device="cpu", threads=1), lines.append)
+    found = load_checkpoint(
+        locate_model(str(broken)), HuggingFaceOptions(device="cpu", threads=1), lines.append
+    )
     assert any("not used" in note for note in found.report.notes)
     assert any("not used" in line for line in lines)
 
@@ -222,7 +227,7 @@ def test_too_little_memory_is_known_before_loading(base, monkeypatch):
 
 
 def test_a_device_that_is_not_there(base, monkeypatch):
-    monkeypatch.setattr(machine, "gpus", lambda: ())
+    monkeypatch.setattr(machine, "list_gpus", lambda: ())
     assert refusal(base, device="cuda:0").kind == "no_device"
 
 
@@ -324,4 +329,4 @@ def test_a_folder_that_is_no_adapter(base, lora, tmp_path):
     ],
 )
 def test_what_libraries_say_is_told_apart(words, kind):
-    assert cause(RuntimeError(words), "no_config", "x").kind == kind
+    assert classify_load_error(RuntimeError(words), "no_config", "x").kind == kind

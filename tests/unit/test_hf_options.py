@@ -6,11 +6,11 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.records import Sampling, TargetSpec
-from evalcore.targets.huggingface.options import Options, read_options
+from evalcore.targets.huggingface.options import HuggingFaceOptions, read_huggingface_options
 
 
-def read(**given) -> Options:
-    return read_options(TargetSpec("hf:some/model", given))
+def read(**given) -> HuggingFaceOptions:
+    return read_huggingface_options(TargetSpec("hf:some/model", given))
 
 
 def test_numbers_and_truths_may_come_as_text():

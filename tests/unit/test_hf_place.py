@@ -8,11 +8,11 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.fetch import fetch
-from evalcore.targets.huggingface.options import Options
-from evalcore.targets.huggingface.outline import memory_needed, outline
-from evalcore.targets.huggingface.place import Place, cached_models, locate
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.fetch import fetch_model
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.model_metadata import memory_needed, read_metadata
+from evalcore.targets.huggingface.model_ref import ModelRef, list_cached_models, locate_model
+from evalcore.targets.huggingface.options import HuggingFaceOptions
 from tests.support.hf_models import write_safetensors
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -57,18 +57,22 @@ def kind(error) -> str:
 
 def test_a_folder_is_its_own_place(tmp_path):
     folder = folder_of_model(tmp_path / "m")
-    assert locate(f"hf:{folder}") == Place(str(folder), folder, cached=True)
+    assert locate_model(f"hf:{folder}") == ModelRef(str(folder), folder, cached=True)
     with pytest.raises(UsageError, match="revision"):
-        locate(f"hf:{folder}", "v1")
+        locate_model(f"hf:{folder}", "v1")
 
 
 def test_a_hub_id_is_found_in_the_cache(tmp_path):
     folder = cached_model(tmp_path)
-    assert locate("hf:some/model") == Place("some/model", folder, cached=True, revision=COMMIT)
-    assert locate("some/model", COMMIT).path == folder
-    assert locate("some/model", "v2") == Place("some/model", None, cached=False, revision="v2")
-    assert locate("some/model", "../main").path is None
-    found = cached_models()
+    assert locate_model("hf:some/model") == ModelRef(
+        "some/model", folder, cached=True, revision=COMMIT
+    )
+    assert locate_model("some/model", COMMIT).path == folder
+    assert locate_model("some/model", "v2") == ModelRef(
+        "some/model", None, cached=False, revision="v2"
+    )
+    assert locate_model("some/model", "../main").path is None
+    found = list_cached_models()
     assert [(one.reference, one.revision) for one in found] == [("some/model", COMMIT)]
     assert found[0].size == (folder / "model.safetensors").stat().st_size
 
@@ -76,25 +80,25 @@ def test_a_hub_id_is_found_in_the_cache(tmp_path):
 def test_a_cached_model_without_its_weights_has_to_be_downloaded(tmp_path):
     folder = cached_model(tmp_path)
     (folder / "model.safetensors").unlink()
-    assert not locate("some/model").cached
+    assert not locate_model("some/model").cached
     index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     write_safetensors(folder / "model-1.safetensors", TENSORS)
-    assert not locate("some/model").cached
-    assert cached_models() == []
+    assert not locate_model("some/model").cached
+    assert list_cached_models() == []
 
 
 @pytest.mark.parametrize("key", ["hf:", "/no/such/folder", "a/b/c", "./x", "../x/y", "a b", "a/.."])
 def test_what_is_neither_folder_nor_id_is_path_missing(key):
     with pytest.raises(LoadError, match=r"config\.json") as error:
-        locate(key)
+        locate_model(key)
     assert kind(error) == "path_missing"
 
 
 def test_a_file_is_no_model(tmp_path):
     (tmp_path / "m.gguf").write_bytes(b"")
     with pytest.raises(LoadError, match="is a file") as error:
-        locate(str(tmp_path / "m.gguf"))
+        locate_model(str(tmp_path / "m.gguf"))
     assert kind(error) == "path_missing"
 
 
@@ -102,7 +106,7 @@ def test_offline_nothing_is_downloaded(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.snapshot_download", None)
     with pytest.raises(LoadError, match="HF_HUB_OFFLINE") as error:
-        fetch(locate("some/model"), Options(), print)
+        fetch_model(locate_model("some/model"), HuggingFaceOptions(), print)
     assert kind(error) == "offline_missing"
 
 
@@ -122,7 +126,7 @@ def test_a_failed_download_says_why(monkeypatch, name, expected):
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
     with pytest.raises(LoadError) as error:
-        fetch(locate("some/model", "v1"), Options(), print)
+        fetch_model(locate_model("some/model", "v1"), HuggingFaceOptions(), print)
     assert kind(error) == expected
     assert "some/model" in str(error.value)
     assert "hf_abc" not in str(error.value)
@@ -136,9 +140,9 @@ def test_code_and_pickles_are_downloaded_only_when_asked_for(monkeypatch, tmp_pa
         return str(tmp_path)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", note)
-    place = locate("some/model", "v1")
-    assert fetch(place, Options(), print) == tmp_path
-    fetch(place, Options(trust_remote_code=True, allow_pickle=True), print)
+    place = locate_model("some/model", "v1")
+    assert fetch_model(place, HuggingFaceOptions(), print) == tmp_path
+    fetch_model(place, HuggingFaceOptions(trust_remote_code=True, allow_pickle=True), print)
     (_, revision, plain), (_, _, all_) = asked
     assert revision == "v1"
     assert not {"*.py", "*.bin"} & set(plain)
@@ -146,7 +150,7 @@ def test_code_and_pickles_are_downloaded_only_when_asked_for(monkeypatch, tmp_pa
 
 
 def test_an_outline_is_read_from_headers_alone(tmp_path):
-    found = outline(folder_of_model(tmp_path / "m"))
+    found = read_metadata(folder_of_model(tmp_path / "m"))
     assert (found.architecture, found.model_type) == ("Qwen3ForCausalLM", "qwen3")
     assert (found.parameters, found.linear) == (100 * 16 + 64 * 16 + 16, 64 * 16)
     assert (found.layers, found.context, found.vocabulary) == (1, 4096, 100)
@@ -162,12 +166,12 @@ def test_an_outline_of_shards_and_of_a_nested_config(tmp_path):
     write_safetensors(folder / "part-2.safetensors", {"x.weight": ("BF16", [8, 8])})
     parts = {"a": "part-1.safetensors", "b": "part-2.safetensors"}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
-    found = outline(folder)
+    found = read_metadata(folder)
     assert found.files == ("part-1.safetensors", "part-2.safetensors")
     assert (found.parameters, found.layers) == (2640 + 64, 7)
     (folder / "part-2.safetensors").unlink()
     with pytest.raises(LoadError, match="part-2") as error:
-        outline(folder)
+        read_metadata(folder)
     assert kind(error) == "missing_weights"
 
 
@@ -179,12 +183,12 @@ def test_packed_weights_count_as_the_parameters_they_hold(tmp_path):
         "model.norm.weight": ("BF16", [16]),
     }
     folder = folder_of_model(tmp_path / "m", packed, quantization_config={"load_in_4bit": True})
-    found = outline(folder)
+    found = read_metadata(folder)
     assert (found.parameters, found.quantised) == (1024 + 16, "int4")
 
 
 def test_memory_shrinks_with_the_dtype(tmp_path):
-    about = outline(folder_of_model(tmp_path / "m", {"a.weight": ("BF16", [1000, 1000])}))
+    about = read_metadata(folder_of_model(tmp_path / "m", {"a.weight": ("BF16", [1000, 1000])}))
     needed = [memory_needed(about, name) for name in ("float32", "bfloat16", "int8", "int4")]
     libraries = memory_needed(about, "float32") - int(4e6 * 1.1)
     assert [round((n - libraries) / 1.1e6, 2) for n in needed] == [4.0, 2.0, 1.0, 0.56]
@@ -196,14 +200,14 @@ def test_a_broken_config_is_no_config(tmp_path, text):
     folder = folder_of_model(tmp_path / "m")
     (folder / "config.json").write_text(text)
     with pytest.raises(LoadError, match=r"config\.json") as error:
-        outline(folder)
+        read_metadata(folder)
     assert kind(error) == "no_config"
 
 
 def test_a_lone_adapter_is_told_from_a_model(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(LoadError, match="option adapter") as error:
-        outline(tmp_path)
+        read_metadata(tmp_path)
     assert kind(error) == "no_config"
 
 
@@ -223,7 +227,7 @@ def test_a_file_that_is_no_safetensors_is_truncated_weights(tmp_path, content):
     folder = folder_of_model(tmp_path / "m")
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(LoadError) as error:
-        outline(folder)
+        read_metadata(folder)
     assert kind(error) == "truncated_weights"
 
 
@@ -231,10 +235,10 @@ def test_a_folder_without_weights_says_so(tmp_path):
     folder = folder_of_model(tmp_path / "m")
     (folder / "model.safetensors").unlink()
     with pytest.raises(LoadError) as error:
-        outline(folder)
+        read_metadata(folder)
     assert kind(error) == "missing_weights"
     (folder / "pytorch_model.bin").write_bytes(b"x")
-    assert outline(folder).formats == ("pickle",)
+    assert read_metadata(folder).formats == ("pickle",)
 
 
 GPUS = "0, GPU-aaa, One, 100 MiB\n1, GPU-bbb, Two, 200 MiB\n"
@@ -253,30 +257,30 @@ GPUS = "0, GPU-aaa, One, 100 MiB\n1, GPU-bbb, Two, 200 MiB\n"
     ],
 )
 def test_gpus_are_those_that_the_environment_leaves(wanted, names):
-    found = machine._visible(GPUS, wanted)
+    found = machine._select_visible_gpus(GPUS, wanted)
     assert [gpu.name for gpu in found] == names
     assert all(gpu.free in (100 << 20, 200 << 20) for gpu in found)
 
 
 def test_auto_is_the_first_gpu_else_the_cpu(monkeypatch):
-    monkeypatch.setattr(machine, "gpus", lambda: machine._visible(GPUS, None))
-    assert machine.devices() == ("cuda:0", "cuda:1", "cpu")
-    assert (machine.resolve("auto"), machine.resolve("cuda")) == ("cuda:0", "cuda:0")
+    monkeypatch.setattr(machine, "list_gpus", lambda: machine._select_visible_gpus(GPUS, None))
+    assert machine.list_devices() == ("cuda:0", "cuda:1", "cpu")
+    assert (machine.resolve_device("auto"), machine.resolve_device("cuda")) == ("cuda:0", "cuda:0")
     assert machine.memory_available("cuda:1") == 200 << 20
     assert machine.memory_available("cuda:9") is None
-    monkeypatch.setattr(machine, "gpus", lambda: ())
-    assert machine.resolve("auto") == "cpu"
-    assert machine.resolve("cuda") not in machine.devices()
-    assert machine.dtypes("cuda") == ()
-    assert machine.dtypes("cpu")[0] == "float32"
+    monkeypatch.setattr(machine, "list_gpus", lambda: ())
+    assert machine.resolve_device("auto") == "cpu"
+    assert machine.resolve_device("cuda") not in machine.list_devices()
+    assert machine.list_dtypes("cuda") == ()
+    assert machine.list_dtypes("cpu")[0] == "float32"
 
 
 def test_cpu_memory_and_threads_are_those_of_this_machine(monkeypatch):
     free = machine.memory_available("cpu")
     assert free is None or free > 1 << 20
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert machine.threads() >= 1
+    assert machine.count_threads() >= 1
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert (machine.threads(), machine.threads(2)) == (3, 2)
+    assert (machine.count_threads(), machine.count_threads(2)) == (3, 2)
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
-    assert machine.threads() >= 1
+    assert machine.count_threads() >= 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_errors import LoadError
 from tests.support import hf_loaded, hf_models
 
 hf_models.local_libraries()
 
 import torch  # noqa: E402 - only where it is installed
 
-from evalcore.targets.huggingface.generate import Engine, Job  # noqa: E402
+from evalcore.targets.huggingface.generate import DecodeJob, GenerationEngine  # noqa: E402
 from evalcore.targets.huggingface.self_check import needs_single_rows  # noqa: E402
 
 
@@ -26,8 +26,8 @@ def test_rows_that_change_each_other_are_asked_one_by_one(kind):
     loaded = hf_loaded.loaded(kind)
     assert needs_single_rows(loaded.model)
     prompt = hf_loaded.tokens(90, 99)
-    engine = Engine(loaded, exact=True)
-    outputs = engine.admit([Job("0", prompt, 8)])
+    engine = GenerationEngine(loaded, exact=True)
+    outputs = engine.admit_jobs([DecodeJob("0", prompt, 8)])
     while engine.rows:
         outputs += engine.step()
     assert outputs[0].new_ids == hf_loaded.greedy(loaded, prompt, 8)

@@ -19,9 +19,9 @@ from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
 from evalcore.secrets import Secrets
 from evalcore.targets import registry
 from evalcore.targets.huggingface import process as processes
-from evalcore.targets.huggingface.messages import Ask, Start
-from evalcore.targets.huggingface.options import Options
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.messages import AskOrder, StartOrder
+from evalcore.targets.huggingface.options import HuggingFaceOptions
 from evalcore.targets.huggingface.process import ModelProcess
 
 FAKE = "tests.support.hf_fake_worker"
@@ -57,7 +57,9 @@ def faked(monkeypatch, tmp_path):
 
 def target(place: Path, **options):
     spec = TargetSpec(f"hf:{place}", options)
-    return registry.create(spec, configuration.load_settings(place.parent / "data"), Secrets())
+    return registry.create_target(
+        spec, configuration.load_settings(place.parent / "data"), Secrets()
+    )
 
 
 def test_a_target_says_what_it_is_before_it_is_loaded(folder):
@@ -102,11 +104,11 @@ def test_the_revision_changes_with_the_adapters_files(folder, tmp_path):
 
 def test_the_card_offers_exactly_the_options_that_are_read():
     card = catalog.target_kinds()["hf"]
-    known = set(Options.__struct_fields__) - {"max_new_tokens"}
+    known = set(HuggingFaceOptions.__struct_fields__) - {"max_new_tokens"}
     assert {option.name for option in card.options} == known
     for option in card.options:
         if option.default is not None:
-            assert option.default == getattr(Options(), option.name)
+            assert option.default == getattr(HuggingFaceOptions(), option.name)
 
 
 def test_nothing_heavy_is_imported_here():
@@ -222,7 +224,7 @@ async def test_a_cancelled_request_leaves_the_others(faked):
 
 
 async def test_cancelling_the_load_ends_the_process():
-    model = ModelProcess(Start("hf:/never-ready", Options()), print, module=FAKE)
+    model = ModelProcess(StartOrder("hf:/never-ready", HuggingFaceOptions()), print, module=FAKE)
     said = asyncio.Event()
     opening = asyncio.create_task(model.open(lambda line: said.set()))
     await said.wait()
@@ -234,19 +236,19 @@ async def test_cancelling_the_load_ends_the_process():
 
 
 def test_messages_survive_the_pipe():
-    start = Start("hf:x", Options(stop=("a",), temperature=0.5), 2)
-    assert msgspec.json.decode(msgspec.json.encode(start), type=Start) == start
+    start = StartOrder("hf:x", HuggingFaceOptions(stop=("a",), temperature=0.5), 2)
+    assert msgspec.json.decode(msgspec.json.encode(start), type=StartOrder) == start
 
 
 def test_tools_reach_the_model_with_their_keys_in_order():
     """A template writes them as they come, and a model was taught one order."""
     written: list[bytes] = []
-    model = ModelProcess(Start("hf:x", Options()), print)
+    model = ModelProcess(StartOrder("hf:x", HuggingFaceOptions()), print)
     pipe = SimpleNamespace(is_closing=lambda: False, write=written.append)
     model._process = SimpleNamespace(stdin=pipe)
     properties = {"zone": {"type": "string"}, "area": {"type": "string"}}
     tool = {"name": "find", "description": "Find.", "parameters": {"properties": properties}}
-    model._write(Ask("1", msgspec.structs.replace(request(), tools=(tool,))))
+    model._write_message(AskOrder("1", msgspec.structs.replace(request(), tools=(tool,))))
     sent = msgspec.json.decode(written[0][4:])["request"]["tools"][0]
     assert list(sent) == ["name", "description", "parameters"]
     assert list(sent["parameters"]["properties"]) == ["zone", "area"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalcore.targets.huggingface.tool_calls import read_calls
+from evalcore.targets.huggingface.tool_calls import read_tool_calls
 from tests.support.hangs import stop_hang
 
 TOOLS = [
@@ -27,7 +27,7 @@ ROME = ("geo.find", {"name": "Rome"})
 
 
 def read(text):
-    rest, calls = read_calls(text, TOOLS)
+    rest, calls = read_tool_calls(text, TOOLS)
     return rest, [(call.name, json.loads(call.arguments)) for call in calls]
 
 
@@ -124,12 +124,14 @@ def test_values_without_quotes_follow_the_schema():
 
 
 def test_arguments_that_are_text_are_kept_as_written():
-    _, calls = read_calls('<tool_call>{"name": "f", "arguments": "{\\"a\\": 1"}</tool_call>', TOOLS)
+    _, calls = read_tool_calls(
+        '<tool_call>{"name": "f", "arguments": "{\\"a\\": 1"}</tool_call>', TOOLS
+    )
     assert calls[0].arguments == '{"a": 1'
 
 
 def test_ids_go_on_from_the_conversation_and_have_nine_signs():
-    _, calls = read_calls(f"<tool_call>[{JSON}, {JSON}]</tool_call>", TOOLS, first=7)
+    _, calls = read_tool_calls(f"<tool_call>[{JSON}, {JSON}]</tool_call>", TOOLS, first=7)
     assert [call.id for call in calls] == ["call00007", "call00008"]
 
 
@@ -157,5 +159,5 @@ def test_ids_go_on_from_the_conversation_and_have_nine_signs():
 )
 def test_hostile_text_ends_soon_as_text(text):
     with stop_hang():
-        _, calls = read_calls(text, TOOLS)
+        _, calls = read_tool_calls(text, TOOLS)
         assert calls == ()

@@ -386,12 +386,12 @@ def test_cards_run_files_and_settings(
 ) -> None:
     path = file(f"application{application[0]}", application[1])
     for read in (
-        partial(application_card.load, f"app:{path}", Settings()),
+        partial(application_card.load_description, f"app:{path}", Settings()),
         partial(config.read, file(f"run{run[0]}", run[1])),
         partial(load_board, file("evalboard.toml", board)),
     ):
         refusal(UsageError, read)
-    application_card.card(f"app:{path}", Settings())
+    application_card.build_application_card(f"app:{path}", Settings())
 
 
 def load_board(path: Path) -> Any:

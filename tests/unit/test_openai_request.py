@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from evalcore.records import GenerationRequest, Message
-from evalcore.targets.openai_request import Dialect, body
+from evalcore.targets.openai_request import Dialect, build_request_body
 
 PICTURE = "data:image/png;base64,AAAA"
 
 
 def sent(*messages: Message):
-    return body(GenerationRequest(messages), {"model": "m"}, Dialect())["messages"]
+    return build_request_body(GenerationRequest(messages), {"model": "m"}, Dialect())["messages"]
 
 
 def test_text_stays_a_text():

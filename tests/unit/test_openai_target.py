@@ -23,8 +23,8 @@ from evalcore.records import (
 )
 from evalcore.secrets import Secrets, redact_keys
 from evalcore.settings import Endpoint, Settings
-from evalcore.targets.openai_compatible import create, read_options
-from evalcore.targets.openai_reply import read, split_thought
+from evalcore.targets.openai_compatible import create_openai_target, read_openai_options
+from evalcore.targets.openai_reply import parse_chat_completion, split_thought
 from tests.support.loopback_server import serve
 
 KEY = "canary-Zq7x-0123456789-KEY"
@@ -45,7 +45,9 @@ async def opened(server):
     async def make(options=None, key="openai:loopback-1", settings=None, timeout=5.0):
         values = {"base_url": server.base_url, "api_key_env": "TEST_KEY", **(options or {})}
         settings = settings or Settings(request_timeout=timeout)
-        target = create(TargetSpec(key=key, options=values), settings, Secrets({"TEST_KEY": KEY}))
+        target = create_openai_target(
+            TargetSpec(key=key, options=values), settings, Secrets({"TEST_KEY": KEY})
+        )
         made.append(target)
         await target.open(lambda line: None)
         return target
@@ -232,7 +234,7 @@ async def test_what_the_provider_says_that_a_request_cost_is_read(opened, usage,
 @pytest.mark.parametrize("cost", ["NaN", "Infinity", "1e999", "-1e-9"])
 def test_a_cost_that_is_no_amount_does_not_exist(cost):
     body = json.dumps(chat({"content": "a"}) | {"usage": {"cost": "HERE"}})
-    done = read(body.replace('"HERE"', cost).encode(), {}, 0.1)
+    done = parse_chat_completion(body.replace('"HERE"', cost).encode(), {}, 0.1)
     assert getattr(done, "usage", Usage()) == Usage()
 
 
@@ -301,7 +303,7 @@ async def test_replies_of_the_wrong_shape_are_malformed(opened, body):
 
 
 def test_bytes_that_are_no_utf8_are_malformed():
-    assert read(b'{"a": "\xff\xfe"}', {}, 0.0).kind == "malformed"
+    assert parse_chat_completion(b'{"a": "\xff\xfe"}', {}, 0.0).kind == "malformed"
 
 
 async def test_connection_refused_is_retryable(opened):
@@ -371,7 +373,7 @@ async def test_the_key_never_leaks_from_a_failing_request(opened, caplog, status
 
 async def test_a_missing_key_names_the_variable(server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    target = create(TargetSpec(key="openai:gpt-5.5"), Settings(), Secrets())
+    target = create_openai_target(TargetSpec(key="openai:gpt-5.5"), Settings(), Secrets())
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         await target.open(lambda line: None)
 
@@ -379,7 +381,7 @@ async def test_a_missing_key_names_the_variable(server, monkeypatch):
 @pytest.mark.parametrize("key", ["two words", "caf\u00e9-key-12345", "line\nbreak"])
 async def test_a_key_that_cannot_be_one_is_refused_without_repeating_it(server, key):
     spec = TargetSpec(key="openai:m", options={"base_url": server.base_url, "api_key_env": "K"})
-    target = create(spec, Settings(), Secrets({"K": key}))
+    target = create_openai_target(spec, Settings(), Secrets({"K": key}))
     with pytest.raises(UsageError, match="variable K") as caught:
         await target.open(lambda line: None)
     assert key not in str(caught.value)
@@ -388,7 +390,7 @@ async def test_a_key_that_cannot_be_one_is_refused_without_repeating_it(server, 
 async def test_a_local_server_needs_no_key(server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     spec = TargetSpec(key="openai:m", options={"base_url": server.base_url})
-    target = create(spec, Settings(), Secrets())
+    target = create_openai_target(spec, Settings(), Secrets())
     await target.open(lambda line: None)
     assert (await target.generate(ask("Compute 1 + 2"))).text == "3"
     await target.close()
@@ -415,19 +417,21 @@ async def test_the_organization_of_the_environment_is_told_to_nobody_else(
 )
 def test_bad_options_are_named_and_their_values_not_repeated(options, message):
     with pytest.raises(UsageError, match=message) as caught:
-        read_options(TargetSpec(key="openai:m", options=options))
+        read_openai_options(TargetSpec(key="openai:m", options=options))
     assert str(next(iter(options.values()))) not in str(caught.value)
 
 
 def test_stop_is_a_list_or_one_text():
     for given, read_as in (("##", ("##",)), ('["a", "b"]', ("a", "b")), ("5", ("5",))):
-        options = read_options(TargetSpec(key="openai:m", options={"stop": given}))
+        options = read_openai_options(TargetSpec(key="openai:m", options={"stop": given}))
         assert options.stop == read_as
 
 
 def test_the_revision_tells_endpoints_and_options_apart():
     def revision(key, **options):
-        return create(TargetSpec(key=key, options=options), Settings(), Secrets()).info.revision
+        return create_openai_target(
+            TargetSpec(key=key, options=options), Settings(), Secrets()
+        ).info.revision
 
     assert revision("openai:m") == revision("openai:m")
     assert len({revision("openai:m"), revision("openai:n"), revision("openai:m", seed=1)}) == 3

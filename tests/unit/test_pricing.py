@@ -25,8 +25,8 @@ SETTINGS = Settings(
 
 
 def test_the_users_table_comes_first():
-    assert pricing.cost("my-model", "house", USAGE, SETTINGS) == pytest.approx(2.8)
-    assert pricing.cost("gpt-5", "openai", USAGE, SETTINGS) == pytest.approx(1.0)
+    assert pricing.compute_cost("my-model", "house", USAGE, SETTINGS) == pytest.approx(2.8)
+    assert pricing.compute_cost("gpt-5", "openai", USAGE, SETTINGS) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -42,20 +42,20 @@ def test_the_users_table_comes_first():
 def test_what_the_provider_states_is_preferred_and_who_says_it_is_named(
     model, endpoint, usage, source
 ):
-    assert pricing.quote(model, endpoint, usage, SETTINGS).source == source
+    assert pricing.quote_cost(model, endpoint, usage, SETTINGS).source == source
     for stated in (0.0, 0.25):
         told = msgspec.structs.replace(usage, cost=stated)
-        assert pricing.quote(model, endpoint, told, SETTINGS) == (stated, "provider")
+        assert pricing.quote_cost(model, endpoint, told, SETTINGS) == (stated, "provider")
 
 
 def test_the_users_table_also_holds_for_a_local_server():
-    assert pricing.cost("my-model", "ollama", USAGE, SETTINGS) == pytest.approx(2.8)
+    assert pricing.compute_cost("my-model", "ollama", USAGE, SETTINGS) == pytest.approx(2.8)
 
 
 def test_the_package_knows_vendors_by_their_address():
     plain = Settings()
-    by_name = pricing.cost("gpt-5", "openai", USAGE, plain)
-    by_address = pricing.cost("gpt-5", "https://api.openai.com/v1", USAGE, plain)
+    by_name = pricing.compute_cost("gpt-5", "openai", USAGE, plain)
+    by_address = pricing.compute_cost("gpt-5", "https://api.openai.com/v1", USAGE, plain)
     assert by_name is not None
     assert by_name > 0
     assert by_name == by_address
@@ -63,14 +63,14 @@ def test_the_package_knows_vendors_by_their_address():
 
 def test_cached_tokens_cost_less_and_are_never_more_than_the_input():
     plain = Settings()
-    full = pricing.cost("gpt-5", "openai", USAGE, plain)
-    cached = pricing.cost(
+    full = pricing.compute_cost("gpt-5", "openai", USAGE, plain)
+    cached = pricing.compute_cost(
         "gpt-5",
         "openai",
         Usage(input_tokens=1_000_000, output_tokens=100_000, cached_tokens=900_000),
         plain,
     )
-    odd = pricing.cost(
+    odd = pricing.compute_cost(
         "gpt-5", "openai", Usage(input_tokens=10, output_tokens=1, cached_tokens=50), plain
     )
     assert full is not None
@@ -90,39 +90,44 @@ def test_cached_tokens_cost_less_and_are_never_more_than_the_input():
     ],
 )
 def test_an_unknown_price_is_none(model, endpoint):
-    assert pricing.cost(model, endpoint, USAGE, Settings(endpoints=SETTINGS.endpoints)) is None
+    assert (
+        pricing.compute_cost(model, endpoint, USAGE, Settings(endpoints=SETTINGS.endpoints)) is None
+    )
 
 
 @pytest.mark.parametrize("endpoint", ["vllm", "ollama", "llamacpp", "lmstudio", "transformers"])
 def test_local_servers_are_free_even_without_usage(endpoint):
-    assert pricing.cost("any", endpoint, Usage(), Settings()) == 0.0
+    assert pricing.compute_cost("any", endpoint, Usage(), Settings()) == 0.0
 
 
 @pytest.mark.parametrize("usage", [Usage(), Usage(input_tokens=5), Usage(output_tokens=5)])
 def test_a_known_price_without_tokens_is_unknown(usage):
-    assert pricing.cost("my-model", "house", usage, SETTINGS) is None
-    assert pricing.cost("gpt-5", "openai", usage, Settings()) is None
+    assert pricing.compute_cost("my-model", "house", usage, SETTINGS) is None
+    assert pricing.compute_cost("gpt-5", "openai", usage, Settings()) is None
 
 
 def test_zero_tokens_cost_nothing():
-    assert pricing.cost("my-model", "house", Usage(input_tokens=0, output_tokens=0), SETTINGS) == 0
+    assert (
+        pricing.compute_cost("my-model", "house", Usage(input_tokens=0, output_tokens=0), SETTINGS)
+        == 0
+    )
 
 
 @pytest.mark.parametrize(("model", "lookups"), [("no-such-model", 0), ("gpt-5", 20)])
 def test_a_repeated_miss_asks_the_package_no_more_and_a_price_once(monkeypatch, model, lookups):
-    pricing.cost(model, "openai", USAGE, Settings())
+    pricing.compute_cost(model, "openai", USAGE, Settings())
     calls, calculate = [], genai_prices.calc_price
     monkeypatch.setattr(
         genai_prices, "calc_price", lambda *a, **k: calls.append(a) or calculate(*a, **k)
     )
     for _ in range(20):
-        pricing.cost(model, "openai", USAGE, Settings())
+        pricing.compute_cost(model, "openai", USAGE, Settings())
     assert len(calls) == lookups
 
 
 @pytest.mark.parametrize("stated", [None, 0.01])
 def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeypatch):
-    monkeypatch.setattr(openai_reply, "_cost", lambda usage: stated)
+    monkeypatch.setattr(openai_reply, "_parse_reported_cost", lambda usage: stated)
     prices = {"test": Price(input=1000.0, output=1000.0)}
     settings = Settings(data=str(tmp_path), shipped=str(tmp_path / "none"), prices=prices)
     with serve() as server:

@@ -16,10 +16,10 @@ from transformers.cache_utils import (
     DynamicSlidingWindowLayer,
 )
 
-_ROOM = 128  # columns added at a time
+_SPARE_COLUMNS = 128  # columns added at a time
 
 
-class Growing(DynamicLayer):  # type: ignore[misc]  # the library is not typed
+class GrowingCacheLayer(DynamicLayer):  # type: ignore[misc]  # the library is not typed
     """`keys` and `values` show the filled columns of buffers (rows, heads, columns, size)."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -32,20 +32,20 @@ class Growing(DynamicLayer):  # type: ignore[misc]  # the library is not typed
         before = self.get_seq_length()
         after = before + key_states.shape[-2]
         if self._buffers is None or after > self._buffers[0].shape[-2]:
-            self._move(key_states, value_states, before, after + _ROOM)
+            self._grow_buffers(key_states, value_states, before, after + _SPARE_COLUMNS)
         assert self._buffers is not None  # noqa: S101 - made by _move
         for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
             buffer[:, :, before:after] = new
-        return self._show(after)
+        return self._expose_columns(after)
 
-    def hold(self, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    def set_rows(self, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
         """Become these rows of other layers, aligned on the right."""
         columns = max(keys.shape[-2] for keys, _ in parts)
         rows = sum(len(keys) for keys, _ in parts)
         buffers = []
         for which in (0, 1):
             like = parts[0][which]
-            shape = (rows, like.shape[1], columns + _ROOM, like.shape[3])
+            shape = (rows, like.shape[1], columns + _SPARE_COLUMNS, like.shape[3])
             buffer, start = like.new_zeros(shape), 0
             for part in parts:
                 own = part[which]
@@ -55,9 +55,11 @@ class Growing(DynamicLayer):  # type: ignore[misc]  # the library is not typed
         self.dtype, self.device = buffers[0].dtype, buffers[0].device
         self.is_initialized = True
         self._buffers = (buffers[0], buffers[1])
-        self._show(columns)
+        self._expose_columns(columns)
 
-    def _move(self, keys: torch.Tensor, values: torch.Tensor, filled: int, columns: int) -> None:
+    def _grow_buffers(
+        self, keys: torch.Tensor, values: torch.Tensor, filled: int, columns: int
+    ) -> None:
         if not self.is_initialized:
             self.lazy_initialization(keys, values)
         old = self._buffers
@@ -69,54 +71,55 @@ class Growing(DynamicLayer):  # type: ignore[misc]  # the library is not typed
             made.append(buffer)
         self._buffers = (made[0], made[1])
 
-    def _show(self, columns: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _expose_columns(self, columns: int) -> tuple[torch.Tensor, torch.Tensor]:
         assert self._buffers is not None  # noqa: S101 - filled before it is shown
         keys, values = (buffer[:, :, :columns] for buffer in self._buffers)
         self.keys, self.values = keys, values
         return keys, values
 
 
-def is_plain(config: Any) -> bool:
+def is_attention_only(config: Any) -> bool:
     """Whether all that a model keeps is keys and values of attention (no recurrent state)."""
     kinds = {type(layer) for layer in DynamicCache(config=config).layers}
     return kinds <= {DynamicLayer, DynamicSlidingWindowLayer}
 
 
-def window_of(config: Any) -> int | None:
+def read_sliding_window(config: Any) -> int | None:
     """Places that a layer with a sliding window looks back, None where there is none."""
     layers = DynamicCache(config=config).layers
     return min((x.sliding_window for x in layers if hasattr(x, "sliding_window")), default=None)
 
 
-def empty() -> Cache:
-    """A cache of `Growing` layers; layers with a window keep everything, their mask cuts it."""
-    return Cache(layer_class_to_replicate=Growing)
+def build_empty_cache() -> Cache:
+    """A cache of `GrowingCacheLayer` layers; layers with a window keep everything, their mask
+    cuts it."""
+    return Cache(layer_class_to_replicate=GrowingCacheLayer)
 
 
-def repeated(cache: Cache, rows: int) -> Cache:
+def repeat_cache_rows(cache: Cache, rows: int) -> Cache:
     """As many copies of a cache of one row, with room to grow."""
     layers: list[Any] = []
-    for keys, values in _of(cache):
-        layer = Growing()
-        layer.hold([(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))])
+    for keys, values in _list_layer_tensors(cache):
+        layer = GrowingCacheLayer()
+        layer.set_rows([(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))])
         layers.append(layer)
     return Cache(layers=layers)
 
 
-def join(cache: Cache, other: Cache) -> None:
+def append_cache_rows(cache: Cache, other: Cache) -> None:
     """Add the rows of another, aligned on the right; layer by layer, lest memory hold all twice."""
     layers: list[Any] = cache.layers
-    for layer, (keys, values) in zip(layers, _of(other), strict=True):
-        layer.hold([(layer.keys, layer.values), (keys, values)])
+    for layer, (keys, values) in zip(layers, _list_layer_tensors(other), strict=True):
+        layer.set_rows([(layer.keys, layer.values), (keys, values)])
 
 
-def keep(cache: Cache, rows: torch.Tensor, first: int) -> None:
+def select_cache_rows(cache: Cache, rows: torch.Tensor, first: int) -> None:
     """Go on with some rows, from column `first` on."""
     layers: list[Any] = cache.layers
     for layer in layers:
-        layer.hold([(layer.keys[rows, :, first:], layer.values[rows, :, first:])])
+        layer.set_rows([(layer.keys[rows, :, first:], layer.values[rows, :, first:])])
 
 
-def _of(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def _list_layer_tensors(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
     layers: list[Any] = cache.layers
     return [(layer.keys, layer.values) for layer in layers]

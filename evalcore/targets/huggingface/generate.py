@@ -4,7 +4,7 @@ Rows join a running batch at any step and leave it when they are finished. A beg
 share is computed once, kept, and copied to them. Rows are padded on the left; mask and positions
 make each row blind to the padding, so that in float32 it gets the tokens it would get alone. In
 narrower types a near tie can fall either way, depending on the shape of the batch: one row at a
-time (`Engine(exact=True)`) is the form that does not depend on company.
+time (`GenerationEngine(exact=True)`) is the form that does not depend on company.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from transformers.cache_utils import Cache, DynamicCache
 
 from evalcore.records import Sampling
 from evalcore.targets.huggingface import cache as caches
-from evalcore.targets.huggingface.batches import SHARED
-from evalcore.targets.huggingface.sampling import Draw, draw_of, pick
+from evalcore.targets.huggingface.batches import MIN_SHARED_TOKENS
+from evalcore.targets.huggingface.sampling import TokenSampler, build_token_sampler, pick_tokens
 
-_REMEMBERED = 4  # shared beginnings that are kept
+_MAX_PREFIXES = 4  # shared beginnings that are kept
 _STOP_TOKENS = 8  # tokens looked at beyond the length of a stop string, for tokens of no text
 
 
-class Loaded(Protocol):
+class GenerativeModel(Protocol):
     """What is needed of a loaded model."""
 
     @property
@@ -41,7 +41,7 @@ class Loaded(Protocol):
 
 
 @dataclass(frozen=True)
-class Job:
+class DecodeJob:
     """A prompt to continue by at most `max_new` tokens, `begun` of them already there."""
 
     id: str
@@ -53,7 +53,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Output:
+class DecodeOutput:
     """The tokens that followed, without the one that ends a text; with a stop string if it came."""
 
     id: str
@@ -62,183 +62,197 @@ class Output:
 
 
 @dataclass
-class Row:
+class BatchRow:
     """A job in flight: its new tokens so far, and how it draws (None: greedy)."""
 
-    job: Job
+    job: DecodeJob
     new_ids: list[int]
-    draw: Draw | None
+    sampler: TokenSampler | None
 
 
 def generate_batch(
-    loaded: Loaded, jobs: Sequence[Job], done: Callable[[Output], None] | None = None
-) -> list[Output]:
-    """All jobs as one batch, to their ends; outputs in the order of the jobs. `done` is told of
-    each as soon as it is finished."""
-    engine = Engine(loaded)
-    found = {}
-    fresh = engine.admit(jobs)
+    loaded: GenerativeModel,
+    jobs: Sequence[DecodeJob],
+    on_output: Callable[[DecodeOutput], None] | None = None,
+) -> list[DecodeOutput]:
+    """All jobs as one batch, to their ends; outputs in the order of the jobs. `on_output` is told
+    of each as soon as it is finished."""
+    engine = GenerationEngine(loaded)
+    outputs_by_id = {}
+    fresh = engine.admit_jobs(jobs)
     while fresh or engine.rows:
         for output in fresh:
-            found[output.id] = output
-            if done:
-                done(output)
+            outputs_by_id[output.id] = output
+            if on_output:
+                on_output(output)
         fresh = engine.step() if engine.rows else []
-    return [found[job.id] for job in jobs]
+    return [outputs_by_id[job.id] for job in jobs]
 
 
-class Engine:
-    """The rows in flight of one model. Not thread-safe; after an exception `withdraw` everything.
+class GenerationEngine:
+    """The rows in flight of one model. Not thread-safe; after an exception `withdraw_jobs`
+    everything.
 
     `joins` tells whether rows may join others that run; with recurrent states they may not.
     """
 
-    def __init__(self, loaded: Loaded, exact: bool = False) -> None:
-        self.rows: list[Row] = []
+    def __init__(self, loaded: GenerativeModel, exact: bool = False) -> None:
+        self.rows: list[BatchRow] = []
         self._model, self._tokenizer = loaded.model, loaded.tokenizer
         self._config = self._model.config
         self._device: torch.device = self._model.device
         self._ends = loaded.end_ids
-        plain = caches.is_plain(self._config)
-        self.joins = plain and not exact
-        self._window = caches.window_of(self._config) if plain else 0
-        self._plain = plain
-        taken = _parameters(self._model)
-        self._optional = {"position_ids", "logits_to_keep"} & taken
-        self._cache_name = "past_key_values" if "past_key_values" in taken else "cache_params"
+        attention_only = caches.is_attention_only(self._config)
+        self.joins = attention_only and not exact
+        self._window = caches.read_sliding_window(self._config) if attention_only else 0
+        self._attention_only = attention_only
+        forward_parameters = _list_forward_parameters(self._model)
+        self._optional = {"position_ids", "logits_to_keep"} & forward_parameters
+        self._cache_name = (
+            "past_key_values" if "past_key_values" in forward_parameters else "cache_params"
+        )
         self._prefixes: OrderedDict[tuple[int, ...], Cache] = OrderedDict()
-        self._cache: Cache = self._empty()
+        self._cache: Cache = self._build_cache()
         self._mask = torch.zeros(0, 0, dtype=torch.long, device=self._device)
         self._next = torch.zeros(0, dtype=torch.long, device=self._device)
 
-    def admit(self, jobs: Sequence[Job]) -> list[Output]:
+    def admit_jobs(self, jobs: Sequence[DecodeJob]) -> list[DecodeOutput]:
         """Compute the prompts of these rows and add them; outputs of those that end at once."""
         if not jobs:
             return []
         with torch.inference_mode():
-            rows = [Row(job, list(job.begun), draw_of(job.sampling, self._device)) for job in jobs]
+            rows = [
+                BatchRow(job, list(job.begun), build_token_sampler(job.sampling, self._device))
+                for job in jobs
+            ]
             texts = [job.ids + job.begun for job in jobs]
-            shared, prefix = self._prefix(texts)
-            cache, mask, following, logits = self._prefill(texts, shared, prefix)
+            shared, prefix = self._select_prefix(texts)
+            cache, mask, following, logits = self._prefill_rows(texts, shared, prefix)
             if self.rows:
-                caches.join(self._cache, cache)
+                caches.append_cache_rows(self._cache, cache)
                 cache = self._cache
-                mask = _stacked(self._mask, mask)
+                mask = _stack_masks(self._mask, mask)
                 following = torch.cat([self._next, following])
-            known = len(self.rows)
+            running_count = len(self.rows)
             self.rows = [*self.rows, *rows]
             self._cache, self._mask, self._next = cache, mask, following
-            return self._advance(logits, known)
+            return self._advance_rows(logits, running_count)
 
-    def step(self) -> list[Output]:
+    def step(self) -> list[DecodeOutput]:
         """One token more for every row; outputs of those that are finished."""
         with torch.inference_mode():
             last = [[row.new_ids[-1]] for row in self.rows]
             tokens = torch.tensor(last, device=self._device)
             mask = torch.cat([self._mask, self._mask.new_ones(len(last), 1)], 1)
-            logits = self._forward(tokens, mask, self._next[:, None], self._cache)
+            logits = self._run_forward(tokens, mask, self._next[:, None], self._cache)
             self._mask, self._next = mask, self._next + 1
-            return self._advance(logits, 0)
+            return self._advance_rows(logits, 0)
 
-    def withdraw(self, ids: Sequence[str] | None = None) -> list[Job]:
+    def withdraw_jobs(self, ids: Sequence[str] | None = None) -> list[DecodeJob]:
         """Take rows out (all if None) as jobs that go on where they were; random ones start anew.
 
         All are taken out by forgetting the batch, which is safe after an exception.
         """
         with torch.inference_mode():
-            gone = [row for row in self.rows if ids is None or row.job.id in ids]
+            withdrawn = [row for row in self.rows if ids is None or row.job.id in ids]
             if ids is None:
-                self._forget()
-            elif gone:
-                self._keep([n for n, row in enumerate(self.rows) if row.job.id not in ids])
-            return [_continued(row) for row in gone]
+                self._reset_batch()
+            elif withdrawn:
+                self._select_rows([n for n, row in enumerate(self.rows) if row.job.id not in ids])
+            return [_build_resumed_job(row) for row in withdrawn]
 
     def forget_prefixes(self) -> None:
         """Free the kept beginnings."""
         self._prefixes.clear()
 
-    def _forget(self) -> None:
+    def _reset_batch(self) -> None:
         self.rows = []
-        self._cache = self._empty()
+        self._cache = self._build_cache()
         self._mask = self._mask.new_zeros(0, 0)
         self._next = self._next.new_zeros(0)
 
-    def _empty(self) -> Cache:
-        return caches.empty() if self._plain else DynamicCache(config=self._config)
+    def _build_cache(self) -> Cache:
+        return (
+            caches.build_empty_cache()
+            if self._attention_only
+            else DynamicCache(config=self._config)
+        )
 
-    def _advance(self, logits: torch.Tensor, start: int) -> list[Output]:
+    def _advance_rows(self, logits: torch.Tensor, start: int) -> list[DecodeOutput]:
         """Give the rows from `start` on their next token and let the finished ones go."""
         stepped = self.rows[start:]
         outputs = []
-        for row, token in zip(stepped, pick(logits, [r.draw for r in stepped]), strict=True):
-            output = self._taken(row, token)
+        for row, token in zip(
+            stepped, pick_tokens(logits, [r.sampler for r in stepped]), strict=True
+        ):
+            output = self._append_token(row, token)
             if output is not None:
                 outputs.append(output)
         if outputs:
             done = {output.id for output in outputs}
-            self._keep([n for n, row in enumerate(self.rows) if row.job.id not in done])
+            self._select_rows([n for n, row in enumerate(self.rows) if row.job.id not in done])
         return outputs
 
-    def _taken(self, row: Row, token: int) -> Output | None:
+    def _append_token(self, row: BatchRow, token: int) -> DecodeOutput | None:
         job = row.job
         if token in self._ends:
-            return Output(job.id, tuple(row.new_ids), "stop")
+            return DecodeOutput(job.id, tuple(row.new_ids), "stop")
         row.new_ids.append(token)
-        if job.stop and self._stops(row):
-            return Output(job.id, tuple(row.new_ids), "stop")
+        if job.stop and self._has_stop_string(row):
+            return DecodeOutput(job.id, tuple(row.new_ids), "stop")
         if len(row.new_ids) >= job.max_new:
-            return Output(job.id, tuple(row.new_ids), "length")
+            return DecodeOutput(job.id, tuple(row.new_ids), "length")
         return None
 
-    def _stops(self, row: Row) -> bool:
+    def _has_stop_string(self, row: BatchRow) -> bool:
         longest = max(len(text.encode()) for text in row.job.stop)
         last = row.new_ids[-longest - _STOP_TOKENS :]
         tail = self._tokenizer.decode(last, clean_up_tokenization_spaces=False)
         return any(text in tail for text in row.job.stop)
 
-    def _keep(self, numbers: list[int]) -> None:
+    def _select_rows(self, numbers: list[int]) -> None:
         """Go on with some of the rows, without the columns that are padding in all of them."""
         if not numbers:
-            self._forget()
+            self._reset_batch()
             return
         index: Any = torch.tensor(numbers, device=self._device)
         self.rows = [self.rows[number] for number in numbers]
         self._mask, self._next = self._mask[index], self._next[index]
-        if self._plain:
+        if self._attention_only:
             first = int(self._mask.any(0).int().argmax())
-            caches.keep(self._cache, index, first)
+            caches.select_cache_rows(self._cache, index, first)
             self._mask = self._mask[:, first:]
         else:
             self._cache.reorder_cache(index)
 
-    def _prefix(self, texts: list[tuple[int, ...]]) -> tuple[int, Cache | None]:
+    def _select_prefix(self, texts: list[tuple[int, ...]]) -> tuple[int, Cache | None]:
         """The length of the beginning that is taken from the kept ones, and its cache."""
         if not self.joins:
             return 0, None
-        common = _common(texts)
+        common = _common_prefix_length(texts)
         if self._window is not None and max(map(len, texts)) >= self._window:
             return 0, None  # padding inside a row would shorten its window
-        base = max((p for p in self._prefixes if _begins(texts, p)), key=len, default=())
-        if len(texts) > 1 and common - len(base) >= SHARED:
-            base = self._extended(base, texts[0][:common])
+        base = max((p for p in self._prefixes if _all_start_with(texts, p)), key=len, default=())
+        if len(texts) > 1 and common - len(base) >= MIN_SHARED_TOKENS:
+            base = self._extend_prefix(base, texts[0][:common])
         if not base:
             return 0, None
         self._prefixes.move_to_end(base)
         return len(base), self._prefixes[base]
 
-    def _extended(self, base: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
-        """Compute and keep the beginning `wanted`, of which `base` is there."""
-        cache = caches.repeated(self._prefixes[base], 1) if base else self._empty()
-        tokens = torch.tensor([wanted[len(base) :]], device=self._device)
-        positions = torch.arange(len(base), len(wanted), device=self._device)[None]
-        mask = torch.ones(1, len(wanted), dtype=torch.long, device=self._device)
-        self._forward(tokens, mask, positions, cache)
-        self._prefixes[wanted] = cache
-        while len(self._prefixes) > _REMEMBERED:
+    def _extend_prefix(self, base: tuple[int, ...], prefix: tuple[int, ...]) -> tuple[int, ...]:
+        """Compute and keep the beginning `prefix`, of which `base` is there."""
+        cache = caches.repeat_cache_rows(self._prefixes[base], 1) if base else self._build_cache()
+        tokens = torch.tensor([prefix[len(base) :]], device=self._device)
+        positions = torch.arange(len(base), len(prefix), device=self._device)[None]
+        mask = torch.ones(1, len(prefix), dtype=torch.long, device=self._device)
+        self._run_forward(tokens, mask, positions, cache)
+        self._prefixes[prefix] = cache
+        while len(self._prefixes) > _MAX_PREFIXES:
             self._prefixes.popitem(last=False)
-        return wanted
+        return prefix
 
-    def _prefill(
+    def _prefill_rows(
         self, texts: list[tuple[int, ...]], shared: int, prefix: Cache | None
     ) -> tuple[Cache, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Cache, mask, next positions and logits of [beginning | padding | rest] of each text."""
@@ -249,21 +263,24 @@ class Engine:
         tokens = torch.tensor(filled, device=self._device)
         mask = torch.tensor(seen, device=self._device)
         positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, shared:]
-        cache = self._empty() if prefix is None else caches.repeated(prefix, len(texts))
-        logits = self._forward(tokens, mask, positions, cache)
+        cache = (
+            self._build_cache() if prefix is None else caches.repeat_cache_rows(prefix, len(texts))
+        )
+        logits = self._run_forward(tokens, mask, positions, cache)
         return cache, mask, positions[:, -1] + 1, logits
 
-    def _forward(
+    def _run_forward(
         self, tokens: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Cache
     ) -> torch.Tensor:
         """The logits after the last column (rows, vocabulary)."""
         optional = {"position_ids": positions, "logits_to_keep": 1}
-        given: dict[str, Any] = {name: optional[name] for name in self._optional}
+        arguments: dict[str, Any] = {name: optional[name] for name in self._optional}
         if self._cache_name == "past_key_values" or tokens.shape[1] > 1:
-            given["attention_mask"] = mask  # a purely recurrent model takes one with a prompt alone
-        given[self._cache_name] = cache
-        found = self._model(input_ids=tokens, use_cache=True, **given)
-        logits: torch.Tensor = found.logits[:, -1]
+            # a purely recurrent model takes one with a prompt alone
+            arguments["attention_mask"] = mask
+        arguments[self._cache_name] = cache
+        output = self._model(input_ids=tokens, use_cache=True, **arguments)
+        logits: torch.Tensor = output.logits[:, -1]
         return logits
 
 
@@ -277,20 +294,20 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _continued(row: Row) -> Job:
+def _build_resumed_job(row: BatchRow) -> DecodeJob:
     """The rest of a row; of one that was full its last token, which comes again."""
     job = row.job
-    begun = () if row.draw is not None else tuple(row.new_ids[: job.max_new - 1])
-    return Job(job.id, job.ids, job.max_new, job.sampling, job.stop, begun)
+    begun = () if row.sampler is not None else tuple(row.new_ids[: job.max_new - 1])
+    return DecodeJob(job.id, job.ids, job.max_new, job.sampling, job.stop, begun)
 
 
-def _parameters(model: Any) -> set[str]:
+def _list_forward_parameters(model: Any) -> set[str]:
     """What the forward pass takes by name; an adapter hides that of the model it wraps."""
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
     return set(inspect.signature(inner.forward).parameters)
 
 
-def _common(texts: list[tuple[int, ...]]) -> int:
+def _common_prefix_length(texts: list[tuple[int, ...]]) -> int:
     """Tokens with which all begin; each keeps at least one of its own."""
     low, high = min(texts), max(texts)
     limit = min(map(len, texts)) - 1
@@ -300,13 +317,13 @@ def _common(texts: list[tuple[int, ...]]) -> int:
     return limit
 
 
-def _begins(texts: list[tuple[int, ...]], prefix: tuple[int, ...]) -> bool:
+def _all_start_with(texts: list[tuple[int, ...]], prefix: tuple[int, ...]) -> bool:
     size = len(prefix)
     return all(len(text) > size and text[:size] == prefix for text in texts)
 
 
-def _stacked(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def _stack_masks(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """Masks of both, aligned on the right."""
     columns = max(left.shape[1], right.shape[1])
     pad = torch.nn.functional.pad
-    return torch.cat([pad(one, (columns - one.shape[1], 0)) for one in (left, right)])
+    return torch.cat([pad(mask, (columns - mask.shape[1], 0)) for mask in (left, right)])

@@ -14,7 +14,7 @@ from evalcore.records import Record
 
 _FLOATS = ("float32", "bfloat16", "float16")
 _CGROUP = Path("/sys/fs/cgroup")
-_FRESH = 3.0  # seconds
+_GPU_TABLE_SECONDS = 3.0  # seconds
 _MIB = 1024 * 1024
 
 
@@ -25,21 +25,21 @@ class Gpu(Record, frozen=True):
     free: int
 
 
-def devices() -> tuple[str, ...]:
+def list_devices() -> tuple[str, ...]:
     """The devices that a model can run on here, best first: cuda:0, cuda:1, ..., cpu."""
-    return (*(f"cuda:{number}" for number in range(len(gpus()))), "cpu")
+    return (*(f"cuda:{number}" for number in range(len(list_gpus()))), "cpu")
 
 
-def dtypes(device: str) -> tuple[str, ...]:
+def list_dtypes(device: str) -> tuple[str, ...]:
     """The dtypes that a device of this machine takes, the quantising ones where installed."""
-    if resolve(device) not in devices():
+    if resolve_device(device) not in list_devices():
         return ()
     return (*_FLOATS, "int8", "int4") if find_spec("bitsandbytes") else _FLOATS
 
 
-def resolve(device: str) -> str:
+def resolve_device(device: str) -> str:
     """The device that auto and cuda mean: the first GPU, else (for auto) the CPU."""
-    best = devices()[0]
+    best = list_devices()[0]
     if device == "auto":
         return best
     return "cuda:0" if device == "cuda" else device
@@ -47,48 +47,48 @@ def resolve(device: str) -> str:
 
 def memory_available(device: str) -> int | None:
     """Bytes free on a device, within the limits of a container; None where nobody says."""
-    device = resolve(device)
+    device = resolve_device(device)
     if device == "cpu":
-        found = [free for free in (_meminfo(), _cgroup_free()) if free is not None]
-        return min(found, default=None)
+        free_bytes = [free for free in (_read_meminfo(), _cgroup_free()) if free is not None]
+        return min(free_bytes, default=None)
     number = int(device.partition(":")[2] or 0)
-    seen = gpus()
+    seen = list_gpus()
     return seen[number].free if number < len(seen) else None
 
 
-def gpus() -> tuple[Gpu, ...]:
+def list_gpus() -> tuple[Gpu, ...]:
     """The GPUs that PyTorch would see, none where its build or the driver has no CUDA."""
-    if not _cuda_build():
+    if not _has_cuda_build():
         return ()
-    told = _nvidia_smi(int(time.monotonic() // _FRESH))
-    return _visible(told, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    table = _query_nvidia_smi(int(time.monotonic() // _GPU_TABLE_SECONDS))
+    return _select_visible_gpus(table, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 @lru_cache(maxsize=1)
-def _nvidia_smi(moment: int) -> str:
+def _query_nvidia_smi(moment: int) -> str:
     """The driver's table of GPUs, empty without a driver; asked again at another `moment` only, for
     it takes a second where there are many."""
     command = ["nvidia-smi", "--query-gpu=index,uuid,name,memory.free", "--format=csv,noheader"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return told.stdout
+    return result.stdout
 
 
-def _visible(told: str, wanted: str | None) -> tuple[Gpu, ...]:
+def _select_visible_gpus(table: str, visible_devices: str | None) -> tuple[Gpu, ...]:
     """The GPUs of nvidia-smi's table that CUDA_VISIBLE_DEVICES leaves, in its order.
 
     Like CUDA it takes numbers and beginnings of ids, and stops at the first it does not know.
     """
-    rows = [row for line in told.splitlines() if len(row := line.split(", ")) == 4]
-    by_name = {row[0].strip(): _gpu(row[2], row[3]) for row in rows}
-    by_id = {row[1]: _gpu(row[2], row[3]) for row in rows}
-    if wanted is None:
+    rows = [row for line in table.splitlines() if len(row := line.split(", ")) == 4]
+    by_name = {row[0].strip(): _parse_gpu(row[2], row[3]) for row in rows}
+    by_id = {row[1]: _parse_gpu(row[2], row[3]) for row in rows}
+    if visible_devices is None:
         return tuple(by_name.values())
     chosen = []
-    for name in map(str.strip, wanted.split(",")):
-        longer = [gpu for one, gpu in by_id.items() if name.startswith("GPU-") and name in one]
+    for name in map(str.strip, visible_devices.split(",")):
+        longer = [gpu for uuid, gpu in by_id.items() if name.startswith("GPU-") and name in uuid]
         gpu = by_name.get(name) or (longer[0] if longer else None)
         if gpu is None:
             break
@@ -96,20 +96,20 @@ def _visible(told: str, wanted: str | None) -> tuple[Gpu, ...]:
     return tuple(chosen)
 
 
-def _gpu(name: str, free: str) -> Gpu:
+def _parse_gpu(name: str, free: str) -> Gpu:
     amount = free.split()[0] if free.split() else ""
     return Gpu(name, int(amount) * _MIB if amount.isdigit() else 0)
 
 
 @cache
-def _cuda_build() -> bool:
+def _has_cuda_build() -> bool:
     try:
         return not version("torch").endswith("+cpu")
     except PackageNotFoundError:
         return False
 
 
-def _meminfo() -> int | None:
+def _read_meminfo() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -122,11 +122,13 @@ def _meminfo() -> int | None:
 
 def _cgroup_free() -> int | None:
     """What a container's limit leaves; pages of files count as free, for they can be dropped."""
-    limit, used = _read_number("memory.max"), _read_number("memory.current")
-    return None if limit is None or used is None else max(0, limit - used + _cached_files())
+    limit, used = _read_cgroup_number("memory.max"), _read_cgroup_number("memory.current")
+    return (
+        None if limit is None or used is None else max(0, limit - used + _read_cached_file_bytes())
+    )
 
 
-def _cached_files() -> int:
+def _read_cached_file_bytes() -> int:
     try:
         lines = (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -134,25 +136,27 @@ def _cached_files() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
 
 
-def _read_number(name: str) -> int | None:
+def _read_cgroup_number(name: str) -> int | None:
     try:
         return int((_CGROUP / name).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
 
 
-def threads(wanted: int = 0) -> int:
+def count_threads(requested: int = 0) -> int:
     """Threads for the arithmetic: as wanted, else OMP_NUM_THREADS, else the physical cores that
     this process may use, within a container's quota."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return wanted or (int(told) if told.isdigit() and int(told) else _cores())
+    omp_threads = os.environ.get("OMP_NUM_THREADS", "")
+    return requested or (
+        int(omp_threads) if omp_threads.isdigit() and int(omp_threads) else _count_cores()
+    )
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     count = len(allowed) if allowed else os.cpu_count() or 1
     try:
-        physical = {_siblings(number) for number in allowed or ()}
+        physical = {_read_thread_siblings(number) for number in allowed or ()}
         count = len(physical) or count
         quota, period = (_CGROUP / "cpu.max").read_text(encoding="ascii").split()
         return max(1, min(count, int(quota) // int(period)))
@@ -160,7 +164,7 @@ def _cores() -> int:
         return max(1, count)
 
 
-def _siblings(number: int) -> str:
+def _read_thread_siblings(number: int) -> str:
     """The hyperthreads of a core, the same text for each of them."""
-    place = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
-    return place.read_text(encoding="ascii").strip()
+    path = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+    return path.read_text(encoding="ascii").strip()

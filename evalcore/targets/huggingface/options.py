@@ -16,7 +16,7 @@ _DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
 _DTYPES = {"fp32": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16"}
 
 
-class Options(Record, frozen=True, forbid_unknown_fields=True):
+class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     """Options of a target; numbers may come as text.
 
     `dtype` auto is that of the checkpoint; int8 and int4 quantise while loading. `batch_size` 0 is
@@ -56,38 +56,38 @@ class Options(Record, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def read_options(spec: TargetSpec) -> Options:
+def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
     """The options of a spec, converted; raises UsageError naming the one that is wrong."""
-    given = dict(spec.options)
-    known = Options.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(known)}")
-    if isinstance(given.get("stop"), str):
-        given["stop"] = _stops(given["stop"])
-    if isinstance(given.get("dtype"), str):
-        plain = given["dtype"].removeprefix("torch.")
-        given["dtype"] = _DTYPES.get(plain, plain)
+    values = dict(spec.options)
+    names = HuggingFaceOptions.__struct_fields__
+    for name in values:
+        if name not in names:
+            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(names)}")
+    if isinstance(values.get("stop"), str):
+        values["stop"] = _parse_stop_option(values["stop"])
+    if isinstance(values.get("dtype"), str):
+        plain = values["dtype"].removeprefix("torch.")
+        values["dtype"] = _DTYPES.get(plain, plain)
     try:
-        options = msgspec.convert(given, Options, strict=False)
+        options = msgspec.convert(values, HuggingFaceOptions, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"{spec.key}: option not understood: {error}") from None
-    problem = _problem(options)
+    problem = _find_option_problem(options)
     if problem:
         raise UsageError(f"{spec.key}: option {problem}")
     return options
 
 
-def _stops(text: str) -> Any:
+def _parse_stop_option(text: str) -> Any:
     """A list typed as JSON on a command line; other text is one stop string."""
     try:
-        found = msgspec.json.decode(text)
+        decoded = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        found = text
-    return found if isinstance(found, list) else [text]
+        decoded = text
+    return decoded if isinstance(decoded, list) else [text]
 
 
-def _problem(options: Options) -> str:
+def _find_option_problem(options: HuggingFaceOptions) -> str:
     """What is wrong with the values, empty if nothing is."""
     if not _DEVICE.fullmatch(options.device):
         return f"device is auto, cpu, cuda or cuda:N, not {options.device!r}"

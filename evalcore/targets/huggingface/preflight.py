@@ -5,28 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.options import Options
-from evalcore.targets.huggingface.outline import QUANTISED, Outline, memory_needed
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.model_metadata import QUANTISED, ModelMetadata, memory_needed
+from evalcore.targets.huggingface.options import HuggingFaceOptions
 
 
-def check(folder: Path, about: Outline, options: Options) -> None:
+def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
     """Raise LoadError: pickle_only, no_device, dtype_unsupported or no_memory."""
-    if "safetensors" not in about.formats and not options.allow_pickle:
+    if "safetensors" not in metadata.formats and not options.allow_pickle:
         raise LoadError(
             "pickle_only",
             f"{folder} holds its weights as pickle only, which can run code when read; convert "
             "them to safetensors, or set the option allow_pickle to true if you trust them",
         )
-    device = machine.resolve(options.device)
-    if device not in machine.devices():
+    device = machine.resolve_device(options.device)
+    if device not in machine.list_devices():
         raise LoadError(
             "no_device",
             f"there is no device {options.device} here; this machine has: "
-            f"{', '.join(machine.devices())}",
+            f"{', '.join(machine.list_devices())}",
         )
-    _check_dtype(about, options)
-    needed, free = memory_needed(about, options.dtype), machine.memory_available(device)
+    _check_dtype(metadata, options)
+    needed, free = memory_needed(metadata, options.dtype), machine.memory_available(device)
     if free is not None and needed > free:
         raise LoadError(
             "no_memory",
@@ -35,16 +35,16 @@ def check(folder: Path, about: Outline, options: Options) -> None:
         )
 
 
-def _check_dtype(about: Outline, options: Options) -> None:
-    if about.quantised and options.dtype not in ("auto", about.quantised):
+def _check_dtype(metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
+    if metadata.quantised and options.dtype not in ("auto", metadata.quantised):
         raise LoadError(
             "dtype_unsupported",
-            f"the weights are stored as {about.quantised} already; set the option dtype to auto",
+            f"the weights are stored as {metadata.quantised} already; set the option dtype to auto",
         )
-    wanted = about.quantised if about.quantised in QUANTISED else options.dtype
-    if wanted != "auto" and wanted not in machine.dtypes(options.device):
+    dtype = metadata.quantised if metadata.quantised in QUANTISED else options.dtype
+    if dtype != "auto" and dtype not in machine.list_dtypes(options.device):
         raise LoadError(
             "dtype_unsupported",
-            f"{wanted} needs the library bitsandbytes; install it with: pip install "
+            f"{dtype} needs the library bitsandbytes; install it with: pip install "
             "'evalboard[local]', or choose float32, bfloat16 or float16",
         )

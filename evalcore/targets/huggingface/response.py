@@ -11,7 +11,7 @@ from evalcore.records import ToolCall
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 
-def by_response_template(
+def parse_by_response_template(
     tokenizer: Any,
     written: str,
     prompt: str,
@@ -23,13 +23,13 @@ def by_response_template(
     if getattr(tokenizer, "response_template", None) is None:
         return None
     try:
-        found = tokenizer.parse_response(written, prefix=prompt, tools=list(tools) or None)
+        response = tokenizer.parse_response(written, prefix=prompt, tools=list(tools) or None)
         calls = tuple(
-            _call(one["function"], first + number)
-            for number, one in enumerate(found.get("tool_calls") or ())
+            _build_template_call(call["function"], first + number)
+            for number, call in enumerate(response.get("tool_calls") or ())
         )
-        reasoning = next((found[name] for name in _THOUGHTS if found.get(name)), "")
-        text = found.get("content") or ""
+        reasoning = next((response[name] for name in _THOUGHTS if response.get(name)), "")
+        text = response.get("content") or ""
     except Exception:  # the rules come from a model's folder and may fail in any way
         return None
     if not isinstance(text, str) or not isinstance(reasoning, str):
@@ -37,7 +37,7 @@ def by_response_template(
     return text, reasoning.strip(), calls
 
 
-def _call(function: Mapping[str, Any], number: int) -> ToolCall:
+def _build_template_call(function: Mapping[str, Any], number: int) -> ToolCall:
     arguments = function.get("arguments") or {}
     written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return ToolCall(id=f"call{number:05d}", name=str(function["name"]), arguments=written)

@@ -11,7 +11,7 @@ from evalcore.records import Sampling
 
 
 @dataclass(frozen=True)
-class Draw:
+class TokenSampler:
     """How a row draws its tokens; its random numbers are its own, whatever batch it is in."""
 
     temperature: float
@@ -19,7 +19,7 @@ class Draw:
     generator: torch.Generator
 
 
-def draw_of(sampling: Sampling, device: torch.device) -> Draw | None:
+def build_token_sampler(sampling: Sampling, device: torch.device) -> TokenSampler | None:
     """None for greedy decoding, which is the rule unless a temperature above 0 is asked for."""
     if not sampling.temperature:
         return None
@@ -28,24 +28,24 @@ def draw_of(sampling: Sampling, device: torch.device) -> Draw | None:
         generator.seed()
     else:
         generator.manual_seed(sampling.seed)
-    return Draw(sampling.temperature, sampling.top_p or 1.0, generator)
+    return TokenSampler(sampling.temperature, sampling.top_p or 1.0, generator)
 
 
-def pick(logits: torch.Tensor, draws: Sequence[Draw | None]) -> list[int]:
+def pick_tokens(logits: torch.Tensor, samplers: Sequence[TokenSampler | None]) -> list[int]:
     """One token for each row of logits (rows, vocabulary)."""
     chosen = logits.float().argmax(-1)
-    for row, draw in enumerate(draws):
-        if draw is not None:
-            chosen[row] = _drawn(logits[row].float(), draw)
+    for row, sampler in enumerate(samplers):
+        if sampler is not None:
+            chosen[row] = _sample_token(logits[row].float(), sampler)
     return [int(token) for token in chosen.tolist()]
 
 
-def _drawn(logits: torch.Tensor, draw: Draw) -> torch.Tensor:
-    chances = torch.softmax(logits / draw.temperature, -1)
-    if draw.top_p < 1.0:
+def _sample_token(logits: torch.Tensor, sampler: TokenSampler) -> torch.Tensor:
+    chances = torch.softmax(logits / sampler.temperature, -1)
+    if sampler.top_p < 1.0:
         ordered, tokens = chances.sort(descending=True)
         before = ordered.cumsum(-1) - ordered  # the most likely token always stays
         chances = torch.zeros_like(chances).scatter(
-            0, tokens, ordered.masked_fill(before >= draw.top_p, 0.0)
+            0, tokens, ordered.masked_fill(before >= sampler.top_p, 0.0)
         )
-    return torch.multinomial(chances, 1, generator=draw.generator)[0]
+    return torch.multinomial(chances, 1, generator=sampler.generator)[0]

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
-from evalcore.targets.huggingface.batches import SHARED
-from evalcore.targets.huggingface.generate import Engine, Job, Loaded
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.batches import MIN_SHARED_TOKENS
+from evalcore.targets.huggingface.generate import DecodeJob, GenerationEngine, GenerativeModel
+from evalcore.targets.huggingface.load_errors import LoadError
 
 #: Types whose rows differ only behind a window of hundreds of tokens, which this check does not
 #: reach (seen with a window of 32). A sparse choice of tokens, `index_topk`, is the same case.
@@ -35,8 +35,8 @@ def needs_single_rows(model: Any) -> bool:
 
     Raises LoadError unknown_architecture where it does not even then.
     """
-    texts = _texts(model)
-    if not all(_agrees(model, [text], exact=True) for text in texts):
+    texts = _build_probe_texts(model)
+    if not all(_agrees_with_library(model, [text], exact=True) for text in texts):
         raise LoadError(
             "unknown_architecture",
             f"models of type {model.config.model_type!r} keep what they have read in a way "
@@ -46,23 +46,23 @@ def needs_single_rows(model: Any) -> bool:
     config = model.config.get_text_config()
     if config.model_type in _BEYOND_THE_CHECK or hasattr(config, "index_topk"):
         return True
-    beginning = texts[0] * (SHARED // len(texts[0]) + 1)
+    beginning = texts[0] * (MIN_SHARED_TOKENS // len(texts[0]) + 1)
     shared = [beginning + text for text in texts]
-    return not (_agrees(model, texts) and _agrees(model, shared))
+    return not (_agrees_with_library(model, texts) and _agrees_with_library(model, shared))
 
 
-def _agrees(model: Any, texts: Sequence[tuple[int, ...]], exact: bool = False) -> bool:
+def _agrees_with_library(model: Any, texts: Sequence[tuple[int, ...]], exact: bool = False) -> bool:
     """Whether texts computed together get the logits that the library gives each alone."""
     ours = _engine_logits(model, texts, exact)
     tolerance = _TOLERANCE.get(model.dtype, _NARROW_TOLERANCE)
     return ours is not None and all(
-        _alike(logits, _library_logits(model, text), tolerance)
+        _are_logits_close(logits, _library_logits(model, text), tolerance)
         for text, logits in zip(texts, ours, strict=True)
     )
 
 
 @dataclass(frozen=True)
-class _Bare:
+class _EndlessModel:
     """A model whose texts nothing ends."""
 
     model: Any
@@ -70,15 +70,15 @@ class _Bare:
     end_ids: frozenset[int] = frozenset()
 
 
-class _RecordingEngine(Engine):
+class _RecordingEngine(GenerationEngine):
     """An engine that keeps the logits of every forward pass, (rows, vocabulary) each."""
 
-    def __init__(self, loaded: Loaded, exact: bool) -> None:
+    def __init__(self, loaded: GenerativeModel, exact: bool) -> None:
         super().__init__(loaded, exact)
         self.logits: list[torch.Tensor] = []
 
-    def _forward(self, *inputs: Any) -> torch.Tensor:
-        logits = super()._forward(*inputs)
+    def _run_forward(self, *inputs: Any) -> torch.Tensor:
+        logits = super()._run_forward(*inputs)
         self.logits.append(logits.float())
         return logits
 
@@ -87,10 +87,10 @@ def _engine_logits(
     model: Any, texts: Sequence[tuple[int, ...]], exact: bool
 ) -> list[torch.Tensor] | None:
     """(steps, vocabulary) for each text, computed together; None where the model cannot."""
-    engine = _RecordingEngine(_Bare(model), exact)
-    jobs = [Job(str(number), text, _STEPS) for number, text in enumerate(texts)]
+    engine = _RecordingEngine(_EndlessModel(model), exact)
+    jobs = [DecodeJob(str(number), text, _STEPS) for number, text in enumerate(texts)]
     try:
-        engine.admit(jobs)
+        engine.admit_jobs(jobs)
         while len(engine.rows) == len(jobs):
             engine.step()
     except (RuntimeError, TypeError, ValueError, AttributeError, IndexError, KeyError):
@@ -99,7 +99,7 @@ def _engine_logits(
     return list(torch.stack(steps, 1))
 
 
-def _texts(model: Any) -> list[tuple[int, ...]]:
+def _build_probe_texts(model: Any) -> list[tuple[int, ...]]:
     """Token ids of two texts of different lengths, the same each time."""
     dice = random.Random(0)  # noqa: S311 - no secret
     top = min(model.config.get_text_config().vocab_size, 1000)
@@ -121,7 +121,7 @@ def _library_logits(model: Any, text: tuple[int, ...]) -> torch.Tensor:
     return torch.cat([logits.float() for logits in done.logits])
 
 
-def _alike(ours: torch.Tensor, theirs: torch.Tensor, tolerance: float) -> bool:
+def _are_logits_close(ours: torch.Tensor, theirs: torch.Tensor, tolerance: float) -> bool:
     """Whether the logits of a text agree up to rounding, as long as both chose the same tokens."""
     for own, other in zip(ours, theirs, strict=False):
         if not (own - other).abs().max() <= tolerance * other.std():

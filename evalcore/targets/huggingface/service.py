@@ -15,19 +15,27 @@ from evalcore.errors import EvalboardError
 from evalcore.intake.json_text import replace_surrogates
 from evalcore.records import Completion, FailureKind, GenerationRequest, ToolCall, Usage
 from evalcore.targets.huggingface import chat
-from evalcore.targets.huggingface.generate import Engine, Job, Output
-from evalcore.targets.huggingface.load import Loaded
-from evalcore.targets.huggingface.messages import Answer, Ask, Failed, News, Order, Start, Stats
-from evalcore.targets.huggingface.scheduler import Lost, Scheduler, default_budget
+from evalcore.targets.huggingface.generate import DecodeJob, DecodeOutput, GenerationEngine
+from evalcore.targets.huggingface.load import LoadedModel
+from evalcore.targets.huggingface.messages import (
+    AnswerEvent,
+    AskOrder,
+    FailedEvent,
+    StartOrder,
+    StatsEvent,
+    WorkerEvent,
+    WorkerOrder,
+)
+from evalcore.targets.huggingface.scheduler import LostJob, Scheduler, default_budget
 
-_GATHER = 0.02  # seconds that the first request waits for others
-_STATS = 1.0  # seconds between two Stats
+_GATHER_SECONDS = 0.02  # seconds that the first request waits for others
+_STATS_SECONDS = 1.0  # seconds between two Stats
 
-Inbox = queue.SimpleQueue[Order]
+Inbox = queue.SimpleQueue[WorkerOrder]
 
 
 @dataclass(frozen=True)
-class _Open:
+class _OpenRequest:
     """A request that is being worked on."""
 
     request: GenerationRequest
@@ -35,36 +43,40 @@ class _Open:
     began: float
 
 
-class Service:
+class ModelService:
     """Answers the orders of an inbox with one model; `send` takes the news."""
 
     def __init__(
-        self, loaded: Loaded, scheduler: Scheduler, inbox: Inbox, send: Callable[[News], None]
+        self,
+        loaded: LoadedModel,
+        scheduler: Scheduler,
+        inbox: Inbox,
+        send: Callable[[WorkerEvent], None],
     ) -> None:
         self._loaded, self._scheduler = loaded, scheduler
         self._inbox, self._send = inbox, send
-        self._open: dict[str, _Open] = {}
-        self._told, self._tokens = time.monotonic(), 0
+        self._open_requests: dict[str, _OpenRequest] = {}
+        self._last_stats_time, self._tokens = time.monotonic(), 0
 
     def run(self) -> None:
         """For ever; the end of the pipe ends the process."""
         while True:
-            self.turn()
+            self.serve_step()
 
-    def turn(self) -> None:
+    def serve_step(self) -> None:
         """Take the orders that are there (wait for one where nothing is to do), then one step."""
-        for order in self._orders():
-            self._take(order)
-        for item in self._scheduler.turn():
-            self._settle(item)
-        self._tell()
+        for order in self._collect_orders():
+            self._handle_order(order)
+        for item in self._scheduler.advance_jobs():
+            self._finish_request(item)
+        self._send_stats()
 
-    def _orders(self) -> list[Order]:
+    def _collect_orders(self) -> list[WorkerOrder]:
         orders = []
-        if self._scheduler.idle:
+        if self._scheduler.is_idle:
             orders.append(self._inbox.get())
-            self._told = time.monotonic()  # idle time is no part of a rate
-            until = time.monotonic() + _GATHER
+            self._last_stats_time = time.monotonic()  # idle time is no part of a rate
+            until = time.monotonic() + _GATHER_SECONDS
             while (left := until - time.monotonic()) > 0:
                 try:
                     orders.append(self._inbox.get(timeout=left))
@@ -74,57 +86,59 @@ class Service:
             orders.append(self._inbox.get())
         return orders
 
-    def _take(self, order: Order) -> None:
-        if not isinstance(order, Ask):
-            self._scheduler.cancel(order.id)
-            self._open.pop(order.id, None)
+    def _handle_order(self, order: WorkerOrder) -> None:
+        if not isinstance(order, AskOrder):
+            self._scheduler.drop_job(order.id)
+            self._open_requests.pop(order.id, None)
             return
         try:
-            self._begin(order)
-        except chat.TooLong as problem:
-            self._send(Answer(order.id, _overflow(problem)))
+            self._start_request(order)
+        except chat.PromptTooLong as problem:
+            self._send(AnswerEvent(order.id, _build_overflow_completion(problem)))
         except EvalboardError as problem:
-            self._fail(order.id, "permanent", str(problem))
+            self._send_failure(order.id, "permanent", str(problem))
         except Exception as problem:  # a template or tokenizer can raise anything
-            self._fail(order.id, "permanent", f"{type(problem).__name__}: {problem}"[:500])
+            self._send_failure(order.id, "permanent", f"{type(problem).__name__}: {problem}"[:500])
 
-    def _begin(self, order: Ask) -> None:
+    def _start_request(self, order: AskOrder) -> None:
         request = order.request
-        prompt = chat.encode(self._loaded, request)
+        prompt = chat.encode_prompt(self._loaded, request)
         if not prompt.ids:
-            self._fail(order.id, "permanent", "the prompt is empty")
+            self._send_failure(order.id, "permanent", "the prompt is empty")
             return
-        job = Job(
+        job = DecodeJob(
             id=order.id,
             ids=prompt.ids,
-            max_new=chat.max_new(self._loaded, request, prompt),
+            max_new=chat.compute_max_new(self._loaded, request, prompt),
             sampling=request.sampling,
-            stop=chat.stops(self._loaded, request),
+            stop=chat.list_stop_strings(self._loaded, request),
         )
-        self._open[order.id] = _Open(request, prompt, time.perf_counter())
-        self._scheduler.add(job)
+        self._open_requests[order.id] = _OpenRequest(request, prompt, time.perf_counter())
+        self._scheduler.add_job(job)
 
-    def _settle(self, item: Output | Lost) -> None:
-        begun = self._open.pop(item.id, None)
+    def _finish_request(self, item: DecodeOutput | LostJob) -> None:
+        begun = self._open_requests.pop(item.id, None)
         if begun is None:
             return  # cancelled
-        if isinstance(item, Lost):
-            self._fail(item.id, "environment", item.message)
+        if isinstance(item, LostJob):
+            self._send_failure(item.id, "environment", item.message)
             return
         try:
-            done = chat.decode(
+            done = chat.decode_completion(
                 self._loaded, begun.request, begun.prompt, item.new_ids, item.stopped
             )
         except Exception as problem:  # what a model wrote must not end the process
-            self._fail(item.id, "environment", f"{type(problem).__name__}: {problem}"[:500])
+            self._send_failure(item.id, "environment", f"{type(problem).__name__}: {problem}"[:500])
             return
-        self._send(Answer(item.id, self._completed(begun, _writable(done))))
+        self._send(
+            AnswerEvent(item.id, self._add_request_facts(begun, _replace_surrogate_halves(done)))
+        )
 
-    def _completed(self, begun: _Open, done: Completion) -> Completion:
+    def _add_request_facts(self, begun: _OpenRequest, done: Completion) -> Completion:
         sampling = begun.request.sampling
         sent = {
             "temperature": sampling.temperature or 0.0,
-            "max_tokens": chat.max_new(self._loaded, begun.request, begun.prompt),
+            "max_tokens": chat.compute_max_new(self._loaded, begun.request, begun.prompt),
         }
         if sampling.temperature:
             sent |= {"top_p": sampling.top_p or 1.0}
@@ -132,30 +146,30 @@ class Service:
         elapsed = time.perf_counter() - begun.began
         return msgspec.structs.replace(done, latency=elapsed, sent=sent)
 
-    def _fail(self, order: str, kind: FailureKind, message: str) -> None:
-        self._send(Failed(order, kind, message))
+    def _send_failure(self, order: str, kind: FailureKind, message: str) -> None:
+        self._send(FailedEvent(order, kind, message))
 
-    def _tell(self) -> None:
+    def _send_stats(self) -> None:
         """Once a second, and when nothing is left to do."""
-        moment, made = time.monotonic(), self._scheduler.tokens
-        if moment - self._told < _STATS and not self._scheduler.idle:
+        moment, token_count = time.monotonic(), self._scheduler.tokens
+        if moment - self._last_stats_time < _STATS_SECONDS and not self._scheduler.is_idle:
             return
-        rate = (made - self._tokens) / max(moment - self._told, 1e-3)
-        self._told, self._tokens = moment, made
+        rate = (token_count - self._tokens) / max(moment - self._last_stats_time, 1e-3)
+        self._last_stats_time, self._tokens = moment, token_count
         self._send(
-            Stats(
+            StatsEvent(
                 tokens_per_second=round(rate, 1),
-                tokens=made,
-                process_bytes=memory_of(self._loaded),
+                tokens=token_count,
+                process_bytes=measure_process_memory(self._loaded),
                 batch=len(self._scheduler.engine.rows),
-                waiting=self._scheduler.waiting,
+                waiting=self._scheduler.waiting_count,
                 budget_tokens=self._scheduler.budget.tokens,
                 halved=self._scheduler.halved,
             )
         )
 
 
-def _writable(done: Completion) -> Completion:
+def _replace_surrogate_halves(done: Completion) -> Completion:
     """The completion without halves of surrogate pairs: the JSON of a call may hold them escaped,
     and no message of this process can."""
     calls = tuple(
@@ -170,14 +184,14 @@ def _writable(done: Completion) -> Completion:
     )
 
 
-def _overflow(problem: chat.TooLong) -> Completion:
+def _build_overflow_completion(problem: chat.PromptTooLong) -> Completion:
     """An answer that says that the prompt did not fit: of no use to ask again."""
     return Completion(
         finish_reason="context_overflow", usage=Usage(input_tokens=problem.tokens, output_tokens=0)
     )
 
 
-def memory_of(loaded: Loaded) -> int:
+def measure_process_memory(loaded: LoadedModel) -> int:
     """Bytes that the process holds where its model is."""
     if loaded.model.device.type == "cuda":
         return int(torch.cuda.memory_reserved(loaded.model.device))
@@ -188,12 +202,16 @@ def memory_of(loaded: Loaded) -> int:
         return int(loaded.report.memory_bytes)
 
 
-def service_of(start: Start, loaded: Loaded, inbox: Inbox, send: Callable[[News], None]) -> Service:
+def build_service(
+    start: StartOrder, loaded: LoadedModel, inbox: Inbox, send: Callable[[WorkerEvent], None]
+) -> ModelService:
     """The service of a loaded model, with the budget that a start message leaves it."""
     options = start.options
     rows = 1 if loaded.single_rows else options.batch_size
     budget = default_budget(loaded.model, rows, options.batch_tokens)
     for _ in range(start.halved):
-        budget = msgspec.structs.replace(budget.halved(budget.tokens), rows=budget.rows // 2 or 1)
-    engine = Engine(loaded, exact=rows == 1)
-    return Service(loaded, Scheduler(engine, budget), inbox, send)
+        budget = msgspec.structs.replace(
+            budget.halve_tokens(budget.tokens), rows=budget.rows // 2 or 1
+        )
+    engine = GenerationEngine(loaded, exact=rows == 1)
+    return ModelService(loaded, Scheduler(engine, budget), inbox, send)

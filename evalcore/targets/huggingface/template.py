@@ -22,7 +22,7 @@ _MACRO = (
 )
 
 
-def render(
+def render_chat_template(
     tokenizer: Any,
     turns: Sequence[Mapping[str, Any]],
     tools: Sequence[Mapping[str, Any]] | None,
@@ -35,7 +35,10 @@ def render(
     offered = list(tools) if tools else None
     template: str = tokenizer.get_chat_template(None, offered)
     if _CLOCK in template:
-        formats = {one or other for one, other in _FORMATS.findall(template)}
+        formats = {
+            double_quoted or single_quoted
+            for double_quoted, single_quoted in _FORMATS.findall(template)
+        }
         days = {form: DAY.strftime(form) for form in formats} | {"default": DAY.date().isoformat()}
         variables = {**variables, "evaluation_day": days}
         template = _MACRO + template

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evalcore.targets.huggingface.causes import cause
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_error_causes import classify_load_error
+from evalcore.targets.huggingface.load_errors import LoadError
 
 _FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 #: A tokenizer knows nearly all tokens that a model embeds; the rest pads to a round number.
-_LEAST_SHARE = 0.5
+_MIN_SHARE = 0.5
 _PROBE = "weather_of_the_probe"
 
 
@@ -21,24 +21,24 @@ def load_tokenizer(folder: Path, config: Any, trust_remote_code: bool) -> Any:
 
     what = f"the tokenizer of {folder} cannot be loaded"
     try:
-        found = transformers.AutoTokenizer.from_pretrained(
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
             str(folder), trust_remote_code=trust_remote_code, local_files_only=True
         )
-        empty = not found("a b", add_special_tokens=False)["input_ids"]
+        empty = not tokenizer("a b", add_special_tokens=False)["input_ids"]
     except Exception as error:  # of many kinds; the words tell
-        problem = cause(error, "no_tokenizer", what)
-        known = problem.kind in ("remote_code", "no_tokenizer")
-        raise (problem if known else LoadError("no_tokenizer", str(problem))) from None
+        problem = classify_load_error(error, "no_tokenizer", what)
+        expected = problem.kind in ("remote_code", "no_tokenizer")
+        raise (problem if expected else LoadError("no_tokenizer", str(problem))) from None
     embedded = getattr(config.get_text_config(), "vocab_size", None) or 0
-    if empty or len(found) < max(2, embedded * _LEAST_SHARE):
-        raise _too_small(folder, len(found), embedded)
-    if found.pad_token_id is None:
-        found.pad_token = found.eos_token
-    found.padding_side = "left"
-    return found
+    if empty or len(tokenizer) < max(2, embedded * _MIN_SHARE):
+        raise _build_size_error(folder, len(tokenizer), embedded)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    return tokenizer
 
 
-def _too_small(folder: Path, size: int, embedded: int) -> LoadError:
+def _build_size_error(folder: Path, size: int, embedded: int) -> LoadError:
     if not any((folder / name).is_file() for name in _FILES):
         return LoadError(
             "no_tokenizer",
@@ -70,7 +70,7 @@ def takes_tools(tokenizer: Any) -> bool:
     return _PROBE in shown
 
 
-def turn_end(tokenizer: Any) -> int | None:
+def find_turn_end(tokenizer: Any) -> int | None:
     """The special token with which the chat template closes an answer, None if there is none.
 
     Settings of fine-tuned models often name the base's end of text only, after which nothing would

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalcore.records import ToolCall
-from evalcore.targets.huggingface.python_calls import python_calls
+from evalcore.targets.huggingface.python_calls import parse_python_calls
 
-_LONGEST = 1_000_000
-_MOST_CALLS = 256
+_MAX_ANSWER_CHARS = 1_000_000
+_MAX_CALLS = 256
 _PYTHON_TAG = "<|python_tag|>"
 _MISTRAL = "[TOOL_CALLS]"
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}")
@@ -25,36 +25,36 @@ _MISTRAL_NAME = re.compile(
 )
 
 
-def _refuse(word: str) -> Any:
+def _refuse_json_constant(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
 
 
 #: Models write raw line breaks into strings; NaN would make our own JSON unreadable.
-_decoder = json.JSONDecoder(strict=False, parse_constant=_refuse)
-_Pair = tuple[str, str]
+_decoder = json.JSONDecoder(strict=False, parse_constant=_refuse_json_constant)
+_NamedArguments = tuple[str, str]
 #: Name and arguments of each call, and the text that is left.
-_Found = tuple[str, list[_Pair]]
+_ParsedText = tuple[str, list[_NamedArguments]]
 
 
-def read_calls(
+def read_tool_calls(
     text: str, tools: Sequence[Mapping[str, Any]], first: int = 0
 ) -> tuple[str, tuple[ToolCall, ...]]:
     """The text outside of calls, and the calls, numbered from `first`.
 
     `tools` are those offered: calls without a marker of their own count only if one has their name.
     """
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_ANSWER_CHARS:
         return text, ()
-    offered = {str(function.get("name")): function for function in map(_function, tools)}
-    readers: tuple[Callable[[], _Found], ...] = (
-        lambda: _tagged(text, offered),
-        lambda: _mistral(text),
-        lambda: _bare(text, offered),
-        lambda: _pythonic(text, offered),
+    offered = {str(function.get("name")): function for function in map(_unwrap_function, tools)}
+    readers: tuple[Callable[[], _ParsedText], ...] = (
+        lambda: _parse_tagged_calls(text, offered),
+        lambda: _parse_mistral_calls(text),
+        lambda: _parse_bare_calls(text, offered),
+        lambda: _parse_pythonic_calls(text, offered),
     )
     for reader in readers:
         rest, pairs = reader()
-        if 0 < len(pairs) <= _MOST_CALLS:
+        if 0 < len(pairs) <= _MAX_CALLS:
             return rest.strip(), tuple(
                 # Nine letters and digits: the only ids that Mistral's templates take back.
                 ToolCall(id=f"call{first + number:05d}", name=name, arguments=arguments)
@@ -63,78 +63,82 @@ def read_calls(
     return text, ()
 
 
-def _tagged(text: str, offered: Mapping[str, Mapping[str, Any]]) -> _Found:
+def _parse_tagged_calls(text: str, offered: Mapping[str, Mapping[str, Any]]) -> _ParsedText:
     rest, *pieces = text.split("<tool_call>")
-    pairs: list[_Pair] = []
+    pairs: list[_NamedArguments] = []
     for piece in pieces:
         body, _, after = piece.partition("</tool_call>")
-        found = _objects(body) or _markup(body, offered)
-        pairs += found
-        rest += after if found else f"<tool_call>{piece}"
+        calls = _parse_json_calls(body) or _parse_markup_calls(body, offered)
+        pairs += calls
+        rest += after if calls else f"<tool_call>{piece}"
     return rest, pairs
 
 
-def _mistral(text: str) -> _Found:
+def _parse_mistral_calls(text: str) -> _ParsedText:
     rest, *pieces = text.split(_MISTRAL)
-    pairs: list[_Pair] = []
+    pairs: list[_NamedArguments] = []
     for piece in pieces:
-        named = _MISTRAL_NAME.match(piece)
-        read = _value(piece, named.end() if named else 0)
-        value = {"name": named[1], "arguments": read[0]} if read and named else read and read[0]
-        found = _pairs(value)
-        pairs += found
-        rest += piece[read[1] :] if read and found else _MISTRAL + piece
+        name_match = _MISTRAL_NAME.match(piece)
+        decoded = _decode_json_value(piece, name_match.end() if name_match else 0)
+        value = (
+            {"name": name_match[1], "arguments": decoded[0]}
+            if decoded and name_match
+            else decoded and decoded[0]
+        )
+        calls = _list_named_arguments(value)
+        pairs += calls
+        rest += piece[decoded[1] :] if decoded and calls else _MISTRAL + piece
     return rest, pairs
 
 
-def _bare(text: str, offered: Mapping[str, Any]) -> _Found:
+def _parse_bare_calls(text: str, offered: Mapping[str, Any]) -> _ParsedText:
     """The whole text is objects, between which only white space and semicolons stand."""
     marked = text.lstrip().startswith(_PYTHON_TAG)
-    pairs = _objects(text.strip().removeprefix(_PYTHON_TAG))
-    known = pairs and (marked or all(name in offered for name, _ in pairs))
-    return ("", pairs) if known else (text, [])
+    pairs = _parse_json_calls(text.strip().removeprefix(_PYTHON_TAG))
+    accepted = pairs and (marked or all(name in offered for name, _ in pairs))
+    return ("", pairs) if accepted else (text, [])
 
 
-def _pythonic(text: str, offered: Mapping[str, Any]) -> _Found:
-    calls = python_calls(text.strip().removeprefix(_PYTHON_TAG).strip())
+def _parse_pythonic_calls(text: str, offered: Mapping[str, Any]) -> _ParsedText:
+    calls = parse_python_calls(text.strip().removeprefix(_PYTHON_TAG).strip())
     if not calls or any(name not in offered for name, _ in calls):
         return text, []
-    return "", [(name, _written(arguments)) for name, arguments in calls]
+    return "", [(name, _dump_arguments(arguments)) for name, arguments in calls]
 
 
-def _objects(body: str) -> list[_Pair]:
+def _parse_json_calls(body: str) -> list[_NamedArguments]:
     """The calls of a body that is JSON objects or lists of them and nothing else."""
-    pairs: list[_Pair] = []
-    at, end = 0, len(body)
-    while at < end:
-        if body[at].isspace() or body[at] == ";":
-            at += 1
+    pairs: list[_NamedArguments] = []
+    offset, end = 0, len(body)
+    while offset < end:
+        if body[offset].isspace() or body[offset] == ";":
+            offset += 1
             continue
-        read = _value(body, at)
-        found = _pairs(read[0]) if read else []
-        if not read or not found:
+        decoded = _decode_json_value(body, offset)
+        calls = _list_named_arguments(decoded[0]) if decoded else []
+        if not decoded or not calls:
             return []
-        pairs += found
-        at = read[1]
+        pairs += calls
+        offset = decoded[1]
     return pairs
 
 
-def _value(text: str, at: int) -> tuple[Any, int] | None:
+def _decode_json_value(text: str, offset: int) -> tuple[Any, int] | None:
     """The JSON value that begins at a place (white space skipped), and where it ends."""
-    while at < len(text) and text[at].isspace():
-        at += 1
+    while offset < len(text) and text[offset].isspace():
+        offset += 1
     try:
-        return _decoder.raw_decode(text, at)
+        return _decoder.raw_decode(text, offset)
     except (ValueError, RecursionError):
         return None
 
 
-def _pairs(value: Any) -> list[_Pair]:
+def _list_named_arguments(value: Any) -> list[_NamedArguments]:
     """Name and arguments of the calls that a value describes; none if any part does not."""
     pairs = []
-    for one in value if isinstance(value, list) else [value]:
-        inner = one.get("function") if isinstance(one, dict) else None
-        call = inner if isinstance(inner, dict) else one
+    for item in value if isinstance(value, list) else [value]:
+        inner = item.get("function") if isinstance(item, dict) else None
+        call = inner if isinstance(inner, dict) else item
         if not isinstance(call, dict):
             return []
         name = call.get("name", inner)
@@ -143,14 +147,18 @@ def _pairs(value: Any) -> list[_Pair]:
             return []
         if not isinstance(arguments, dict | str | None):
             return []
-        pairs.append((name, arguments if isinstance(arguments, str) else _written(arguments or {})))
+        pairs.append(
+            (name, arguments if isinstance(arguments, str) else _dump_arguments(arguments or {}))
+        )
     return pairs
 
 
-def _markup(body: str, offered: Mapping[str, Mapping[str, Any]]) -> list[_Pair]:
+def _parse_markup_calls(
+    body: str, offered: Mapping[str, Mapping[str, Any]]
+) -> list[_NamedArguments]:
     """Calls as <function=NAME><parameter=NAME>VALUE</parameter></function> (Qwen's coders)."""
     before, *functions = body.split("<function=")
-    pairs: list[_Pair] = []
+    pairs: list[_NamedArguments] = []
     for function in functions:
         name, closed, inner = function.partition(">")
         arguments: dict[str, Any] = {}
@@ -160,35 +168,37 @@ def _markup(body: str, offered: Mapping[str, Mapping[str, Any]]) -> list[_Pair]:
             if not opened or not ended:
                 return []
             plain = value.removeprefix("\n").removesuffix("\n")
-            arguments[key.strip()] = _typed(plain, _schema(offered.get(name.strip()), key.strip()))
+            arguments[key.strip()] = _convert_markup_value(
+                plain, _find_argument_schema(offered.get(name.strip()), key.strip())
+            )
         whole = closed and "</function>" in inner and not before.strip()
         if not whole or not _NAME.fullmatch(name.strip()):
             return []
-        pairs.append((name.strip(), _written(arguments)))
+        pairs.append((name.strip(), _dump_arguments(arguments)))
     return pairs
 
 
-def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+def _convert_markup_value(text: str, schema: Mapping[str, Any]) -> Any:
     """A value written without quotes: text where the schema says so, else JSON if it is any."""
     if schema.get("type") == "string":
         return text
-    read = _value(text, 0)
-    return read[0] if read and not text[read[1] :].strip() else text
+    decoded = _decode_json_value(text, 0)
+    return decoded[0] if decoded and not text[decoded[1] :].strip() else text
 
 
-def _function(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unwrap_function(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     inner = tool.get("function", tool)
     return inner if isinstance(inner, Mapping) else {}
 
 
-def _schema(function: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
-    found: Any = function or {}
+def _find_argument_schema(function: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    schema: Any = function or {}
     for key in ("parameters", "properties", name):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+        schema = schema.get(key) if isinstance(schema, Mapping) else None
+    return schema if isinstance(schema, Mapping) else {}
 
 
-def _written(arguments: Mapping[str, Any]) -> str:
+def _dump_arguments(arguments: Mapping[str, Any]) -> str:
     try:
         return json.dumps(arguments, ensure_ascii=False)
     except (ValueError, RecursionError):  # numbers of thousands of digits

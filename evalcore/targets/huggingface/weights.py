@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evalcore.targets.huggingface.causes import cause
-from evalcore.targets.huggingface.options import Options
-from evalcore.targets.huggingface.outline import QUANTISED, Outline
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_error_causes import classify_load_error
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.model_metadata import QUANTISED, ModelMetadata
+from evalcore.targets.huggingface.options import HuggingFaceOptions
 
 
-def read_config(folder: Path, options: Options, about: Outline) -> Any:
+def load_auto_config(folder: Path, options: HuggingFaceOptions, metadata: ModelMetadata) -> Any:
     """The configuration as transformers understands it; raises LoadError unknown_architecture,
     remote_code or no_config."""
     import transformers
@@ -21,19 +21,22 @@ def read_config(folder: Path, options: Options, about: Outline) -> Any:
             str(folder), trust_remote_code=options.trust_remote_code, local_files_only=True
         )
     except Exception as error:  # of many kinds; the words tell
-        found = cause(error, "no_config", f"config.json of {folder} cannot be used")
-        if found.kind == "unknown_architecture":
+        load_error = classify_load_error(
+            error, "no_config", f"config.json of {folder} cannot be used"
+        )
+        if load_error.kind == "unknown_architecture":
             raise LoadError(
-                found.kind,
+                load_error.kind,
                 f"transformers {transformers.__version__} does not know the architecture "
-                f"{about.model_type or about.architecture or '(none named)'!r} of {folder}; a "
+                f"{metadata.model_type or metadata.architecture or '(none named)'!r} of "
+                f"{folder}; a "
                 "newer release may",
             ) from None
-        raise found from None
+        raise load_error from None
 
 
-def load_model(
-    folder: Path, config: Any, options: Options, about: Outline, device: str
+def load_model_weights(
+    folder: Path, config: Any, options: HuggingFaceOptions, metadata: ModelMetadata, device: str
 ) -> tuple[Any, list[str]]:
     """The model with all weights in place, and notes on tensors that it does not use.
 
@@ -42,7 +45,7 @@ def load_model(
     """
     arguments: dict[str, Any] = {
         "config": config,
-        "dtype": _torch_dtype(options, about),
+        "dtype": _torch_dtype(options, metadata),
         "trust_remote_code": options.trust_remote_code,
         "use_safetensors": None if options.allow_pickle else True,
         "local_files_only": True,
@@ -50,27 +53,31 @@ def load_model(
     }
     if options.attn_implementation:
         arguments["attn_implementation"] = options.attn_implementation
-    quantisation = _quantisation(options)
+    quantisation = _build_quantisation(options)
     if quantisation is not None:
         arguments["quantization_config"] = quantisation
-    if device != "cpu" or quantisation is not None or about.quantised:
+    if device != "cpu" or quantisation is not None or metadata.quantised:
         arguments["device_map"] = {"": device}
     try:
-        model, told = _class_for(config, options).from_pretrained(str(folder), **arguments)
+        model, loading_info = _select_model_class(config, options).from_pretrained(
+            str(folder), **arguments
+        )
     except Exception as error:  # of many kinds; the words tell
-        raise cause(error, "unknown_architecture", f"{folder} cannot be loaded") from None
-    return model, _check_loaded(told, folder)
+        raise classify_load_error(
+            error, "unknown_architecture", f"{folder} cannot be loaded"
+        ) from None
+    return model, _check_loaded(loading_info, folder)
 
 
-def _class_for(config: Any, options: Options) -> Any:
+def _select_model_class(config: Any, options: HuggingFaceOptions) -> Any:
     """The class that writes text with a model of a configuration."""
     import transformers
 
     for name in ("AutoModelForCausalLM", "AutoModelForImageTextToText"):
-        made = getattr(transformers, name)
+        model_class = getattr(transformers, name)
         remote = options.trust_remote_code and name in (getattr(config, "auto_map", None) or {})
-        if remote or type(config) in made._model_mapping:
-            return made
+        if remote or type(config) in model_class._model_mapping:
+            return model_class
     if getattr(config, "auto_map", None):
         raise ValueError("custom code of the model is needed")
     raise LoadError(
@@ -80,8 +87,8 @@ def _class_for(config: Any, options: Options) -> Any:
     )
 
 
-def _check_loaded(told: dict[str, Any], folder: Path) -> list[str]:
-    missing, wrong = sorted(told["missing_keys"]), list(told["mismatched_keys"])
+def _check_loaded(loading_info: dict[str, Any], folder: Path) -> list[str]:
+    missing, wrong = sorted(loading_info["missing_keys"]), list(loading_info["mismatched_keys"])
     if wrong:
         raise LoadError(
             "shape_mismatch",
@@ -94,21 +101,21 @@ def _check_loaded(told: dict[str, Any], folder: Path) -> list[str]:
             f"{folder} lacks {len(missing)} tensors, the first is {missing[0]}: those layers would "
             "be random; check that config.json and the weights belong together",
         )
-    unused = sorted(told["unexpected_keys"])
+    unused = sorted(loading_info["unexpected_keys"])
     return [f"{len(unused)} stored tensors are not used: {unused[0]}, ..."] if unused else []
 
 
-def _torch_dtype(options: Options, about: Outline) -> Any:
+def _torch_dtype(options: HuggingFaceOptions, metadata: ModelMetadata) -> Any:
     """The dtype of the weights that are not packed. int8 works on 16-bit input only, and on
     float32 would convert at each product."""
     import torch
 
-    if options.dtype in QUANTISED or about.quantised in QUANTISED:
+    if options.dtype in QUANTISED or metadata.quantised in QUANTISED:
         return torch.bfloat16
     return "auto" if options.dtype == "auto" else getattr(torch, options.dtype)
 
 
-def _quantisation(options: Options) -> Any:
+def _build_quantisation(options: HuggingFaceOptions) -> Any:
     if options.dtype not in QUANTISED:
         return None
     import torch
@@ -121,8 +128,8 @@ def _quantisation(options: Options) -> Any:
     )
 
 
-def dtype_used(model: Any, options: Options, about: Outline) -> str:
+def dtype_used(model: Any, options: HuggingFaceOptions, metadata: ModelMetadata) -> str:
     """The dtype of the weights as they are in memory, in the words of the option."""
     if options.dtype in QUANTISED:
         return options.dtype
-    return about.quantised or str(model.dtype).removeprefix("torch.")
+    return metadata.quantised or str(model.dtype).removeprefix("torch.")

@@ -21,42 +21,48 @@ import msgspec
 from evalcore.errors import EvalboardError
 from evalcore.records import from_json
 from evalcore.sandbox.frames import read_frame, write_frame
-from evalcore.targets.huggingface.load import load
+from evalcore.targets.huggingface.load import load_checkpoint
+from evalcore.targets.huggingface.load_errors import LoadError
 from evalcore.targets.huggingface.messages import (
-    Loading,
-    News,
-    Order,
-    Ready,
-    Refused,
-    Start,
+    LoadingEvent,
+    ReadyEvent,
+    RefusedEvent,
+    StartOrder,
+    WorkerEvent,
+    WorkerOrder,
     read_order,
 )
-from evalcore.targets.huggingface.place import locate
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.model_ref import locate_model
 
 if TYPE_CHECKING:
-    from evalcore.targets.huggingface.service import Service
+    from evalcore.targets.huggingface.service import ModelService
 
 _PR_SET_PDEATHSIG = 1
 
-Inbox = queue.SimpleQueue[Order]
+Inbox = queue.SimpleQueue[WorkerOrder]
 
 
-def serve(start: Start, inbox: Inbox, send: Callable[[News], None]) -> Service | None:
+def start_service(
+    start: StartOrder, inbox: Inbox, send: Callable[[WorkerEvent], None]
+) -> ModelService | None:
     """The service of a start message, its model loaded; None where it was refused."""
     try:
-        place = locate(start.key, start.options.revision)
-        loaded = load(place, start.options, lambda line: send(Loading(line)))
+        model_ref = locate_model(start.key, start.options.revision)
+        loaded = load_checkpoint(model_ref, start.options, lambda line: send(LoadingEvent(line)))
     except EvalboardError as problem:
-        send(Refused(problem.kind if isinstance(problem, LoadError) else "", str(problem)))
+        send(RefusedEvent(problem.kind if isinstance(problem, LoadError) else "", str(problem)))
         return None
     except Exception as problem:  # the library raises what it likes
-        send(Refused("", f"the model cannot be loaded: {type(problem).__name__}: {problem}"[:500]))
+        send(
+            RefusedEvent(
+                "", f"the model cannot be loaded: {type(problem).__name__}: {problem}"[:500]
+            )
+        )
         return None
-    from evalcore.targets.huggingface.service import service_of  # needs torch, which load found
+    from evalcore.targets.huggingface.service import build_service  # needs torch, which load found
 
-    service = service_of(start, loaded, inbox, send)
-    send(Ready(msgspec.to_builtins(loaded.report)))
+    service = build_service(start, loaded, inbox, send)
+    send(ReadyEvent(msgspec.to_builtins(loaded.report)))
     return service
 
 
@@ -67,10 +73,10 @@ def main() -> None:
     first = read_frame(orders)
     if first is None:
         return
-    start = from_json(Start, first)
+    start = from_json(StartOrder, first)
     inbox: Inbox = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(orders, inbox), daemon=True).start()
-    service = serve(start, inbox, lambda message: write_frame(news, message))
+    threading.Thread(target=_listen_for_orders, args=(orders, inbox), daemon=True).start()
+    service = start_service(start, inbox, lambda message: write_frame(news, message))
     if service is None:
         os._exit(1)
     try:
@@ -79,7 +85,7 @@ def main() -> None:
         os._exit(1)
 
 
-def _listen(orders: IO[bytes], inbox: Inbox) -> None:
+def _listen_for_orders(orders: IO[bytes], inbox: Inbox) -> None:
     while (frame := read_frame(orders)) is not None:
         inbox.put(read_order(frame))
     os._exit(0)

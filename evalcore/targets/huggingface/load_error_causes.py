@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from evalcore.targets.huggingface.problems import Kind, LoadError
+from evalcore.targets.huggingface.load_errors import LoadError, LoadErrorKind
 
-_CAUSES: tuple[tuple[str, Kind, str], ...] = (
+_CAUSES: tuple[tuple[str, LoadErrorKind, str], ...] = (
     (
         r"trust_remote_code|custom code",
         "remote_code",
@@ -57,18 +57,18 @@ _CAUSES: tuple[tuple[str, Kind, str], ...] = (
 )
 
 
-def cause(error: BaseException, stage: Kind, what: str) -> LoadError:
+def classify_load_error(error: BaseException, stage: LoadErrorKind, what: str) -> LoadError:
     """The LoadError that an exception of a library means; `stage` is its kind where no words tell,
     `what` begins the text."""
     if isinstance(error, LoadError):
         return error
-    said = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     for words, kind, remedy in _CAUSES:
-        if re.search(words, said, re.IGNORECASE | re.DOTALL):
-            return LoadError(kind, f"{what}: {remedy} ({_brief(said)})")
-    return LoadError(stage, f"{what}: {_brief(said)}")
+        if re.search(words, message, re.IGNORECASE | re.DOTALL):
+            return LoadError(kind, f"{what}: {remedy} ({_shorten_message(message)})")
+    return LoadError(stage, f"{what}: {_shorten_message(message)}")
 
 
-def _brief(said: str) -> str:
-    line = " ".join(said.split())
+def _shorten_message(message: str) -> str:
+    line = " ".join(message.split())
     return line if len(line) <= 300 else f"{line[:299]}…"

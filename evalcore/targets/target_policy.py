@@ -18,45 +18,46 @@ from evalcore.records import TargetSpec
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import endpoints
-from evalcore.targets.reach import Origin, Reach, origin_of
+from evalcore.targets.egress import EgressPolicy, Origin, parse_origin
 
 _PORTS = {"http": 80, "https": 443}
-_OFF = (None, False, 0, "", "0", "false", "False", "no", "off")
+_OFF_VALUES = (None, False, 0, "", "0", "false", "False", "no", "off")
 #: Options that would let code of the model's files run.
-_CODE = ("trust_remote_code", "allow_pickle")
+_CODE_OPTIONS = ("trust_remote_code", "allow_pickle")
 
 
-def check(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
+def check_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     """Raises UsageError for a target that is not allowed, naming the setting that allows it."""
     if not access.is_restricted(settings):
         return
     kind = spec.key.partition(":")[0]
-    known = _CHECKS.get(kind)
-    if known is None:
+    checker = _CHECKS.get(kind)
+    if checker is None:
         raise UsageError(f"targets of the kind {kind!r} are not allowed on this board")
-    known(spec, settings, secrets)
+    checker(spec, settings, secrets)
 
 
-def reach_of(
-    spec: TargetSpec, address: str, settings: Settings, *, own: bool = False
-) -> Reach | None:
-    """How far a target may reach, None for any distance. `own`: the address is the operator's.
+def resolve_egress(
+    spec: TargetSpec, address: str, settings: Settings, *, operator_address: bool = False
+) -> EgressPolicy | None:
+    """How far a target may reach, None for any distance. `operator_address`: the address is the
+    operator's.
 
     Raises UsageError for an address that is on no list.
     """
     if not access.is_restricted(settings):
         return None
-    origin = origin_of(address)
-    if own:
-        return Reach(origin, public=False)
-    if not _listed(origin, settings.allow_endpoints):
+    origin = parse_origin(address)
+    if operator_address:
+        return EgressPolicy(origin, public=False)
+    if not _is_origin_listed(origin, settings.allow_endpoints):
         raise UsageError(
             f"{spec.key}: the server {origin.host} is not allowed on this board (allow_endpoints)"
         )
-    return Reach(origin)
+    return EgressPolicy(origin)
 
 
-def endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Reach | None:
+def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
     """How far an `openai:` target may reach; raises UsageError for one that is not allowed.
 
     The name of an endpoint allows its own address, a host any address there. Only the address of a
@@ -64,20 +65,20 @@ def endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Reach | 
     """
     if not access.is_restricted(settings):
         return None
-    name, known, _ = endpoints.resolve(spec.key, settings)
-    given = str(spec.options.get("base_url") or "")
-    own = not given or given.rstrip("/") == known.base_url.rstrip("/")
+    name, named_endpoint, _ = endpoints.resolve_endpoint(spec.key, settings)
+    base_url = str(spec.options.get("base_url") or "")
+    own = not base_url or base_url.rstrip("/") == named_endpoint.base_url.rstrip("/")
     variable = str(spec.options.get("api_key_env") or "")
-    if variable and variable != known.api_key_env and not secrets.is_typed(variable):
+    if variable and variable != named_endpoint.api_key_env and not secrets.is_typed(variable):
         raise UsageError(f"{spec.key}: on this board api_key_env names no variable of the server")
     if spec.options.get("extra_body") not in (None, "", {}):
         raise UsageError(f"{spec.key}: the option extra_body is not allowed on this board")
     if own and name in settings.allow_endpoints:
-        return Reach(origin_of(known.base_url), public=not known.local)
-    return reach_of(spec, given or known.base_url, settings)
+        return EgressPolicy(parse_origin(named_endpoint.base_url), public=not named_endpoint.local)
+    return resolve_egress(spec, base_url or named_endpoint.base_url, settings)
 
 
-def model(reference: str, settings: Settings) -> None:
+def check_hub_model(reference: str, settings: Settings) -> None:
     """Raises UsageError unless a model of the Hub is on the list; paths never are."""
     if _is_path(reference) or reference not in settings.allow_models:
         raise UsageError(
@@ -85,7 +86,7 @@ def model(reference: str, settings: Settings) -> None:
         )
 
 
-def application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
+def check_application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     """Raises UsageError for a service that is not on the list, a description by its path, or an
     address of a visitor's that is on no list."""
     name = spec.key.partition(":")[2]
@@ -94,7 +95,7 @@ def application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
             f"the service {name[:100]!r} is not allowed on this board (allow_applications)"
         )
     if spec.options.get("base_url"):
-        reach_of(spec, str(spec.options["base_url"]), settings)
+        resolve_egress(spec, str(spec.options["base_url"]), settings)
 
 
 def _is_path(name: str) -> bool:
@@ -102,16 +103,16 @@ def _is_path(name: str) -> bool:
     return not name or name[0] in "~/\\." or ".." in parts or "\0" in name or ":" in name
 
 
-def _local(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
-    for name in _CODE:
-        if spec.options.get(name) not in _OFF:
+def _check_local_model(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
+    for name in _CODE_OPTIONS:
+        if spec.options.get(name) not in _OFF_VALUES:
             raise UsageError(f"{spec.key}: the option {name} is not allowed on this board")
-    model(spec.key.partition(":")[2], settings)
+    check_hub_model(spec.key.partition(":")[2], settings)
     if spec.options.get("adapter"):
-        model(str(spec.options["adapter"]), settings)
+        check_hub_model(str(spec.options["adapter"]), settings)
 
 
-def _listed(origin: Origin, entries: tuple[str, ...]) -> bool:
+def _is_origin_listed(origin: Origin, entries: tuple[str, ...]) -> bool:
     """Whether a list holds HOST, for the usual port, or HOST:PORT."""
     names = {f"{origin.host}:{origin.port}"}
     if origin.port == _PORTS.get(origin.scheme):
@@ -119,14 +120,14 @@ def _listed(origin: Origin, entries: tuple[str, ...]) -> bool:
     return not names.isdisjoint(map(str.lower, entries))
 
 
-def _nothing(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
+def _allow_builtin(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     """A program that comes with the project."""
 
 
 _CHECKS: dict[str, Callable[[TargetSpec, Settings, Secrets], Any]] = {
-    "openai": endpoint,
-    "hf": _local,
-    "app": application,
-    "baseline": _nothing,
-    "control": _nothing,
+    "openai": check_endpoint,
+    "hf": _check_local_model,
+    "app": check_application,
+    "baseline": _allow_builtin,
+    "control": _allow_builtin,
 }

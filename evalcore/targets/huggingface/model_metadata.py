@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.records import Record
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_errors import LoadError
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -31,7 +31,7 @@ _RUNTIME = 512 * 1024 * 1024
 _IN_FLIGHT = 0.1
 
 
-class Outline(Record, frozen=True):
+class ModelMetadata(Record, frozen=True):
     """A model before it is loaded; 0 and empty where the folder does not say.
 
     `linear` are the parameters that int8 and int4 shrink, `size` the bytes of `files`, `vocabulary`
@@ -56,35 +56,35 @@ class Outline(Record, frozen=True):
     own_code: bool
 
 
-class _Counted(Record, frozen=True):
+class _ParameterCount(Record, frozen=True):
     parameters: int = 0
     linear: int = 0
     dtype: str = ""
 
 
-def outline(folder: Path) -> Outline:
+def read_metadata(folder: Path) -> ModelMetadata:
     """The outline of a folder. Raises LoadError for what no loading could mend: no_config,
     missing_weights (no weights, or a part is absent), truncated_weights."""
-    config = read_config(folder)
+    config = read_model_config(folder)
     files = weight_files(folder)
     pickles = sorted(file.name for file in folder.glob("*.bin") if "model" in file.name)
     if not files and not pickles:
         raise LoadError("missing_weights", f"{folder} holds no weights ({SINGLE} or {INDEX})")
     text = config.get("text_config")
     inner: dict[str, Any] = {**config, **text} if isinstance(text, dict) else config
-    quantised = _quantised(config)
-    counted = _count(folder, files, packed=quantised == "int4")
+    quantised = _read_quantisation(config)
+    parameter_count = _count_parameters(folder, files, packed=quantised == "int4")
     names = files or tuple(pickles)
     stored = inner.get("dtype") or inner.get("torch_dtype")
-    return Outline(
+    return ModelMetadata(
         architecture=_first_text(config.get("architectures")),
         model_type=str(config.get("model_type") or ""),
-        parameters=counted.parameters,
-        linear=counted.linear,
-        layers=_whole(inner, "num_hidden_layers", "n_layer", "num_layers"),
-        context=_whole(inner, *_CONTEXTS),
-        vocabulary=_whole(inner, "vocab_size"),
-        dtype=stored if isinstance(stored, str) else counted.dtype,
+        parameters=parameter_count.parameters,
+        linear=parameter_count.linear,
+        layers=_first_whole_number(inner, "num_hidden_layers", "n_layer", "num_layers"),
+        context=_first_whole_number(inner, *_CONTEXTS),
+        vocabulary=_first_whole_number(inner, "vocab_size"),
+        dtype=stored if isinstance(stored, str) else parameter_count.dtype,
         quantised=quantised,
         files=names,
         size=sum((folder / name).stat().st_size for name in names),
@@ -95,21 +95,21 @@ def outline(folder: Path) -> Outline:
     )
 
 
-def memory_needed(outline: Outline, dtype: str = "auto") -> int:
+def memory_needed(metadata: ModelMetadata, dtype: str = "auto") -> int:
     """Bytes that a model takes in a dtype: weights, a tenth for answers in flight, the libraries.
 
     An estimate; the quantising dtypes leave embeddings and norms in 16 bit.
     """
-    if outline.quantised or not outline.parameters:
-        weights = float(outline.size)
+    if metadata.quantised or not metadata.parameters:
+        weights = float(metadata.size)
     else:
-        each = _BYTES.get(outline.dtype if dtype == "auto" else dtype, 4.0)
-        rest = outline.parameters - outline.linear
-        weights = outline.linear * each + rest * max(each, 2.0)
+        each = _BYTES.get(metadata.dtype if dtype == "auto" else dtype, 4.0)
+        rest = metadata.parameters - metadata.linear
+        weights = metadata.linear * each + rest * max(each, 2.0)
     return int(weights * (1 + _IN_FLIGHT)) + _RUNTIME
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_model_config(folder: Path) -> dict[str, Any]:
     """`config.json` of a folder; raises LoadError no_config, with advice for a lone adapter."""
     if not (folder / "config.json").is_file() and (folder / "adapter_config.json").is_file():
         raise LoadError(
@@ -118,7 +118,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             "folder by the option adapter",
         )
     try:
-        return read_json(folder / "config.json")
+        return read_json_object(folder / "config.json")
     except (OSError, ValueError) as error:
         raise LoadError(
             "no_config",
@@ -127,17 +127,17 @@ def read_config(folder: Path) -> dict[str, Any]:
         ) from None
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json_object(file: Path) -> dict[str, Any]:
     """An object in a file of at most 64 MiB; raises OSError or ValueError."""
     if file.stat().st_size > _LARGEST_JSON:
         raise ValueError("too large")
     try:
-        found = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes())
     except RecursionError:
         raise ValueError("nested too deep") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ValueError("no object")
-    return found
+    return content
 
 
 def weight_files(folder: Path) -> tuple[str, ...]:
@@ -147,17 +147,17 @@ def weight_files(folder: Path) -> tuple[str, ...]:
     if not (folder / INDEX).is_file():
         return ()
     try:
-        named = sorted(set(read_json(folder / INDEX)["weight_map"].values()))
-        absent = [name for name in named if not (folder / Path(name).name).is_file()]
+        names = sorted(set(read_json_object(folder / INDEX)["weight_map"].values()))
+        absent = [name for name in names if not (folder / Path(name).name).is_file()]
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         raise LoadError("missing_weights", f"{folder / INDEX} cannot be read") from None
     if absent:
         raise LoadError(
             "missing_weights",
-            f"{len(absent)} of {len(named)} files of weights are absent from {folder}, the first "
+            f"{len(absent)} of {len(names)} files of weights are absent from {folder}, the first "
             f"is {absent[0]}; copy or download the model again",
         )
-    return tuple(Path(name).name for name in named)
+    return tuple(Path(name).name for name in names)
 
 
 def read_header(file: Path) -> dict[str, Any]:
@@ -172,19 +172,19 @@ def read_header(file: Path) -> dict[str, Any]:
         tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
         ends = [int(entry["data_offsets"][1]) for entry in tensors.values()]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise _truncated(file) from None
+        raise _build_truncated_error(file) from None
     if file.stat().st_size < 8 + length + max(ends, default=0):
-        raise _truncated(file)
+        raise _build_truncated_error(file)
     return tensors
 
 
-def _truncated(file: Path) -> LoadError:
+def _build_truncated_error(file: Path) -> LoadError:
     return LoadError(
         "truncated_weights", f"{file} is cut off or no safetensors file; copy it again"
     )
 
 
-def _count(folder: Path, files: tuple[str, ...], *, packed: bool) -> _Counted:
+def _count_parameters(folder: Path, files: tuple[str, ...], *, packed: bool) -> _ParameterCount:
     """Parameters of the headers; `packed` counts two for each byte of 8-bit tensors."""
     parameters = linear = 0
     dtypes: Counter[str] = Counter()
@@ -199,29 +199,35 @@ def _count(folder: Path, files: tuple[str, ...], *, packed: bool) -> _Counted:
             dtypes[str(entry.get("dtype"))] += size
             outside = "embed" in name or "lm_head" in name or "wte" in name
             linear += size if len(shape) == 2 and not outside else 0
-    most = dtypes.most_common(1)
-    return _Counted(parameters, linear, _DTYPES.get(most[0][0], "") if most else "")
+    most_common = dtypes.most_common(1)
+    return _ParameterCount(
+        parameters, linear, _DTYPES.get(most_common[0][0], "") if most_common else ""
+    )
 
 
-def _quantised(config: dict[str, Any]) -> str:
-    found = config.get("quantization_config")
-    if not isinstance(found, dict):
+def _read_quantisation(config: dict[str, Any]) -> str:
+    quantisation = config.get("quantization_config")
+    if not isinstance(quantisation, dict):
         return ""
-    if found.get("load_in_4bit"):
+    if quantisation.get("load_in_4bit"):
         return "int4"
-    return "int8" if found.get("load_in_8bit") else str(found.get("quant_method") or "unknown")
+    return (
+        "int8"
+        if quantisation.get("load_in_8bit")
+        else str(quantisation.get("quant_method") or "unknown")
+    )
 
 
 def _has_template(folder: Path) -> bool:
     if any((folder / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
         return True
     try:
-        return bool(read_json(folder / "tokenizer_config.json").get("chat_template"))
+        return bool(read_json_object(folder / "tokenizer_config.json").get("chat_template"))
     except (OSError, ValueError):
         return False
 
 
-def _whole(config: dict[str, Any], *names: str) -> int:
+def _first_whole_number(config: dict[str, Any], *names: str) -> int:
     """The first of the fields that holds a positive whole number, else 0."""
     for name in names:
         value = config.get(name)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from evalcore.errors import UsageError
 
-Kind = Literal[
+LoadErrorKind = Literal[
     "path_missing",  # no such folder, file or model on the Hub
     "no_config",
     "unknown_architecture",
@@ -29,6 +29,6 @@ Kind = Literal[
 class LoadError(UsageError):
     """A model that cannot be loaded. `kind` is stable, for machines; the text is for people."""
 
-    def __init__(self, kind: Kind, text: str) -> None:
+    def __init__(self, kind: LoadErrorKind, text: str) -> None:
         self.kind = kind
         super().__init__(text)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _PORTS = {"http": 80, "https": 443}
-_MOST_ADDRESSES = 3
+_MAX_ADDRESSES = 3
 
 
 class OutOfReach(OSError):
@@ -38,14 +38,14 @@ class Origin(Record, frozen=True):
     port: int
 
 
-class Reach(Record, frozen=True):
+class EgressPolicy(Record, frozen=True):
     """`public`: only addresses of the open network. Off for a server that the operator named by
     its own address, which may be in his own network."""
 
     origin: Origin
     public: bool = True
 
-    def verify(self) -> None:
+    def verify_host(self) -> None:
         """Look the host up; raises UsageError where it is, even in part, not of the open network.
 
         May take seconds, and holds for this moment only.
@@ -59,30 +59,30 @@ class Reach(Record, frozen=True):
         except NotPublic as error:
             raise UsageError(f"this address cannot be used here: {error}") from None
 
-    def socket_for(self, found: Any) -> socket.socket:
+    def open_socket(self, address_info: Any) -> socket.socket:
         """A socket for an address that was found, as aiohttp asks for before each connection.
 
         Raises OutOfReach for an address that must not be reached.
         """
-        family, kind, protocol, _, place = found
-        if self.public and not is_public(ip_address(str(place[0]).partition("%")[0])):
+        family, kind, protocol, _, socket_address = address_info
+        if self.public and not is_public(ip_address(str(socket_address[0]).partition("%")[0])):
             raise OutOfReach("the host is not a public one, and only those can be visited")
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    def client(self, timeout: httpx2.Timeout, **more: Any) -> httpx2.AsyncClient:
-        """An HTTP client that reaches nothing else; `more` are options of httpx2.AsyncClient."""
+    def build_client(self, timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClient:
+        """An HTTP client that reaches nothing else; `options` are options of httpx2.AsyncClient."""
         import httpx2
 
         return httpx2.AsyncClient(
             timeout=timeout,
-            transport=_transport(self),
+            transport=_build_transport(self),
             follow_redirects=False,
             trust_env=False,
-            **more,
+            **options,
         )
 
 
-def origin_of(address: str) -> Origin:
+def parse_origin(address: str) -> Origin:
     """The origin of a http(s) address; raises UsageError for one that has none."""
     try:
         parts = urlsplit(address)
@@ -97,7 +97,7 @@ def origin_of(address: str) -> Origin:
     return Origin(parts.scheme, host, port)
 
 
-def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
+def _build_transport(egress: EgressPolicy) -> httpx2.AsyncBaseTransport:
     import httpx2
 
     single_use = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_keepalive_connections=0))
@@ -108,18 +108,18 @@ def _transport(reach: Reach) -> httpx2.AsyncBaseTransport:
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             url = request.url
             host, port = url.raw_host.decode("ascii").lower(), url.port or _PORTS.get(url.scheme, 0)
-            if Origin(url.scheme, host, port) != reach.origin:
+            if Origin(url.scheme, host, port) != egress.origin:
                 raise OutOfReach("no request is sent to another server")
-            if not reach.public:
+            if not egress.public:
                 return await self._send(request)
             try:
-                found = await asyncio.to_thread(
+                checked_addresses = await asyncio.to_thread(
                     addresses.resolve_public_addresses, host, port, addresses.resolve_host
                 )
             except NotPublic as error:
                 raise OutOfReach(str(error)) from None
             request.extensions = {**request.extensions, "sni_hostname": host}
-            tried = found[:_MOST_ADDRESSES]
+            tried = checked_addresses[:_MAX_ADDRESSES]
             for number, address in enumerate(tried, 1):
                 request.url = url.copy_with(host=address)
                 try:

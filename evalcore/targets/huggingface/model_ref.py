@@ -8,16 +8,16 @@ from pathlib import Path
 
 from evalcore.errors import UsageError
 from evalcore.records import Record
-from evalcore.targets.huggingface.outline import weight_files
-from evalcore.targets.huggingface.problems import LoadError
+from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.model_metadata import weight_files
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _YES = frozenset({"1", "on", "yes", "true"})
-_MOST_MODELS = 1000
+_MAX_MODELS = 1000
 
 
-class Place(Record, frozen=True):
+class ModelRef(Record, frozen=True):
     """What a key means. `path` is the folder, None where the model has yet to be downloaded;
     `revision` is the commit of a model from the Hub, else what was asked for."""
 
@@ -36,7 +36,7 @@ class CachedModel(Record, frozen=True):
     size: int
 
 
-def locate(key: str, revision: str = "", config: str = "config.json") -> Place:
+def locate_model(key: str, revision: str = "", config: str = "config.json") -> ModelRef:
     """The place of a target key, with or without its `hf:`; touches no network.
 
     A folder wins over an id of the same form; `config` is the file that makes a cached one whole
@@ -48,7 +48,7 @@ def locate(key: str, revision: str = "", config: str = "config.json") -> Place:
     if reference and folder.is_dir():
         if revision:
             raise UsageError(f"{reference} is a folder; the option revision is for ids of the Hub")
-        return Place(reference, folder.resolve(), cached=True)
+        return ModelRef(reference, folder.resolve(), cached=True)
     if folder.is_file():
         raise LoadError("path_missing", f"{reference} is a file; give the folder that holds it")
     if not _HUB_ID.fullmatch(reference) or ".." in reference:
@@ -57,13 +57,15 @@ def locate(key: str, revision: str = "", config: str = "config.json") -> Place:
             f"no folder {reference!r}; give the folder of a model, the one that holds config.json, "
             "or an id of the Hugging Face Hub like Qwen/Qwen3-0.6B",
         )
-    found = cached_snapshot(reference, revision, config)
-    if found is None:
-        return Place(reference, None, cached=False, revision=revision)
-    return Place(reference, found, cached=True, revision=found.name)
+    snapshot = find_cached_snapshot(reference, revision, config)
+    if snapshot is None:
+        return ModelRef(reference, None, cached=False, revision=revision)
+    return ModelRef(reference, snapshot, cached=True, revision=snapshot.name)
 
 
-def cached_snapshot(reference: str, revision: str = "", config: str = "config.json") -> Path | None:
+def find_cached_snapshot(
+    reference: str, revision: str = "", config: str = "config.json"
+) -> Path | None:
     """The folder of a Hub id in the local cache, None unless `config` and weights are there."""
     repo = cache_folder() / f"models--{reference.replace('/', '--')}"
     commit = revision
@@ -74,20 +76,22 @@ def cached_snapshot(reference: str, revision: str = "", config: str = "config.js
             return None
         commit = pointer.read_text(encoding="ascii", errors="replace").strip()
     folder = repo / "snapshots" / commit
-    whole = _COMMIT.fullmatch(commit) and (folder / config).is_file() and _weights(folder)
-    return folder if whole else None
+    complete = (
+        _COMMIT.fullmatch(commit) and (folder / config).is_file() and _list_weight_files(folder)
+    )
+    return folder if complete else None
 
 
-def cached_models() -> list[CachedModel]:
+def list_cached_models() -> list[CachedModel]:
     """The models of the local cache that can be evaluated without a download, by name."""
-    found = []
-    for repo in sorted(cache_folder().glob("models--*"))[:_MOST_MODELS]:
+    models = []
+    for repo in sorted(cache_folder().glob("models--*"))[:_MAX_MODELS]:
         reference = repo.name.removeprefix("models--").replace("--", "/", 1)
-        folder = cached_snapshot(reference)
+        folder = find_cached_snapshot(reference)
         if folder is not None:
-            size = sum(weight.stat().st_size for weight in _weights(folder))
-            found.append(CachedModel(reference, folder, folder.name, size))
-    return found
+            size = sum(weight.stat().st_size for weight in _list_weight_files(folder))
+            models.append(CachedModel(reference, folder, folder.name, size))
+    return models
 
 
 def cache_folder() -> Path:
@@ -101,18 +105,18 @@ def cache_folder() -> Path:
     return Path(home).expanduser() / "hub"
 
 
-def offline() -> bool:
+def is_hub_offline() -> bool:
     """Whether the person asked that nothing be downloaded."""
     names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
     return any(os.environ.get(name, "").lower() in _YES for name in names)
 
 
-def _weights(folder: Path) -> list[Path]:
+def _list_weight_files(folder: Path) -> list[Path]:
     """The files of weights, none where a part is absent (a cache then has a broken link)."""
     try:
-        named = weight_files(folder) or tuple(file.name for file in folder.glob("*.bin"))
+        names = weight_files(folder) or tuple(file.name for file in folder.glob("*.bin"))
     except LoadError:
         return []
     adapter = folder / "adapter_model.safetensors"
-    files = [folder / name for name in named] or [adapter]
+    files = [folder / name for name in names] or [adapter]
     return files if all(file.is_file() for file in files) else []
