@@ -27,16 +27,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, SINGLE_TURN, language  # noqa: E402
-from evalcore.benchmarks.bfcl.checker import check  # noqa: E402
-from evalcore.benchmarks.bfcl.decode import Call, decode  # noqa: E402
-from evalcore.benchmarks.bfcl.entry import Entry, load_folder  # noqa: E402
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, SINGLE_TURN, find_category_language  # noqa: E402
+from evalcore.benchmarks.bfcl.checker import check_calls  # noqa: E402
+from evalcore.benchmarks.bfcl.decode import Call, decode_calls  # noqa: E402
+from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder  # noqa: E402
 from evalcore.benchmarks.bfcl.reference import reference_answer  # noqa: E402
-from evalcore.benchmarks.bfcl.score import official, read  # noqa: E402
+from evalcore.benchmarks.bfcl.score import decode_answer, score_official  # noqa: E402
 from evalcore.runner.predictions import Request, score_file  # noqa: E402
 from evalcore.settings import Settings  # noqa: E402
 
-Case = tuple[Entry, str, Any, list[Call]]
+Case = tuple[BfclEntry, str, Any, list[Call]]
 IMPORT = (
     "import time; start = time.perf_counter(); import evalcore.benchmarks.bfcl.benchmark;"
     " print(time.perf_counter() - start)"
@@ -45,13 +45,13 @@ IMPORT = (
 IMPORT_LIMIT, LOAD_LIMIT, SCORE_LIMIT = 0.3, 0.3, 2.0
 
 
-def cases(entries: list[Entry]) -> list[Case]:
+def cases(entries: list[BfclEntry]) -> list[Case]:
     """Entry, mode, answer and decoded calls of a right answer to every entry, in prompt mode."""
     found = []
     for entry in entries:
-        mode = f"prompt_{language(entry.category)}"
+        mode = f"prompt_{find_category_language(entry.category)}"
         answer = reference_answer(entry, mode)
-        calls = [] if "irrelevance" in entry.category else decode(answer, mode)
+        calls = [] if "irrelevance" in entry.category else decode_calls(answer, mode)
         found.append((entry, mode, answer, calls))
     return found
 
@@ -68,8 +68,10 @@ def best(work: Callable[[], object], rounds: int = 5) -> float:
 
 def check_ours(checked: list[Case]) -> None:
     for entry, _, _, calls in checked:
-        tongue = language(entry.category)
-        check(entry.category, entry.functions, calls, entry.ground_truth or [], language=tongue)
+        tongue = find_category_language(entry.category)
+        check_calls(
+            entry.category, entry.functions, calls, entry.ground_truth or [], language=tongue
+        )
 
 
 def official_checker(place: str | None) -> Any:
@@ -93,7 +95,7 @@ def official_checker(place: str | None) -> Any:
 def check_theirs(checker: Any, checked: list[Case]) -> None:
     rule, languages = checker
     for entry, _, _, calls in checked:
-        tongue = languages[language(entry.category)]
+        tongue = languages[find_category_language(entry.category)]
         rule(entry.functions, calls, entry.ground_truth, tongue, entry.category, "any")
 
 
@@ -129,7 +131,7 @@ def told(name: str, seconds: float, limit: float) -> bool:
 def rates(every: list[Case], place: str | None) -> None:
     """Print how much is decoded and checked per second, here and by upstream."""
     checked = [case for case in every if case[0].category not in DECODE_ONLY]
-    decoding = best(lambda: [decode(answer, mode) for _, mode, answer, _ in checked])
+    decoding = best(lambda: [decode_calls(answer, mode) for _, mode, answer, _ in checked])
     ours = len(checked) / best(lambda: check_ours(checked))
     print(f"{'decode':<24}{len(checked) / decoding:8.0f} answers/s")
     print(f"{'check':<24}{ours:8.0f} checks/s")
@@ -156,7 +158,7 @@ def main() -> int:
     kept.append(told("load", loading, LOAD_LIMIT))
     every = cases(load_folder(options.folder, SINGLE_TURN))
     readings = [(entry, answer, mode) for entry, mode, answer, _ in every]
-    rescoring = best(lambda: [official(read(*one)) for one in readings])
+    rescoring = best(lambda: [score_official(decode_answer(*one)) for one in readings])
     kept.append(told(f"rescore {len(every)} answers", rescoring, SCORE_LIMIT))
     chosen = scoring(options.folder, every, list(SINGLE_TURN))
     kept.append(told("score, single-turn data", chosen, SCORE_LIMIT))

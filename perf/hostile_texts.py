@@ -61,8 +61,8 @@ def read_log(text: str) -> None:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "sql answer": sql_answer.read_sql,
-    "json answer": partial(sql.extract, fields=("columns", "rows")),
+    "sql answer": sql_answer.extract_sql,
+    "json answer": partial(sql.extract_json_answer, fields=("columns", "rows")),
     "index advice": partial(read_advice, dialect="mysql"),
     "gaia answer": gaia.extract,
     "gaia score": lambda text: question_scorer(text, "1, 2"),

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.registry import create
+from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.catalog import benchmark_cards
 from evalcore.scoring.intervals import Moments, effective_size, score_interval, wilson_interval
 from evalcore.scoring.paired import compare_paired, mcnemar_p_value
@@ -52,9 +52,9 @@ class Truth(NamedTuple):
 def bundled_designs() -> Iterator[Design]:
     """The scored cases of every bundled benchmark, and BFCL with three and with one a category."""
     for key in benchmark_cards():
-        benchmark = create(key)
+        benchmark = instantiate_benchmark(key)
         samples = benchmark.load_dataset(DatasetSource(path=str(DATASETS / key)))
-        weights = benchmark.weights_of(samples, dict(benchmark.card.weights))
+        weights = benchmark.compute_point_weights(samples, dict(benchmark.card.weights))
         scored = [one for one in samples if weights.get(one.metric)]
         counts = Counter(one.metric for one in scored)
         cases = [(one.metric, one.difficulty, weights[one.metric]) for one in scored]

@@ -83,15 +83,20 @@ def command(
 
 
 def _conversions() -> Iterator[Asked]:
-    for sample in _samples("dialect_conversion", conversions.load):
-        question = conversion.question_of(sample)
+    for sample in _samples("dialect_conversion", conversions.load_conversion_samples):
+        question = conversion.build_conversion_question(sample)
         yield Asked(sample.id, question, question.reference, tuple(sample.meta["variants"]))
 
 
 def _rewrites() -> Iterator[Asked]:
-    for sample in _samples("sql_optimization/rewrite.jsonl", optimizations.load):
+    for sample in _samples(
+        "sql_optimization/rewrite.jsonl", optimizations.load_optimization_samples
+    ):
         if sample.metric == "logical_equivalence" and sample.reference["reference"]:
-            question, rewrite = assessment.question_of(sample), sample.reference["reference"]
+            question, rewrite = (
+                assessment.build_rewrite_question(sample),
+                sample.reference["reference"],
+            )
             yield Asked(sample.id, question, rewrite, (rewrite, *sample.meta["variants"]))
 
 

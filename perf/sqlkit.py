@@ -18,7 +18,10 @@ from collections import defaultdict
 import sqlglot
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion, question_of
+from evalcore.benchmarks.dialect_conversion.benchmark import (
+    DialectConversion,
+    build_conversion_question,
+)
 from evalcore.errors import EvalboardError
 from evalcore.records import Sample
 from evalcore.settings import ROOT
@@ -51,7 +54,7 @@ def measure(benchmark: DialectConversion, samples: list[Sample]) -> dict[str, fl
     """Milliseconds per decided answer, after the databases were prepared and used once."""
     times, parsing, whole, databases = [], [], [], []
     for sample in samples:
-        question = question_of(sample)
+        question = build_conversion_question(sample)
         benchmark.decider.decide(question, question.reference)
         answers = (*sample.meta["variants"], *sample.meta["counterexamples"])
         for answer in answers:

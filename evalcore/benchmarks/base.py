@@ -45,7 +45,7 @@ class DatasetSource(Record, frozen=True):
         return Path(self.path)
 
 
-class Finding(Record, frozen=True):
+class DatasetIssue(Record, frozen=True):
     """Something wrong with a case of a dataset, in a `field` of its line.
 
     `contradicted`: the expected answer does not run, or an engine says something else;
@@ -58,7 +58,7 @@ class Finding(Record, frozen=True):
     kind: Literal["contradicted", "unconfirmed", "duplicate"] = "contradicted"
 
 
-class _Claim(Record, frozen=True):
+class _Expectation(Record, frozen=True):
     """What a field of a dataset says of an answer: which outcome is due, and what it means if it is
     not."""
 
@@ -75,7 +75,7 @@ def user_role(model: str) -> str:
 
 
 #: How calls are asked for: by the server's own tools, in a prompt, or in a prompt as JSON.
-Asking = Literal["native", "prompt", "json"]
+ToolCallMode = Literal["native", "prompt", "json"]
 
 
 class Context(Protocol):
@@ -96,7 +96,7 @@ class Context(Protocol):
         """USD for one completion of the model in that role, None where unknown."""
         ...
 
-    async def asking(self) -> Asking:
+    async def resolve_tool_call_mode(self) -> ToolCallMode:
         """How the target is to be asked for calls of tools. Raises TargetFailure if that cannot be
         found out."""
         ...
@@ -149,9 +149,9 @@ class Benchmark(ABC):
 
     def messages(self, sample: Sample) -> tuple[Message, ...]:
         """The prompt in the user's template, if any."""
-        return self.templated(self.build_prompt(sample))
+        return self.apply_prompt_template(self.build_prompt(sample))
 
-    def templated(self, prompt: list[Message]) -> tuple[Message, ...]:
+    def apply_prompt_template(self, prompt: list[Message]) -> tuple[Message, ...]:
         """The prompt, its last message put into the user's template (at `$question`), if any."""
         if self.prompt_template and prompt:
             question = prompt[-1].content
@@ -186,7 +186,7 @@ class Benchmark(ABC):
         """
         return ()
 
-    def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
+    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Those of the loaded samples that a run can ask, by default all; others can be scored
         only. Raises UsageError where the options want what cannot be run."""
         return list(samples)
@@ -212,7 +212,7 @@ class Benchmark(ABC):
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """The next turn of a control target, of a kind that the card lists."""
 
-    def episode_of(
+    def episode_from_answer(
         self,
         sample: Sample,
         prediction: Any,
@@ -234,9 +234,9 @@ class Benchmark(ABC):
 
     def reference_episode(self, sample: Sample) -> Episode:
         """The episode of `control:reference`."""
-        return self.episode_of(sample, self.control(sample, "reference", ()).text)
+        return self.episode_from_answer(sample, self.control(sample, "reference", ()).text)
 
-    def weights_of(
+    def compute_point_weights(
         self, samples: Sequence[Sample], weights: Mapping[str, float]
     ) -> dict[str, float]:
         """What one point of each metric weighs, from the weights of the card or the person."""
@@ -246,28 +246,37 @@ class Benchmark(ABC):
         """Free what was opened to score; safe to call twice. Nothing to do by default."""
         return
 
-    def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_dataset(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Problems of a dataset, and the engines (with versions) that confirmed its answers.
 
         Every benchmark demands that the reference and its variants pass and that every
-        counterexample fails; one overrides `confirm` to have the reference itself confirmed.
+        counterexample fails; one overrides `validate_references` to have the reference itself
+        confirmed.
         """
-        claims = [claim for sample in samples for claim in self._claims(sample)]
-        verdicts = asyncio.run(self._verdicts(claims))
-        findings = [
-            Finding(
-                sample=claim.sample.key,
-                problem=claim.problem + (f": {verdict.note}" if verdict.note else ""),
-                field=claim.field,
-                kind="contradicted" if self.is_decided(claim.sample, verdict) else "unconfirmed",
-            )
-            for claim, verdict in zip(claims, verdicts, strict=True)
-            if verdict.outcome != claim.due
+        expectations = [
+            expectation for sample in samples for expectation in self._list_expectations(sample)
         ]
-        confirmed, engines = self.confirm(samples)
-        return findings + confirmed, engines
+        verdicts = asyncio.run(self._score_expectations(expectations))
+        issues = [
+            DatasetIssue(
+                sample=expectation.sample.key,
+                problem=expectation.problem + (f": {verdict.note}" if verdict.note else ""),
+                field=expectation.field,
+                kind="contradicted"
+                if self.is_decided(expectation.sample, verdict)
+                else "unconfirmed",
+            )
+            for expectation, verdict in zip(expectations, verdicts, strict=True)
+            if verdict.outcome != expectation.due
+        ]
+        reference_issues, engines = self.validate_references(samples)
+        return issues + reference_issues, engines
 
-    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Confirm references by something other than the scorer; nothing to do by default."""
         return [], {}
 
@@ -279,30 +288,32 @@ class Benchmark(ABC):
         """The field of a case's line that holds its expected answer."""
         return "reference" if sample.reference.get("reference") else "expected"
 
-    def _claims(self, sample: Sample) -> Iterator[_Claim]:
+    def _list_expectations(self, sample: Sample) -> Iterator[_Expectation]:
         reference, field = self.reference_episode(sample), self.gold_field(sample)
-        yield _Claim(sample, reference, "passed", field, "the reference answer does not pass")
+        yield _Expectation(sample, reference, "passed", field, "the reference answer does not pass")
         for number, right in enumerate(sample.meta.get("variants", ()), 1):
             problem = f"variant {number} does not pass: {str(right)[:80]!r}"
-            yield _Claim(sample, self.episode_of(sample, right), "passed", "variants", problem)
+            yield _Expectation(
+                sample, self.episode_from_answer(sample, right), "passed", "variants", problem
+            )
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
             problem = f"counterexample {number} does not fail"
-            episode = self.episode_of(sample, wrong)
-            yield _Claim(sample, episode, "failed", self.wrong_field, problem)
+            episode = self.episode_from_answer(sample, wrong)
+            yield _Expectation(sample, episode, "failed", self.wrong_field, problem)
 
-    async def _verdicts(self, claims: Sequence[_Claim]) -> list[Verdict]:
+    async def _score_expectations(self, expectations: Sequence[_Expectation]) -> list[Verdict]:
         """Side by side, since some scorers wait for programs."""
-        return await asyncio.gather(*map(self._verdict_on_claim, claims))
+        return await asyncio.gather(*map(self._score_expectation, expectations))
 
-    async def _verdict_on_claim(self, claim: _Claim) -> Verdict:
+    async def _score_expectation(self, expectation: _Expectation) -> Verdict:
         """What is missing here is no verdict on a claim, and ends none of the others."""
         try:
-            return await self.evaluate_sample(claim.sample, claim.episode)
+            return await self.evaluate_sample(expectation.sample, expectation.episode)
         except (EnvironmentFailure, MissingDependency) as error:
             return Verdict(
-                metric=claim.sample.metric,
-                id=claim.sample.id,
-                epoch=claim.episode.epoch,
+                metric=expectation.sample.metric,
+                id=expectation.sample.id,
+                epoch=expectation.episode.epoch,
                 outcome="environment_error",
                 reason="environment",
                 note=str(error),
@@ -337,20 +348,20 @@ class Benchmark(ABC):
         )
 
 
-def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The full set of options of a benchmark: defaults, overridden by `given` and converted.
+def check_options(card: BenchmarkCard, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The full set of options of a benchmark: defaults, overridden by `overrides` and converted.
 
     `weights.METRIC`, `difficulty.N`, `prompt` and `data_path` are for every benchmark and kept
     apart by the planner. Raises UsageError naming the known options.
     """
-    known = {option.name: option for option in card.options}
-    options = {name: option.default for name, option in known.items()}
-    for name, value in given.items():
-        if name not in known:
-            names = ", ".join([*known, "weights.METRIC", "difficulty.N", "prompt", "data_path"])
+    declared = {option.name: option for option in card.options}
+    options = {name: option.default for name, option in declared.items()}
+    for name, value in overrides.items():
+        if name not in declared:
+            names = ", ".join([*declared, "weights.METRIC", "difficulty.N", "prompt", "data_path"])
             raise UsageError(f"option {card.key}.{name} is unknown; known: {names}")
-        options[name] = _convert(f"{card.key}.{name}", known[name].type, value)
-        choices = known[name].choices
+        options[name] = _convert_option(f"{card.key}.{name}", declared[name].type, value)
+        choices = declared[name].choices
         if choices and options[name] not in choices:
             raise UsageError(
                 f"option {card.key}.{name}={value!r} is not one of: {', '.join(choices)}"
@@ -361,7 +372,7 @@ def check_options(card: BenchmarkCard, given: Mapping[str, Any]) -> dict[str, An
 _TRUE, _FALSE = {"true", "yes", "1", "on"}, {"false", "no", "0", "off"}
 
 
-def _convert(name: str, kind: str, value: Any) -> Any:
+def _convert_option(name: str, kind: str, value: Any) -> Any:
     """A value as typed on a command line or in YAML, as the type its option declares."""
     try:
         if kind == "bool":

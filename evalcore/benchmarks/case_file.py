@@ -14,134 +14,138 @@ from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.dialects import dialect_name
 
-MOST_WEIGHT = 1_000_000.0  # of a case
+MAX_CASE_WEIGHT = 1_000_000.0  # of a case
 
 
-class Line(Record, frozen=True):
+class CaseLine(Record, frozen=True):
     """One line of a case file, with readers that raise DatasetError for what does not fit."""
 
     path: Path
     number: int
     row: dict[str, Any]
 
-    def wrong(self, field: str, problem: str) -> NoReturn:
+    def raise_field_error(self, field: str, problem: str) -> NoReturn:
         raise DatasetError(self.path, self.number, field, problem)
 
     @property
     def source(self) -> str:
         return f"{self.path.name}:{self.number}"
 
-    def identity(self) -> str:
+    def parse_case_id(self) -> str:
         value = self.row.get("case_id")
         if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
-            self.wrong("case_id", "is missing or no text")
+            self.raise_field_error("case_id", "is missing or no text")
         return str(value)
 
-    def text(self, field: str) -> str:
+    def parse_text(self, field: str) -> str:
         value = self.row.get(field)
         if not isinstance(value, str) or not value.strip():
-            self.wrong(field, "is missing or no text")
+            self.raise_field_error(field, "is missing or no text")
         return value
 
-    def optional_text(self, field: str) -> str:
+    def parse_optional_text(self, field: str) -> str:
         value = self.row.get(field, "")
         if not isinstance(value, str):
-            self.wrong(field, "must be a text")
+            self.raise_field_error(field, "must be a text")
         return value
 
-    def texts(self, field: str) -> list[str]:
+    def parse_text_list(self, field: str) -> list[str]:
         """A list of texts; one text stands for a list of it."""
         value = self.row.get(field, [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.wrong(field, "must be a list of texts")
+            self.raise_field_error(field, "must be a list of texts")
         return value
 
-    def items(self, field: str) -> list[Any]:
+    def parse_list(self, field: str) -> list[Any]:
         value = self.row.get(field, [])
         if not isinstance(value, list):
-            self.wrong(field, "must be a list")
+            self.raise_field_error(field, "must be a list")
         return value
 
-    def object(self, field: str) -> dict[str, Any]:
+    def parse_object(self, field: str) -> dict[str, Any]:
         value = self.row.get(field)
         if not isinstance(value, dict):
-            self.wrong(field, "is missing or no JSON object")
+            self.raise_field_error(field, "is missing or no JSON object")
         return value
 
-    def truth(self, field: str) -> bool | None:
+    def parse_bool(self, field: str) -> bool | None:
         """A boolean, None where the field is absent."""
         value = self.row.get(field)
         if value is not None and not isinstance(value, bool):
-            self.wrong(field, "must be true or false")
+            self.raise_field_error(field, "must be true or false")
         return value
 
-    def difficulty(self) -> int:
+    def parse_difficulty(self) -> int:
         value = str(self.row.get("difficulty_level", ""))
         if value not in ("1", "2", "3"):
-            self.wrong("difficulty_level", f'{value!r} must be "1", "2" or "3"')
+            self.raise_field_error("difficulty_level", f'{value!r} must be "1", "2" or "3"')
         return int(value)
 
-    def weight(self) -> float | None:
+    def parse_weight(self) -> float | None:
         """What the case weighs in place of its difficulty, None where the field is absent."""
         value = self.row.get("weight")
         if value is None:
             return None
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value <= MOST_WEIGHT:
-            self.wrong("weight", f"{value!r} must be a number from 0 to {MOST_WEIGHT:g}")
+        if not number or not 0 <= value <= MAX_CASE_WEIGHT:
+            self.raise_field_error(
+                "weight", f"{value!r} must be a number from 0 to {MAX_CASE_WEIGHT:g}"
+            )
         return float(value)
 
-    def dialect(self, field: str, default: str = "") -> str:
+    def parse_dialect(self, field: str, default: str = "") -> str:
         """The internal name of the dialect named in a field."""
         try:
             return dialect_name(str(self.row.get(field, default)))
         except UsageError as error:
-            self.wrong(field, str(error))
+            self.raise_field_error(field, str(error))
 
 
-def load(
+def load_case_samples(
     source: DatasetSource,
     files: Mapping[str, Sequence[str]],
-    read: Callable[[Line, str], Iterable[Sample]],
+    parse_line: Callable[[CaseLine, str], Iterable[Sample]],
 ) -> list[Sample]:
     """The samples of a folder, or of one file, in the order of `files`.
 
-    `files` maps the stem of a file to the metrics its lines feed; `read(line, stem)` makes the
-    samples of a line, where a line's field `metric` overrides the name of its file. Raises
+    `files` maps the stem of a file to the metrics its lines feed; `parse_line(line, stem)` makes
+    the samples of a line, where a line's field `metric` overrides the name of its file. Raises
     DatasetError, also for a case that stands there twice. A line's `weight` is that of each of its
     samples.
     """
     samples: dict[str, Sample] = {}
-    for path in _paths(source, files):
+    for path in _find_case_files(source, files):
         for number, row in read_rows(path):
-            line = Line(path, number, row)
+            line = CaseLine(path, number, row)
             stem = str(row.get("metric", path.stem))
             if stem not in files:
                 names = ", ".join(files)
-                line.wrong("metric", f"{stem!r} is none of: {names} (name the file after one)")
-            weight = line.weight()
-            for sample in read(line, stem):
+                line.raise_field_error(
+                    "metric", f"{stem!r} is none of: {names} (name the file after one)"
+                )
+            weight = line.parse_weight()
+            for sample in parse_line(line, stem):
                 if weight is not None:
                     sample = replace(sample, weight=weight)
                 if source.metrics and sample.metric not in source.metrics:
                     continue
                 if sample.key in samples:
-                    line.wrong("case_id", f"{sample.id!r} stands here twice")
+                    line.raise_field_error("case_id", f"{sample.id!r} stands here twice")
                 samples[sample.key] = sample
     return list(samples.values())
 
 
-def _paths(source: DatasetSource, files: Mapping[str, Sequence[str]]) -> list[Path]:
-    place = source.folder
-    if place.is_file():
-        return [place]
-    if not place.is_dir():
-        raise DatasetError(place, None, "", "no such file or folder")
-    wanted = set(source.metrics)
-    stems = [stem for stem, metrics in files.items() if not wanted or wanted & set(metrics)]
-    found = [path for stem in stems if (path := place / f"{stem}.jsonl").is_file()]
-    if not found:
+def _find_case_files(source: DatasetSource, files: Mapping[str, Sequence[str]]) -> list[Path]:
+    root = source.folder
+    if root.is_file():
+        return [root]
+    if not root.is_dir():
+        raise DatasetError(root, None, "", "no such file or folder")
+    selected = set(source.metrics)
+    stems = [stem for stem, metrics in files.items() if not selected or selected & set(metrics)]
+    paths = [path for stem in stems if (path := root / f"{stem}.jsonl").is_file()]
+    if not paths:
         names = ", ".join(f"{stem}.jsonl" for stem in stems)
-        raise DatasetError(place, None, "", f"holds none of: {names}")
-    return found
+        raise DatasetError(root, None, "", f"holds none of: {names}")
+    return paths

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks import sql_evidence
-from evalcore.benchmarks.base import Benchmark, Finding
-from evalcore.benchmarks.sql_verdict import Ruling
+from evalcore.benchmarks.base import Benchmark, DatasetIssue
+from evalcore.benchmarks.sql_verdict import ScoringResult
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import MEASURED, Sample, Verdict
 from evalcore.sqlkit.engines.pool import EnginePool
@@ -38,31 +38,33 @@ class ExecutedBenchmark(Benchmark):
         self.engines.close()
 
     @property
-    def by_judges_alone(self) -> bool:
+    def is_judged_only(self) -> bool:
         """Whether the published rule is asked for, by which a panel decides everything."""
         return bool(self.options.get("mode") == "scale")
 
-    async def decide(self, question: Question, answer: str, title: str = "") -> Equivalence:
+    async def decide_equivalence(
+        self, question: Question, answer: str, title: str = ""
+    ) -> Equivalence:
         """The decision, made beside the event loop; `undecided` where the engine is missing, or
         lacks what the product `title` has. Where the answer can be said without that and then gives
         other rows, it is different all the same."""
-        found = await self._decide(question, answer)
-        if found.cause == "reference_fails":
-            return _within_product(found, question, title)
-        feature = found.status == "error" and missing_feature(answer, title, found.message)
+        decision = await self._run_decider(question, answer)
+        if decision.cause == "reference_fails":
+            return _attribute_to_product(decision, question, title)
+        feature = decision.status == "error" and missing_feature(answer, title, decision.message)
         if not feature:
-            return found
+            return decision
         standard = replace_minus(answer) if question.engine == "postgres" else answer
-        rest = await self._decide(question, standard) if standard != answer else found
-        if rest.status == "error" and not missing_feature(standard, title, rest.message):
-            return rest
+        retried = await self._run_decider(question, standard) if standard != answer else decision
+        if retried.status == "error" and not missing_feature(standard, title, retried.message):
+            return retried
         plain = transpile_within(standard, question.engine)
-        rest = await self._decide(question, plain) if plain != standard else rest
-        if rest.status == "different":
-            return rest
-        return _lacking(feature, question, title)
+        retried = await self._run_decider(question, plain) if plain != standard else retried
+        if retried.status == "different":
+            return retried
+        return _build_undecided_feature(feature, question, title)
 
-    async def _decide(self, question: Question, answer: str) -> Equivalence:
+    async def _run_decider(self, question: Question, answer: str) -> Equivalence:
         if not question.engine:
             return Equivalence(status="undecided", cause="no_engine", message=_NO_ENGINE)
         try:
@@ -70,18 +72,20 @@ class ExecutedBenchmark(Benchmark):
         except (MissingDependency, EnvironmentFailure) as error:
             return Equivalence(status="undecided", cause="no_engine", message=str(error))
 
-    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Execution confirmed everything; the engines are those that decided."""
         return [], self.engines.collect_versions()
 
 
-def _within_product(found: Equivalence, question: Question, title: str) -> Equivalence:
+def _attribute_to_product(decision: Equivalence, question: Question, title: str) -> Equivalence:
     """A reference that fails, unless only the stand-in of the product `title` refuses it."""
-    feature = missing_feature(question.reference, title, found.message)
-    return _lacking(feature, question, title) if feature else found
+    feature = missing_feature(question.reference, title, decision.message)
+    return _build_undecided_feature(feature, question, title) if feature else decision
 
 
-def _lacking(feature: str, question: Question, title: str) -> Equivalence:
+def _build_undecided_feature(feature: str, question: Question, title: str) -> Equivalence:
     return Equivalence(
         status="undecided",
         cause="product_feature",
@@ -89,7 +93,7 @@ def _lacking(feature: str, question: Question, title: str) -> Equivalence:
     )
 
 
-def beside_execution(judged: Verdict, executed: Verdict) -> Verdict:
+def merge_judged_and_executed(judged: Verdict, executed: Verdict) -> Verdict:
     """A judged verdict that also says what execution found, where it found anything."""
     if executed.evidence_kind != "executed" or executed.outcome not in MEASURED:
         return judged
@@ -97,15 +101,15 @@ def beside_execution(judged: Verdict, executed: Verdict) -> Verdict:
     return msgspec.structs.replace(judged, details=details)
 
 
-def by_execution(found: Equivalence, reference: str) -> Ruling:
+def score_execution(decision: Equivalence, reference: str) -> ScoringResult:
     """The ruling on a decision: undecided is not executed, everything else is measured."""
     outcomes = {"equivalent": "passed", "different": "failed", "error": "failed"}
     reasons = {"equivalent": "", "different": "wrong_answer", "error": "invalid_sql"}
-    return Ruling(
-        outcome=outcomes.get(found.status, "not_executed"),  # type: ignore[arg-type]
+    return ScoringResult(
+        outcome=outcomes.get(decision.status, "not_executed"),  # type: ignore[arg-type]
         evidence_kind="executed",
-        reason=reasons.get(found.status, found.cause),
-        note=sql_evidence.note(found),
-        details=sql_evidence.details(found),
-        evidence=sql_evidence.sections(found, reference),
+        reason=reasons.get(decision.status, decision.cause),
+        note=sql_evidence.describe_decision(decision),
+        details=sql_evidence.build_decision_details(decision),
+        evidence=sql_evidence.build_decision_sections(decision, reference),
     )

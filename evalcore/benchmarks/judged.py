@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalcore.benchmarks.base import Context
-from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, ruled
+from evalcore.benchmarks.sql_verdict import ScoringResult, build_no_answer_verdict, to_verdict
 from evalcore.judges import panel, recorded, scale_rule
 from evalcore.judges.prompts import PROMPT_VERSION
 from evalcore.judges.records import CAST, Question, Tally, Vote
@@ -28,72 +28,72 @@ _PUBLISHED: dict[Outcome, str] = {
 }
 
 
-async def by_panel(
+async def score_by_panel(
     context: Context | None, question: Question, *, published: bool = False
-) -> Ruling:
+) -> ScoringResult:
     """What the panel says; not executed where there is none to ask.
 
     `published` counts the votes by SCALE's rule instead of ours: a tie passes, one vote suffices.
     """
     if context is None or not context.judges:
-        return Ruling(
+        return ScoringResult(
             outcome="not_executed", evidence_kind="judged", reason="no_panel", note=_NO_PANEL
         )
     tally = await panel.ask_panel(context, question)
-    outcome = _as_published(tally, question) if published else tally.outcome
+    outcome = _decide_as_published(tally, question) if published else tally.outcome
     note = (_PUBLISHED if published else _NOTES)[outcome]
     cast = tally.yes + tally.no
-    return Ruling(
+    return ScoringResult(
         outcome=outcome,
         evidence_kind="judged",
         reason=_REASONS.get(outcome, ""),
         note=note.format(yes=tally.yes, no=tally.no, cast=cast, panel=len(tally.votes)),
-        details=_details(tally),
-        evidence=(_section([_line(vote) for vote in tally.votes]),),
+        details=_build_panel_details(tally),
+        evidence=(_build_votes_section([_vote_to_row(vote) for vote in tally.votes]),),
     )
 
 
-def by_recorded(votes: Sequence[Any], by_rules: bool, rule_id: str = "") -> Ruling:
+def score_recorded_votes(votes: Sequence[Any], by_rules: bool, rule_id: str = "") -> ScoringResult:
     """What recorded votes amount to by SCALE's published rule; see `judges.recorded` for the forms.
 
     Raises UsageError naming a vote that cannot be read.
     """
     ballots = recorded.read_votes(votes, by_rules)
     cast = [ballot for ballot in ballots if ballot.is_cast]
-    said = [ballot.supports_rule(rule_id) for ballot in cast]
-    outcome = _outcome(cast, by_rules, rule_id)
-    return Ruling(
+    yes_votes = [ballot.supports_rule(rule_id) for ballot in cast]
+    outcome = _decide_ballot_outcome(cast, by_rules, rule_id)
+    return ScoringResult(
         outcome=outcome,
         evidence_kind="judged",
         reason=_REASONS.get(outcome, ""),
-        note=_PUBLISHED[outcome].format(yes=sum(said), no=len(said) - sum(said)),
+        note=_PUBLISHED[outcome].format(yes=sum(yes_votes), no=len(yes_votes) - sum(yes_votes)),
         details={
-            "judge_votes_yes": sum(said),
-            "judge_votes_no": len(said) - sum(said),
+            "judge_votes_yes": sum(yes_votes),
+            "judge_votes_no": len(yes_votes) - sum(yes_votes),
             "judge_votes_abstain": len(ballots) - len(cast),
             "judge_runs": len({ballot.run for ballot in cast}),
-            "judge_split": len(set(said)) > 1,
+            "judge_split": len(set(yes_votes)) > 1,
         },
-        evidence=(_section([_recorded_line(ballot, rule_id) for ballot in ballots]),),
+        evidence=(_build_votes_section([_ballot_to_row(ballot, rule_id) for ballot in ballots]),),
     )
 
 
-async def as_published(
+async def score_as_published(
     sample: Sample, episode: Episode, question: Question, context: Context | None
 ) -> Verdict:
     """The verdict where judges alone decide: by the votes that came with the answer, else by the
     panel, in both cases counted as SCALE published it."""
     votes = episode.state.get("votes")
     if votes:
-        ruling = by_recorded(votes, question.kind == "rules", question.decides)
+        result = score_recorded_votes(votes, question.kind == "rules", question.decides)
     elif not episode.answer.strip():
-        return nothing_found(sample, episode, "judged")
+        return build_no_answer_verdict(sample, episode, "judged")
     else:
-        ruling = await by_panel(context, question, published=True)
-    return ruled(sample, episode, "strict", ruling)
+        result = await score_by_panel(context, question, published=True)
+    return to_verdict(sample, episode, "strict", result)
 
 
-def _as_published(tally: Tally, question: Question) -> Outcome:
+def _decide_as_published(tally: Tally, question: Question) -> Outcome:
     """A vote by rules is for its rule, so that the panel's votes are ballots like any other."""
     by_rules = question.kind == "rules"
     ballots = [
@@ -101,10 +101,10 @@ def _as_published(tally: Tally, question: Question) -> Outcome:
         for vote in tally.votes
         if vote.vote in CAST
     ]
-    return _outcome(ballots, by_rules, question.decides)
+    return _decide_ballot_outcome(ballots, by_rules, question.decides)
 
 
-def _outcome(ballots: Sequence[Ballot], by_rules: bool, rule_id: str) -> Outcome:
+def _decide_ballot_outcome(ballots: Sequence[Ballot], by_rules: bool, rule_id: str) -> Outcome:
     """Without a vote the published evaluator dropped the case; that is no verdict here."""
     if not any(ballot.is_cast for ballot in ballots):
         return "judge_error"
@@ -114,7 +114,7 @@ def _outcome(ballots: Sequence[Ballot], by_rules: bool, rule_id: str) -> Outcome
     return "passed" if passes else "failed"
 
 
-def _details(tally: Tally) -> dict[str, Any]:
+def _build_panel_details(tally: Tally) -> dict[str, Any]:
     """Facts for machines; the cost is left out where the price of a judge is unknown."""
     cost = {} if tally.cost is None else {"judge_cost": tally.cost}
     return {
@@ -129,7 +129,7 @@ def _details(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _line(vote: Vote) -> dict[str, Any]:
+def _vote_to_row(vote: Vote) -> dict[str, Any]:
     return {
         "judge": vote.judge,
         "vote": vote.vote,
@@ -140,7 +140,7 @@ def _line(vote: Vote) -> dict[str, Any]:
     }
 
 
-def _recorded_line(ballot: Ballot, rule_id: str) -> dict[str, Any]:
+def _ballot_to_row(ballot: Ballot, rule_id: str) -> dict[str, Any]:
     return {
         "judge": ballot.judge,
         "vote": ("yes" if ballot.supports_rule(rule_id) else "no") if ballot.is_cast else "abstain",
@@ -150,5 +150,5 @@ def _recorded_line(ballot: Ballot, rule_id: str) -> dict[str, Any]:
     }
 
 
-def _section(lines: list[dict[str, Any]]) -> Section:
+def _build_votes_section(lines: list[dict[str, Any]]) -> Section:
     return Section(kind="votes", title="votes", body=lines)

@@ -14,13 +14,13 @@ from evalcore.catalog import BenchmarkCard
 from evalcore.errors import EvalboardError, UsageError
 
 
-def create(key: str, options: Mapping[str, Any] | None = None) -> Benchmark:
+def instantiate_benchmark(key: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     """The benchmark with its options checked; raises UsageError for an unknown key or option, and
     for a plug-in whose implementation cannot be used."""
     card = catalog.benchmark_card(key)
     checked = check_options(card, options or {})
     with plugin_faults(key):
-        return _implementation(card)(checked)
+        return _import_implementation(card)(checked)
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def data_folder(card: BenchmarkCard) -> Path:
         return Path(str(module.__file__)).parent / card.dataset
 
 
-def _implementation(card: BenchmarkCard) -> type[Benchmark]:
+def _import_implementation(card: BenchmarkCard) -> type[Benchmark]:
     module, _, name = card.implementation.partition(":")
     implementation = getattr(import_module(module), name)
     if not isinstance(implementation, type) or not issubclass(implementation, Benchmark):

@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from evalcore.benchmarks.answer_text import LIMIT, Kind, without_reasoning
+from evalcore.benchmarks.answer_parsing import LIMIT, ExtractionKind, strip_reasoning
 from evalcore.benchmarks.sql_text import (
     VERBS,
     StatementParser,
-    clean,
-    ends_of,
+    find_statement_ends,
+    is_only_comments,
     is_routine,
     looks_like_prose,
-    only_comments,
+    normalize_answer_text,
+    normalize_statement,
     split_statements,
     starts_like_sql,
-    words_of,
 )
 from evalcore.records import Record
 from evalcore.sqlkit.syntax import classify_statement
@@ -66,8 +66,8 @@ _INLINE = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,4000})\1(?!`)")
 _ROUTINE_END = re.compile(
     r"^[ \t]*(?:END\b[^\n]*|\$\w*\$[^\n]*|/[ \t]*|DELIMITER[ \t]+;)$", re.I | re.M
 )
-_MOST, _MOST_STARTS = 40, 16  # candidates, and those in prose
-_MOST_PARSED = 30_000  # characters of a statement whose kind is read
+_MAX_CANDIDATES, _MAX_PROSE_STARTS = 40, 16  # candidates, and those in prose
+_MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
 
 #: What the words before a candidate say of it; the last of them counts.
 _ROLES = {
@@ -96,7 +96,7 @@ _ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 class SqlAnswer(Record, frozen=True):
     """`sql` is the text read, "" if `kind` is none."""
 
-    kind: Kind
+    kind: ExtractionKind
     sql: str = ""
 
 
@@ -109,48 +109,60 @@ class _Candidate(Record, frozen=True):
     form: int = 2
 
 
-def read_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
+def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     """The SQL of an answer, in the dialect it was asked in; `original` is the statement that the
     question quoted. Takes linear time."""
-    whole = clean(text)
-    rest = clean(without_reasoning(text)[-LIMIT:])
+    whole = normalize_answer_text(text)
+    rest = normalize_answer_text(strip_reasoning(text)[-LIMIT:])
     parser = StatementParser(dialect)
-    candidates = list(_candidates(rest, parser))[-_MOST:]
-    pieces = [piece for one in candidates for piece in _pieces(one, dialect, original)]
-    sql = _choose(pieces[-_MOST:], parser, original)
+    candidates = list(_find_sql_candidates(rest, parser))[-_MAX_CANDIDATES:]
+    pieces = [
+        piece
+        for candidate in candidates
+        for piece in _split_candidate(candidate, dialect, original)
+    ]
+    sql = _choose_candidate(pieces[-_MAX_CANDIDATES:], parser, original)
     if not sql:
         return SqlAnswer(kind="none")
     return SqlAnswer(kind="strict" if rest == whole and sql == whole else "lenient", sql=sql)
 
 
-def _candidates(text: str, parser: StatementParser) -> Iterator[_Candidate]:
+def _find_sql_candidates(text: str, parser: StatementParser) -> Iterator[_Candidate]:
     """Whatever stands as code in a text, in the order of the text; of prose only where there is no
     code."""
     fields = list(_json_fields(text))
     if fields:
         yield from fields
         return
-    blocks, prose = _fences(text)
-    marked = [*_code(blocks[-_MOST:], parser), *_code(_tags(prose)[-_MOST:], parser)]
+    blocks, prose = _split_fences(text)
+    marked = [
+        *_find_code_candidates(blocks[-_MAX_CANDIDATES:], parser),
+        *_find_code_candidates(_find_tagged_blocks(prose)[-_MAX_CANDIDATES:], parser),
+    ]
     if marked:
         yield from marked
         return
-    yield from _bare(prose, parser)
+    yield from _find_bare_sql(prose, parser)
 
 
-def _code(blocks: Sequence[tuple[str, str]], parser: StatementParser) -> Iterator[_Candidate]:
+def _find_code_candidates(
+    blocks: Sequence[tuple[str, str]], parser: StatementParser
+) -> Iterator[_Candidate]:
     """The candidates in marked pieces, each with the words before it."""
     for body, before in blocks:
         if starts_like_sql(body):
-            yield _Candidate(_cut(body, parser), _role(before))
+            yield _Candidate(_cut_trailing_prose(body, parser), _detect_candidate_role(before))
             continue
         fields = list(_json_fields(body))
         yield from fields
         if not fields and (start := _START.search(body)) is not None:
-            yield _Candidate(_cut(body[start.start("sql") :], parser), _role(before))
+            yield _Candidate(
+                _cut_trailing_prose(body[start.start("sql") :], parser),
+                _detect_candidate_role(before),
+            )
 
 
-def _fences(text: str) -> tuple[list[tuple[str, str]], str]:
+def _split_fences(text: str) -> tuple[list[tuple[str, str]], str]:
     """The bodies of code fences with the words before each, and the text with its fences cut out.
 
     A fence ends at a line of as many marks of its kind; an open one ends with the text.
@@ -160,12 +172,14 @@ def _fences(text: str) -> tuple[list[tuple[str, str]], str]:
     end, opened, before = 0, None, ""
     for mark in _FENCE.finditer(text):
         if opened is None:
-            one_line = re.match(r"[ \t]*\w*[ \t]+(.+?)[ \t]*(?:`{3,}|~{3,})[ \t]*$", mark[2])
+            single_line_match = re.match(
+                r"[ \t]*\w*[ \t]+(.+?)[ \t]*(?:`{3,}|~{3,})[ \t]*$", mark[2]
+            )
             prose.append(text[end : mark.start()])
             before = (before + prose[-1])[-400:]
             end = mark.end()
-            if one_line is not None:
-                blocks.append((one_line[1], before))
+            if single_line_match is not None:
+                blocks.append((single_line_match[1], before))
                 prose.append("\n")
                 before += "\n"
             elif starts_like_sql(mark[2]):  # no line break after the mark
@@ -173,30 +187,32 @@ def _fences(text: str) -> tuple[list[tuple[str, str]], str]:
             else:
                 opened = mark
         elif mark[1].startswith(opened[1]) and not mark[2].strip():
-            blocks.append((_unquoted(text[end : mark.start()]), before))
+            blocks.append((_strip_quote_marks(text[end : mark.start()]), before))
             prose.append("\n")
             before += "\n"
             end, opened = mark.end(), None
     if opened is not None:
-        blocks.append((_unquoted(text[end:]), before))
+        blocks.append((_strip_quote_marks(text[end:]), before))
     else:
         prose.append(text[end:])
     return [(body.strip(), before) for body, before in blocks if body.strip()], "".join(prose)
 
 
-def _unquoted(body: str) -> str:
+def _strip_quote_marks(body: str) -> str:
     """A block whose every line is quoted with `>`, without that."""
     lines = body.strip("\n").split("\n")
     quoted = all(line.lstrip().startswith(">") for line in lines)
     return "\n".join(line.lstrip()[1:].removeprefix(" ") for line in lines) if quoted else body
 
 
-def _tags(text: str) -> list[tuple[str, str]]:
+def _find_tagged_blocks(text: str) -> list[tuple[str, str]]:
     if "</" not in text:
         return []
     return [
         (
-            _fences(tag[2])[0][-1][0] if "```" in tag[2] and _fences(tag[2])[0] else tag[2].strip(),
+            _split_fences(tag[2])[0][-1][0]
+            if "```" in tag[2] and _split_fences(tag[2])[0]
+            else tag[2].strip(),
             text[max(0, tag.start() - 400) : tag.start()],
         )
         for tag in _TAGS.finditer(text)
@@ -212,10 +228,10 @@ def _json_fields(text: str) -> list[_Candidate]:
         value: Any = json.JSONDecoder(strict=False).raw_decode(text, start)[0]
     except (ValueError, RecursionError):
         return []
-    return _of_object(value, 3)
+    return _find_sql_field(value, 3)
 
 
-def _of_object(value: Any, depth: int) -> list[_Candidate]:
+def _find_sql_field(value: Any, depth: int) -> list[_Candidate]:
     if not isinstance(value, dict) or not depth:
         return []
     fields = {str(name).lower(): item for name, item in value.items()}
@@ -224,43 +240,47 @@ def _of_object(value: Any, depth: int) -> list[_Candidate]:
         if _NOT_FIELDS.search(name):
             continue
         if isinstance(item, str):
-            body = _fences(item)[0][-1][0] if "```" in item and _fences(item)[0] else item
+            body = (
+                _split_fences(item)[0][-1][0] if "```" in item and _split_fences(item)[0] else item
+            )
             if starts_like_sql(body):
                 return [_Candidate(body.strip())]
-        elif inner := _of_object(item, depth - 1):
+        elif inner := _find_sql_field(item, depth - 1):
             return inner
     return []
 
 
-def _bare(text: str, parser: StatementParser) -> Iterator[_Candidate]:
+def _find_bare_sql(text: str, parser: StatementParser) -> Iterator[_Candidate]:
     """SQL that stands in prose: from a line that begins like SQL to where it ends, or inline."""
     end = 0
     if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
-        sql = _cut(text, parser)
+        sql = _cut_trailing_prose(text, parser)
         yield _Candidate(sql, form=1)
         end = len(sql)
-    for _ in range(_MOST_STARTS):
+    for _ in range(_MAX_PROSE_STARTS):
         start = _START.search(text, end)
         if start is None:
             break
         at = start.start("sql")
-        if not end and starts_like_sql(text) and only_comments(text[:at]):
+        if not end and starts_like_sql(text) and is_only_comments(text[:at]):
             at = 0
-        sql = _cut(text[at:], parser)
+        sql = _cut_trailing_prose(text[at:], parser)
         quoted = text[at - 1 : at] if at else ""
         if quoted in ('"', "'", "`", "*") and (stop := text.find(quoted, at)) > 0:
             sql = text[at:stop] if stop - at < len(sql) or quoted != "'" else sql
-        yield _Candidate(sql.strip(), _role(text[max(0, end, at - 300) : at]), form=1)
+        yield _Candidate(
+            sql.strip(), _detect_candidate_role(text[max(0, end, at - 300) : at]), form=1
+        )
         end = at + max(1, len(sql))
     if end:
         return
     for code in _INLINE.finditer(text):
         if starts_like_sql(code[2]) and parser.accepts(code[2]):
             before = text[max(0, code.start() - 200) : code.start()]
-            yield _Candidate(code[2].strip(), _role(before), form=0)
+            yield _Candidate(code[2].strip(), _detect_candidate_role(before), form=0)
 
 
-def _cut(text: str, parser: StatementParser) -> str:
+def _cut_trailing_prose(text: str, parser: StatementParser) -> str:
     """The SQL that a text begins with, without the prose that follows it.
 
     Prose is cut where it begins a line or follows a semicolon, and where what stands before it
@@ -271,7 +291,7 @@ def _cut(text: str, parser: StatementParser) -> str:
         return (
             text[:last].strip() if last and looks_like_prose(text[last:].lstrip()) else text.strip()
         )
-    ends = list(islice(ends_of(text, parser.dialect), 8))
+    ends = list(islice(find_statement_ends(text, parser.dialect), 8))
     if not ends or parser.accepts(text):
         return text.strip()
     for end in ends:
@@ -280,7 +300,7 @@ def _cut(text: str, parser: StatementParser) -> str:
     return text[: ends[0]].strip()
 
 
-def _role(before: str) -> str:
+def _detect_candidate_role(before: str) -> str:
     """What the words right before a candidate call it."""
     lines = [line for line in before.strip().split("\n") if line.strip()]
     if not lines:
@@ -291,63 +311,76 @@ def _role(before: str) -> str:
     return next((role for role in reversed(named) if role in _ASIDE), "")
 
 
-def _pieces(one: _Candidate, dialect: str, original: str) -> Iterator[_Candidate]:
+def _split_candidate(candidate: _Candidate, dialect: str, original: str) -> Iterator[_Candidate]:
     """The statements of a candidate apart, where one statement was asked for."""
-    asked = _class_of(original, dialect) if original else None
-    if asked not in _SINGLE or is_routine(one.sql):
-        yield one
+    expected_class = _detect_statement_class(original, dialect) if original else None
+    if expected_class not in _SINGLE or is_routine(candidate.sql):
+        yield candidate
         return
     if len(split_statements(original, dialect)) != 1:
-        yield one
+        yield candidate
         return
-    statements = split_statements(one.sql, dialect)
-    if len(statements) < 2 or len(statements) > _MOST:
-        yield one
+    statements = split_statements(candidate.sql, dialect)
+    if len(statements) < 2 or len(statements) > _MAX_CANDIDATES:
+        yield candidate
         return
     for statement in statements:
         comments = re.match(r"(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*", statement, re.S)
-        named = _role(comments[0]) if comments else ""
-        yield _Candidate(statement.strip(), named or one.role, one.form)
+        named = _detect_candidate_role(comments[0]) if comments else ""
+        yield _Candidate(statement.strip(), named or candidate.role, candidate.form)
 
 
-def _choose(candidates: Sequence[_Candidate], parser: StatementParser, original: str) -> str:
+def _choose_candidate(
+    candidates: Sequence[_Candidate], parser: StatementParser, original: str
+) -> str:
     """The candidate that answers; each rule counts only where some candidate keeps it."""
-    left = [one for one in candidates if one.sql]
-    if not left:
+    remaining = [candidate for candidate in candidates if candidate.sql]
+    if not remaining:
         return ""
     dialect = parser.dialect
-    asked = _class_of(original, dialect) if original else None
-    quoted = words_of(original)
+    expected_class = _detect_statement_class(original, dialect) if original else None
+    quoted = normalize_statement(original)
     rules: tuple[Callable[[_Candidate], bool], ...] = (
-        lambda one: not original or words_of(one.sql) != quoted,
-        lambda one: not _ELLIPSIS.search(one.sql),
-        lambda one: asked is None or _class_of(one.sql, dialect) == asked,
-        lambda one: one.role not in _ASIDE,
-        lambda one: len(one.sql) > _MOST_PARSED or parser.accepts(one.sql),
-        lambda one: one.role == "final",
-        lambda one: one.form > 0,
+        lambda candidate: not original or normalize_statement(candidate.sql) != quoted,
+        lambda candidate: not _ELLIPSIS.search(candidate.sql),
+        lambda candidate: (
+            expected_class is None
+            or _detect_statement_class(candidate.sql, dialect) == expected_class
+        ),
+        lambda candidate: candidate.role not in _ASIDE,
+        lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
+        lambda candidate: candidate.role == "final",
+        lambda candidate: candidate.form > 0,
     )
-    aside = [one for one in left if one.role in ("alternative", "index", "usage", "rejected")]
-    if original and any(words_of(one.sql) == quoted for one in left):
-        others = [one for one in left if words_of(one.sql) != quoted]
-        if others and all(one in aside for one in others):
+    aside = [
+        candidate
+        for candidate in remaining
+        if candidate.role in ("alternative", "index", "usage", "rejected")
+    ]
+    if original and any(normalize_statement(candidate.sql) == quoted for candidate in remaining):
+        others = [
+            candidate for candidate in remaining if normalize_statement(candidate.sql) != quoted
+        ]
+        if others and all(candidate in aside for candidate in others):
             # the original itself is the answer, and the rest is only offered beside it
-            left = [one for one in left if words_of(one.sql) == quoted]
+            remaining = [
+                candidate for candidate in remaining if normalize_statement(candidate.sql) == quoted
+            ]
     due = 1 if is_routine(original) else len(split_statements(original, dialect))
-    meant = [one for one in left if one.role not in _ASIDE]
-    if due == len(meant) > 1:  # the parts of a script, each in a block of its own
-        return "\n".join(f"{one.sql.rstrip('; ')};" for one in meant)
+    intended = [candidate for candidate in remaining if candidate.role not in _ASIDE]
+    if due == len(intended) > 1:  # the parts of a script, each in a block of its own
+        return "\n".join(f"{candidate.sql.rstrip('; ')};" for candidate in intended)
     for rule in rules:
-        left = [one for one in left if rule(one)] or left
-    return left[-1].sql
+        remaining = [candidate for candidate in remaining if rule(candidate)] or remaining
+    return remaining[-1].sql
 
 
-def _class_of(sql: str, dialect: str) -> str | None:
+def _detect_statement_class(sql: str, dialect: str) -> str | None:
     """The kind of a statement by its first verb: SELECT, INSERT, CREATE ROUTINE, ..."""
     if is_routine(sql):
         return "ROUTINE"
-    if len(sql) > _MOST_PARSED:
+    if len(sql) > _MAX_PARSED_CHARS:
         return None
-    known = classify_statement(sql, dialect or "postgres")
+    classified = classify_statement(sql, dialect or "postgres")
     word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
-    return known[1] if known else (word[1].upper() if word else None)
+    return classified[1] if classified else (word[1].upper() if word else None)

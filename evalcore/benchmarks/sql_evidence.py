@@ -8,7 +8,7 @@ from evalcore.records import Section
 from evalcore.sqlkit.equivalence.records import Counterexample, Equivalence
 from evalcore.sqlkit.table import ResultTable
 
-_ROWS = 60  # of a table shown; a counterexample is shrunk and rarely has more
+_MAX_ROWS = 60  # of a table shown; a counterexample is shrunk and rarely has more
 
 _NOTES = {
     "equivalent": "No difference on {databases} databases; {nonempty} of them had rows to compare.",
@@ -26,47 +26,47 @@ _DIFFERENT = {
 }
 
 
-def note(found: Equivalence) -> str:
+def describe_decision(decision: Equivalence) -> str:
     """The decision as a sentence."""
-    example = found.counterexample
-    if found.status == "different" and example is not None:
+    example = decision.counterexample
+    if decision.status == "different" and example is not None:
         return _DIFFERENT[example.reason].format(message=example.message)
-    return _NOTES[found.status].format(
-        databases=found.databases, nonempty=found.nonempty, message=found.message
+    return _NOTES[decision.status].format(
+        databases=decision.databases, nonempty=decision.nonempty, message=decision.message
     )
 
 
-def details(found: Equivalence) -> dict[str, Any]:
+def build_decision_details(decision: Equivalence) -> dict[str, Any]:
     """The decision as facts for machines."""
     facts: dict[str, Any] = {
-        "equivalence": found.status,
-        "databases": found.databases,
-        "databases_nonempty": found.nonempty,
+        "equivalence": decision.status,
+        "databases": decision.databases,
+        "databases_nonempty": decision.nonempty,
     }
-    if found.cause:
-        facts["error_type"] = found.cause
-    if found.counterexample is not None:
-        facts["error_type"] = found.counterexample.reason
-        facts["counterexample_profile"] = found.counterexample.profile
+    if decision.cause:
+        facts["error_type"] = decision.cause
+    if decision.counterexample is not None:
+        facts["error_type"] = decision.counterexample.reason
+        facts["counterexample_profile"] = decision.counterexample.profile
     return facts
 
 
-def sections(found: Equivalence, reference: str) -> tuple[Section, ...]:
+def build_decision_sections(decision: Equivalence, reference: str) -> tuple[Section, ...]:
     """The reference, the counterexample with its database, and the difference side by side."""
-    told = [_code("reference_sql", reference)] if reference else []
-    example = found.counterexample
+    evidence = [_build_code_section("reference_sql", reference)] if reference else []
+    example = decision.counterexample
     if example is not None:
-        told += [_database(example), *_difference(example)]
-    return tuple(told)
+        evidence += [_build_database_section(example), *_build_difference_sections(example)]
+    return tuple(evidence)
 
 
-def _code(title: str, sql: str) -> Section:
+def _build_code_section(title: str, sql: str) -> Section:
     return Section(kind="code", title=title, body={"language": "sql", "text": sql})
 
 
-def _database(example: Counterexample) -> Section:
+def _build_database_section(example: Counterexample) -> Section:
     tables = [
-        {"name": name, "columns": list(table.columns), "rows": _rows(table)}
+        {"name": name, "columns": list(table.columns), "rows": _list_table_rows(table)}
         for name, table in example.tables.items()
     ]
     return Section(
@@ -74,20 +74,22 @@ def _database(example: Counterexample) -> Section:
     )
 
 
-def _difference(example: Counterexample) -> list[Section]:
+def _build_difference_sections(example: Counterexample) -> list[Section]:
     if example.reason == "failed":
         return [Section(kind="log", title="engine_message", body=example.message)]
     want, got, diff = example.expected, example.actual, example.diff
     body = {
         "columns": list(want.columns if want else ()),
         "answer_columns": list(got.columns if got else ()),
-        "expected": _rows(want),
-        "actual": _rows(got),
-        "missing": [list(row) for row in diff.missing][:_ROWS] if diff else _rows(want),
-        "extra": [list(row) for row in diff.extra][:_ROWS] if diff else _rows(got),
+        "expected": _list_table_rows(want),
+        "actual": _list_table_rows(got),
+        "missing": [list(row) for row in diff.missing][:_MAX_ROWS]
+        if diff
+        else _list_table_rows(want),
+        "extra": [list(row) for row in diff.extra][:_MAX_ROWS] if diff else _list_table_rows(got),
     }
     return [Section(kind="table_diff", title="difference", body=body)]
 
 
-def _rows(table: ResultTable | None) -> list[list[Any]]:
-    return [list(row) for row in table.rows[:_ROWS]] if table else []
+def _list_table_rows(table: ResultTable | None) -> list[list[Any]]:
+    return [list(row) for row in table.rows[:_MAX_ROWS]] if table else []

@@ -35,10 +35,11 @@ _ROUTINE = re.compile(
     r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
     re.I,
 )
-_DEEPEST, _LONGEST = 80, 30_000  # brackets and characters that a parser is given
+# brackets and characters that a parser is given
+_MAX_BRACKET_DEPTH, _MAX_PARSED_LENGTH = 80, 30_000
 
 
-def clean(text: str) -> str:
+def normalize_answer_text(text: str) -> str:
     """Without outer blanks, invisible characters and carriage returns; wide spaces outside of
     quotes are plain ones."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -56,12 +57,12 @@ def is_routine(sql: str) -> bool:
     return _ROUTINE.match(sql) is not None
 
 
-def only_comments(text: str) -> bool:
+def is_only_comments(text: str) -> bool:
     """Whether a text holds nothing that a server would run."""
     return not re.sub(r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|[\s(;]", "", text)
 
 
-def words_of(sql: str) -> str:
+def normalize_statement(sql: str) -> str:
     """A statement in lower case without layout, comments and semicolons, to compare by."""
     bare = re.sub(r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)", " ", sql)
     return re.sub(r"\s*([(),=<>])\s*", r"\1", " ".join(bare.lower().replace(";", " ").split()))
@@ -75,7 +76,7 @@ _LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X)
 _LEXER_MYSQL = re.compile(rf"'(?:[^'\\]|\\.|'')*(?:'|\Z) | \#[^\n]* | {_COMMON}", re.X | re.S)
 
 
-def _marks(text: str, dialect: str) -> Iterator[tuple[int, str]]:
+def _find_statement_marks(text: str, dialect: str) -> Iterator[tuple[int, str]]:
     """The semicolons and line breaks outside of quotes, comments and brackets, by position."""
     lexer = _LEXER_MYSQL if dialect == "mysql" else _LEXER
     depth = position = 0
@@ -105,9 +106,9 @@ _UNFINISHED = re.compile(
 )
 
 
-def ends_of(text: str, dialect: str) -> Iterator[int]:
+def find_statement_ends(text: str, dialect: str) -> Iterator[int]:
     """Where a statement may end that prose follows."""
-    for position, mark in _marks(text, dialect):
+    for position, mark in _find_statement_marks(text, dialect):
         end = position + (mark == ";")
         rest = text[end : end + 400].lstrip()
         if mark == "\n" and _UNFINISHED.search(text, max(0, end - 60), end):
@@ -118,13 +119,13 @@ def ends_of(text: str, dialect: str) -> Iterator[int]:
 
 def split_statements(sql: str, dialect: str) -> list[str]:
     """The statements of a script without their semicolons' empty rests."""
-    found, start = [], 0
-    for position, mark in _marks(sql, dialect):
+    statements, start = [], 0
+    for position, mark in _find_statement_marks(sql, dialect):
         if mark == ";":
-            found.append(sql[start : position + 1])
+            statements.append(sql[start : position + 1])
             start = position + 1
-    found.append(sql[start:])
-    return [part for part in found if not only_comments(part)]
+    statements.append(sql[start:])
+    return [part for part in statements if not is_only_comments(part)]
 
 
 _MARKDOWN = re.compile(
@@ -181,19 +182,22 @@ class StatementParser:
 
     def __init__(self, dialect: str, budget: int = 100_000) -> None:
         self.dialect, self.budget = dialect, budget
-        self._known: dict[str, bool] = {}
+        self._accepted_by_sql: dict[str, bool] = {}
 
     def accepts(self, sql: str) -> bool:
         """Whether a text is nothing but statements that sqlglot knows, as it takes any text for the
         rest of one that it does not; false also where it is too much to read."""
-        if sql not in self._known:
-            self._known[sql] = self._accepts(sql)
-        return self._known[sql]
+        if sql not in self._accepted_by_sql:
+            self._accepted_by_sql[sql] = self._parses_as_statements(sql)
+        return self._accepted_by_sql[sql]
 
-    def _accepts(self, sql: str) -> bool:
+    def _parses_as_statements(self, sql: str) -> bool:
         if is_routine(sql):
             return True
-        if len(sql) > min(_LONGEST, self.budget) or _depth(sql) > _DEEPEST:
+        if (
+            len(sql) > min(_MAX_PARSED_LENGTH, self.budget)
+            or _measure_bracket_depth(sql) > _MAX_BRACKET_DEPTH
+        ):
             return False
         self.budget -= len(sql)
         try:
@@ -207,7 +211,7 @@ class StatementParser:
         )
 
 
-def _depth(sql: str) -> int:
+def _measure_bracket_depth(sql: str) -> int:
     depth = deepest = 0
     for mark in re.finditer(r"[()]", sql):
         depth += 1 if mark[0] == "(" else -1

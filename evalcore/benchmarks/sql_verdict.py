@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalcore.benchmarks.answer_text import NOTES, unreadable
+from evalcore.benchmarks.answer_parsing import NOTES, no_answer_reason
 from evalcore.records import (
     MEASURED,
     Episode,
@@ -17,7 +17,7 @@ from evalcore.records import (
 )
 
 
-class Ruling(Record, frozen=True):
+class ScoringResult(Record, frozen=True):
     """What is known of an answer. `views` are scores under other readings."""
 
     outcome: Outcome
@@ -29,31 +29,31 @@ class Ruling(Record, frozen=True):
     views: dict[str, float] = {}
 
 
-def ruled(sample: Sample, episode: Episode, extraction: str, ruling: Ruling) -> Verdict:
+def to_verdict(sample: Sample, episode: Episode, extraction: str, result: ScoringResult) -> Verdict:
     """The verdict; the view `strict` also asks for the answer in the form that was asked for."""
-    score = float(ruling.outcome == "passed") if ruling.outcome in MEASURED else None
+    score = float(result.outcome == "passed") if result.outcome in MEASURED else None
     views = {"strict": score if extraction == "strict" else 0.0, "lenient": score}
     return Verdict(
         metric=sample.metric,
         id=sample.id,
         epoch=episode.epoch,
-        outcome=ruling.outcome,
+        outcome=result.outcome,
         score=score,
-        evidence_kind=ruling.evidence_kind,
-        reason=ruling.reason,
-        note=ruling.note,
-        views={name: view for name, view in views.items() if view is not None} | ruling.views,
-        details={"extraction": extraction, **ruling.details},
-        evidence=ruling.evidence,
+        evidence_kind=result.evidence_kind,
+        reason=result.reason,
+        note=result.note,
+        views={name: view for name, view in views.items() if view is not None} | result.views,
+        details={"extraction": extraction, **result.details},
+        evidence=result.evidence,
     )
 
 
-def nothing_found(
+def build_no_answer_verdict(
     sample: Sample, episode: Episode, kind: EvidenceKind, evidence: tuple[Section, ...] = ()
 ) -> Verdict:
     """The verdict on an answer in which nothing of the requested form was found."""
-    reason = unreadable(episode)
-    ruling = Ruling(
+    reason = no_answer_reason(episode)
+    result = ScoringResult(
         outcome="failed",
         evidence_kind=kind,
         reason=reason,
@@ -61,11 +61,11 @@ def nothing_found(
         details={"error_type": reason},
         evidence=(Section(kind="text", title="answer", body=episode.answer), *evidence),
     )
-    return ruled(sample, episode, "none", ruling)
+    return to_verdict(sample, episode, "none", result)
 
 
-def passed_or_failed(right: bool, kind: EvidenceKind, note: str, **facts: Any) -> Ruling:
-    return Ruling(
+def passed_or_failed(right: bool, kind: EvidenceKind, note: str, **facts: Any) -> ScoringResult:
+    return ScoringResult(
         outcome="passed" if right else "failed",
         evidence_kind=kind,
         reason="" if right else "wrong_answer",

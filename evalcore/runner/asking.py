@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 
-from evalcore.benchmarks.base import Asking
+from evalcore.benchmarks.base import ToolCallMode
 from evalcore.errors import TargetFailure
 from evalcore.records import Failure, GenerationRequest, Message, Sampling
 from evalcore.runner.channels import Channel
@@ -32,14 +32,14 @@ _PROBE = GenerationRequest(
 )
 
 
-async def asking_of(channel: Channel, deadline: float) -> Asking:
+async def asking_of(channel: Channel, deadline: float) -> ToolCallMode:
     """The option `asking` of the target, where it is not `auto`; else `native` if it takes tools.
 
     What the target does not say of itself is asked of its server, once. Raises TargetFailure where
     the server does not answer.
     """
     wanted = channel.spec.options.get("asking")
-    for known in get_args(Asking):
+    for known in get_args(ToolCallMode):
         if wanted == known:
             return known  # type: ignore[no-any-return]
     takes = channel.target.info.tools

@@ -36,7 +36,7 @@ def confirm(
     try:
         for group in _groups(benchmark, samples):
             say(f"{done} of {len(samples)} cases confirmed")
-            found, used = benchmark.check(group)
+            found, used = benchmark.validate_dataset(group)
             engines |= used
             problems += len(found)
             findings += [{"sample": one.sample, "problem": one.problem[:500]} for one in found]
@@ -56,7 +56,7 @@ def confirm(
 def _groups(benchmark: Benchmark, samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
     """Samples that can be checked apart from the others: few at a time, but a whole metric where
     the benchmark also compares its cases with each other."""
-    if type(benchmark).confirm is Benchmark.confirm:
+    if type(benchmark).validate_references is Benchmark.validate_references:
         for start in range(0, len(samples), _CHUNK):
             yield samples[start : start + _CHUNK]
         return

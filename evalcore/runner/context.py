@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from evalcore.benchmarks.base import Asking, Benchmark
+from evalcore.benchmarks.base import Benchmark, ToolCallMode
 from evalcore.errors import TargetFailure
 from evalcore.intake import add_numbers
 from evalcore.records import (
@@ -59,7 +59,7 @@ class SampleContext:
     def seed(self) -> int:
         return self.channels.run.seed
 
-    async def asking(self) -> Asking:
+    async def resolve_tool_call_mode(self) -> ToolCallMode:
         """How the target is asked for calls of tools; found out once for a run."""
         return await self.channels.once(
             "asking", lambda: asking_of(self.channels[TARGET], self.deadline)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalcore import catalog
-from evalcore.benchmarks.base import DatasetSource, Finding
+from evalcore.benchmarks.base import DatasetIssue, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
@@ -25,7 +25,7 @@ class DatasetReport(Record, frozen=True):
     samples: int
     counterexamples: int
     engines: dict[str, str]
-    findings: tuple[Finding, ...]
+    findings: tuple[DatasetIssue, ...]
 
 
 class Report(Record, frozen=True):
@@ -75,7 +75,7 @@ def _check(name: str, settings: Settings) -> DatasetReport:
     path = find_dataset(name, card, settings)
     samples = benchmark.load_dataset(DatasetSource(path=str(path)))
     try:
-        findings, engines = benchmark.check(samples)
+        findings, engines = benchmark.validate_dataset(samples)
     finally:
         benchmark.close()
     return DatasetReport(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalcore.benchmarks.base import Benchmark, DatasetSource, Finding
+from evalcore.benchmarks.base import Benchmark, DatasetIssue, DatasetSource
 from evalcore.errors import EvalboardError
 from evalcore.records import Sample, from_json, to_json
 from evalcore.runner.gold import (
@@ -43,7 +43,7 @@ class Tally:
         self.runnable: Sequence[Sample] = ()
         self.checked = 0
         self.engines: dict[str, str] = {}
-        self.findings: list[Finding] = []
+        self.findings: list[DatasetIssue] = []
 
     def report(self) -> GoldReport:
         by_key = {one.key: one for one in self.samples}
@@ -117,14 +117,16 @@ def _confirm(benchmark: Benchmark, tally: Tally, seconds: float) -> None:
             break
 
 
-def _check(benchmark: Benchmark, group: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+def _check(
+    benchmark: Benchmark, group: Sequence[Sample]
+) -> tuple[list[DatasetIssue], dict[str, str]]:
     """The findings of a group; a sample on which a check breaks is alone in being unconfirmed."""
     try:
-        return benchmark.check(group)
+        return benchmark.validate_dataset(group)
     except Exception as error:
         if len(group) == 1:
             problem = f"the check of this case broke: {type(error).__name__}: {error}"
-            return [Finding(group[0].key, problem, kind="unconfirmed")], {}
+            return [DatasetIssue(group[0].key, problem, kind="unconfirmed")], {}
     half = len(group) // 2
     findings, engines = _check(benchmark, group[:half])
     more, used = _check(benchmark, group[half:])

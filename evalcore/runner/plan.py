@@ -103,7 +103,7 @@ def create_folder(made: Plan, settings: Settings) -> RunFolder:
 def create_benchmark(key: str, options: Mapping[str, Any]) -> Benchmark:
     """A benchmark from the options a spec recorded, its prompt template included."""
     plain = {name: value for name, value in options.items() if name != "prompt"}
-    benchmark = registry.create(key, plain)
+    benchmark = registry.instantiate_benchmark(key, plain)
     benchmark.prompt_template = str(options.get("prompt", ""))
     return benchmark
 
@@ -188,7 +188,7 @@ def _benchmark(
     source = DatasetSource(path=str(path), metrics=metrics)
     with registry.plugin_faults(key):
         models = benchmark.simulated_users()
-        samples = benchmark.to_run(benchmark.load_dataset(source))
+        samples = benchmark.select_runnable(benchmark.load_dataset(source))
         if not all(isinstance(sample, Sample) for sample in samples):
             raise TypeError("load_dataset returned something else than samples")
     for model in models:
@@ -206,7 +206,7 @@ def _benchmark(
         dataset=place or request.dataset or card.dataset,
         dataset_hash=data if full else dataset_hash(samples),
         options=benchmark.options | template,
-        weights=benchmark.weights_of(samples, weights),
+        weights=benchmark.compute_point_weights(samples, weights),
         prompt_version=card.prompt_version,
         scorer_version=card.scorer_version,
         column="",

@@ -89,7 +89,7 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
 
 def _episode(path: Path, benchmark: Benchmark, sample: Sample, prediction: Prediction) -> Episode:
     try:
-        return benchmark.episode_of(sample, prediction.answer, prediction.given)
+        return benchmark.episode_from_answer(sample, prediction.answer, prediction.given)
     except UsageError as error:
         field = "mode" if "mode" in prediction.given else "prediction"
         raise DatasetError(path, prediction.line, field, str(error)) from None

@@ -14,10 +14,10 @@ from typing import Any
 from transformers import PreTrainedTokenizerFast
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.bfcl import asking
+from evalcore.benchmarks.bfcl import tool_prompts
 from evalcore.benchmarks.bfcl.benchmark import Bfcl
-from evalcore.benchmarks.bfcl.dataset import entry_of
-from evalcore.benchmarks.registry import create
+from evalcore.benchmarks.bfcl.dataset import sample_to_entry
+from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.records import Completion, Record, Sample
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -48,7 +48,7 @@ def write_case_files(folder: Path, rows: Rows) -> Path:
 
 def load_conversations(benchmark: str, folder: Path) -> list[Conversation]:
     """The conversations of a folder of case files, answers included. Raises DatasetError."""
-    implementation = create(benchmark)
+    implementation = instantiate_benchmark(benchmark)
     samples = implementation.load_dataset(DatasetSource(path=str(folder)))
     if isinstance(implementation, Bfcl):
         prompts = [implementation.build_prompt(sample, "native") for sample in samples]
@@ -93,7 +93,7 @@ def render_texts(tokenizer: PreTrainedTokenizerFast, conversation: Conversation)
 
 
 def _build_tool_list(sample: Sample) -> list[dict[str, Any]]:
-    return list(asking.tools(entry_of(sample).functions, sample.metric))
+    return list(tool_prompts.build_function_tools(sample_to_entry(sample).functions, sample.metric))
 
 
 def _build_answer_message(answer: Completion) -> dict[str, Any]:

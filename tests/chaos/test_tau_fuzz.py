@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalcore.benchmarks.base import Asking
+from evalcore.benchmarks.base import ToolCallMode
 from evalcore.records import Completion, Episode, GenerationRequest, ToolCall, from_json, to_json
 from tests.support import tau_data
 from tests.support.tau_agents import NEEDS
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence:Deprecat
 
 EPISODES = 2_000
 ENDS = {"user_stop", "transfer", "max_turns", "max_tool_errors", "max_parse_errors"}
-_ASKING: tuple[Asking, ...] = ("native", "prompt", "json")
+_ASKING: tuple[ToolCallMode, ...] = ("native", "prompt", "json")
 _NAMES = (*NEEDS, "no_such_tool", "", "respond", "__class__", "x" * 5_000, "工具")
 _SCALARS = (
     *("#W1", "l1", "card_1", "", "\x00", "日本", "a" * 3_000, "9**9**9", "no longer needed"),
@@ -80,7 +80,7 @@ def prose(dice: random.Random) -> str:
     return " ".join(words) * (200 if dice.random() < 0.03 else 1)
 
 
-def answer(dice: random.Random, asking: Asking) -> Completion:
+def answer(dice: random.Random, asking: ToolCallMode) -> Completion:
     name = dice.choice(_NAMES)
     written = json.dumps(arguments(dice, name))
     if dice.random() < 0.03:

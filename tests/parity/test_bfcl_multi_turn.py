@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
-from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode
-from evalcore.benchmarks.bfcl.entry import Entry, load_folder
+from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode_calls
+from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder
 from evalcore.benchmarks.bfcl.multi_turn.apis import OFFICIAL, VARIABLE
-from evalcore.benchmarks.bfcl.multi_turn.calls import texts
-from evalcore.benchmarks.bfcl.multi_turn.loop import converse
-from evalcore.benchmarks.bfcl.multi_turn.replay import check
+from evalcore.benchmarks.bfcl.multi_turn.calls import calls_to_text
+from evalcore.benchmarks.bfcl.multi_turn.loop import run_conversation
+from evalcore.benchmarks.bfcl.multi_turn.replay import check_prediction
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators, open_simulators
 from evalcore.records import Completion
 from tests.support.bfcl_multi_turn import ask_official, official_environment, official_folder
@@ -32,7 +32,7 @@ def python() -> Path:
 
 
 @pytest.fixture(scope="module")
-def entries() -> list[Entry]:
+def entries() -> list[BfclEntry]:
     return load_folder(shared_data("bfcl"), MULTI_TURN)
 
 
@@ -45,28 +45,30 @@ def simulators(python, entries) -> Iterator[Simulators]:
         yield opened
 
 
-def as_truth(entry: Entry) -> Prediction:
+def as_truth(entry: BfclEntry) -> Prediction:
     """The ground truth as a prediction of one step a turn."""
     return [[list(turn)] if turn else [] for turn in truth(entry)]
 
 
-def truth(entry: Entry) -> list[list[str]]:
+def truth(entry: BfclEntry) -> list[list[str]]:
     return entry.ground_truth or []
 
 
-def positional(entry: Entry) -> bool:
+def positional(entry: BfclEntry) -> bool:
     """Whether a call has an argument without a name, which decoding of text drops."""
     calls = [ast.parse(call, mode="eval").body for turn in truth(entry) for call in turn]
     return any(isinstance(call, ast.Call) and call.args for call in calls)
 
 
 def read(text: str) -> list[Call]:
-    return decode(text, "prompt_python")
+    return decode_calls(text, "prompt_python")
 
 
 def test_all_ground_truths_are_valid_twice_in_one_process(entries, simulators):
     for _ in range(2):
-        failed = [one.id for one in entries if not check(one, as_truth(one), simulators).valid]
+        failed = [
+            one.id for one in entries if not check_prediction(one, as_truth(one), simulators).valid
+        ]
         assert not failed
     assert len(entries) == 800
 
@@ -180,7 +182,7 @@ def test_verdicts_and_error_types_of_mutants_are_the_official_ones(
     entries, simulators, python, tmp_path
 ):
     dice = random.Random(7)
-    cases: list[tuple[str, Entry, Any]] = [("inference", entries[0], "Error during inference.")]
+    cases: list[tuple[str, BfclEntry, Any]] = [("inference", entries[0], "Error during inference.")]
     for entry in entries:
         for mutate in dice.sample(MUTATIONS, 3):
             prediction = as_truth(entry)
@@ -191,7 +193,7 @@ def test_verdicts_and_error_types_of_mutants_are_the_official_ones(
         for _, one, prediction in cases
     ]
     official = ask_official(python, requests, tmp_path)
-    ours = [check(one, prediction, simulators) for _, one, prediction in cases]
+    ours = [check_prediction(one, prediction, simulators) for _, one, prediction in cases]
     differing = [
         (kind, one.id, prediction, theirs, scored.error_type)
         for (kind, one, prediction), theirs, scored in zip(cases, official, ours, strict=True)
@@ -214,7 +216,7 @@ def test_decoded_calls_are_written_as_the_official_code_writes_them(python, tmp_
     requests = [{"calls": calls, "native": native} for calls in lists for native in (True, False)]
     for request, theirs in zip(requests, ask_official(python, requests, tmp_path), strict=True):
         try:
-            ours = texts(request["calls"], native=request["native"])
+            ours = calls_to_text(request["calls"], native=request["native"])
         except DecodeError:
             ours = None
         assert ours == theirs, request
@@ -230,12 +232,12 @@ async def test_conversations_that_follow_the_ground_truth_are_valid(entries, sim
         async def ask(messages, tools, answers=answers) -> Completion:
             return Completion(text=next(answers))
 
-        found = await converse(entry, ask, simulators, read)
-        assert check(entry, found.prediction, simulators).valid, entry.id
+        found = await run_conversation(entry, ask, simulators, read)
+        assert check_prediction(entry, found.prediction, simulators).valid, entry.id
         assert next(answers, None) is None
 
 
 def test_every_official_class_has_documents(simulators, entries):
     named = {name for entry in entries for name in entry.extra["involved_classes"]}
     assert named == set(OFFICIAL)
-    assert sum(map(len, map(simulators.documents, entries))) > 10_000
+    assert sum(map(len, map(simulators.list_documents, entries))) > 10_000

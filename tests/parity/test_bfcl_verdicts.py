@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.benchmarks.bfcl.categories import SINGLE_TURN, language
-from evalcore.benchmarks.bfcl.decode import MODES, DecodeError, decode
-from evalcore.benchmarks.bfcl.decode.call import plain
-from evalcore.benchmarks.bfcl.entry import Entry, load_folder
-from evalcore.benchmarks.bfcl.flagged import FLAGGED, flagged
+from evalcore.benchmarks.bfcl.categories import SINGLE_TURN, find_category_language
+from evalcore.benchmarks.bfcl.decode import MODES, DecodeError, decode_calls
+from evalcore.benchmarks.bfcl.decode.call import to_plain_value
+from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder
+from evalcore.benchmarks.bfcl.flagged import FLAGGED, list_flagged_ids
 from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import official, read, tolerant
+from evalcore.benchmarks.bfcl.score import decode_answer, score_official, score_tolerant
 from evalcore.runner.predictions import Request, score_file
 from tests.support.shared_data import shared_data
 
@@ -33,14 +33,14 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def entries() -> dict[str, Entry]:
+def entries() -> dict[str, BfclEntry]:
     return {entry.id: entry for entry in load_folder(shared_data("bfcl"), SINGLE_TURN)}
 
 
 def test_every_verdict_and_error_type_is_upstreams(rows, entries):
     differing = []
     for row in rows:
-        scored = official(read(entries[row["id"]], row["prediction"], row["mode"]))
+        scored = score_official(decode_answer(entries[row["id"]], row["prediction"], row["mode"]))
         if (scored.valid, scored.error_type or None) != (row["valid"], row["error_type"]):
             differing.append((row["n"], row["mode"], row["error_type"], scored.error_type))
     assert not differing, differing[:10]
@@ -71,11 +71,11 @@ def test_every_decoded_answer_is_upstreams(rows):
         if row["decoded"] is None or row["error_type"] == "ast_decoder:decoder_wrong_output_format":
             continue
         try:
-            calls = decode(row["prediction"], row["mode"])
+            calls = decode_calls(row["prediction"], row["mode"])
         except DecodeError:
             assert row["category"].endswith("relevance"), row["n"]
             continue
-        assert plain(calls) == plain(row["decoded"]), row["n"]
+        assert to_plain_value(calls) == to_plain_value(row["decoded"]), row["n"]
         compared += 1
     assert compared > 1700
 
@@ -83,8 +83,8 @@ def test_every_decoded_answer_is_upstreams(rows):
 def test_what_the_official_view_accepts_the_tolerant_one_accepts(rows, entries):
     for row in rows:
         if "irrelevance" not in row["category"] and row["valid"]:
-            reading = read(entries[row["id"]], row["prediction"], row["mode"])
-            assert tolerant(reading).valid, row["n"]
+            reading = decode_answer(entries[row["id"]], row["prediction"], row["mode"])
+            assert score_tolerant(reading).valid, row["n"]
 
 
 def test_all_entries_of_the_official_folder_are_read(entries):
@@ -100,19 +100,21 @@ def test_right_answers_pass_everywhere_but_at_flagged_entries(entries, mode):
     failing = {
         entry.id
         for entry in entries.values()
-        if not _passes(entry, "fc" if mode == "fc" else f"prompt_{language(entry.category)}")
+        if not _passes(
+            entry, "fc" if mode == "fc" else f"prompt_{find_category_language(entry.category)}"
+        )
     }
     assert failing <= set(FLAGGED)
-    assert flagged("unsatisfiable") <= failing
-    assert (flagged("java_map_in_prompt") <= failing) == (mode == "prompt")
+    assert list_flagged_ids("unsatisfiable") <= failing
+    assert (list_flagged_ids("java_map_in_prompt") <= failing) == (mode == "prompt")
 
 
-def _passes(entry: Entry, mode: str) -> bool:
-    return official(read(entry, reference_answer(entry, mode), mode)).valid
+def _passes(entry: BfclEntry, mode: str) -> bool:
+    return score_official(decode_answer(entry, reference_answer(entry, mode), mode)).valid
 
 
 def test_entries_flagged_for_their_arrays_have_an_array_of_strings(entries):
-    for sample_id in flagged("java_array"):
+    for sample_id in list_flagged_ids("java_array"):
         (call,) = entries[sample_id].ground_truth
         (accepted,) = call.values()
         schemas = entries[sample_id].functions[0]["parameters"]["properties"]

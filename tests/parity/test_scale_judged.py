@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.judged import by_recorded
+from evalcore.benchmarks.judged import score_recorded_votes
 from evalcore.exchange.scale import logs
 from evalcore.judges import scale_rule
 from evalcore.judges.recorded import read_votes
@@ -56,7 +56,7 @@ def test_every_final_result_follows_from_the_votes(log, form):
 @pytest.mark.parametrize("form", [as_objects, as_replies])
 def test_the_rulings_say_so(log, form):
     for case, votes in logs.by_case(log.votes):
-        ruling = by_recorded(form(votes), by_rules=False)
+        ruling = score_recorded_votes(form(votes), by_rules=False)
         assert (ruling.outcome == "passed") == log.finals[case]
         assert ruling.details["judge_runs"] == RUNS
         assert ruling.details["judge_split"] == (case in {"4", "12"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.entry import BfclEntry
 
 
 def function(name: str, properties: dict[str, Any], required: tuple[str, ...] = ()) -> Any:
@@ -17,13 +17,13 @@ def function(name: str, properties: dict[str, Any], required: tuple[str, ...] = 
     return {"name": name, "description": "", "parameters": parameters}
 
 
-def entry(category: str, functions: list[Any], truth: list[Any] | None = None) -> Entry:
+def entry(category: str, functions: list[Any], truth: list[Any] | None = None) -> BfclEntry:
     """An entry whose question does not matter to the test."""
     question = [[{"role": "user", "content": "Please."}]]
-    return Entry(f"{category}_0", category, question, functions, truth)
+    return BfclEntry(f"{category}_0", category, question, functions, truth)
 
 
-def weather(category: str = "simple_python") -> Entry:
+def weather(category: str = "simple_python") -> BfclEntry:
     """One function, `weather.now(city, days=, units=)`: a right call is city Oslo, days 3."""
     offered = function(
         "weather.now", {"city": "string", "days": "integer", "units": "string"}, ("city",)

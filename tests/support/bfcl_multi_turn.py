@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.apis import Api
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from tests.support.bfcl import function
@@ -97,7 +97,9 @@ def shelf_simulators(seconds: float = 10.0) -> Simulators:
     return Simulators(shelf_apis(), seconds=seconds)
 
 
-def shelf_entry(truth: list[list[str]], category: str = "multi_turn_base", **extra: Any) -> Entry:
+def shelf_entry(
+    truth: list[list[str]], category: str = "multi_turn_base", **extra: Any
+) -> BfclEntry:
     """An entry with one user's message a turn, over box `a` with one item and an empty box `b`."""
     question: list[Any] = [[{"role": "user", "content": f"Turn {n}."}] for n in range(len(truth))]
     question = extra.pop("question", question)
@@ -106,7 +108,7 @@ def shelf_entry(truth: list[list[str]], category: str = "multi_turn_base", **ext
         "initial_config": {"Shelf": {"boxes": {"a": ["nail"], "b": []}}},
         **extra,
     }
-    return Entry(f"{category}_0", category, question, [], truth, fields)
+    return BfclEntry(f"{category}_0", category, question, [], truth, fields)
 
 
 def official_environment() -> Path:

@@ -10,7 +10,7 @@ import msgspec
 
 from evalcore.benchmarks.bfcl.benchmark import Bfcl
 from evalcore.benchmarks.bfcl.card import CARD
-from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.records import (
     BenchmarkSpec,
     Episode,
@@ -40,7 +40,7 @@ _TWO_WAYS = [
     {"way.find": {"start": ["B"], "end": ["C"]}},
 ]
 #: Answers in prompt mode by id, with the entry that each is to.
-ANSWERS: Mapping[str, tuple[Entry, str]] = {
+ANSWERS: Mapping[str, tuple[BfclEntry, str]] = {
     "right": (weather(), "[weather.now(city='Oslo', days=3)]"),
     "value": (weather(), "[weather.now(city='Rome', days=3)]"),
     "missing": (weather(), "[weather.now(days=3)]"),
@@ -62,7 +62,7 @@ def make_run(settings: Settings, *, failing: bool = True) -> RunFolder:
     told = ANSWERS if failing else {"right": ANSWERS["right"]}
     samples = {name: _sample(one, name) for name, (one, _) in told.items()}
     episodes = {
-        name: benchmark.episode_of(sample, told[name][1], {"mode": "prompt_python"})
+        name: benchmark.episode_from_answer(sample, told[name][1], {"mode": "prompt_python"})
         for name, sample in samples.items()
     }
     if failing:
@@ -84,7 +84,7 @@ def _store(
     episodes: list[Episode],
     verdicts: list[Verdict],
 ) -> RunFolder:
-    weights = benchmark.weights_of(samples, CARD.weights)
+    weights = benchmark.compute_point_weights(samples, CARD.weights)
     told = BenchmarkSpec(
         key=CARD.key,
         suite=CARD.suite,
@@ -117,7 +117,7 @@ def _store(
     return folder
 
 
-def _sample(one: Entry, name: str, meta: Mapping[str, Any] | None = None) -> Sample:
+def _sample(one: BfclEntry, name: str, meta: Mapping[str, Any] | None = None) -> Sample:
     truth = {} if one.ground_truth is None else {"ground_truth": _text(one.ground_truth)}
     flags = {"flagged": "java_list"} if name == "value" else {}
     return Sample(

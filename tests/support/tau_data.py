@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import settings as configuration
-from evalcore.benchmarks.base import Asking, DatasetSource, check_options
+from evalcore.benchmarks.base import DatasetSource, ToolCallMode, check_options
 from evalcore.benchmarks.tau_bench.benchmark import TauBench
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.environment import Domain
@@ -121,7 +121,7 @@ class Scripted:
         self,
         answer: Callable[[int, GenerationRequest], Completion],
         *,
-        asking: Asking = "native",
+        asking: ToolCallMode = "native",
         price: float | None = None,
         epoch: int = 0,
         user: Callable[[int, GenerationRequest], Completion] | None = None,
@@ -134,7 +134,7 @@ class Scripted:
     def price(self, role: str, usage: Usage) -> float | None:
         return self._price
 
-    async def asking(self) -> Asking:
+    async def resolve_tool_call_mode(self) -> ToolCallMode:
         return self._asking
 
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:

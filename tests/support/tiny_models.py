@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.registry import create
+from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.records import Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,13 +86,15 @@ def share_right(model, tokenizer, cases: Path, benchmark: str) -> float:
     """The share of a folder's cases that a loaded model passes, by the benchmark's own verdict."""
     from evalcore.testing.conversations import load_conversations, render_texts
 
-    made = create(benchmark)
+    made = instantiate_benchmark(benchmark)
     samples = made.load_dataset(DatasetSource(path=str(cases)))
     prompts = [render_texts(tokenizer, one)[0] for one in load_conversations(benchmark, cases)]
     answers = _answers(model, tokenizer, prompts)
     passed = 0
     for sample, answer in zip(samples, answers, strict=True):
-        episode = made.episode_of(sample, answer, {"mode": "fc"} if benchmark == "bfcl" else {})
+        episode = made.episode_from_answer(
+            sample, answer, {"mode": "fc"} if benchmark == "bfcl" else {}
+        )
         passed += asyncio.run(made.evaluate_sample(sample, episode)).outcome == "passed"
     return passed / len(samples)
 

@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.bfcl.asking import wire_name
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN, language
-from evalcore.benchmarks.bfcl.dataset import entry_of, load
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN, find_category_language
+from evalcore.benchmarks.bfcl.dataset import load_bfcl_samples, sample_to_entry
 from evalcore.benchmarks.bfcl.decode import prompt_mode
-from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.multi_turn.play import reference_step
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.conversations import reference_step
 from evalcore.benchmarks.bfcl.reference import prompt_text, reference_answer
+from evalcore.benchmarks.bfcl.tool_prompts import to_wire_name
 from evalcore.records import Completion, Message, ToolCall
 from tests.support import quiet_server
 
@@ -41,8 +41,8 @@ class ToolServer:
     base_url: str = ""
 
     def __post_init__(self) -> None:
-        samples = load(DatasetSource(path=str(BUNDLED)), (), False)
-        self._entries = {_opening(entry): entry for entry in map(entry_of, samples)}
+        samples = load_bfcl_samples(DatasetSource(path=str(BUNDLED)), (), False)
+        self._entries = {_opening(entry): entry for entry in map(sample_to_entry, samples)}
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.requests.append(body)
@@ -81,7 +81,7 @@ class ToolServer:
             return _native(entry)
         if in_json:
             return Completion(text=_as_json(entry))
-        answer = reference_answer(entry, prompt_mode(language(entry.category)))
+        answer = reference_answer(entry, prompt_mode(find_category_language(entry.category)))
         assert isinstance(answer, str)
         return Completion(text=answer)
 
@@ -103,7 +103,7 @@ def serve(skill: str = "native") -> Iterator[ToolServer]:
         yield state
 
 
-def _opening(entry: Entry) -> str:
+def _opening(entry: BfclEntry) -> str:
     return next(m["content"] for turn in entry.question for m in turn if m["role"] == "user")
 
 
@@ -115,18 +115,18 @@ def _message(given: Mapping[str, Any]) -> Message:
     return msgspec.convert({"role": given["role"], "content": content}, Message)
 
 
-def _native(entry: Entry) -> Completion:
+def _native(entry: BfclEntry) -> Completion:
     answer = reference_answer(entry, "fc")
     if isinstance(answer, str):
         return Completion(text=answer)
     return Completion(tool_calls=answer, finish_reason="tool_calls")
 
 
-def _as_json(entry: Entry) -> str:
+def _as_json(entry: BfclEntry) -> str:
     answer = reference_answer(entry, "fc")
     if isinstance(answer, str):
         return answer
-    names = {wire_name(function["name"]): function["name"] for function in entry.functions}
+    names = {to_wire_name(function["name"]): function["name"] for function in entry.functions}
     calls = [{"name": names[c.name], "arguments": json.loads(c.arguments)} for c in answer]
     return json.dumps(calls if len(calls) > 1 else calls[0])
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from evalcore.benchmarks.agents import Tool
-from evalcore.benchmarks.agents.alone import Tools, work
+from evalcore.benchmarks.agents.agent import Tools, run_agent
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.registry import create
+from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.records import Completion, ToolCall
 from evalcore.settings import ROOT
 
@@ -23,7 +23,7 @@ class FakeContext:
     def __init__(self, asking, answers):
         self._asking, self._answers, self.requests = asking, list(answers), []
 
-    async def asking(self):
+    async def resolve_tool_call_mode(self):
         return self._asking
 
     async def generate(self, request, role="target"):
@@ -39,14 +39,14 @@ async def test_tools_are_sent_or_told_and_their_results_come_back(asking):
     else:
         called = Completion(text=json.dumps({"name": "shout", "arguments": {"text": "hey"}}))
     context = FakeContext(asking, [called, Completion(text="done")])
-    benchmark = create("sql_understanding")
+    benchmark = instantiate_benchmark("sql_understanding")
     source = DatasetSource(str(ROOT / "datasets" / "sql_understanding"))
     sample = benchmark.load_dataset(source)[0]
     tools = Tools(OFFERED, lambda name, given: given["text"].upper(), "stop")
-    found = await work(benchmark, sample, context, tools, 5)
+    found = await run_agent(benchmark, sample, context, tools, 5)
     first, second = context.requests
     assert bool(first.tools) is (asking == "native")
     assert ("shout" in first.messages[0].content) is (asking != "native")
     assert "HEY" in second.messages[-1].content
     assert first.input["sql"] == sample.input["sql"]
-    assert found.said == "done"
+    assert found.last_text == "done"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evalcore.benchmarks.agents import Tool
-from evalcore.benchmarks.agents.loop import Work
+from evalcore.benchmarks.agents.loop import AgentLoop
 from evalcore.records import Completion, Message, ToolCall
 
 TOOLS = (
@@ -36,7 +36,7 @@ async def work(answers, style="native", most=10):
     async def call(name, arguments):
         return str(arguments["a"] + arguments["b"]) if name == "add" else f"Error: no tool {name}"
 
-    return await Work(TOOLS, call, ask, style, "done").play(OPENING, most), sent
+    return await AgentLoop(TOOLS, call, ask, style, "done").run(OPENING, most), sent
 
 
 async def test_calls_are_answered_until_the_final_one():
@@ -50,7 +50,7 @@ async def test_calls_are_answered_until_the_final_one():
 
 async def test_words_without_a_call_are_the_answer():
     found, _ = await work([Completion(text="FINAL ANSWER: 5")])
-    assert (found.said, found.final, found.ended) == ("FINAL ANSWER: 5", None, "")
+    assert (found.last_text, found.final, found.ended) == ("FINAL ANSWER: 5", None, "")
 
 
 async def test_calls_in_the_same_reply_before_the_final_one_are_made_and_later_ones_are_not():
@@ -64,7 +64,7 @@ async def test_described_tools_are_called_in_text():
     reply = Completion(text='{"name": "add", "arguments": {"a": 2, "b": 3}}')
     found, sent = await work([reply, Completion(text="It is 5.")], style="json")
     assert sent[1][-1] == Message("user", "API output: 5")
-    assert found.said == "It is 5."
+    assert found.last_text == "It is 5."
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ async def test_limits_end_it_with_their_name(answer, most, ended):
 async def test_a_readable_call_starts_the_count_of_unreadable_ones_anew():
     bad, good = native(ToolCall("x", "add", "[")), native(called("add", a=1, b=1))
     found, _ = await work([bad, bad, bad, good, bad, bad, bad, Completion(text="2")])
-    assert (found.said, found.ended) == ("2", "")
+    assert (found.last_text, found.ended) == ("2", "")
 
 
 async def test_what_is_sent_back_is_json_though_the_transcript_keeps_what_was_written():

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from evalcore.benchmarks import agents
-from evalcore.benchmarks.agents.braces import stretches
-from evalcore.benchmarks.agents.text import MOST_CALLS, text_turn
+from evalcore.benchmarks.agents.braces import find_balanced_spans
+from evalcore.benchmarks.agents.text import MAX_CALLS, parse_text_turn
 from evalcore.records import Completion, ToolCall
 from tests.support import tau
 
@@ -18,7 +18,7 @@ WANTED = [("get_order_details", {"order_id": "#W1"})]
 
 
 def found(text: str) -> list[tuple[str, object]]:
-    return [(call.name, call.kwargs) for call in text_turn(text, TOOLS).calls]
+    return [(call.name, call.kwargs) for call in parse_text_turn(text, TOOLS).calls]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_several_calls_keep_their_order():
 
 
 def test_too_many_calls_at_once_are_a_problem():
-    assert text_turn("\n".join([ORDER] * (MOST_CALLS + 1)), TOOLS).problem
-    assert len(found("\n".join([ORDER] * MOST_CALLS))) == MOST_CALLS
+    assert parse_text_turn("\n".join([ORDER] * (MAX_CALLS + 1)), TOOLS).problem
+    assert len(found("\n".join([ORDER] * MAX_CALLS))) == MAX_CALLS
 
 
 def test_an_unknown_tool_is_a_call_that_the_environment_refuses():
@@ -88,8 +88,8 @@ def test_an_unknown_tool_is_a_call_that_the_environment_refuses():
     ],
 )
 def test_text_without_a_call_is_said_to_the_user(text):
-    turn = text_turn(text, TOOLS)
-    assert (turn.said, turn.calls, turn.problem) == (text, (), "")
+    turn = parse_text_turn(text, TOOLS)
+    assert (turn.user_message, turn.calls, turn.problem) == (text, (), "")
 
 
 @pytest.mark.parametrize(
@@ -104,21 +104,21 @@ def test_text_without_a_call_is_said_to_the_user(text):
     ],
 )
 def test_what_was_meant_as_a_call_and_cannot_be_read_is_a_problem(text):
-    turn = text_turn(text, TOOLS)
+    turn = parse_text_turn(text, TOOLS)
     assert turn.problem
     assert not turn.calls
-    assert not turn.said
+    assert not turn.user_message
 
 
 def test_respond_is_said_to_the_user():
     text = 'Thought: ask.\nAction: {"name": "respond", "arguments": {"content": "Which order?"}}'
-    assert text_turn(text, TOOLS).said == "Which order?"
+    assert parse_text_turn(text, TOOLS).user_message == "Which order?"
 
 
 def test_beside_a_call_nothing_is_said():
     both = f'{{"name": "respond", "arguments": {{"content": "Hi"}}}}\n{ORDER}'
-    turn = text_turn(both, TOOLS)
-    assert not turn.said
+    turn = parse_text_turn(both, TOOLS)
+    assert not turn.user_message
     assert [call.name for call in turn.calls] == ["get_order_details"]
 
 
@@ -131,41 +131,41 @@ def test_beside_a_call_nothing_is_said():
     ],
 )
 def test_a_thought_is_never_said(text, said):
-    assert text_turn(text, TOOLS).said == said
+    assert parse_text_turn(text, TOOLS).user_message == said
 
 
 def test_a_thought_alone_is_a_problem():
-    turn = text_turn("Thought: I wonder.", TOOLS)
+    turn = parse_text_turn("Thought: I wonder.", TOOLS)
     assert turn.problem
-    assert not turn.said
+    assert not turn.user_message
 
 
 def test_half_a_surrogate_pair_reaches_nobody():
     text = '{"name": "respond", "arguments": {"content": "a \\ud800 b"}}'
-    assert text_turn(text, TOOLS).said == "a ? b"
+    assert parse_text_turn(text, TOOLS).user_message == "a ? b"
 
 
 @pytest.mark.parametrize("text", ["{" * 200_000, '{"a":' * 50_000, "[{" * 90_000, '"' * 200_000])
 def test_hostile_braces_take_linear_time(text):
-    assert text_turn(text, TOOLS).calls == ()
+    assert parse_text_turn(text, TOOLS).calls == ()
 
 
 def test_stretches_are_the_outermost_balanced_ones():
-    whole, cut = stretches('a {"b": "}"} [1, {2}] } { x {y} ')
+    whole, cut = find_balanced_spans('a {"b": "}"} [1, {2}] } { x {y} ')
     assert whole == ['{"b": "}"}', "[1, {2}]", "{y}"]
     assert cut == "{ x {y}}"
 
 
-def native(*pairs: tuple[str, str], text: str = "") -> agents.Turn:
+def native(*pairs: tuple[str, str], text: str = "") -> agents.AgentTurn:
     made = tuple(ToolCall("", name, arguments) for name, arguments in pairs)
-    return agents.read(Completion(text=text, tool_calls=made), "native", TOOLS)
+    return agents.parse_turn(Completion(text=text, tool_calls=made), "native", TOOLS)
 
 
 def test_native_calls_and_text():
     turn = native(("get_order_details", '{"order_id": "#W1"}'), ("think", ""), text="Wait.")
     assert [(call.name, call.kwargs) for call in turn.calls] == [*WANTED, ("think", {})]
-    assert not turn.said
-    assert native(text="Hi").said == "Hi"
+    assert not turn.user_message
+    assert native(text="Hi").user_message == "Hi"
 
 
 @pytest.mark.parametrize("arguments", ["[]", "nonsense", "{", '"#W1"', "1e999", "{" + "[" * 9000])
@@ -181,16 +181,18 @@ def test_huge_native_arguments_are_not_read():
 
 
 def test_a_call_that_the_server_could_not_read_is_a_problem():
-    assert agents.read(Completion(finish_reason="unparsable"), "json", TOOLS).problem
+    assert agents.parse_turn(Completion(finish_reason="unparsable"), "json", TOOLS).problem
 
 
 def test_tools_are_described_only_where_they_are_not_sent():
-    assert agents.described(TOOLS, "native") == ""
+    assert agents.describe_tools(TOOLS, "native") == ""
     for style, alone in (("json", False), ("react", False), ("json", True)):
-        text = agents.described(TOOLS, style, alone=alone)
+        text = agents.describe_tools(TOOLS, style, alone=alone)
         assert all(tool.name in text for tool in TOOLS)
         assert ("user" in text.partition("# Form")[2]) is not alone
-    assert {tool["function"]["name"] for tool in agents.tools(TOOLS)} == {t.name for t in TOOLS}
+    assert {tool["function"]["name"] for tool in agents.build_tool_schemas(TOOLS)} == {
+        t.name for t in TOOLS
+    }
 
 
 @pytest.mark.parametrize(
@@ -203,4 +205,4 @@ def test_tools_are_described_only_where_they_are_not_sent():
     ],
 )
 def test_the_style_follows_from_how_the_target_is_asked(asking, chosen, style):
-    assert agents.style_of(asking, chosen) == style
+    assert agents.choose_style(asking, chosen) == style

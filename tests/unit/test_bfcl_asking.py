@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.bfcl.asking import decoding, hinted, prompted, tools, wire_name
-from evalcore.benchmarks.bfcl.categories import language
+from evalcore.benchmarks.bfcl.categories import find_category_language
 from evalcore.benchmarks.bfcl.decode import MODES
 from evalcore.benchmarks.bfcl.entry import load_folder
+from evalcore.benchmarks.bfcl.tool_prompts import (
+    add_language_hint,
+    build_call_messages,
+    build_function_tools,
+    select_decode_mode,
+    to_wire_name,
+)
 from evalcore.records import Message
 
 BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"
@@ -38,7 +44,7 @@ def types_in(schema: object) -> set[str]:
 
 
 def test_a_schema_becomes_json_schema():
-    [tool] = tools([FUNCTION], "simple_python")
+    [tool] = build_function_tools([FUNCTION], "simple_python")
     parameters = tool["function"]["parameters"]
     kinds = {name: schema["type"] for name, schema in parameters["properties"].items()}
     assert kinds == {
@@ -56,21 +62,21 @@ def test_a_schema_becomes_json_schema():
 
 def test_every_bundled_function_is_offered_in_json_schema_by_a_name_that_servers_take():
     for entry in load_folder(BUNDLED):
-        for tool in tools(entry.functions, entry.category):
+        for tool in build_function_tools(entry.functions, entry.category):
             assert types_in(tool["function"]["parameters"]) <= JSON_SCHEMA_TYPES, entry.id
-            assert tool["function"]["name"] == wire_name(tool["function"]["name"])
+            assert tool["function"]["name"] == to_wire_name(tool["function"]["name"])
 
 
 @pytest.mark.parametrize(
     ("name", "sent"), [("a.b.c", "a_b_c"), ("plain", "plain"), ("sp ace:x", "sp_ace_x")]
 )
 def test_names_lose_what_servers_refuse(name: str, sent: str):
-    assert wire_name(name) == sent
+    assert to_wire_name(name) == sent
 
 
 def test_java_values_are_asked_as_source_and_the_original_is_untouched():
     before = json.dumps(FUNCTION)
-    told = hinted(FUNCTION, "java")
+    told = add_language_hint(FUNCTION, "java")
     ratio = told["parameters"]["properties"]["ratio"]
     assert ratio["type"] == "string"
     assert "float" in ratio["description"]
@@ -81,7 +87,7 @@ def test_java_values_are_asked_as_source_and_the_original_is_untouched():
 
 def test_the_prompt_goes_before_a_system_message_that_is_there():
     said = [Message("system", "Speak like a pirate."), Message("user", "Where?")]
-    system, user = prompted(said, [FUNCTION], "simple_python", "prompt")
+    system, user = build_call_messages(said, [FUNCTION], "simple_python", "prompt")
     assert system.role == "system"
     assert system.content.endswith("Speak like a pirate.")
     assert "shop.find" in system.content
@@ -90,11 +96,11 @@ def test_the_prompt_goes_before_a_system_message_that_is_there():
 
 def test_native_asking_leaves_the_messages_alone():
     said = [Message("user", "Where?")]
-    assert prompted(said, [FUNCTION], "simple_python", "native") == said
+    assert build_call_messages(said, [FUNCTION], "simple_python", "native") == said
 
 
 def test_the_order_of_parameters_is_kept():
-    [system, _] = prompted([Message("user", "x")], [FUNCTION], "live_simple", "json")
+    [system, _] = build_call_messages([Message("user", "x")], [FUNCTION], "live_simple", "json")
     places = [system.content.index(f'"{name}"') for name in SCHEMA["properties"]]
     assert places == sorted(places)
 
@@ -102,7 +108,7 @@ def test_the_order_of_parameters_is_kept():
 @pytest.mark.parametrize("asking", ["native", "prompt", "json"])
 @pytest.mark.parametrize("category", ["simple_python", "simple_java", "simple_javascript"])
 def test_every_way_of_asking_is_read_in_a_known_mode(asking, category):
-    mode = decoding(asking, category)
+    mode = select_decode_mode(asking, category)
     assert mode in MODES
     if asking == "prompt":
-        assert mode.endswith(language(category))
+        assert mode.endswith(find_category_language(category))

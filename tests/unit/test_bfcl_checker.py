@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalcore.benchmarks.bfcl.checker import check
-from evalcore.benchmarks.bfcl.checker.groups import GROUPS, group
+from evalcore.benchmarks.bfcl.checker import check_calls
+from evalcore.benchmarks.bfcl.checker.groups import GROUPS, classify_call_error
 from tests.support.bfcl import function
 
 ITEMS = {"type": "array", "items": {"type": "string"}}
@@ -23,7 +23,7 @@ def problem(schema: Any, accepted: list[Any], value: Any) -> str:
 
 def finding(schema: Any, accepted: list[Any], value: Any) -> Any:
     offered = [function("f", {"a": schema}, ("a",))]
-    return check("simple_python", offered, [{"f": {"a": value}}], [{"f": {"a": accepted}}])
+    return check_calls("simple_python", offered, [{"f": {"a": value}}], [{"f": {"a": accepted}}])
 
 
 VALUES = [
@@ -118,7 +118,7 @@ TRUTH = [{"a.f": {"x": [1], "y": ["", 2], "w": [""]}}]
     ],
 )
 def test_one_call(call, kind, path):
-    found = check("multiple", OFFERED, [call], TRUTH)
+    found = check_calls("multiple", OFFERED, [call], TRUTH)
     assert (found.error_type if found else "") == (
         f"simple_function_checker:{kind}" if kind else ""
     )
@@ -126,15 +126,17 @@ def test_one_call(call, kind, path):
 
 
 def test_an_argument_that_may_not_be_left_out():
-    found = check("simple_python", OFFERED, [{"a.f": {"x": 1}}], [{"a.f": {"x": [1], "y": [2]}}])
+    found = check_calls(
+        "simple_python", OFFERED, [{"a.f": {"x": 1}}], [{"a.f": {"x": [1], "y": [2]}}]
+    )
     assert found.error_type == "simple_function_checker:missing_optional"
     assert found.path == ("y",)
 
 
 def test_names_offered_with_underscores():
     calls = [{"a_f": {"x": 1}}]
-    assert check("multiple", OFFERED, calls, TRUTH, underscores=True) is None
-    kept = check("multiple", OFFERED, [{"a.f": {"x": 1}}], TRUTH, underscores=True)
+    assert check_calls("multiple", OFFERED, calls, TRUTH, underscores=True) is None
+    kept = check_calls("multiple", OFFERED, [{"a.f": {"x": 1}}], TRUTH, underscores=True)
     assert kept.error_type == "simple_function_checker:wrong_func_name"
 
 
@@ -149,30 +151,30 @@ def test_names_offered_with_underscores():
     ],
 )
 def test_counts(category, count, error_type):
-    found = check(category, OFFERED, [{"a.f": {"x": 1}}] * count, TRUTH)
+    found = check_calls(category, OFFERED, [{"a.f": {"x": 1}}] * count, TRUTH)
     assert found.error_type == error_type
     assert (found.output, found.expected) == (None, None)
 
 
 def test_parallel_calls_match_in_any_order_but_greedily():
     truth = [{"a.f": {"x": [1, 2]}}, {"a.f": {"x": [1]}}]
-    assert check("parallel", OFFERED, [{"a.f": {"x": 2}}, {"a.f": {"x": 1}}], truth) is None
-    found = check("parallel", OFFERED, [{"a.f": {"x": 1}}, {"a.f": {"x": 2}}], truth)
+    assert check_calls("parallel", OFFERED, [{"a.f": {"x": 2}}, {"a.f": {"x": 1}}], truth) is None
+    found = check_calls("parallel", OFFERED, [{"a.f": {"x": 1}}, {"a.f": {"x": 2}}], truth)
     assert found.error_type == "parallel_function_checker_no_order:cannot_find_match"
 
 
 def test_an_unmatched_call_points_to_the_nearest_one():
     truth = [{"a.f": {"x": [1]}}, {"a.f": {"x": [2], "y": [3]}}]
     calls = [{"g": {}}, {"a.f": {"x": 1}}, {"a.f": {"x": 2, "y": 4}}]
-    found = check("parallel", OFFERED, calls[1:], truth)
+    found = check_calls("parallel", OFFERED, calls[1:], truth)
     assert (found.path, found.output, found.expected) == (("y",), 1, 1)
     assert found.cause == "value_error:others"
-    assert group(found.error_type, found.cause) == "value"
+    assert classify_call_error(found.error_type, found.cause) == "value"
     assert "expected call 2" in found.message
 
 
 def test_a_reference_of_an_unknown_function():
-    found = check("multiple", OFFERED, [{"g": {}}], [{"g": {}}])
+    found = check_calls("multiple", OFFERED, [{"g": {}}], [{"g": {}}])
     assert found.error_type == "checker_failed:KeyError"
 
 
@@ -203,10 +205,10 @@ def test_messages_survive_any_value():
 
 
 def test_every_error_type_has_a_group():
-    assert group("") is None
-    assert group("type_error:java") == "type"
-    assert group("ast_decoder:decoder_failed") == "decode"
-    assert group("irrelevance_error:decoder_success") == "relevance"
-    assert group("checker_failed:KeyError") == "checker"
-    seen = {group(error) for *_, error in VALUES if error}
+    assert classify_call_error("") is None
+    assert classify_call_error("type_error:java") == "type"
+    assert classify_call_error("ast_decoder:decoder_failed") == "decode"
+    assert classify_call_error("irrelevance_error:decoder_success") == "relevance"
+    assert classify_call_error("checker_failed:KeyError") == "checker"
+    seen = {classify_call_error(error) for *_, error in VALUES if error}
     assert seen <= set(GROUPS)

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import MODES, DecodeError, decode
-from evalcore.benchmarks.bfcl.decode.call import plain
+from evalcore.benchmarks.bfcl.decode import MODES, DecodeError, decode_calls
+from evalcore.benchmarks.bfcl.decode.call import to_plain_value
 from evalcore.errors import UsageError
 from evalcore.records import ToolCall
 
@@ -32,7 +32,7 @@ F1 = [{"f": {"a": 1}}]
     ],
 )
 def test_forms_that_are_read(text):
-    assert decode(text, PYTHON) == F1
+    assert decode_calls(text, PYTHON) == F1
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_forms_that_are_read(text):
 )
 def test_forms_that_are_not_read(text):
     with pytest.raises(DecodeError) as caught:
-        decode(text, PYTHON)
+        decode_calls(text, PYTHON)
     assert caught.value.kind == "decoder_failed"
 
 
@@ -109,7 +109,7 @@ def test_forms_that_are_not_read(text):
     ],
 )
 def test_values_of_arguments(source, value):
-    assert decode(f"[f(a={source})]", PYTHON) == [{"f": {"a": value}}]
+    assert decode_calls(f"[f(a={source})]", PYTHON) == [{"f": {"a": value}}]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_values_of_arguments(source, value):
     [("a.b.c(x=1)", "a.b.c"), ("a.b(x=1).c(x=1)", "c"), ("a[0](x=1)", ""), ("f()(x=1)", "")],
 )
 def test_names_of_functions(text, name):
-    assert decode(text, PYTHON) == [{name: {"x": 1}}]
+    assert decode_calls(text, PYTHON) == [{name: {"x": 1}}]
 
 
 def test_an_unpacked_mapping_has_a_name_of_its_own():
-    assert decode("[f(**{'a': 1})]", PYTHON) == [{"f": {"**": {"a": 1}}}]
+    assert decode_calls("[f(**{'a': 1})]", PYTHON) == [{"f": {"**": {"a": 1}}}]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_unpacked_mapping_has_a_name_of_its_own():
 )
 def test_nothing_is_evaluated_but_constants_and_nothing_large(source):
     with pytest.raises(DecodeError):
-        decode(f"[f(a={source})]", PYTHON)
+        decode_calls(f"[f(a={source})]", PYTHON)
 
 
 def test_code_in_answers_and_in_names_does_not_run(monkeypatch):
@@ -158,10 +158,10 @@ def test_code_in_answers_and_in_names_does_not_run(monkeypatch):
             f"f(a=[{attack}][0]+1)",
         ):
             try:
-                decode(answer, mode)
+                decode_calls(answer, mode)
             except DecodeError:
                 continue
-    assert decode([{"name": attack, "arguments": "{}"}], "fc") == [{attack: {}}]
+    assert decode_calls([{"name": attack, "arguments": "{}"}], "fc") == [{attack: {}}]
     assert ran == []
 
 
@@ -179,7 +179,7 @@ def test_code_in_answers_and_in_names_does_not_run(monkeypatch):
     ],
 )
 def test_json(text, calls):
-    assert decode(text, "prompt_json") == calls
+    assert decode_calls(text, "prompt_json") == calls
 
 
 @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ def test_json(text, calls):
 )
 def test_json_that_holds_no_calls(text, kind):
     with pytest.raises(DecodeError) as caught:
-        decode(text, "prompt_json")
+        decode_calls(text, "prompt_json")
     assert caught.value.kind == kind
 
 
 def test_a_cut_off_json_answer_is_read_in_linear_time():
-    assert decode("[" + "{}," * 20000 + "x", "prompt_json") == []
-    assert decode("[{" * 20000, "prompt_json") == []
+    assert decode_calls("[" + "{}," * 20000 + "x", "prompt_json") == []
+    assert decode_calls("[{" * 20000, "prompt_json") == []
 
 
 VERBOSE = (
@@ -215,9 +215,9 @@ CONCISE = (
 
 def test_both_xml_forms():
     expected = {"a": 1, "b": [1, 2], "c": True, "d": 2.0, "e": "x"}
-    assert decode(f"Here: {VERBOSE} ok", "prompt_verbose_xml") == [{"f": expected}]
+    assert decode_calls(f"Here: {VERBOSE} ok", "prompt_verbose_xml") == [{"f": expected}]
     expected = {"a": 1, "b": (1, 2), "c": ""}
-    assert decode(f"```xml\n{CONCISE}\n```", "prompt_concise_xml") == [{"f": expected}]
+    assert decode_calls(f"```xml\n{CONCISE}\n```", "prompt_concise_xml") == [{"f": expected}]
 
 
 @pytest.mark.parametrize(
@@ -233,14 +233,14 @@ def test_both_xml_forms():
 )
 def test_broken_xml(text):
     with pytest.raises(DecodeError):
-        decode(text, "prompt_verbose_xml")
+        decode_calls(text, "prompt_verbose_xml")
 
 
 def test_a_tag_is_required_where_the_mode_says_so():
-    assert decode("So: <TOOLCALL>f(a=1)</TOOLCALL>", "prompt_python_tag") == F1
-    assert decode("<TOOLCALL>f(a=1), f(a=1)</TOOLCALL>", "prompt_python_tag") == F1 * 2
+    assert decode_calls("So: <TOOLCALL>f(a=1)</TOOLCALL>", "prompt_python_tag") == F1
+    assert decode_calls("<TOOLCALL>f(a=1), f(a=1)</TOOLCALL>", "prompt_python_tag") == F1 * 2
     with pytest.raises(DecodeError):
-        decode("[f(a=1)]", "prompt_python_tag")
+        decode_calls("[f(a=1)]", "prompt_python_tag")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_tag_is_required_where_the_mode_says_so():
     ],
 )
 def test_native_calls_in_every_shape(answer):
-    assert decode(answer, "fc") == F1
+    assert decode_calls(answer, "fc") == F1
 
 
 @pytest.mark.parametrize(
@@ -272,37 +272,37 @@ def test_native_calls_in_every_shape(answer):
 )
 def test_native_answers_without_calls(answer, kind):
     with pytest.raises(DecodeError) as caught:
-        decode(answer, "fc")
+        decode_calls(answer, "fc")
     assert caught.value.kind == kind
 
 
 def test_no_tool_calls_and_no_text_is_an_empty_list():
-    assert decode([], "fc") == decode("", "fc") == []
+    assert decode_calls([], "fc") == decode_calls("", "fc") == []
 
 
 def test_the_reply_of_one_json_object():
     mode = "prompt_name_arguments"
-    assert decode('{"name": "f", "arguments": {"a": 1}}', mode) == F1
-    assert decode('[{"name": "f", "arguments": {"a": 1}}]', mode) == F1
+    assert decode_calls('{"name": "f", "arguments": {"a": 1}}', mode) == F1
+    assert decode_calls('[{"name": "f", "arguments": {"a": 1}}]', mode) == F1
     for text in ("f(a=1)", '```\n{"name": "f", "arguments": {}}\n```', '{"name": "f"}', "5"):
         with pytest.raises(DecodeError):
-            decode(text, mode)
+            decode_calls(text, mode)
 
 
 def test_a_very_long_answer_and_no_text_are_refused():
     for answer in ("x" * 1_000_001, None, 5, ["f"]):
         with pytest.raises(DecodeError):
-            decode(answer, PYTHON)
+            decode_calls(answer, PYTHON)
 
 
 def test_an_unknown_mode_names_the_known_ones():
     with pytest.raises(UsageError, match="prompt_concise_xml"):
-        decode("f()", "chat")
+        decode_calls("f()", "chat")
 
 
 def test_decoded_values_become_json():
     values = {"a": (1, 2j), 3: float("nan"), "b": 10**30, "c": {1}, "d": [True, None, 1.5, "x"]}
-    assert plain(values) == {
+    assert to_plain_value(values) == {
         "a": [1, "2j"],
         "3": "nan",
         "b": str(10**30),
@@ -312,4 +312,4 @@ def test_decoded_values_become_json():
     deep: list = []
     for _ in range(100_000):
         deep = [deep]
-    assert isinstance(plain(deep), list)
+    assert isinstance(to_plain_value(deep), list)

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import DecodeError, decode
+from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
 from evalcore.benchmarks.bfcl.decode.java import java_calls
-from evalcore.benchmarks.bfcl.decode.source_text import in_source, source_text
+from evalcore.benchmarks.bfcl.decode.source_text import calls_to_source, source_text
 from tests.support.bfcl import function
 
 
@@ -32,7 +32,7 @@ from tests.support.bfcl import function
     ],
 )
 def test_java(text, calls):
-    assert decode(text, "prompt_java") == calls
+    assert decode_calls(text, "prompt_java") == calls
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_java(text, calls):
 )
 def test_java_without_a_call(text, kind):
     with pytest.raises(DecodeError) as caught:
-        decode(text, "prompt_java")
+        decode_calls(text, "prompt_java")
     assert caught.value.kind == kind
 
 
@@ -60,7 +60,7 @@ def test_long_chains_neither_crash_nor_run_on():
     for mode in ("prompt_java", "prompt_javascript"):
         for text in ("f(x=" + "1+" * 50_000 + "1)", "[" * 100_000, "f(" * 50_000, "a." * 50_000):
             try:
-                decode(text, mode)
+                decode_calls(text, mode)
             except DecodeError:
                 continue
 
@@ -85,7 +85,7 @@ def test_java_values_can_be_kept_whole():
     ],
 )
 def test_javascript(text, calls):
-    assert decode(f"[{text}]", "prompt_javascript") == calls
+    assert decode_calls(f"[{text}]", "prompt_javascript") == calls
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_javascript(text, calls):
 )
 def test_javascript_without_a_call(text, kind):
     with pytest.raises(DecodeError) as caught:
-        decode(f"[{text}]", "prompt_javascript")
+        decode_calls(f"[{text}]", "prompt_javascript")
     assert caught.value.kind == kind
 
 
@@ -125,7 +125,7 @@ def test_values_as_javascript_and_texts_stay():
     offered = [function("f", {"a": "array", "b": "Bigint", "s": "String", "d": "dict"})]
     calls = [{"f": {"a": ["x", 1], "b": 5, "s": "t", "d": {"k": None}, "new": True}}]
     expected = {"a": '["x", 1]', "b": "5n", "s": "t", "d": '{"k": null}', "new": "true"}
-    assert in_source(calls, offered, "javascript") == [{"f": expected}]
+    assert calls_to_source(calls, offered, "javascript") == [{"f": expected}]
 
 
 def test_the_grammars_are_loaded_only_when_java_or_javascript_is_read():

@@ -6,7 +6,11 @@ import json
 
 import pytest
 
-from evalcore.benchmarks.bfcl.categories import canonical, language, of_id
+from evalcore.benchmarks.bfcl.categories import (
+    category_from_id,
+    find_category_language,
+    to_v4_category,
+)
 from evalcore.benchmarks.bfcl.entry import file_category, load_file, load_folder
 from evalcore.errors import DatasetError
 from tests.support.bfcl import function
@@ -122,13 +126,13 @@ def test_broken_answers_are_named(tmp_path):
 
 
 def test_names_of_categories(tmp_path):
-    assert canonical("javascript") == "simple_javascript"
-    assert language("simple_javascript") == "javascript"
-    assert language("simple_java") == "java"
-    assert language("live_multiple") == "python"
-    assert of_id("parallel_multiple_3") == "parallel_multiple"
-    assert of_id("javascript_3") == "simple_javascript"
-    assert of_id("whatever") is None
+    assert to_v4_category("javascript") == "simple_javascript"
+    assert find_category_language("simple_javascript") == "javascript"
+    assert find_category_language("simple_java") == "java"
+    assert find_category_language("live_multiple") == "python"
+    assert category_from_id("parallel_multiple_3") == "parallel_multiple"
+    assert category_from_id("javascript_3") == "simple_javascript"
+    assert category_from_id("whatever") is None
     assert file_category(tmp_path / "BFCL_v3_java.json") == "simple_java"
     assert file_category(tmp_path / "parallel.jsonl") == "parallel"
     assert file_category(tmp_path / "readme.md") is None

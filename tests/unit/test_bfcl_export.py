@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.bfcl.dataset import entry_of
+from evalcore.benchmarks.bfcl.dataset import sample_to_entry
 from evalcore.benchmarks.bfcl.multi_turn.replay import ground_truth
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl import exporter
@@ -135,7 +135,7 @@ class Scripted:
     def __init__(self, *texts: str) -> None:
         self.texts = list(texts)
 
-    async def asking(self) -> str:
+    async def resolve_tool_call_mode(self) -> str:
         return "prompt"
 
     async def generate(self, request: GenerationRequest) -> Completion:
@@ -158,7 +158,7 @@ async def test_conversations_in_text_come_back_with_their_verdicts(tmp_path):
     played = []
     try:
         for number, sample in enumerate(samples):
-            script = scripts(ground_truth(entry_of(sample)))[number % 4]
+            script = scripts(ground_truth(sample_to_entry(sample)))[number % 4]
             episode = await benchmark.run_sample(sample, Scripted(*script))
             verdict = await benchmark.evaluate_sample(sample, episode)
             played.append((prediction_of(sample, episode), verdict.outcome, episode.termination))

@@ -10,10 +10,10 @@ import pytest
 
 from evalcore.benchmarks.bfcl.checker.groups import GROUPS
 from evalcore.benchmarks.bfcl.decode import MODES
-from evalcore.benchmarks.bfcl.decode.call import plain
-from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.decode.call import to_plain_value
+from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import official, read, views
+from evalcore.benchmarks.bfcl.score import decode_answer, score_all_views, score_official
 from tests.support.bfcl import entry, function, weather
 from tests.support.hangs import stop_hang
 
@@ -98,7 +98,7 @@ def mutated(text: str, chance: random.Random) -> str:
     return text
 
 
-def random_answer(one: Entry, mode: str, chance: random.Random) -> Any:
+def random_answer(one: BfclEntry, mode: str, chance: random.Random) -> Any:
     kind = chance.randrange(4)
     if mode == "fc" and kind:
         arguments = mutated(json.dumps({"city": "Oslo", "a": [1, {"k": None}]}), chance)
@@ -119,17 +119,17 @@ def test_random_and_mutated_answers_raise_nothing():
             random_answer(one, mode, chance) if mode == "fc" else text_answer(one, mode, chance)
         )
         found = (
-            views(read(one, answer, mode))
+            score_all_views(decode_answer(one, answer, mode))
             if number % 4 == 0
-            else {"official": official(read(one, answer, mode))}
+            else {"official": score_official(decode_answer(one, answer, mode))}
         )
         for scored in found.values():
             assert scored.valid == (not scored.error_type), answer
             assert scored.group is None or scored.group in GROUPS, answer
-            json.dumps(plain(scored.calls))
+            json.dumps(to_plain_value(scored.calls))
 
 
-def text_answer(one: Entry, mode: str, chance: random.Random) -> Any:
+def text_answer(one: BfclEntry, mode: str, chance: random.Random) -> Any:
     return (
         chance.choice((None, 5, [])) if chance.random() < 0.01 else random_answer(one, mode, chance)
     )
@@ -152,7 +152,7 @@ def test_the_two_known_probes_execute_nothing(tmp_path):
     ]
     for one in ENTRIES:
         for answer, mode in probes:
-            views(read(one, answer, mode))
+            score_all_views(decode_answer(one, answer, mode))
     assert not marker.exists()
 
 
@@ -168,4 +168,4 @@ def test_nested_without_end_and_long_answers():
     for text in (*deep, *long):
         for one in ENTRIES:
             with stop_hang():
-                views(read(one, text))
+                score_all_views(decode_answer(one, text))

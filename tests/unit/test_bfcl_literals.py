@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.bfcl.checker import check
+from evalcore.benchmarks.bfcl.checker import check_calls
 from evalcore.benchmarks.bfcl.checker.java_values import LONGEST, java_value
 from evalcore.benchmarks.bfcl.checker.javascript_values import javascript_value
 from tests.support.bfcl import function
@@ -154,7 +154,7 @@ def test_checks_of_source_text(category, schema, accepted, value, error_type):
     offered = [function("f", {"a": schema}, ("a",))]
     tongue = "java" if category == "simple_java" else "javascript"
     truth = [{"f": {"a": accepted}}]
-    found = check(category, offered, [{"f": {"a": value}}], truth, language=tongue)
+    found = check_calls(category, offered, [{"f": {"a": value}}], truth, language=tongue)
     assert (found.error_type if found else None) == error_type
 
 
@@ -162,5 +162,5 @@ def test_correct_java_arrays_of_strings_fail_and_bare_words_pass():
     offered = [function("f", {"a": {"type": "Array", "items": {"type": "String"}}}, ("a",))]
     truth = [{"f": {"a": [["x", "y"]]}}]
     for text, right in (('new String[]{"x", "y"}', False), ("new String[]{x, y}", True)):
-        found = check("simple_java", offered, [{"f": {"a": text}}], truth, language="java")
+        found = check_calls("simple_java", offered, [{"f": {"a": text}}], truth, language="java")
         assert (found is None) == right

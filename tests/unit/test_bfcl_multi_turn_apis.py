@@ -12,7 +12,7 @@ from evalcore.benchmarks.bfcl.multi_turn.apis import (
     VARIABLE,
     Installation,
     find_api,
-    installation,
+    find_installation,
     read_documents,
 )
 from evalcore.benchmarks.bfcl.multi_turn.simulators import open_simulators
@@ -32,12 +32,12 @@ def write_documents(folder: Path, stem: str, *lines: str) -> Path:
 def test_a_named_folder_is_where_the_official_package_is(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     with pytest.raises(EnvironmentFailure, match="EVALBOARD_BFCL_EVAL"):
-        installation()
+        find_installation()
     (tmp_path / SOURCES).mkdir(parents=True)
-    assert installation() == Installation(str(tmp_path))
+    assert find_installation() == Installation(str(tmp_path))
     (tmp_path / "bfcl_eval-1.2.dist-info").mkdir()
     (tmp_path / "bfcl_eval-1.2.dist-info" / "METADATA").write_text("Name: bfcl-eval\nVersion: 1.2")
-    assert installation() == Installation(str(tmp_path), "1.2")
+    assert find_installation() == Installation(str(tmp_path), "1.2")
 
 
 def test_documents_come_from_the_first_folder_that_has_them(tmp_path):
@@ -46,7 +46,7 @@ def test_documents_come_from_the_first_folder_that_has_them(tmp_path):
     official = Installation(str(tmp_path))
     api = find_api("MathAPI", [first, second], official)
     assert api.tools == ("add", "mean")
-    assert api.place.endswith("func_source_code.math_api:MathAPI")
+    assert api.import_path.endswith("func_source_code.math_api:MathAPI")
     write_documents(first, OFFICIAL["MathAPI"], '{"name": "sum"}')
     assert find_api("MathAPI", [first, second], official).tools == ("sum",)
     write_documents(tmp_path / "bfcl_eval" / "data", OFFICIAL["TicketAPI"], '{"name": "close"}')
@@ -66,9 +66,9 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
         open_simulators([tmp_path]) as simulators,
         pytest.raises(EnvironmentFailure, match="multi_turn_func_doc"),
     ):
-        simulators.documents(entry)
+        simulators.list_documents(entry)
     with open_simulators([tmp_path]) as simulators, pytest.raises(DatasetError):
-        simulators.documents(shelf_entry([["f()"]], involved_classes="MathAPI"))
+        simulators.list_documents(shelf_entry([["f()"]], involved_classes="MathAPI"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from evalcore.benchmarks.bfcl.decode import DecodeError
-from evalcore.benchmarks.bfcl.multi_turn.calls import evaluate, steps, texts
+from evalcore.benchmarks.bfcl.multi_turn.calls import calls_to_text, evaluate_call, list_call_steps
 
 
 def seen(*positional, **named):
@@ -30,7 +30,7 @@ TOOLS = {"seen": seen, "add": lambda a, b: a + b}
     ],
 )
 def test_decoded_calls_as_text(calls, native, written):
-    assert texts(calls, native=native) == written
+    assert calls_to_text(calls, native=native) == written
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_decoded_calls_as_text(calls, native, written):
 )
 def test_calls_that_upstream_cannot_write_do_not_decode(calls, native):
     with pytest.raises(DecodeError):
-        texts(calls, native=native)
+        calls_to_text(calls, native=native)
 
 
 def test_steps_without_calls_are_skipped():
     turn = ["f()", None, [], [""], [{"f": [1]}], ["f()"], [{"g": {"a": 1}}, "h()"], {"f": {}}]
-    assert steps(turn) == [["f()"], ["g(a=1)", "h()"]]
-    assert steps("f()") == []
-    assert steps(None) == []
+    assert list_call_steps(turn) == [["f()"], ["g(a=1)", "h()"]]
+    assert list_call_steps("f()") == []
+    assert list_call_steps(None) == []
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_steps_without_calls_are_skipped():
     ],
 )
 def test_what_calls_return(text, result):
-    assert evaluate(text, TOOLS) == result
+    assert evaluate_call(text, TOOLS) == result
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_calls_return(text, result):
 )
 def test_what_is_no_call_of_a_tool_raises(text, error):
     with pytest.raises(error):
-        evaluate(text, TOOLS)
+        evaluate_call(text, TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_nothing_but_literals_and_tools_is_run(text, monkeypatch):
     ran = []
     tools = {"seen": lambda **named: ran.append(named)}
     with pytest.raises((NameError, ValueError, TypeError)):
-        evaluate(text, tools)
+        evaluate_call(text, tools)
     assert not ran
     assert os.environ["PROBE"] == "kept"
 
@@ -120,8 +120,8 @@ def test_nothing_but_literals_and_tools_is_run(text, monkeypatch):
 def test_nested_calls_run_before_the_error_of_a_later_argument():
     ran = []
     with pytest.raises(NameError):
-        evaluate("f(a=g(), b=nan)", {"f": ran.append, "g": lambda: ran.append("g")})
+        evaluate_call("f(a=g(), b=nan)", {"f": ran.append, "g": lambda: ran.append("g")})
     assert ran == ["g"]
     with pytest.raises(NameError):
-        evaluate("unknown(a=g())", {"g": lambda: ran.append("again")})
+        evaluate_call("unknown(a=g())", {"g": lambda: ran.append("again")})
     assert ran == ["g"]

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import decode
+from evalcore.benchmarks.bfcl.decode import decode_calls
 from evalcore.benchmarks.bfcl.multi_turn.loop import (
-    HANDED_OVER,
-    MOST_STEPS,
+    MAX_TURN_STEPS,
+    NEW_FUNCTIONS_MESSAGE,
     NOT_RUN,
-    converse,
+    run_conversation,
 )
-from evalcore.benchmarks.bfcl.multi_turn.replay import check
+from evalcore.benchmarks.bfcl.multi_turn.replay import check_prediction
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.errors import DatasetError, TargetFailure
 from evalcore.records import Completion, Failure, ToolCall, from_json, to_json
@@ -48,14 +48,14 @@ class Scripted:
 
 
 def read(text: str):
-    return decode(text, "prompt_python")
+    return decode_calls(text, "prompt_python")
 
 
 async def test_native_calls_are_run_and_answered(simulators):
     entry = shelf_entry([[PUT, "label()"], ["count()"]])
     put = ("put", '{"box": "b", "item": 1}')
     ask = Scripted(called(put, ("label", "{}")), "Done.", called(("count", "")), "Nothing.")
-    found = await converse(entry, ask, simulators)
+    found = await run_conversation(entry, ask, simulators)
     assert [message.role for message in found.messages] == [
         *("user", "assistant", "tool", "tool", "assistant"),
         *("user", "assistant", "tool"),
@@ -65,7 +65,7 @@ async def test_native_calls_are_run_and_answered(simulators):
     assert found.prediction == ((("put(box='b',item=1)", "label()"),), ())
     assert found.results == ((('{"items": 1}', "shelf"),), ())
     assert (found.termination, found.requests) == ("", 3)
-    assert check(entry, found.prediction, simulators).error_type.endswith(
+    assert check_prediction(entry, found.prediction, simulators).error_type.endswith(
         "empty_turn_model_response"
     )
 
@@ -73,20 +73,20 @@ async def test_native_calls_are_run_and_answered(simulators):
 async def test_calls_in_text_are_answered_by_the_user(simulators):
     entry = shelf_entry([[PUT], ["count()"]])
     ask = Scripted(f"[{PUT}, other()]", "All done.", "count()", "[]")
-    found = await converse(entry, ask, simulators, read)
+    found = await run_conversation(entry, ask, simulators, read)
     assert [message.role for message in found.messages] == ["user", "assistant"] * 4
     told = found.messages[2].content
     assert told.startswith("[{'role': 'tool', 'name': \"put(box='b', item=1)\", 'content': '{")
     assert "name 'other' is not defined" in told
     assert found.prediction == (((PUT, "other()"),), (("count()",),))
-    assert check(entry, found.prediction, simulators).valid
+    assert check_prediction(entry, found.prediction, simulators).valid
     assert from_json(type(found), to_json(found)) == found
 
 
 async def test_the_state_lasts_through_the_conversation(simulators):
     put = called(("put", '{"box": "b", "item": 1}'))
     ask = Scripted(put, put, "", put, "")
-    found = await converse(shelf_entry([[PUT], [PUT]]), ask, simulators)
+    found = await run_conversation(shelf_entry([[PUT], [PUT]]), ask, simulators)
     assert [result for turn in found.results for step in turn for result in step] == [
         f'{{"items": {number}}}' for number in (1, 2, 3)
     ]
@@ -95,12 +95,16 @@ async def test_the_state_lasts_through_the_conversation(simulators):
 async def test_too_many_steps_end_the_conversation(simulators):
     ask = Scripted(called(("count", "{}")))
     entry = shelf_entry([["count()"], ["count()"]])
-    found = await converse(entry, ask, simulators)
-    assert (found.termination, found.requests) == ("step_limit", MOST_STEPS + 1)
-    assert check(entry, found.prediction, simulators).error_type == "multi_turn:force_terminated"
+    found = await run_conversation(entry, ask, simulators)
+    assert (found.termination, found.requests) == ("step_limit", MAX_TURN_STEPS + 1)
+    assert (
+        check_prediction(entry, found.prediction, simulators).error_type
+        == "multi_turn:force_terminated"
+    )
     alone = shelf_entry([["count()"]])
-    found = await converse(alone, Scripted(called(("count", "{}"))), simulators)
-    assert check(alone, found.prediction, simulators).valid  # as upstream: no turn is missing
+    found = await run_conversation(alone, Scripted(called(("count", "{}"))), simulators)
+    # as upstream: no turn is missing
+    assert check_prediction(alone, found.prediction, simulators).valid
 
 
 async def test_held_back_tools_are_handed_over_in_their_turn(simulators):
@@ -108,26 +112,32 @@ async def test_held_back_tools_are_handed_over_in_their_turn(simulators):
     entry = shelf_entry([[], [PUT]], question=question, missed_function={"1": ["put", "nothing"]})
     put = called(("put", '{"box": "b", "item": 1}'))
     ask = Scripted("I cannot.", put, "Done.")
-    found = await converse(entry, ask, simulators)
+    found = await run_conversation(entry, ask, simulators)
     assert ["put" in tools for _, tools in ask.requests] == [False, True, True]
-    assert [message.content for message in found.messages[:3]] == ["Put.", "I cannot.", HANDED_OVER]
-    assert check(entry, found.prediction, simulators).valid
+    assert [message.content for message in found.messages[:3]] == [
+        "Put.",
+        "I cannot.",
+        NEW_FUNCTIONS_MESSAGE,
+    ]
+    assert check_prediction(entry, found.prediction, simulators).valid
     ask = Scripted("I cannot.", PUT, "Done.")
-    found = await converse(entry, ask, simulators, read)
+    found = await run_conversation(entry, ask, simulators, read)
     assert not any("put" in tools for _, tools in ask.requests)
     documents, sentence = found.messages[2].content.split("\n")
     assert [document["name"] for document in json.loads(documents)] == ["put"]
-    assert sentence == HANDED_OVER
-    assert check(entry, found.prediction, simulators).valid
+    assert sentence == NEW_FUNCTIONS_MESSAGE
+    assert check_prediction(entry, found.prediction, simulators).valid
 
 
 async def test_a_call_that_hangs_ends_the_conversation():
     with shelf_simulators(seconds=1.0) as simulators:
         entry = shelf_entry([[PUT], [PUT]])
-        found = await converse(entry, Scripted(PUT, "wait()"), simulators, read)
+        found = await run_conversation(entry, Scripted(PUT, "wait()"), simulators, read)
         assert (found.termination, found.requests) == ("execution_timeout", 2)
         assert found.prediction == (((PUT,), ("wait()",)),)
-        assert (await converse(entry, Scripted(PUT, ""), simulators, read)).termination == ""
+        assert (
+            await run_conversation(entry, Scripted(PUT, ""), simulators, read)
+        ).termination == ""
 
 
 async def test_failures_of_the_target_pass_through(simulators):
@@ -135,7 +145,7 @@ async def test_failures_of_the_target_pass_through(simulators):
         raise TargetFailure(Failure("timeout", "too slow"))
 
     with pytest.raises(TargetFailure):
-        await converse(shelf_entry([[PUT]]), fail, simulators)
+        await run_conversation(shelf_entry([[PUT]]), fail, simulators)
 
 
 @pytest.mark.parametrize(
@@ -144,4 +154,4 @@ async def test_failures_of_the_target_pass_through(simulators):
 )
 async def test_entries_that_are_none_are_refused(simulators, extra):
     with pytest.raises(DatasetError):
-        await converse(shelf_entry([[PUT]], **extra), Scripted(""), simulators)
+        await run_conversation(shelf_entry([[PUT]], **extra), Scripted(""), simulators)

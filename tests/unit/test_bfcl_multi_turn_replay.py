@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalcore.benchmarks.bfcl.multi_turn.checkers import first_difference, missing_results
-from evalcore.benchmarks.bfcl.multi_turn.replay import ERROR_TYPES, check, examine
+from evalcore.benchmarks.bfcl.multi_turn.checkers import find_first_difference, missing_results
+from evalcore.benchmarks.bfcl.multi_turn.replay import (
+    ERROR_TYPES,
+    check_prediction,
+    examine_prediction,
+)
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import from_json, to_json
@@ -53,7 +57,7 @@ def simulators() -> Iterator[Simulators]:
     ],
 )
 def test_verdicts(simulators, truth, prediction, error_type):
-    scored = check(shelf_entry(truth), prediction, simulators)
+    scored = check_prediction(shelf_entry(truth), prediction, simulators)
     assert scored.error_type == error_type
     assert (scored.valid, scored.score) == (not error_type, float(not error_type))
     assert bool(scored.message) == bool(error_type)
@@ -62,7 +66,9 @@ def test_verdicts(simulators, truth, prediction, error_type):
 
 def test_a_differing_state_is_narrowed_down(simulators):
     entry = shelf_entry([[LOOK], [PUT]])
-    found = examine(entry, [[[LOOK]], [["put(box='b', item=[2, 3])"]]], simulators).outcome
+    found = examine_prediction(
+        entry, [[[LOOK]], [["put(box='b', item=[2, 3])"]]], simulators
+    ).outcome
     assert found.turn == 1
     difference = found.difference
     assert (difference.api, difference.attribute) == ("Shelf", "boxes")
@@ -74,7 +80,7 @@ def test_a_differing_state_is_narrowed_down(simulators):
 
 
 def test_missing_results_are_shown(simulators):
-    found = examine(shelf_entry([[LOOK, COUNT]]), [[[COUNT]]], simulators).outcome
+    found = examine_prediction(shelf_entry([[LOOK, COUNT]]), [[[COUNT]]], simulators).outcome
     assert (found.turn, found.missing) == (0, ('{"items": ["nail"]}',))
 
 
@@ -104,7 +110,7 @@ def test_results_are_written_as_upstream_does(simulators, call, result):
 def test_samples_do_not_reach_each_other(simulators):
     entry = shelf_entry([[PUT]])
     for _ in range(3):
-        assert check(entry, [[[PUT]]], simulators).valid
+        assert check_prediction(entry, [[[PUT]]], simulators).valid
     assert simulators.execute(entry, [], [PUT]) == ['{"items": 1}']
     assert simulators.execute(entry, [PUT], [PUT, LOOK]) == ['{"items": 2}', '{"items": ["nail"]}']
     assert entry.extra["initial_config"] == {"Shelf": {"boxes": {"a": ["nail"], "b": []}}}
@@ -123,15 +129,15 @@ def test_long_context_is_told_to_the_apis(simulators):
 
 def test_a_call_that_hangs_fails_its_entry_alone():
     with shelf_simulators(seconds=1.0) as simulators:
-        hung = check(shelf_entry([[PUT]]), [[["wait()", PUT]]], simulators)
+        hung = check_prediction(shelf_entry([[PUT]]), [[["wait()", PUT]]], simulators)
         assert (hung.valid, hung.error_type) == (False, "execution_timeout")
-        assert check(shelf_entry([[PUT]]), [[[PUT]]], simulators).valid
+        assert check_prediction(shelf_entry([[PUT]]), [[[PUT]]], simulators).valid
 
 
 def test_a_call_that_kills_the_process_fails_its_entry_alone(simulators):
-    lost = check(shelf_entry([[PUT]]), [[["crash()"]]], simulators)
+    lost = check_prediction(shelf_entry([[PUT]]), [[["crash()"]]], simulators)
     assert lost.error_type == "execution_lost"
-    assert check(shelf_entry([[PUT]]), [[[PUT]]], simulators).valid
+    assert check_prediction(shelf_entry([[PUT]]), [[[PUT]]], simulators).valid
 
 
 HOSTILE = [
@@ -151,7 +157,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("call", HOSTILE)
 def test_hostile_calls_fail_with_evidence_that_can_be_stored(simulators, call):
-    examined = examine(shelf_entry([[PUT]]), [[[call]]], simulators)
+    examined = examine_prediction(shelf_entry([[PUT]]), [[[call]]], simulators)
     assert examined.scored.error_type == STATE
     assert len(to_json(examined)) < 50_000
 
@@ -162,13 +168,13 @@ def test_classes_that_cannot_be_had_are_no_fault_of_the_model():
         Simulators(shelf_apis(), missing={"MathAPI": "pip install it"}) as simulators,
         pytest.raises(EnvironmentFailure, match="pip install it"),
     ):
-        check(entry, [[[PUT]]], simulators)
+        check_prediction(entry, [[[PUT]]], simulators)
     gone = {**shelf_apis(), "Shelf": shelf_apis()["Shelf"].__class__("Shelf", "no_module:X", ())}
     with (
         Simulators(gone) as simulators,
         pytest.raises(EnvironmentFailure, match=r"no_module.*pip install"),
     ):
-        check(shelf_entry([[PUT]]), [[[PUT]]], simulators)
+        check_prediction(shelf_entry([[PUT]]), [[[PUT]]], simulators)
 
 
 @pytest.mark.parametrize(
@@ -177,16 +183,16 @@ def test_classes_that_cannot_be_had_are_no_fault_of_the_model():
 )
 def test_entries_that_are_none_are_refused(simulators, extra):
     with pytest.raises(DatasetError):
-        check(shelf_entry([[PUT]], **extra), [[[PUT]]], simulators)
+        check_prediction(shelf_entry([[PUT]], **extra), [[[PUT]]], simulators)
     for truth in ([], [PUT], [[1]]):
         with pytest.raises(DatasetError):
-            check(shelf_entry(truth), [[]], simulators)
+            check_prediction(shelf_entry(truth), [[]], simulators)
 
 
 def test_a_scenario_that_an_api_cannot_load_is_no_fault_of_the_model(simulators):
     entry = shelf_entry([[PUT]], initial_config={"Shelf": 7})
     with pytest.raises(EnvironmentFailure, match="multi_turn_base_0"):
-        check(entry, [[[PUT]]], simulators)
+        check_prediction(entry, [[[PUT]]], simulators)
 
 
 def test_every_result_counts_once():
@@ -198,20 +204,20 @@ def test_every_result_counts_once():
 def test_private_attributes_are_no_state():
     ours, theirs = Shelf(), Shelf()
     ours._moves = 5
-    assert first_difference({"Shelf": ours}, {"Shelf": theirs}) is None
+    assert find_first_difference({"Shelf": ours}, {"Shelf": theirs}) is None
     theirs.lost = 1
-    found = first_difference({"Shelf": ours}, {"Shelf": theirs})
+    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
     assert (found.attribute, found.expected, found.actual) == ("lost", 1, "(absent)")
 
 
 def test_differences_of_equal_types_end_at_the_first_key():
     ours, theirs = Shelf(), Shelf()
     ours.boxes, theirs.boxes = {"a": [1, {"b": 2}], "z": 1}, {"a": [1, {"b": 3}], "z": 2}
-    found = first_difference({"Shelf": ours}, {"Shelf": theirs})
+    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
     assert (found.path, found.expected, found.actual) == (("a", "1", "b"), 3, 2)
     ours.boxes = {**theirs.boxes, "more": []}
-    found = first_difference({"Shelf": ours}, {"Shelf": theirs})
+    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
     assert (found.path, found.expected, found.actual) == (("more",), "(absent)", [])
     ours.boxes = 5
-    found = first_difference({"Shelf": ours}, {"Shelf": theirs})
+    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
     assert (found.path, found.actual) == ((), 5)

@@ -242,7 +242,7 @@ def test_native_answers_in_text_are_no_calls(tmp_path, settings):
 
 
 def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, settings, monkeypatch):
-    monkeypatch.setattr(simulators, "installation", lambda: None)
+    monkeypatch.setattr(simulators, "find_installation", lambda: None)
     data = data_folder(tmp_path / "data", {"simple_python": 1})
     name = "BFCL_v4_multi_turn_base.json"
     asked = {"id": "multi_turn_base_0", "question": [[{"role": "user", "content": "Add."}]]}

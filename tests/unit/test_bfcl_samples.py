@@ -12,7 +12,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
 from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
-from evalcore.benchmarks.bfcl.dataset import entry_of
+from evalcore.benchmarks.bfcl.dataset import sample_to_entry
 from evalcore.benchmarks.bfcl.entry import load_folder
 from evalcore.benchmarks.bfcl.weights import per_entry
 from evalcore.errors import UsageError
@@ -24,13 +24,13 @@ SOURCE = DatasetSource(path=str(BUNDLED))
 
 
 def bfcl(**options: object):
-    return registry.create("bfcl", options)
+    return registry.instantiate_benchmark("bfcl", options)
 
 
 def test_a_journaled_sample_gives_back_the_entry_with_its_order():
     samples = {s.id: s for s in bfcl().load_dataset(SOURCE)}
     for entry in load_folder(BUNDLED):
-        kept = entry_of(from_json(Sample, to_json(samples[entry.id])))
+        kept = sample_to_entry(from_json(Sample, to_json(samples[entry.id])))
         assert json.dumps(kept.ground_truth) == json.dumps(entry.ground_truth)
         if entry.category in MULTI_TURN:
             config = entry.extra["initial_config"]
@@ -88,7 +88,7 @@ def test_the_weighted_score_is_the_official_mean():
         for ok in [int(s.id.rsplit("_", 1)[1]) < right[s.metric]]
     ]
     benchmark = bfcl()
-    weights = benchmark.weights_of(samples, CARD.weights)
+    weights = benchmark.compute_point_weights(samples, CARD.weights)
     score = benchmark.aggregate(samples, verdicts, weights)
     groups = group_scores({name: Tally(right[name], counts[name]) for name in counts})
     parts = {"non_live": 10, "live": 10, "hallucination": 10, "multi_turn": 30}
@@ -108,12 +108,12 @@ def test_what_is_missing_is_left_out_and_not_nought():
     ("strict", "view"), [("", "official"), ("true", "strict"), ("false", "fuzzy")]
 )
 def test_slm_evals_option_chooses_what_ranks(strict: str, view: str):
-    assert bfcl(strict=strict).ranked == view
+    assert bfcl(strict=strict).ranked_view == view
 
 
 def test_a_boolean_of_a_configuration_file_is_understood():
-    assert bfcl(strict=False).ranked == "fuzzy"
-    assert bfcl(strict=True).ranked == "strict"
+    assert bfcl(strict=False).ranked_view == "fuzzy"
+    assert bfcl(strict=True).ranked_view == "strict"
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt_python"])

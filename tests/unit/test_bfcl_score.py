@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.bfcl.irrelevance import is_infrastructure_error, kind
+from evalcore.benchmarks.bfcl.irrelevance import classify_abstention, is_infrastructure_error
 from evalcore.benchmarks.bfcl.reference import (
     ABSTENTION,
     prompt_text,
@@ -12,7 +12,14 @@ from evalcore.benchmarks.bfcl.reference import (
     reference_calls,
     tool_calls,
 )
-from evalcore.benchmarks.bfcl.score import fuzzy, official, read, strict, tolerant, views
+from evalcore.benchmarks.bfcl.score import (
+    decode_answer,
+    score_all_views,
+    score_fuzzy,
+    score_official,
+    score_strict,
+    score_tolerant,
+)
 from evalcore.errors import UsageError
 from tests.support.bfcl import entry, function, weather
 
@@ -21,7 +28,7 @@ PYTHON = "prompt_python"
 
 def valid(one, answer, mode="") -> str:
     """The views that accept the answer, by their first letters."""
-    found = views(read(one, answer, mode))
+    found = score_all_views(decode_answer(one, answer, mode))
     return "".join(name[0] for name, scored in found.items() if scored.valid)
 
 
@@ -57,25 +64,27 @@ def test_views_of_native_calls():
 
 
 def test_what_a_scored_answer_tells():
-    scored = official(read(weather(), "[weather.now(city='Rome', days=3)]"))
+    scored = score_official(decode_answer(weather(), "[weather.now(city='Rome', days=3)]"))
     assert (scored.error_type, scored.group) == ("value_error:string", "value")
     assert (scored.argument, scored.output, scored.expected) == (("city",), 0, 0)
     assert scored.calls == ({"weather.now": {"city": "Rome", "days": 3}},)
     assert "'Rome'" in scored.message
     assert "Oslo" in scored.message
-    failed = official(read(weather(), "no"))
+    failed = score_official(decode_answer(weather(), "no"))
     assert failed.group == "decode"
     assert failed.calls is None
-    right = official(read(weather(), "weather.now(city='Oslo', days=3)"))
+    right = score_official(decode_answer(weather(), "weather.now(city='Oslo', days=3)"))
     assert (right.score, right.group, right.error_type) == (1.0, None, "")
 
 
 def test_the_fuzzy_score_is_the_share_of_right_arguments():
-    assert fuzzy(read(weather(), "weather.now(city='Oslo', days=4)")).score == pytest.approx(2 / 3)
-    extra = read(weather(), "weather.now(city='Oslo', days=3, x=1)")
-    assert fuzzy(extra).score == pytest.approx(3 / 4)
-    assert fuzzy(read(weather(), "other(city='Oslo', days=3)")).score == 0
-    assert strict(read(weather(), "weather.now(city='Oslo', days=4)")).score == 0
+    assert score_fuzzy(
+        decode_answer(weather(), "weather.now(city='Oslo', days=4)")
+    ).score == pytest.approx(2 / 3)
+    extra = decode_answer(weather(), "weather.now(city='Oslo', days=3, x=1)")
+    assert score_fuzzy(extra).score == pytest.approx(3 / 4)
+    assert score_fuzzy(decode_answer(weather(), "other(city='Oslo', days=3)")).score == 0
+    assert score_strict(decode_answer(weather(), "weather.now(city='Oslo', days=4)")).score == 0
 
 
 def test_several_calls_are_matched_as_a_whole_by_strict_and_fuzzy():
@@ -83,9 +92,9 @@ def test_several_calls_are_matched_as_a_whole_by_strict_and_fuzzy():
     one = entry("parallel", offered, [{"f": {"x": [1, 2]}}, {"f": {"x": [1]}}])
     assert valid(one, "[f(x=1), f(x=2)]") == "sf"  # upstream's order is greedy
     assert valid(one, "[f(x=2), f(x=1)]") == "otsf"
-    assert fuzzy(read(one, "[f(x=1), f(x=9)]")).score == 0.5
-    assert fuzzy(read(one, "[f(x=1)]")).score == 0.5
-    assert fuzzy(read(one, "[f(x=9), f(x=1)]")).argument == ("x",)
+    assert score_fuzzy(decode_answer(one, "[f(x=1), f(x=9)]")).score == 0.5
+    assert score_fuzzy(decode_answer(one, "[f(x=1)]")).score == 0.5
+    assert score_fuzzy(decode_answer(one, "[f(x=9), f(x=1)]")).argument == ("x",)
 
 
 def test_nested_values_are_matched_by_strict_and_fuzzy():
@@ -135,10 +144,13 @@ RELEVANCE = [
 def test_irrelevance(answer, what, accepted):
     one = weather("live_irrelevance")
     mode = PYTHON if isinstance(answer, str) else "fc"
-    assert kind(read(one, answer, mode)) == what
+    assert classify_abstention(decode_answer(one, answer, mode)) == what
     assert valid(one, answer, mode) == accepted
     if "o" not in accepted:
-        assert official(read(one, answer, mode)).error_type == "irrelevance_error:decoder_success"
+        assert (
+            score_official(decode_answer(one, answer, mode)).error_type
+            == "irrelevance_error:decoder_success"
+        )
 
 
 @pytest.mark.parametrize(
@@ -180,11 +192,11 @@ def test_reference_calls_and_their_spellings():
 
 def test_an_unknown_mode_is_refused():
     with pytest.raises(UsageError, match="unknown mode 'chat'"):
-        read(weather(), "[]", "chat")
+        decode_answer(weather(), "[]", "chat")
 
 
 def test_the_tolerant_view_accepts_what_the_official_one_does():
     one = entry("simple_python", [function("f", {"a": "string"})], [{"f": {"a": ["x[0]", ""]}}])
     for answer in ("f(a=x[0])", "f('ignored')", "f()"):
-        assert official(read(one, answer)).valid
-        assert tolerant(read(one, answer)).valid
+        assert score_official(decode_answer(one, answer)).valid
+        assert score_tolerant(decode_answer(one, answer)).valid

@@ -277,10 +277,10 @@ def test_random_calls_keep_the_state_sound(stem):
     if stem == "library_desk":
         assert all(one["fees_cents"] >= 0 for one in api.members.values())
         assert all((one["status"] == "lent") == bool(one["due"]) for one in api.copies.values())
-        assert all(len(api._loans_of(key)) <= api.loan_limit for key in api.members)
+        assert all(len(api._list_loans(key)) <= api.loan_limit for key in api.members)
     else:
         assert 0 <= api.tank_litres <= api.tank_capacity
-        assert all(api._free_trays(key) >= 0 for key in api.zones)
+        assert all(api._count_free_trays(key) >= 0 for key in api.zones)
         assert all(0 <= one["moisture_percent"] <= 100 for one in api.zones.values())
 
 
@@ -320,8 +320,8 @@ def test_long_contexts_hold_hundreds_of_rows():
     assert len(house.batches) == BATCHES + 6
     assert len(house.sensor_log("Z1")["readings"]) == READINGS
     short = fresh("greenhouse")
-    assert [house._free_trays(key) for key in house.zones] == [
-        short._free_trays(key) for key in short.zones
+    assert [house._count_free_trays(key) for key in house.zones] == [
+        short._count_free_trays(key) for key in short.zones
     ]
 
 

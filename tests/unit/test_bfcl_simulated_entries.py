@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import load_folder
-from evalcore.benchmarks.bfcl.multi_turn.replay import examine
+from evalcore.benchmarks.bfcl.multi_turn.replay import examine_prediction
 from evalcore.benchmarks.bfcl.multi_turn.simulators import open_simulators
 from tests.support.shared_data import ROOT
 
@@ -34,12 +34,12 @@ def one_by_one(truth):
 @EACH
 def test_references_and_variants_pass_and_counterexamples_fail(entry, simulators):
     reference = one_by_one(entry.ground_truth)
-    assert examine(entry, reference, simulators).outcome.error_type == ""
+    assert examine_prediction(entry, reference, simulators).outcome.error_type == ""
     for variant in entry.extra["variants"]:
         assert variant != reference
-        assert examine(entry, variant, simulators).outcome.error_type == "", variant
+        assert examine_prediction(entry, variant, simulators).outcome.error_type == "", variant
     for wrong in entry.extra["counterexamples"]:
-        assert not examine(entry, wrong, simulators).scored.valid, wrong
+        assert not examine_prediction(entry, wrong, simulators).scored.valid, wrong
 
 
 @EACH
@@ -48,12 +48,12 @@ def test_no_call_of_a_reference_can_be_left_out(entry, simulators):
         for place in range(len(calls)):
             shorter = one_by_one(entry.ground_truth)
             del shorter[turn][place]
-            assert not examine(entry, shorter, simulators).scored.valid, calls[place]
+            assert not examine_prediction(entry, shorter, simulators).scored.valid, calls[place]
 
 
 @EACH
 def test_references_use_only_ids_that_were_said_or_looked_up(entry, simulators):
-    outcome = examine(entry, one_by_one(entry.ground_truth), simulators).outcome
+    outcome = examine_prediction(entry, one_by_one(entry.ground_truth), simulators).outcome
     known = ""
     for said, turn in zip(entry.question, outcome.turns, strict=True):
         known += json.dumps(said)

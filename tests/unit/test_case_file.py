@@ -10,16 +10,18 @@ import pytest
 
 from evalcore.benchmarks import case_file
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.case_file import Line
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.errors import DatasetError
 from evalcore.records import Sample
 
 FILES = {"alpha": ("alpha",), "pair": ("beta", "gamma")}
 
 
-def read(line: Line, stem: str) -> Iterator[Sample]:
+def read(line: CaseLine, stem: str) -> Iterator[Sample]:
     for metric in FILES[stem]:
-        yield Sample(metric=metric, id=line.identity(), input={}, difficulty=line.difficulty())
+        yield Sample(
+            metric=metric, id=line.parse_case_id(), input={}, difficulty=line.parse_difficulty()
+        )
 
 
 def write(folder: Path, name: str, *rows: object) -> None:
@@ -31,7 +33,7 @@ def case(case_id: object = "1", **more: object) -> dict[str, object]:
 
 
 def load(place: Path, *metrics: str) -> list[Sample]:
-    return case_file.load(DatasetSource(path=str(place), metrics=metrics), FILES, read)
+    return case_file.load_case_samples(DatasetSource(path=str(place), metrics=metrics), FILES, read)
 
 
 def test_a_file_may_feed_several_metrics(tmp_path: Path) -> None:
@@ -82,15 +84,15 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_field_is_named(row: dict[str, object], reader: str, field: str) -> None:
-    line = Line(Path("cases.jsonl"), 7, row)
+    line = CaseLine(Path("cases.jsonl"), 7, row)
     arguments = () if reader in ("identity", "difficulty") else (field,)
     with pytest.raises(DatasetError, match=rf"cases\.jsonl, line 7, field {field}"):
         getattr(line, reader)(*arguments)
 
 
 def test_one_text_stands_for_a_list_of_it() -> None:
-    line = Line(Path("x"), 1, {"sql": "SELECT 1", "ordered": False})
-    assert line.texts("sql") == ["SELECT 1"]
-    assert line.texts("absent") == []
-    assert line.truth("ordered") is False
-    assert line.truth("absent") is None
+    line = CaseLine(Path("x"), 1, {"sql": "SELECT 1", "ordered": False})
+    assert line.parse_text_list("sql") == ["SELECT 1"]
+    assert line.parse_text_list("absent") == []
+    assert line.parse_bool("ordered") is False
+    assert line.parse_bool("absent") is None

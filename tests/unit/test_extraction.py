@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.benchmarks.sql_understanding.extraction import extract
+from evalcore.benchmarks.sql_understanding.extraction import extract_json_answer
 from evalcore.records import from_json, to_json
 from tests.support.hangs import stop_hang
 
@@ -33,13 +33,13 @@ LENIENT = {
 
 
 def test_the_bare_object_is_strict() -> None:
-    found = extract(f"  {TEXT}\n", FIELDS)
+    found = extract_json_answer(f"  {TEXT}\n", FIELDS)
     assert (found.kind, found.value) == ("strict", ANSWER)
 
 
 @pytest.mark.parametrize("text", LENIENT.values(), ids=LENIENT.keys())
 def test_an_object_that_had_to_be_found_is_lenient(text: str) -> None:
-    found = extract(text, FIELDS)
+    found = extract_json_answer(text, FIELDS)
     assert (found.kind, found.value) == ("lenient", ANSWER)
 
 
@@ -56,7 +56,7 @@ def test_an_object_that_had_to_be_found_is_lenient(text: str) -> None:
     ],
 )
 def test_what_holds_no_answer_is_none(text: str) -> None:
-    assert extract(text, FIELDS).kind == "none"
+    assert extract_json_answer(text, FIELDS).kind == "none"
 
 
 HUGE = 200_000
@@ -80,7 +80,7 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_answers_take_no_time(text: str) -> None:
     with stop_hang():
-        assert extract(text, FIELDS).kind == "none"
+        assert extract_json_answer(text, FIELDS).kind == "none"
 
 
 @pytest.mark.parametrize(
@@ -94,29 +94,29 @@ def test_hostile_answers_take_no_time(text: str) -> None:
     ],
 )
 def test_what_is_found_can_be_journaled(text: str, rows: object) -> None:
-    found = extract(text, FIELDS)
+    found = extract_json_answer(text, FIELDS)
     assert found.value == {"rows": rows}
     assert from_json(type(found), to_json(found)) == found
 
 
 def test_an_answer_after_a_very_long_thought_is_found() -> None:
     text = f"<think>{'hm ' * HUGE}</think>{TEXT}"
-    assert extract(text, FIELDS).value == ANSWER
+    assert extract_json_answer(text, FIELDS).value == ANSWER
 
 
 def test_an_answer_before_a_closed_thought_is_found() -> None:
-    assert extract(f"{TEXT} <think>was it right?</think> Yes.", FIELDS).value == ANSWER
+    assert extract_json_answer(f"{TEXT} <think>was it right?</think> Yes.", FIELDS).value == ANSWER
 
 
 def test_braces_inside_texts_do_not_end_an_object() -> None:
     answer = {"columns": ["a}"], "rows": [['{"x"']]}
-    found = extract(f"Result: {json.dumps(answer)} done", FIELDS)
+    found = extract_json_answer(f"Result: {json.dumps(answer)} done", FIELDS)
     assert found.value == answer
 
 
 @given(st.text(max_size=300))
 def test_no_text_is_an_error(text: str) -> None:
-    assert extract(text, FIELDS).kind in ("strict", "lenient", "none")
+    assert extract_json_answer(text, FIELDS).kind in ("strict", "lenient", "none")
 
 
 @given(
@@ -129,5 +129,5 @@ def test_no_text_is_an_error(text: str) -> None:
 )
 def test_any_value_survives_any_wrapping(value: object, wrapping: str) -> None:
     answer = {"columns": ["a"], "rows": value}
-    found = extract(wrapping.replace("{}", json.dumps(answer)), FIELDS)
+    found = extract_json_answer(wrapping.replace("{}", json.dumps(answer)), FIELDS)
     assert found.value == answer

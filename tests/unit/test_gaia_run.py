@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalcore.benchmarks.registry import create
+from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.errors import UsageError
 from evalcore.settings import ROOT
 from tests.support import agentic, gaia_files, tau_server
@@ -129,7 +129,9 @@ def test_the_bare_style_takes_the_whole_reply(tmp_path):
 
 def test_levels_make_the_same_column_however_they_are_written():
     written = (["1", "2"], [1, 2], "2,1", ["1", 2])
-    assert {str(create("gaia", {"levels": one}).options["levels"]) for one in written} == {"[1, 2]"}
+    assert {
+        str(instantiate_benchmark("gaia", {"levels": one}).options["levels"]) for one in written
+    } == {"[1, 2]"}
 
 
 def test_hidden_answers_are_answered_and_never_scored(tmp_path):

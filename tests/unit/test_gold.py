@@ -320,14 +320,14 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
 ) -> None:
     rows = [RIGHT | {"case_id": f"r{number}"} for number in range(5)]
     place = Place(KEY, str(write(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED)))
-    check = SqlUnderstanding.check
+    check = SqlUnderstanding.validate_dataset
 
     def broken(benchmark: SqlUnderstanding, samples: Sequence[Sample]) -> Any:
         if any(sample.id == "odd" for sample in samples):
             raise RecursionError("too deep")
         return check(benchmark, samples)
 
-    monkeypatch.setattr(SqlUnderstanding, "check", broken)
+    monkeypatch.setattr(SqlUnderstanding, "validate_dataset", broken)
     report = gold_service.confirm(gold.Question(place, settings))
     assert [one.sample for one in report.contradicted] == [f"{PART}/wrong"]
     assert (report.unconfirmed, report.complete) == (1, True)

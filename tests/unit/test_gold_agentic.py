@@ -406,7 +406,7 @@ def test_nothing_more_is_run_for_somebody_who_is_gone(
     path = write(tmp_path / "validation.jsonl", QUESTION)
     parents = iter([1, 2])
     monkeypatch.setattr(gold_service.os, "getppid", lambda: next(parents))
-    monkeypatch.setattr(Gaia, "check", None)  # calling it breaks
+    monkeypatch.setattr(Gaia, "validate_dataset", None)  # calling it breaks
     report = gold_service.confirm(gold.Question(Place("gaia", str(path)), settings))
     assert (report.unconfirmed, report.complete) == (1, False)
 
@@ -414,13 +414,13 @@ def test_nothing_more_is_run_for_somebody_who_is_gone(
 def test_what_is_missing_for_a_claim_ends_no_other(tmp_path: Path) -> None:
     benchmark = create_benchmark("tau_bench", {})
     sample = Sample(metric="retail", id="a", input={}, reference={})
-    benchmark.reference_episode = lambda sample: benchmark.episode_of(sample, "")  # type: ignore[method-assign]
+    benchmark.reference_episode = lambda sample: benchmark.episode_from_answer(sample, "")  # type: ignore[method-assign]
 
     async def absent(*given: Any) -> Any:
         raise EnvironmentFailure("the data is gone")
 
     benchmark.evaluate_sample = absent  # type: ignore[method-assign]
-    benchmark.confirm = lambda samples: ([], {})  # type: ignore[method-assign]
-    [finding], _ = benchmark.check([sample])
+    benchmark.validate_references = lambda samples: ([], {})  # type: ignore[method-assign]
+    [finding], _ = benchmark.validate_dataset([sample])
     assert (finding.kind, finding.field) == ("unconfirmed", "actions")
     assert "the data is gone" in finding.problem

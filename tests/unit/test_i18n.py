@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks import answer_text
+from evalcore.benchmarks import answer_parsing
 from evalcore.benchmarks.sql_understanding import verified
 from evalcore.catalog import benchmark_cards, target_kinds
 from evalcore.i18n import (
@@ -109,7 +109,7 @@ def test_the_language_follows_the_browser(locale, language):
     assert language_for_locale(locale) == language
 
 
-SAID = [*verified._TABLE_NOTES.values(), *answer_text.NOTES.values(), "Wrong: steps, index."]
+SAID = [*verified._TABLE_NOTES.values(), *answer_parsing.NOTES.values(), "Wrong: steps, index."]
 
 
 @pytest.mark.parametrize("sentence", SAID)

@@ -165,7 +165,7 @@ def test_every_sqlite_case_keeps_its_word(
     cases = [sample for sample in bundled.values() if sample.reference["engine"] == "sqlite"]
     assert len(cases) >= 14
     for sample in cases:
-        right = [advice.reference(sample), *sample.meta["variants"]]
+        right = [advice.find_reference_advice(sample), *sample.meta["variants"]]
         wrong = [*sample.meta["counterexamples"], sample.input["sql"], ""]
         assert len(right) > len(sample.reference["expected"]["alternatives"])
         for answers, outcome in ((right, "passed"), (wrong, "failed")):
@@ -262,7 +262,7 @@ def test_shotgun_advice_fails_and_what_stands_around_good_advice_does_not_matter
         schema = read_schema(sample.input["schema"], "sqlite")
         columns = [(t.name, c.name) for t in schema.tables for c in t.columns]
         each = [f"CREATE INDEX i ON {table} ({column})" for table, column in columns]
-        right = advice.reference(sample).rstrip(";.")
+        right = advice.find_reference_advice(sample).rstrip(";.")
         for shots in ([right, *each], [right, *each[:2]], [right] * 25 + each[:3], each * 9):
             verdict = rule(benchmark, sample, ";\n".join(shots))
             assert verdict.outcome == "failed", (sample.id, shots)
@@ -302,7 +302,7 @@ def test_without_the_engine_it_is_not_executed(
     made = SqlOptimization({"mode": "verified"})
     monkeypatch.setattr(made.meter, "_open", missing)
     sample = bundled["ix-016"]
-    verdict = rule(made, sample, advice.reference(sample))
+    verdict = rule(made, sample, advice.find_reference_advice(sample))
     assert (verdict.outcome, verdict.reason) == ("not_executed", "no_engine")
     assert "postgres is not there" in verdict.note
     right = rule(made, bundled["ix-023"], "No index is needed.")
@@ -353,14 +353,14 @@ def test_scales_own_cases_are_for_a_panel(benchmark: SqlOptimization) -> None:
     samples = benchmark.load_dataset(DatasetSource(path=str(path)))
     assert len(samples) == 88
     assert {sample.reference["engine"] for sample in samples} == {"mysql"}
-    verdict = rule(benchmark, samples[0], advice.reference(samples[0]))
+    verdict = rule(benchmark, samples[0], advice.find_reference_advice(samples[0]))
     assert (verdict.outcome, verdict.reason) == ("not_executed", "no_panel")
     assert rule(benchmark, samples[0], "").outcome == "failed"
 
 
-@pytest.mark.parametrize("finding", list(advice._RULINGS))
+@pytest.mark.parametrize("finding", list(advice._OUTCOMES_BY_FINDING))
 def test_every_note_has_a_translation(finding: str) -> None:
     values = {"message": "m", "index": "i", "most": 5, "before": 9, "after": 8, "best": 7}
-    told = advice._RULINGS[finding][2].format_map(values)
+    told = advice._OUTCOMES_BY_FINDING[finding][2].format_map(values)
     assert translate_note(told, DEFAULT) == told
     assert translate_note(told, "zh") != told

@@ -130,7 +130,7 @@ def test_an_implementation_that_cannot_be_used_is_an_error_of_usage(
     (plugin_path / "engine-1.0.dist-info" / "entry_points.txt").write_text("")
     catalog.clear_plugin_cache()
     with pytest.raises(UsageError, match=reason):
-        registry.create("sums")
+        registry.instantiate_benchmark("sums")
     run = ("run", "--target", "control:reference", "--benchmarks", "sums")
     status, _, err = call(capsys, *run, "--data", str(plugin_path / "data"))
     assert (status, reason in err, "Traceback" in err) == (2, True, False)

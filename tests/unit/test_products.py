@@ -99,7 +99,7 @@ def test_what_the_product_has_is_undecided_and_what_nobody_has_invalid(
 ) -> None:
     server_engine(engine, Limits()).close()
     question = Question(engine=engine, schema=SCHEMA, reference=REFERENCE)
-    found = asyncio.run(benchmark.decide(question, answer, title))
+    found = asyncio.run(benchmark.decide_equivalence(question, answer, title))
     assert found.status == status, found.message
     if status == "undecided":
         assert found.cause == "product_feature"

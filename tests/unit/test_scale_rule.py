@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from evalcore.benchmarks.sql_understanding import scale_rule
-from evalcore.benchmarks.sql_understanding.scale_rule import Undefined, parse, passes
+from evalcore.benchmarks.sql_understanding.scale_rule import (
+    UndefinedComparison,
+    parse_published_answer,
+    passes_published_rule,
+)
 
 EQUAL = [
     ({"a": 1}, {"a": 1}),
@@ -31,26 +35,26 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("answer", "expected"), EQUAL)
 def test_equal(answer: object, expected: object) -> None:
-    assert passes(answer, expected)
-    assert passes(expected, answer)
+    assert passes_published_rule(answer, expected)
+    assert passes_published_rule(expected, answer)
 
 
 @pytest.mark.parametrize(("answer", "expected"), DIFFERENT)
 def test_different(answer: object, expected: object) -> None:
-    assert not passes(answer, expected)
+    assert not passes_published_rule(answer, expected)
 
 
 @pytest.mark.parametrize("other", ["yes", 2, None, [1]])
 def test_a_boolean_beside_something_unequal_was_an_error(other: object) -> None:
-    with pytest.raises(Undefined):
-        passes({"has_syntax_error": True}, {"has_syntax_error": other})
+    with pytest.raises(UndefinedComparison):
+        passes_published_rule({"has_syntax_error": True}, {"has_syntax_error": other})
 
 
 def test_identification_compares_both_fields_exactly() -> None:
     expected = {"sql_type": "DML", "statement_type": "SELECT"}
-    assert passes(dict(expected), expected)
-    assert not passes({"sql_type": "dml", "statement_type": "SELECT"}, expected)
-    assert not passes({"sql_type": "DML"}, expected)
+    assert passes_published_rule(dict(expected), expected)
+    assert not passes_published_rule({"sql_type": "dml", "statement_type": "SELECT"}, expected)
+    assert not passes_published_rule({"sql_type": "DML"}, expected)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +70,9 @@ def test_identification_compares_both_fields_exactly() -> None:
     ],
 )
 def test_parsing_as_published(text: str, value: object) -> None:
-    assert parse(text) == value
+    assert parse_published_answer(text) == value
 
 
 def test_deep_nesting_is_text_not_a_crash() -> None:
     text = "[" * 100_000
-    assert scale_rule.parse(text) == text
+    assert scale_rule.parse_published_answer(text) == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.sql_answer import read_sql
+from evalcore.benchmarks.sql_answer import extract_sql
 from tests.support.hangs import stop_hang
 
 STRICT = [
@@ -19,7 +19,7 @@ STRICT = [
 
 @pytest.mark.parametrize("text", STRICT)
 def test_an_answer_that_is_sql_is_strict(text: str) -> None:
-    found = read_sql(text)
+    found = extract_sql(text)
     assert (found.kind, found.sql) == ("strict", text.strip())
 
 
@@ -39,7 +39,7 @@ LENIENT = [
 
 @pytest.mark.parametrize(("text", "sql"), LENIENT)
 def test_sql_is_found_in_fences_json_and_prose(text: str, sql: str) -> None:
-    found = read_sql(text)
+    found = extract_sql(text)
     assert (found.kind, found.sql) == ("lenient", sql)
 
 
@@ -56,7 +56,7 @@ NONE = [
 
 @pytest.mark.parametrize("text", NONE)
 def test_plans_prose_and_noise_are_no_sql(text: str) -> None:
-    assert read_sql(text).kind == "none"
+    assert extract_sql(text).kind == "none"
 
 
 @pytest.mark.parametrize(
@@ -74,5 +74,5 @@ def test_plans_prose_and_noise_are_no_sql(text: str) -> None:
 )
 def test_hostile_answers_take_no_long_time(text: str) -> None:
     with stop_hang():
-        read_sql(text)
-        read_sql("x" + text)
+        extract_sql(text)
+        extract_sql("x" + text)

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from evalcore.benchmarks.sql_answer import read_sql
+from evalcore.benchmarks.sql_answer import extract_sql
 from evalcore.settings import ROOT
 from evalcore.sqlkit.dialects import parse_server
 
@@ -142,7 +142,7 @@ STYLES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", STYLES)
 def test_a_style_is_read_as_its_answer(name: str) -> None:
     text, expected = STYLES[name]
-    found = read_sql(text, "mysql", O)
+    found = extract_sql(text, "mysql", O)
     assert found.sql == expected
     assert (found.kind == "none") == (expected == "")
     if found.kind == "strict":
@@ -153,7 +153,7 @@ def test_a_style_is_read_as_its_answer(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in STYLES if name != "sql in a string"])
 def test_a_style_is_read_alike_in_every_dialect(name: str, dialect: str) -> None:
     text, expected = STYLES[name]
-    assert read_sql(text, dialect, O).sql == expected
+    assert extract_sql(text, dialect, O).sql == expected
 
 
 SCRIPTS = {
@@ -174,15 +174,15 @@ SCRIPTS = {
 def test_a_routine_is_read_whole(name: str) -> None:
     text, expected = SCRIPTS[name]
     original = "CREATE PROCEDURE p IS BEGIN NULL; END;"
-    assert read_sql(text, "postgres", original).sql == expected
+    assert extract_sql(text, "postgres", original).sql == expected
 
 
 def test_a_script_is_read_whole_where_one_was_asked_for() -> None:
     original = "CREATE TABLE a (x INT); INSERT INTO a VALUES (1);"
     answer = "CREATE TABLE a (x integer);\nINSERT INTO a VALUES (1);"
-    assert read_sql(f"```sql\n{answer}\n```", "postgres", original).sql == answer
+    assert extract_sql(f"```sql\n{answer}\n```", "postgres", original).sql == answer
     apart = "```sql\nCREATE TABLE a (x integer);\n```\nthen\n```sql\nINSERT INTO a VALUES (1);\n```"
-    assert read_sql(apart, "postgres", original).sql == answer
+    assert extract_sql(apart, "postgres", original).sql == answer
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_script_is_read_whole_where_one_was_asked_for() -> None:
 )
 def test_a_hostile_answer_is_read_at_all(text: str) -> None:
     """What took minutes or longer where each piece was read to the end of the text."""
-    assert read_sql(text, "postgres", O).kind in ("strict", "lenient", "none")
+    assert extract_sql(text, "postgres", O).kind in ("strict", "lenient", "none")
 
 
 DIALECTS = ROOT / "datasets" / "dialect_conversion"
@@ -216,6 +216,6 @@ def test_authored_answers_are_read_whole_bare_and_fenced(metric: str) -> None:
         dialect = parse_server(case["target_dialect"], case.get("target_version", "")).dialect
         answer = case["reference"].strip()
         for text in (answer, f"```sql\n{answer}\n```"):
-            found = read_sql(text, dialect, case["sql"])
+            found = extract_sql(text, dialect, case["sql"])
             assert found.sql == answer, case["case_id"]
             assert (found.kind == "strict") == (text == answer)

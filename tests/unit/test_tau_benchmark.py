@@ -32,7 +32,9 @@ def folder(tmp_path: Path) -> Path:
 def verdict(folder: Path, task: str, prediction: Any, **options: Any) -> Verdict:
     benchmark = tau_data.benchmark(**options)
     sample = tau_data.samples(folder)[task]
-    return asyncio.run(benchmark.evaluate_sample(sample, benchmark.episode_of(sample, prediction)))
+    return asyncio.run(
+        benchmark.evaluate_sample(sample, benchmark.episode_from_answer(sample, prediction))
+    )
 
 
 def test_the_card_counts_every_task_the_same():
@@ -140,16 +142,16 @@ def test_data_that_was_changed_or_is_gone_is_our_failure(folder, monkeypatch):
 
 def test_the_rule_user_runs_what_it_can_play_and_a_model_all(folder):
     loaded = list(tau_data.samples(folder).values())
-    playable = {sample.id for sample in tau_data.benchmark().to_run(loaded)}
+    playable = {sample.id for sample in tau_data.benchmark().select_runnable(loaded)}
     assert {s.id for s in loaded} - playable == {"retail/test/4"}
     by_model = tau_data.benchmark(use_llm_user=True, user_model="openai:m")
-    assert by_model.to_run(loaded) == loaded
+    assert by_model.select_runnable(loaded) == loaded
 
 
 def test_a_split_that_the_rule_user_cannot_play_is_refused(folder):
     loaded = list(tau_data.samples(folder, split="test").values())
     with pytest.raises(UsageError, match="1 of 6 tasks are free prose"):
-        tau_data.benchmark(split="test").to_run(loaded)
+        tau_data.benchmark(split="test").select_runnable(loaded)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_an_answer_in_text_is_said(folder):
 def test_predictions_of_another_form_are_refused(folder, prediction):
     sample = tau_data.samples(folder)["retail/test/0"]
     with pytest.raises(UsageError, match="a prediction is"):
-        tau_data.benchmark().episode_of(sample, prediction)
+        tau_data.benchmark().episode_from_answer(sample, prediction)
 
 
 @pytest.mark.parametrize("kwargs", [None, [], "x", {"order_id": 1e400}, {"a": {"b": [10**400]}}])
@@ -238,7 +240,7 @@ def test_hostile_arguments_are_errors_of_the_tool(folder, kwargs):
 def test_an_episode_without_its_end_is_no_success(folder):
     sample = tau_data.samples(folder)["retail/test/0"]
     benchmark = tau_data.benchmark()
-    done = benchmark.episode_of(sample, {"actions": [CANCEL]})
+    done = benchmark.episode_from_answer(sample, {"actions": [CANCEL]})
     cut = Episode(done.key, 0, state={**done.state, "ended": "max_turns"})
     found = asyncio.run(benchmark.evaluate_sample(sample, cut))
     assert (found.outcome, found.reason) == ("failed", "budget")
@@ -247,7 +249,7 @@ def test_an_episode_without_its_end_is_no_success(folder):
 
 
 def test_the_data_set_is_found_right(folder):
-    findings, _ = tau_data.benchmark().check(list(tau_data.samples(folder).values()))
+    findings, _ = tau_data.benchmark().validate_dataset(list(tau_data.samples(folder).values()))
     assert findings == []
 
 

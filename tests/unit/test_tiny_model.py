@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.registry import create
+from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.sqlkit.engines.registry import open_engine
 from evalcore.sqlkit.syntax import classify_statement
 from evalcore.testing import function_calls, sql_statements
@@ -72,7 +72,7 @@ def test_the_parser_agrees_with_every_class():
 
 def test_the_reference_of_every_held_out_case_passes(tiny: TinyModel):
     for name, benchmark in (("bfcl", "bfcl"), ("sql_understanding", "sql_understanding")):
-        made = create(benchmark)
+        made = instantiate_benchmark(benchmark)
         samples = made.load_dataset(DatasetSource(path=str(tiny.cases / name)))
 
         claims = [(sample, made.reference_episode(sample)) for sample in samples]

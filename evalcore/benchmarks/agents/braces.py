@@ -9,16 +9,16 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _CLOSED_BY = {"}": "{", "]": "["}
 _CLOSES = {"{": "}", "[": "]"}
 #: So far a closing brace looks for its partner; nothing deeper would be taken for a call.
-_DEEPEST = 64
+_MAX_DEPTH = 64
 
 
-def stretches(text: str) -> tuple[list[str], str]:
+def find_balanced_spans(text: str) -> tuple[list[str], str]:
     """The outermost balanced stretches in order, and the last unbalanced one, closed; or "".
 
     What stands in double quotes within braces is skipped. A brace that nothing closes hides
     nothing after it.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     opened: list[tuple[str, int]] = []
     at, strings = 0, True
     while mark := _MARK.search(text, at):
@@ -29,28 +29,28 @@ def stretches(text: str) -> tuple[list[str], str]:
             at = string.end() if string else at
         elif sign in _CLOSES:
             opened.append((sign, mark.start()))
-        elif any(one == _CLOSED_BY[sign] for one, _ in opened[-_DEEPEST:]):
+        elif any(opener == _CLOSED_BY[sign] for opener, _ in opened[-_MAX_DEPTH:]):
             while opened:
-                one, start = opened.pop()
-                if one == _CLOSED_BY[sign]:
-                    _add(found, start, at)
+                opener, start = opened.pop()
+                if opener == _CLOSED_BY[sign]:
+                    _add_outer_span(spans, start, at)
                     break
-    return [text[start:end] for start, end in found], _completed(text, opened)
+    return [text[start:end] for start, end in spans], _close_open_span(text, opened)
 
 
-def _add(found: list[tuple[int, int]], start: int, end: int) -> None:
+def _add_outer_span(spans: list[tuple[int, int]], start: int, end: int) -> None:
     """Enter a stretch in place of those within it."""
-    while found and found[-1][0] > start:
-        found.pop()
-    found.append((start, end))
+    while spans and spans[-1][0] > start:
+        spans.pop()
+    spans.append((start, end))
 
 
-def _completed(text: str, opened: list[tuple[str, int]]) -> str:
+def _close_open_span(text: str, opened: list[tuple[str, int]]) -> str:
     """The text from the first brace that is still open, with what closes it: an answer cut short
     by a bracket or two."""
-    left = [pair for pair in opened[:_DEEPEST] if pair[0] == "{"]
-    if not left or len(opened) > _DEEPEST:
+    open_braces = [pair for pair in opened[:_MAX_DEPTH] if pair[0] == "{"]
+    if not open_braces or len(opened) > _MAX_DEPTH:
         return ""
-    start = left[0][1]
-    closing = "".join(_CLOSES[sign] for sign, place in reversed(opened) if place >= start)
+    start = open_braces[0][1]
+    closing = "".join(_CLOSES[sign] for sign, offset in reversed(opened) if offset >= start)
     return text[start:].rstrip(" \t\r\n`") + closing

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from evalcore.benchmarks.agents.turn import Called
+from evalcore.benchmarks.agents.turn import AgentCall
 from evalcore.records import ToolCall
 
 
-def numbered(calls: Sequence[ToolCall], step: int) -> tuple[ToolCall, ...]:
+def assign_call_ids(calls: Sequence[ToolCall], step: int) -> tuple[ToolCall, ...]:
     """The calls with ids that are there and differ, the same each time that it is played."""
     ids = [call.id for call in calls]
     if all(ids) and len(set(ids)) == len(ids):
@@ -21,7 +21,9 @@ def numbered(calls: Sequence[ToolCall], step: int) -> tuple[ToolCall, ...]:
     )
 
 
-def sendable(calls: Sequence[ToolCall], read_as: Sequence[Called]) -> tuple[ToolCall, ...]:
+def repair_call_arguments(
+    calls: Sequence[ToolCall], read_as: Sequence[AgentCall]
+) -> tuple[ToolCall, ...]:
     """The calls as a server can read them back: many fail on arguments that are no JSON object,
     which would make an error of the target out of what the agent wrote. The transcript keeps them
     as they were."""
@@ -40,5 +42,5 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _with_arguments(call: ToolCall, called: Called) -> ToolCall:
+def _with_arguments(call: ToolCall, called: AgentCall) -> ToolCall:
     return msgspec.structs.replace(call, arguments=json.dumps(called.kwargs))

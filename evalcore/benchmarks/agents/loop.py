@@ -13,35 +13,35 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.agents import Called, Style, Tool, read
-from evalcore.benchmarks.agents.calls import numbered, sendable
+from evalcore.benchmarks.agents import AgentCall, Style, Tool, parse_turn
+from evalcore.benchmarks.agents.calls import assign_call_ids, repair_call_arguments
 from evalcore.benchmarks.agents.prompts import OUTPUT
-from evalcore.benchmarks.agents.turn import clean
+from evalcore.benchmarks.agents.turn import replace_surrogates
 from evalcore.records import Completion, Message, Record
 
 OVERFLOW = "context_overflow"
 MAX_STEPS, MAX_PARSE_ERRORS = "max_steps", "max_parse_errors"
 #: So many calls in a row may be unreadable; one that can be read starts the count anew.
-_UNREADABLE = 5
+_MAX_UNREADABLE = 5
 
 Ask = Callable[[Sequence[Message]], Awaitable[Completion]]
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
-class Worked(Record, frozen=True):
+class AgentResult(Record, frozen=True):
     """What an agent did. `final` are the arguments of the tool that ends the work, None where it
-    was not called; `said` its last words; `calls` of {"name", "arguments", "result"} in order;
+    was not called; `last_text` its last words; `calls` of {"name", "arguments", "result"} in order;
     `ended` the limit that ended it, or ""."""
 
     messages: tuple[Message, ...]
     calls: tuple[dict[str, Any], ...]
-    said: str = ""
+    last_text: str = ""
     final: dict[str, Any] | None = None
     ended: str = ""
     finish_reason: str = ""
 
 
-class Work:
+class AgentLoop:
     """One agent while it works. `final` names the tool that ends the work."""
 
     def __init__(
@@ -54,71 +54,84 @@ class Work:
         self._calls: list[dict[str, Any]] = []
         self._unreadable = 0
 
-    async def play(self, opening: Sequence[Message], most_steps: int) -> Worked:
+    async def run(self, opening: Sequence[Message], max_steps: int) -> AgentResult:
         """The whole of it, at most so many answers of the agent."""
-        self._add(*opening)
-        reason = said = ""
-        for step in range(most_steps):
+        self._append_messages(*opening)
+        reason = last_text = ""
+        for step in range(max_steps):
             answer = await self._ask(self._sent)
             reason = answer.finish_reason
-            turn = read(answer, self._style, self._tools)
-            self._write(answer, turn.calls, step)
-            said = turn.said
+            turn = parse_turn(answer, self._style, self._tools)
+            self._append_answer(answer, turn.calls, step)
+            last_text = turn.user_message
             if reason == OVERFLOW:
-                return self._worked(reason, ended=OVERFLOW)
+                return self._build_agent_result(reason, ended=OVERFLOW)
             if not turn.calls and not turn.problem:
-                return self._worked(reason, said=said)
-            final = await self._follow(turn.calls, turn.problem)
+                return self._build_agent_result(reason, said=last_text)
+            final = await self._execute_calls(turn.calls, turn.problem)
             if final is not None:
-                return self._worked(reason, said=clean(answer.text), final=final)
-            if self._unreadable >= _UNREADABLE:
-                return self._worked(reason, ended=MAX_PARSE_ERRORS)
-        return self._worked(reason, said=said, ended=MAX_STEPS)
+                return self._build_agent_result(
+                    reason, said=replace_surrogates(answer.text), final=final
+                )
+            if self._unreadable >= _MAX_UNREADABLE:
+                return self._build_agent_result(reason, ended=MAX_PARSE_ERRORS)
+        return self._build_agent_result(reason, said=last_text, ended=MAX_STEPS)
 
-    def _write(self, answer: Completion, read_as: Sequence[Called], step: int) -> None:
-        calls = numbered(answer.tool_calls, step) if self._style == "native" else ()
-        written = Message("assistant", clean(answer.text), clean(answer.reasoning), calls)
+    def _append_answer(self, answer: Completion, read_as: Sequence[AgentCall], step: int) -> None:
+        calls = assign_call_ids(answer.tool_calls, step) if self._style == "native" else ()
+        written = Message(
+            "assistant",
+            replace_surrogates(answer.text),
+            replace_surrogates(answer.reasoning),
+            calls,
+        )
         self._messages.append(written)
-        self._sent.append(msgspec.structs.replace(written, tool_calls=sendable(calls, read_as)))
+        self._sent.append(
+            msgspec.structs.replace(written, tool_calls=repair_call_arguments(calls, read_as))
+        )
 
-    async def _follow(self, calls: Sequence[Called], problem: str) -> dict[str, Any] | None:
+    async def _execute_calls(
+        self, calls: Sequence[AgentCall], problem: str
+    ) -> dict[str, Any] | None:
         """What the calls bring; the arguments of the one that ends the work."""
         if problem:
-            self._observed([self._not_read(problem)])
+            self._append_results([self._report_unreadable(problem)])
             return None
-        seen = []
+        results = []
         for call in calls:
             if call.name == self._final and not call.problem:
                 return dict(call.kwargs)
-            seen.append(await self._result(call))
-        self._observed(seen)
+            results.append(await self._call_tool(call))
+        self._append_results(results)
         return None
 
-    async def _result(self, call: Called) -> str:
+    async def _call_tool(self, call: AgentCall) -> str:
         if call.problem:
-            return self._not_read(call.problem)
+            return self._report_unreadable(call.problem)
         self._unreadable = 0
-        result = clean(await self._call(call.name, call.kwargs))
+        result = replace_surrogates(await self._call(call.name, call.kwargs))
         arguments = json.dumps(call.kwargs, ensure_ascii=False)
         self._calls.append({"name": call.name, "arguments": arguments, "result": result})
         return result
 
-    def _not_read(self, problem: str) -> str:
+    def _report_unreadable(self, problem: str) -> str:
         self._unreadable += 1
         return f"Error: {problem}"
 
-    def _observed(self, seen: Sequence[str]) -> None:
-        asked = self._messages[-1].tool_calls
-        if len(asked) == len(seen):
-            pairs = zip(seen, asked, strict=True)
-            self._add(*(Message("tool", text, tool_call_id=call.id) for text, call in pairs))
+    def _append_results(self, results: Sequence[str]) -> None:
+        tool_calls = self._messages[-1].tool_calls
+        if len(tool_calls) == len(results):
+            pairs = zip(results, tool_calls, strict=True)
+            self._append_messages(
+                *(Message("tool", text, tool_call_id=call.id) for text, call in pairs)
+            )
         else:
-            self._add(Message("user", "\n".join(f"{OUTPUT}{text}" for text in seen)))
+            self._append_messages(Message("user", "\n".join(f"{OUTPUT}{text}" for text in results)))
 
-    def _add(self, *messages: Message) -> None:
+    def _append_messages(self, *messages: Message) -> None:
         self._messages += messages
         self._sent += messages
 
-    def _worked(self, reason: str, **found: Any) -> Worked:
+    def _build_agent_result(self, reason: str, **fields: Any) -> AgentResult:
         messages, calls = tuple(self._messages), tuple(self._calls)
-        return Worked(messages, calls, finish_reason=reason, **found)
+        return AgentResult(messages, calls, finish_reason=reason, **fields)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from evalcore.benchmarks.agents.text import RESPOND
 from evalcore.benchmarks.agents.tool import Tool
-from evalcore.benchmarks.base import Asking
+from evalcore.benchmarks.base import ToolCallMode
 
 Style = Literal["native", "json", "react"]
 #: What may be chosen where tools are described in the prompt.
@@ -42,29 +42,29 @@ To call a tool, reply with nothing but one JSON object:
 Its result comes back in a message that begins with "API output:". Any other reply ends the task."""
 
 
-def style_of(asking: Asking, chosen: str) -> Style:
+def choose_style(mode: ToolCallMode, chosen: str) -> Style:
     """The style for a way of asking; `chosen` decides where it is by prompt."""
-    if asking == "native":
+    if mode == "native":
         return "native"
-    return "react" if asking == "prompt" and chosen == "react" else "json"
+    return "react" if mode == "prompt" and chosen == "react" else "json"
 
 
-def described(offered: Sequence[Tool], style: Style, *, alone: bool = False) -> str:
+def describe_tools(offered: Sequence[Tool], style: Style, *, alone: bool = False) -> str:
     """What follows the instructions in the system message: nothing where tools are offered
     natively, else the tools and the form of a reply, to a user or `alone`."""
     if style == "native":
         return ""
-    listed = json.dumps([_described(tool) for tool in offered], ensure_ascii=False)
+    listed = json.dumps([_tool_to_dict(tool) for tool in offered], ensure_ascii=False)
     form = _ALONE if alone else _REACT if style == "react" else _JSON
     return f"\n\n# Tools\n{listed}\n\n# Form of your replies\n{form}"
 
 
-def tools(offered: Sequence[Tool]) -> tuple[dict[str, Any], ...]:
+def build_tool_schemas(offered: Sequence[Tool]) -> tuple[dict[str, Any], ...]:
     """The tools as a server takes them."""
-    return tuple({"type": "function", "function": _described(tool)} for tool in offered)
+    return tuple({"type": "function", "function": _tool_to_dict(tool)} for tool in offered)
 
 
-def _described(tool: Tool) -> dict[str, Any]:
+def _tool_to_dict(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from evalcore.benchmarks.agents.braces import stretches
+from evalcore.benchmarks.agents.braces import find_balanced_spans
 from evalcore.benchmarks.agents.tool import Tool
-from evalcore.benchmarks.agents.turn import Called, Turn, clean
-from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, plain
-from evalcore.benchmarks.bfcl.decode.json_styles import calls_in_json, read_arguments
-from evalcore.benchmarks.bfcl.decode.tolerant import tolerant_calls, visible
+from evalcore.benchmarks.agents.turn import AgentCall, AgentTurn, replace_surrogates
+from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, to_plain_value
+from evalcore.benchmarks.bfcl.decode.json_styles import calls_in_json, parse_arguments
+from evalcore.benchmarks.bfcl.decode.tolerant import strip_hidden_text, tolerant_calls
 
 #: The action by which an agent may say something to the user.
 RESPOND = "respond"
-MOST_CALLS = 20
+MAX_CALLS = 20
 
 _MADE_UP = re.compile(r"^[ \t]*(?:observation|api output)\b[^\n:]{0,40}:", re.I | re.M)
 _ACTION = re.compile(
@@ -36,69 +36,81 @@ _MEANT = re.compile(
     re.I | re.M,
 )
 _UNREADABLE = "no call can be read; give one JSON object with name and arguments"
-_TOO_MANY = f"more than {MOST_CALLS} calls at once"
+_TOO_MANY = f"more than {MAX_CALLS} calls at once"
 _NOTHING = "there is neither an action nor a message to the user"
 
 
-def text_turn(text: str, offered: Sequence[Tool]) -> Turn:
+def parse_text_turn(text: str, offered: Sequence[Tool]) -> AgentTurn:
     """What a text means to the environment and the user; never raises."""
-    shown = visible(text)
+    shown = strip_hidden_text(text)
     made_up = _MADE_UP.search(shown)
     if made_up and made_up.start():
         shown = shown[: made_up.start()].rstrip()
-    calls = [pair for call in _calls(shown, offered) for pair in call.items()]
-    acts = [Called(clean(name), plain(given)) for name, given in calls if name != RESPOND]
-    if len(acts) > MOST_CALLS:
-        return Turn(problem=_TOO_MANY)
+    calls = [pair for call in _find_text_calls(shown, offered) for pair in call.items()]
+    acts = [
+        AgentCall(replace_surrogates(name), to_plain_value(arguments))
+        for name, arguments in calls
+        if name != RESPOND
+    ]
+    if len(acts) > MAX_CALLS:
+        return AgentTurn(problem=_TOO_MANY)
     if acts:
-        return Turn(calls=tuple(acts))
+        return AgentTurn(calls=tuple(acts))
     if calls:
-        return Turn(said=clean("\n".join(_content(given) for _, given in calls)))
+        return AgentTurn(
+            user_message=replace_surrogates(
+                "\n".join(_extract_content(arguments) for _, arguments in calls)
+            )
+        )
     if _MEANT.search(shown):
-        return Turn(problem=_UNREADABLE)
-    return _spoken(shown)
+        return AgentTurn(problem=_UNREADABLE)
+    return _parse_user_message(shown)
 
 
-def _calls(text: str, offered: Sequence[Tool]) -> list[Call]:
+def _find_text_calls(text: str, offered: Sequence[Tool]) -> list[Call]:
     functions = [{"name": tool.name, "parameters": tool.parameters} for tool in offered]
     functions.append({"name": RESPOND, "parameters": {"properties": {"content": {}}}})
-    known = {str(function["name"]) for function in functions}
-    found = _actions(text)
-    if found:
-        return found
-    whole, cut = stretches(text)
-    found = _readable(whole, known)
-    if found:
-        return found
+    function_names = {str(function["name"]) for function in functions}
+    calls = _parse_react_actions(text)
+    if calls:
+        return calls
+    whole, cut = find_balanced_spans(text)
+    calls = _parse_json_parts(whole, function_names)
+    if calls:
+        return calls
     try:
         return tolerant_calls(text, functions)
     except DecodeError:
-        return _readable([cut], known) if cut else []
+        return _parse_json_parts([cut], function_names) if cut else []
 
 
-def _readable(parts: Iterable[str], known: set[str]) -> list[Call]:
-    return [call for part in parts for call in calls_in_json(part, known) or []]
+def _parse_json_parts(parts: Iterable[str], function_names: set[str]) -> list[Call]:
+    return [call for part in parts for call in calls_in_json(part, function_names) or []]
 
 
-def _actions(text: str) -> list[Call]:
+def _parse_react_actions(text: str) -> list[Call]:
     """ReAct's two lines: the name of a tool, and its input as an object."""
-    found = []
+    calls = []
     for action in _ACTION.finditer(text):
-        whole, cut = stretches(text[action.end() :].split("\nAction", 1)[0])
-        given = read_arguments((whole or [cut])[0])
-        if isinstance(given, dict):
-            found.append({action[1]: given})
-    return found
+        whole, cut = find_balanced_spans(text[action.end() :].split("\nAction", 1)[0])
+        arguments = parse_arguments((whole or [cut])[0])
+        if isinstance(arguments, dict):
+            calls.append({action[1]: arguments})
+    return calls
 
 
-def _content(given: dict[str, object]) -> str:
-    return str(given.get("content", next(iter(given.values()), "")))
+def _extract_content(arguments: dict[str, object]) -> str:
+    return str(arguments.get("content", next(iter(arguments.values()), "")))
 
 
-def _spoken(text: str) -> Turn:
+def _parse_user_message(text: str) -> AgentTurn:
     """The words for the user, without the thought before them."""
     if not _THOUGHT.match(text):
-        return Turn(said=clean(text))
+        return AgentTurn(user_message=replace_surrogates(text))
     label = _SPOKEN.search(text)
-    said = text[label.end() :] if label else text.partition("\n")[2]
-    return Turn(said=clean(said.strip())) if said.strip() else Turn(problem=_NOTHING)
+    message = text[label.end() :] if label else text.partition("\n")[2]
+    return (
+        AgentTurn(user_message=replace_surrogates(message.strip()))
+        if message.strip()
+        else AgentTurn(problem=_NOTHING)
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from evalcore.records import Record
 
 
-class Called(Record, frozen=True):
+class AgentCall(Record, frozen=True):
     """A call that an agent wrote; with a `problem` its arguments could not be read."""
 
     name: str
@@ -15,17 +15,18 @@ class Called(Record, frozen=True):
     problem: str = ""
 
 
-class Turn(Record, frozen=True):
-    """`calls`, else what is `said` to the user, else a `problem`: a call that nobody can read.
+class AgentTurn(Record, frozen=True):
+    """`calls`, else what is `user_message` to the user, else a `problem`: a call that nobody can
+    read.
 
     Words beside calls are for nobody, as in tau-bench.
     """
 
-    said: str = ""
-    calls: tuple[Called, ...] = ()
+    user_message: str = ""
+    calls: tuple[AgentCall, ...] = ()
     problem: str = ""
 
 
-def clean(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text in characters that a file can hold: halves of surrogate pairs are replaced."""
     return text if text.isascii() else text.encode(errors="replace").decode()

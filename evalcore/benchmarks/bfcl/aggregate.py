@@ -76,20 +76,20 @@ def group_scores(tallies: Mapping[str, Tally]) -> dict[str, GroupScore]:
 
     `tallies` is by v4 category; one without samples is missing.
     """
-    scores = {name: _group(name, tallies) for name in GROUPS}
-    scores["single_turn"] = _weighted(SINGLE_TURN_WEIGHTS, scores)
-    scores["overall"] = _weighted(OVERALL_WEIGHTS, scores)
+    scores = {name: _score_group(name, tallies) for name in GROUPS}
+    scores["single_turn"] = _compute_weighted_score(SINGLE_TURN_WEIGHTS, scores)
+    scores["overall"] = _compute_weighted_score(OVERALL_WEIGHTS, scores)
     return scores
 
 
-def _group(name: str, tallies: Mapping[str, Tally]) -> GroupScore:
+def _score_group(name: str, tallies: Mapping[str, Tally]) -> GroupScore:
     group = GROUPS.get(name)
     if group is None:
         tally = tallies.get(name)
         if tally is None or not tally.total:
             return GroupScore(None, (name,))
         return GroupScore(100 * tally.right / tally.total)
-    parts = [_group(member, tallies) for member in group.members]
+    parts = [_score_group(member, tallies) for member in group.members]
     scores = [part.score for part in parts if part.score is not None]
     if len(scores) < len(parts):
         return GroupScore(None, tuple(missing for part in parts for missing in part.missing))
@@ -100,7 +100,9 @@ def _group(name: str, tallies: Mapping[str, Tally]) -> GroupScore:
     return GroupScore(weighted / sum(counts))
 
 
-def _weighted(weights: Mapping[str, int], scores: Mapping[str, GroupScore]) -> GroupScore:
+def _compute_weighted_score(
+    weights: Mapping[str, int], scores: Mapping[str, GroupScore]
+) -> GroupScore:
     missing = tuple(gap for name in weights for gap in scores[name].missing)
     if missing:
         return GroupScore(None, missing)

@@ -8,24 +8,24 @@ from typing import Any, Literal
 
 import msgspec
 
-from evalcore.benchmarks.answer_text import NOTES, unreadable
-from evalcore.benchmarks.base import Asking, Benchmark, Context, DatasetSource, Finding
-from evalcore.benchmarks.bfcl import answers, asking, dataset, evidence, weights
+from evalcore.benchmarks.answer_parsing import NOTES, no_answer_reason
+from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, ToolCallMode
+from evalcore.benchmarks.bfcl import answers, dataset, evidence, tool_prompts, weights
 from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
 from evalcore.benchmarks.bfcl.card import CARD
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, canonical
-from evalcore.benchmarks.bfcl.irrelevance import kind as abstention
-from evalcore.benchmarks.bfcl.multi_turn import play, replay
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, to_v4_category
+from evalcore.benchmarks.bfcl.irrelevance import classify_abstention as abstention
+from evalcore.benchmarks.bfcl.multi_turn import conversations, replay
 from evalcore.benchmarks.bfcl.multi_turn.apis import OWN
 from evalcore.benchmarks.bfcl.multi_turn.service import FAILED_CALL
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     Overrun,
     Simulators,
-    involved,
+    list_involved_classes,
     open_simulators,
 )
 from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import Scored, read, views
+from evalcore.benchmarks.bfcl.score import ViewResult, decode_answer, score_all_views
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     BenchmarkScore,
@@ -65,31 +65,33 @@ class Bfcl(Benchmark):
         self._simulators: Simulators | None = None
 
     @property
-    def ranked(self) -> str:
+    def ranked_view(self) -> str:
         """The view that decides."""
         return _RANKED[self.options["strict"]]
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        wanted = [canonical(name) for name in self.options["categories"]]
-        known = [self.card.find_metric(name).key for name in wanted]
-        return dataset.load(source, known, self.options["exclude_flagged"])
+        categories = [to_v4_category(name) for name in self.options["categories"]]
+        metric_keys = [self.card.find_metric(name).key for name in categories]
+        return dataset.load_bfcl_samples(source, metric_keys, self.options["exclude_flagged"])
 
-    def build_prompt(self, sample: Sample, mode: Asking = "prompt") -> list[Message]:
+    def build_prompt(self, sample: Sample, mode: ToolCallMode = "prompt") -> list[Message]:
         """The messages of the first turn."""
         turns = sample.input["question"]
-        said = msgspec.convert(turns[0] if turns else [], list[Message])
-        offered = play.offered_at_first(dataset.entry_of(sample))
-        return asking.prompted(said, offered, sample.metric, mode)
+        user_messages = msgspec.convert(turns[0] if turns else [], list[Message])
+        available_functions = conversations.list_initial_functions(dataset.sample_to_entry(sample))
+        return tool_prompts.build_call_messages(
+            user_messages, available_functions, sample.metric, mode
+        )
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
-        mode = await context.asking()
+        mode = await context.resolve_tool_call_mode()
         if sample.metric in MULTI_TURN:
-            return await self._converse(sample, mode, context)
-        prompt = self.templated(self.build_prompt(sample, mode))
-        functions = dataset.entry_of(sample).functions if mode == "native" else []
+            return await self._run_conversation(sample, mode, context)
+        prompt = self.apply_prompt_template(self.build_prompt(sample, mode))
+        functions = dataset.sample_to_entry(sample).functions if mode == "native" else []
         request = GenerationRequest(
             messages=prompt,
-            tools=asking.tools(functions, sample.metric),
+            tools=tool_prompts.build_function_tools(functions, sample.metric),
             input=self.request_input(sample),
         )
         done = await context.generate(request)
@@ -100,58 +102,78 @@ class Bfcl(Benchmark):
             answer=done.text,
             messages=(*prompt, reply),
             finish_reason=done.finish_reason,
-            state={"mode": asking.decoding(mode, sample.metric)},
+            state={"mode": tool_prompts.select_decode_mode(mode, sample.metric)},
         )
 
-    async def _converse(self, sample: Sample, mode: Asking, context: Context) -> Episode:
-        entry = dataset.entry_of(sample)
-        opening = self.templated(self.build_prompt(sample, mode))
+    async def _run_conversation(
+        self, sample: Sample, mode: ToolCallMode, context: Context
+    ) -> Episode:
+        entry = dataset.sample_to_entry(sample)
+        opening = self.apply_prompt_template(self.build_prompt(sample, mode))
 
-        async def ask(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Completion:
-            native = asking.tools(tools, sample.metric) if mode == "native" else ()
+        async def request_completion(
+            messages: Sequence[Message], tools: Sequence[dict[str, Any]]
+        ) -> Completion:
+            native = (
+                tool_prompts.build_function_tools(tools, sample.metric) if mode == "native" else ()
+            )
             request = GenerationRequest(
                 messages=tuple(messages), tools=native, input=self.request_input(sample)
             )
             return await context.generate(request)
 
-        read_as = asking.decoding(mode, sample.metric)
-        found = await play.conversation(entry, opening, read_as, ask, self._apis())
-        return play.episode_of(found, self.generation_key(sample), context.epoch, read_as)
+        read_as = tool_prompts.select_decode_mode(mode, sample.metric)
+        conversation = await conversations.run_entry_conversation(
+            entry, opening, read_as, request_completion, self._get_simulators()
+        )
+        return conversations.conversation_to_episode(
+            conversation, self.generation_key(sample), context.epoch, read_as
+        )
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        entry = dataset.entry_of(sample)
+        entry = dataset.sample_to_entry(sample)
         if sample.metric in MULTI_TURN:
-            examined = replay.examine(entry, answers.turns_of(episode), self._apis())
-            found = {"official": examined.scored}
-            return self._verdict(sample, episode, found, evidence.of_turns(examined.outcome))
-        answer, mode = answers.answer_of(episode)
-        reading = read(entry, answer, mode)
-        found = views(reading)
+            examined = replay.examine_prediction(
+                entry, answers.extract_call_turns(episode), self._get_simulators()
+            )
+            scored_views = {"official": examined.scored}
+            return self._build_call_verdict(
+                sample, episode, scored_views, evidence.build_turn_sections(examined.outcome)
+            )
+        answer, mode = answers.extract_call_answer(episode)
+        reading = decode_answer(entry, answer, mode)
+        scored_views = score_all_views(reading)
         if episode.finish_reason in _NO_ANSWER and not answer:  # upstream: abstentions
             message = _NO_ANSWER[episode.finish_reason]
-            found = dict.fromkeys(found, Scored(False, "ast_decoder:decoder_failed", message))
-        facts = {"answer_kind": abstention(reading)} if _irrelevant(sample) else {}
-        return self._verdict(
-            sample, episode, found, evidence.of_calls(entry, found[self.ranked]), facts
+            scored_views = dict.fromkeys(
+                scored_views, ViewResult(False, "ast_decoder:decoder_failed", message)
+            )
+        facts = {"answer_kind": abstention(reading)} if _is_irrelevance_sample(sample) else {}
+        return self._build_call_verdict(
+            sample,
+            episode,
+            scored_views,
+            evidence.build_call_sections(entry, scored_views[self.ranked_view]),
+            facts,
         )
 
-    def _verdict(
+    def _build_call_verdict(
         self,
         sample: Sample,
         episode: Episode,
-        found: Mapping[str, Scored],
+        scored_views: Mapping[str, ViewResult],
         sections: tuple[Section, ...],
         facts: Mapping[str, Any] = MappingProxyType({}),
     ) -> Verdict:
-        chosen = found.get(self.ranked, found["official"])
+        chosen = scored_views.get(self.ranked_view, scored_views["official"])
         mode = episode.state.get("mode")
         details = ({"mode": mode} if mode else {}) | dict(facts)
         if not chosen.valid:
             details |= {"error_type": chosen.error_type, "error_group": chosen.group}
-        if "tolerant" in found:
-            details["lost_to_format"] = found["tolerant"].valid and not chosen.valid
+        if "tolerant" in scored_views:
+            details["lost_to_format"] = scored_views["tolerant"].valid and not chosen.valid
         if "flagged" in sample.meta:
             details["flagged"] = sample.meta["flagged"]
         return Verdict(
@@ -159,16 +181,16 @@ class Bfcl(Benchmark):
             id=sample.id,
             epoch=episode.epoch,
             outcome="passed" if chosen.valid else "failed",
-            score=chosen.score if self.ranked == "fuzzy" else float(chosen.valid),
+            score=chosen.score if self.ranked_view == "fuzzy" else float(chosen.valid),
             evidence_kind=self.card.find_metric(sample.metric).evidence,
-            reason="" if chosen.valid else _reason(episode, chosen),
+            reason="" if chosen.valid else _find_failure_reason(episode, chosen),
             note=chosen.message,
-            views={name: one.score for name, one in found.items()},
+            views={name: scored.score for name, scored in scored_views.items()},
             details=details,
             evidence=sections,
         )
 
-    def weights_of(
+    def compute_point_weights(
         self, samples: Sequence[Sample], weights_: Mapping[str, float]
     ) -> dict[str, float]:
         return weights.per_entry(samples, weights_)
@@ -178,10 +200,10 @@ class Bfcl(Benchmark):
         samples: Sequence[Sample],
         verdicts: Sequence[Verdict],
         weights: Mapping[str, float],
-        **about: Any,
+        **score_fields: Any,
     ) -> BenchmarkScore:
         """The official mean of what ran, and the official groups, None where one is incomplete."""
-        score = super().aggregate(samples, verdicts, weights, **about)
+        score = super().aggregate(samples, verdicts, weights, **score_fields)
         tallies = {
             name: Tally(metric.passed, metric.samples)
             for name, metric in score.metrics.items()
@@ -197,30 +219,32 @@ class Bfcl(Benchmark):
             return Completion()
         if kind == "noop":
             return Completion(text=transcript[-1].content if transcript else "")
-        entry = dataset.entry_of(sample)
+        entry = dataset.sample_to_entry(sample)
         if sample.metric in MULTI_TURN:
-            return play.reference_step(entry, transcript)
+            return conversations.reference_step(entry, transcript)
         answer = reference_answer(entry, answers.NATIVE)
         if isinstance(answer, str):
             return Completion(text=answer)
         return Completion(tool_calls=answer, finish_reason="tool_calls")
 
-    def episode_of(
+    def episode_from_answer(
         self,
         sample: Sample,
         prediction: Any,
         extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
         mode = str(extra_fields.get("mode", ""))
-        return answers.given(sample, self.generation_key(sample), prediction, mode)
+        return answers.episode_from_prediction(
+            sample, self.generation_key(sample), prediction, mode
+        )
 
     def reference_episode(self, sample: Sample) -> Episode:
-        entry = dataset.entry_of(sample)
+        entry = dataset.sample_to_entry(sample)
         if sample.metric in MULTI_TURN:
-            return self.episode_of(sample, [[turn] for turn in replay.ground_truth(entry)])
+            return self.episode_from_answer(sample, [[turn] for turn in replay.ground_truth(entry)])
         answer = self.control(sample, "reference", ())
-        calls = [_native(call) for call in answer.tool_calls]
-        return self.episode_of(sample, calls or answer.text, {"mode": answers.NATIVE})
+        calls = [_call_to_dict(call) for call in answer.tool_calls]
+        return self.episode_from_answer(sample, calls or answer.text, {"mode": answers.NATIVE})
 
     def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
         """Flagged entries were published with an answer that no right one can be; they are named.
@@ -229,28 +253,30 @@ class Bfcl(Benchmark):
         limited = verdict.details.get("error_type") in replay.OVERRUNS
         return super().is_decided(sample, verdict) and not limited and "flagged" not in sample.meta
 
-    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Make the calls of every conversation: each has to run."""
-        found = (self._failing_call(one) for one in samples if one.metric in MULTI_TURN)
-        return [finding for finding in found if finding], {}
+        issues = (self._failing_call(sample) for sample in samples if sample.metric in MULTI_TURN)
+        return [finding for finding in issues if finding], {}
 
-    def _failing_call(self, sample: Sample) -> Finding | None:
+    def _failing_call(self, sample: Sample) -> DatasetIssue | None:
         """The first call of the ground truth that its APIs do not take. Upstream's own entries may
         have one over upstream's APIs, which the official check then expects."""
-        entry = dataset.entry_of(sample)
+        entry = dataset.sample_to_entry(sample)
         calls = [call for turn in replay.ground_truth(entry) for call in turn]
         try:
-            results = self._apis().execute(entry, [], calls)
+            results = self._get_simulators().execute(entry, [], calls)
         except (EnvironmentFailure, Overrun) as error:
             problem = f"its calls cannot be run here: {error}"
-            return Finding(sample.key, problem, "ground_truth", kind="unconfirmed")
+            return DatasetIssue(sample.key, problem, "ground_truth", kind="unconfirmed")
         for call, result in zip(calls, results, strict=True):
             if result.startswith(FAILED_CALL):
                 problem = f"{call[:100]} does not run: {result.removeprefix(FAILED_CALL)[:200]}"
-                own = set(involved(entry)) <= set(OWN)
+                own = set(list_involved_classes(entry)) <= set(OWN)
                 kind: Literal["contradicted", "unconfirmed"]
                 kind = "contradicted" if own else "unconfirmed"
-                return Finding(sample.key, problem, "ground_truth", kind=kind)
+                return DatasetIssue(sample.key, problem, "ground_truth", kind=kind)
         return None
 
     def gold_field(self, sample: Sample) -> str:
@@ -260,21 +286,21 @@ class Bfcl(Benchmark):
         if self._simulators is not None:
             self._simulators.close()
 
-    def _apis(self) -> Simulators:
+    def _get_simulators(self) -> Simulators:
         if self._simulators is None:
             self._simulators = open_simulators([ROOT / "datasets" / self.card.dataset])
         return self._simulators
 
 
-def _irrelevant(sample: Sample) -> bool:
+def _is_irrelevance_sample(sample: Sample) -> bool:
     return "irrelevance" in sample.metric
 
 
-def _reason(episode: Episode, found: Scored) -> str:
+def _find_failure_reason(episode: Episode, scored: ViewResult) -> str:
     if episode.termination in _ENDED:
         return _ENDED[episode.termination]
-    return unreadable(episode) if found.group == "decode" else "wrong_answer"
+    return no_answer_reason(episode) if scored.group == "decode" else "wrong_answer"
 
 
-def _native(call: ToolCall) -> dict[str, Any]:
+def _call_to_dict(call: ToolCall) -> dict[str, Any]:
     return {"name": call.name, "arguments": call.arguments}

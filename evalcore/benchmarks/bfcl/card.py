@@ -51,7 +51,7 @@ _CATEGORIES: tuple[tuple[str, float | None, str, str, dict[str, str]], ...] = (
 )
 
 
-def _evidence(category: str) -> EvidenceKind:
+def _select_evidence_kind(category: str) -> EvidenceKind:
     return "executed" if category in MULTI_TURN else "checked"
 
 
@@ -72,7 +72,7 @@ CARD = BenchmarkCard(
         MetricCard(
             key=category,
             weight=points,
-            evidence=_evidence(category),
+            evidence=_select_evidence_kind(category),
             title={"en": english, "zh": chinese},
             about=about,
         )

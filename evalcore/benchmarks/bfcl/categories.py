@@ -45,20 +45,20 @@ DECODE_ONLY = ("irrelevance", "live_irrelevance", "live_relevance")
 V3_ALIASES = {"simple": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
 
 
-def canonical(name: str) -> str:
+def to_v4_category(name: str) -> str:
     """The v4 name of a category given by its v4 or v3 name; other names come back unchanged."""
     return V3_ALIASES.get(name, name)
 
 
-def language(category: str) -> Language:
+def find_category_language(category: str) -> Language:
     """The language whose literals the answers of a category are written in."""
     if "javascript" in category:
         return "javascript"
     return "java" if "java" in category else "python"
 
 
-def of_id(sample_id: str) -> str | None:
+def category_from_id(sample_id: str) -> str | None:
     """The category that an official id begins with (`live_simple_0-0-0`, v3's `java_12`)."""
-    known = (*SINGLE_TURN, *MULTI_TURN, *V3_ALIASES)
-    fitting = [name for name in known if sample_id.startswith(f"{name}_")]
-    return canonical(max(fitting, key=len)) if fitting else None
+    categories = (*SINGLE_TURN, *MULTI_TURN, *V3_ALIASES)
+    fitting = [name for name in categories if sample_id.startswith(f"{name}_")]
+    return to_v4_category(max(fitting, key=len)) if fitting else None

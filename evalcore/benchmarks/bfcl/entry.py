@@ -15,19 +15,19 @@ from evalcore.benchmarks.bfcl.categories import (
     DECODE_ONLY,
     MULTI_TURN,
     SINGLE_TURN,
-    canonical,
-    of_id,
+    category_from_id,
+    to_v4_category,
 )
 from evalcore.errors import DatasetError
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 
 _PREFIX = re.compile(r"^(BFCL_v\d+_)?(?P<category>.+?)(\.jsonl?)$")
-_KNOWN = frozenset((*SINGLE_TURN, *MULTI_TURN))
+_CATEGORIES = frozenset((*SINGLE_TURN, *MULTI_TURN))
 _OWN_FIELDS = {"id", "question", "function", "ground_truth"}
 
 
-class Entry(Record, frozen=True):
+class BfclEntry(Record, frozen=True):
     """One case. `question` is a list of turns, each a list of {role, content}.
 
     `functions` are the descriptions as the file has them; `ground_truth` is None where the
@@ -44,38 +44,38 @@ class Entry(Record, frozen=True):
     source: str = ""
 
 
-def load_folder(folder: Path, categories: tuple[str, ...] = ()) -> list[Entry]:
+def load_folder(folder: Path, categories: tuple[str, ...] = ()) -> list[BfclEntry]:
     """All entries of a folder, ordered by category; `categories` (v3 or v4 names) filters.
 
     Files of other categories (agentic, format sensitivity) are passed over. Raises DatasetError
     for a folder without a file of the wanted categories, and what `load_file` raises.
     """
-    wanted = [canonical(name) for name in categories] or [*SINGLE_TURN, *MULTI_TURN]
+    selected = [to_v4_category(name) for name in categories] or [*SINGLE_TURN, *MULTI_TURN]
     files = question_files(folder)
-    missing = [name for name in wanted if name not in files] if categories else []
+    missing = [name for name in selected if name not in files] if categories else []
     if missing or not files:
         what = f"of {', '.join(missing)}" if missing else "named BFCL_v4_<category>.json"
         raise DatasetError(folder, None, "", f"holds no file {what}")
-    return [entry for name in wanted if name in files for entry in load_file(files[name])]
+    return [entry for name in selected if name in files for entry in load_file(files[name])]
 
 
 def question_files(folder: Path) -> dict[str, Path]:
     """The question files of a folder by category; the newest version where there are several."""
-    found = {}
+    files_by_category = {}
     for path in sorted(folder.glob("*.json*")):
         category = file_category(path)
-        if category in _KNOWN:
-            found[category] = path
-    return found
+        if category in _CATEGORIES:
+            files_by_category[category] = path
+    return files_by_category
 
 
 def file_category(path: Path) -> str | None:
     """The v4 category that a file name stands for, if it follows either naming."""
     match = _PREFIX.match(path.name)
-    return canonical(match["category"]) if match else None
+    return to_v4_category(match["category"]) if match else None
 
 
-def load_file(path: Path) -> list[Entry]:
+def load_file(path: Path) -> list[BfclEntry]:
     """The entries of one file of questions, joined with the answers beside it.
 
     The category is the file's, else the line's field `category`, else what its id begins with.
@@ -83,52 +83,58 @@ def load_file(path: Path) -> list[Entry]:
     there twice, an answer that is missing.
     """
     category = file_category(path)
-    category = category if category in _KNOWN else None
-    answers = _answers(path.parent / "possible_answer" / path.name)
-    entries: dict[str, Entry] = {}
+    category = category if category in _CATEGORIES else None
+    answers = _load_answers(path.parent / "possible_answer" / path.name)
+    entries: dict[str, BfclEntry] = {}
     for line, row in read_rows(path):
-        entry = _entry(path, line, row, category, answers)
+        entry = _build_entry(path, line, row, category, answers)
         if entry.id in entries:
             raise DatasetError(path, line, "id", f"{entry.id!r} is there twice")
         entries[entry.id] = entry
     return list(entries.values())
 
 
-def _answers(path: Path) -> dict[str, Any]:
+def _load_answers(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
-    found = {}
+    answers = {}
     for line, row in read_rows(path):
         if not isinstance(row.get("id"), str) or not isinstance(row.get("ground_truth"), list):
             raise DatasetError(path, line, "ground_truth", "needs an id and a list of answers")
-        found[row["id"]] = row["ground_truth"]
-    return found
+        answers[row["id"]] = row["ground_truth"]
+    return answers
 
 
-def _entry(
+def _build_entry(
     path: Path, line: int, row: dict[str, Any], category: str | None, answers: dict[str, Any]
-) -> Entry:
+) -> BfclEntry:
     sample_id = row.get("id")
     if not isinstance(sample_id, str) or not sample_id:
         raise DatasetError(path, line, "id", "must be a text")
-    category = category or canonical(str(row.get("category") or of_id(sample_id) or ""))
-    if category not in _KNOWN:
+    category = category or to_v4_category(
+        str(row.get("category") or category_from_id(sample_id) or "")
+    )
+    if category not in _CATEGORIES:
         raise DatasetError(path, line, "category", f"unknown: {category or sample_id!r}")
     question, functions = row.get("question"), row.get("function", [])
     functions = [functions] if isinstance(functions, dict) else functions
     truth = row.get("ground_truth", answers.get(sample_id))
-    _require(isinstance(question, list), path, line, "question", "must be a list of turns")
-    _require(_all_mappings(functions), path, line, "function", "must be a list of objects")
+    _require_field(isinstance(question, list), path, line, "question", "must be a list of turns")
+    _require_field(_all_mappings(functions), path, line, "function", "must be a list of objects")
     if category in DECODE_ONLY:
         truth = None
     else:
-        _require(isinstance(truth, list) and bool(truth), path, line, "ground_truth", "is missing")
+        _require_field(
+            isinstance(truth, list) and bool(truth), path, line, "ground_truth", "is missing"
+        )
         if category in SINGLE_TURN:
             fits = _all_mappings(truth) and all(map(_is_answer, truth or []))
-            _require(fits, path, line, "ground_truth", "must hold {name: {parameter: [values]}}")
+            _require_field(
+                fits, path, line, "ground_truth", "must hold {name: {parameter: [values]}}"
+            )
     extra = {key: value for key, value in row.items() if key not in _OWN_FIELDS}
     source = f"{path.name}:{line}"
-    return Entry(sample_id, category, question or [], functions, truth, extra, source)
+    return BfclEntry(sample_id, category, question or [], functions, truth, extra, source)
 
 
 def _all_mappings(value: Any) -> bool:
@@ -140,6 +146,6 @@ def _is_answer(call: dict[str, Any]) -> bool:
     return len(values) == 1 and isinstance(values[0], dict)
 
 
-def _require(fits: bool, path: Path, line: int, field: str, problem: str) -> None:
+def _require_field(fits: bool, path: Path, line: int, field: str, problem: str) -> None:
     if not fits:
         raise DatasetError(path, line, field, problem)

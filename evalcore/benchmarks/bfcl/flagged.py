@@ -22,7 +22,7 @@ _UNKNOWN_PARAMETER = (
     "The reference demands an argument that the function's schema does not have: with it the call "
     "has an unexpected argument, without it a missing one."
 )
-_QUOTES_KEPT = (
+_QUOTES_RETAINED = (
     "The official check keeps the quotes of the elements of `new String[]{...}`, so that correct "
     "Java fails and only an array of bare words, which does not compile, passes."
 )
@@ -48,7 +48,7 @@ FLAGGED: MappingProxyType[str, Flag] = MappingProxyType(
         "live_multiple_862-181-3": Flag("unsatisfiable", _UNKNOWN_PARAMETER),
         "live_multiple_964-207-0": Flag("unsatisfiable", _UNKNOWN_PARAMETER),
         **{
-            f"simple_java_{number}": Flag("java_array", _QUOTES_KEPT)
+            f"simple_java_{number}": Flag("java_array", _QUOTES_RETAINED)
             for number in (35, 78, 83, 85, 86, 89, 90, 91)
         },
         **{f"simple_java_{number}": Flag("java_list", _ELEMENTS_AS_TEXT) for number in (36, 65)},
@@ -61,6 +61,6 @@ FLAGGED: MappingProxyType[str, Flag] = MappingProxyType(
 )
 
 
-def flagged(defect: Defect) -> frozenset[str]:
+def list_flagged_ids(defect: Defect) -> frozenset[str]:
     """The ids of the entries with one defect."""
     return frozenset(sample_id for sample_id, flag in FLAGGED.items() if flag.defect == defect)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, Language, language
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, Language, find_category_language
 from evalcore.benchmarks.bfcl.decode import Call
 from evalcore.benchmarks.bfcl.decode.source_text import source_text
-from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.score import official, read
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.score import decode_answer, score_official
 from evalcore.records import ToolCall
 
 #: What is said where no function fits.
@@ -19,25 +19,28 @@ ABSTENTION = "None of the offered functions fits this request."
 _Choice = Literal["given", "omitted"]
 
 
-def reference_answer(entry: Entry, mode: str) -> str | tuple[ToolCall, ...]:
+def reference_answer(entry: BfclEntry, mode: str) -> str | tuple[ToolCall, ...]:
     """An answer in the mode `fc` or `prompt_<language>` that the official check accepts.
 
     The first of a few spellings that passes; where none does (flagged entries, Java maps in prompt
     mode, which upstream's decoder drops), the plainest one.
     """
-    answers = list(_answers(entry, mode))
-    return next((one for one in answers if official(read(entry, one, mode)).valid), answers[0])
+    answers = list(_spell_answers(entry, mode))
+    return next(
+        (answer for answer in answers if score_official(decode_answer(entry, answer, mode)).valid),
+        answers[0],
+    )
 
 
-def reference_calls(entry: Entry, optional: _Choice = "given") -> list[Call]:
+def reference_calls(entry: BfclEntry, optional: _Choice = "given") -> list[Call]:
     """The calls of the ground truth with the first accepted value of each argument.
 
     Arguments that may be left out are given or omitted. Relevance entries have no ground truth:
     their first function is called without arguments. Irrelevance entries have no calls.
     """
     if entry.category in DECODE_ONLY:
-        wanted = "irrelevance" not in entry.category and entry.functions
-        return [{str(entry.functions[0].get("name")): {}}] if wanted else []
+        needs_call = "irrelevance" not in entry.category and entry.functions
+        return [{str(entry.functions[0].get("name")): {}}] if needs_call else []
     return [
         {name: _first_values(accepted, optional) for name, accepted in call.items()}
         for call in entry.ground_truth or []
@@ -48,23 +51,25 @@ def prompt_text(calls: list[Call], *, source: bool = False) -> str:
     """Calls in upstream's list notation; `source`: the values are source text already."""
     written = []
     for call in calls:
-        for name, given in call.items():
-            pairs = (f"{key}={value if source else repr(value)}" for key, value in given.items())
+        for name, arguments in call.items():
+            pairs = (
+                f"{key}={value if source else repr(value)}" for key, value in arguments.items()
+            )
             written.append(f"{name}({', '.join(pairs)})")
     return f"[{', '.join(written)}]"
 
 
 def tool_calls(calls: list[Call]) -> tuple[ToolCall, ...]:
     """Calls as a server returns them, with underscores in place of the dots of names."""
-    pairs = [(name, given) for call in calls for name, given in call.items()]
+    pairs = [(name, arguments) for call in calls for name, arguments in call.items()]
     return tuple(
-        ToolCall(f"call_{i}", name.replace(".", "_"), json.dumps(given, ensure_ascii=False))
-        for i, (name, given) in enumerate(pairs)
+        ToolCall(f"call_{i}", name.replace(".", "_"), json.dumps(arguments, ensure_ascii=False))
+        for i, (name, arguments) in enumerate(pairs)
     )
 
 
-def _answers(entry: Entry, mode: str) -> Iterator[str | tuple[ToolCall, ...]]:
-    tongue = language(entry.category)
+def _spell_answers(entry: BfclEntry, mode: str) -> Iterator[str | tuple[ToolCall, ...]]:
+    tongue = find_category_language(entry.category)
     if "irrelevance" in entry.category:
         yield ABSTENTION
         return
@@ -72,24 +77,24 @@ def _answers(entry: Entry, mode: str) -> Iterator[str | tuple[ToolCall, ...]]:
         for bare in (False, True) if tongue == "java" else (False,):
             calls = reference_calls(entry, optional)
             if tongue != "python":
-                calls = _in_source(calls, entry, tongue, bare=bare, quoted=mode != "fc")
+                calls = _calls_to_source(calls, entry, tongue, bare=bare, quoted=mode != "fc")
             yield (
                 tool_calls(calls) if mode == "fc" else prompt_text(calls, source=tongue != "python")
             )
 
 
 def _first_values(accepted: dict[str, Any], optional: _Choice) -> dict[str, Any]:
-    found = {}
+    chosen = {}
     for key, values in accepted.items():
         alternatives = values if isinstance(values, list) else [values]
-        given = [value for value in alternatives if value != ""]
+        candidates = [value for value in alternatives if value != ""]
         if optional == "given":
-            given = given or alternatives
+            candidates = candidates or alternatives
         elif "" in alternatives:
             continue
-        if given:
-            found[key] = _plain_value(given[0], optional)
-    return found
+        if candidates:
+            chosen[key] = _plain_value(candidates[0], optional)
+    return chosen
 
 
 def _plain_value(value: Any, optional: _Choice) -> Any:
@@ -100,14 +105,14 @@ def _plain_value(value: Any, optional: _Choice) -> Any:
     return value
 
 
-def _in_source(
-    calls: list[Call], entry: Entry, tongue: Language, *, bare: bool, quoted: bool
+def _calls_to_source(
+    calls: list[Call], entry: BfclEntry, tongue: Language, *, bare: bool, quoted: bool
 ) -> list[Call]:
     """Every value as source text. `bare` leaves the elements of arrays without quotes, `quoted`
     puts them around texts, which upstream's text decoders take away."""
     properties = entry.functions[0]["parameters"]["properties"]
 
-    def written(key: str, value: Any) -> str:
+    def format_argument(key: str, value: Any) -> str:
         schema = properties.get(key, {})
         if isinstance(value, str):
             return f'"{value}"' if quoted and not set(value) & set('"\\\n') else value
@@ -117,7 +122,7 @@ def _in_source(
         return source_text(value, str(schema.get("type")), tongue, element)
 
     return [
-        {name: {key: written(key, value) for key, value in given.items()}}
+        {name: {key: format_argument(key, value) for key, value in arguments.items()}}
         for call in calls
-        for name, given in call.items()
+        for name, arguments in call.items()
     ]

@@ -14,16 +14,16 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, language
-from evalcore.benchmarks.bfcl.checker import Finding, check
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, find_category_language
+from evalcore.benchmarks.bfcl.checker import Finding, check_calls
 from evalcore.benchmarks.bfcl.checker.finding import Step
-from evalcore.benchmarks.bfcl.checker.groups import Group, group
-from evalcore.benchmarks.bfcl.checker.matching import match
+from evalcore.benchmarks.bfcl.checker.groups import Group, classify_call_error
+from evalcore.benchmarks.bfcl.checker.matching import match_calls
 from evalcore.benchmarks.bfcl.decode import MODES, Call, DecodeError, prompt_mode
-from evalcore.benchmarks.bfcl.decode.tolerant import known_functions
-from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.irrelevance import kind
-from evalcore.benchmarks.bfcl.reading import Reading
+from evalcore.benchmarks.bfcl.decode.tolerant import build_signatures
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.irrelevance import classify_abstention
+from evalcore.benchmarks.bfcl.reading import DecodedAnswer
 from evalcore.errors import UsageError
 from evalcore.records import Record
 
@@ -31,7 +31,7 @@ _CALLED = "irrelevance_error:decoder_success"
 _NOT_CALLED = "relevance_error:decoder_failed"
 
 
-class Scored(Record, frozen=True):
+class ViewResult(Record, frozen=True):
     """The outcome of one view. `error_type` is upstream's, empty if valid; `cause` is the error
     type of the nearest call where no call of a parallel answer matched.
 
@@ -54,32 +54,34 @@ class Scored(Record, frozen=True):
     @property
     def group(self) -> Group | None:
         """The group of the error, one of `checker.groups.GROUPS`; None if valid."""
-        return group(self.error_type, self.cause)
+        return classify_call_error(self.error_type, self.cause)
 
 
-def asking_mode(category: str, answer: Any, mode: str = "") -> str:
+def resolve_answer_mode(category: str, answer: Any, mode: str = "") -> str:
     """The mode itself, or that of an answer without one: text as upstream asks for it, else `fc`.
 
     Raises UsageError for an unknown mode.
     """
     if mode and mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
-    return mode or (prompt_mode(language(category)) if isinstance(answer, str) else "fc")
+    return mode or (
+        prompt_mode(find_category_language(category)) if isinstance(answer, str) else "fc"
+    )
 
 
-def read(entry: Entry, answer: Any, mode: str = "") -> Reading:
+def decode_answer(entry: BfclEntry, answer: Any, mode: str = "") -> DecodedAnswer:
     """An answer to look at in several views. Raises UsageError for an unknown mode."""
-    return Reading(entry, answer, asking_mode(entry.category, answer, mode))
+    return DecodedAnswer(entry, answer, resolve_answer_mode(entry.category, answer, mode))
 
 
-def official(reading: Reading) -> Scored:
+def score_official(reading: DecodedAnswer) -> ViewResult:
     """Upstream's verdict; raises nothing, whatever a model wrote."""
-    if isinstance(reading.official, DecodeError):
-        return _undecoded(reading.entry, reading.official)
-    return _judged(reading.entry, reading.official, underscores=reading.mode == "fc")
+    if isinstance(reading.official_calls, DecodeError):
+        return _score_undecoded(reading.entry, reading.official_calls)
+    return _score_calls(reading.entry, reading.official_calls, underscores=reading.mode == "fc")
 
 
-def tolerant(reading: Reading) -> Scored:
+def score_tolerant(reading: DecodedAnswer) -> ViewResult:
     """The official rules on what the answer meant; valid wherever official is.
 
     Where no function fits, only an abstention or an empty answer is right; upstream also counts a
@@ -87,103 +89,114 @@ def tolerant(reading: Reading) -> Scored:
     """
     entry = reading.entry
     if "irrelevance" in entry.category:
-        return _abstention(reading, ("abstained", "empty"))
-    first = official(reading)
+        return _score_abstention(reading, ("abstained", "empty"))
+    first = score_official(reading)
     if first.valid:
         return first
-    if isinstance(reading.tolerant, DecodeError):
-        return _undecoded(entry, reading.tolerant)
-    return _judged(entry, reading.tolerant, underscores=False)
+    if isinstance(reading.tolerant_calls, DecodeError):
+        return _score_undecoded(entry, reading.tolerant_calls)
+    return _score_calls(entry, reading.tolerant_calls, underscores=False)
 
 
-def strict(reading: Reading) -> Scored:
+def score_strict(reading: DecodedAnswer) -> ViewResult:
     """Exact names, argument names and values. Where no function fits, the answer has to say so;
     where one fits, it has to be an offered one."""
-    return _matched(reading, fuzzy=False)
+    return _score_matching(reading, fuzzy=False)
 
 
-def fuzzy(reading: Reading) -> Scored:
+def score_fuzzy(reading: DecodedAnswer) -> ViewResult:
     """Exact names, values compared with good will; `score` is the share of right arguments, valid
     is all of them."""
-    return _matched(reading, fuzzy=True)
+    return _score_matching(reading, fuzzy=True)
 
 
-VIEWS: MappingProxyType[str, Callable[[Reading], Scored]] = MappingProxyType(
-    {"official": official, "tolerant": tolerant, "strict": strict, "fuzzy": fuzzy}
+VIEWS: MappingProxyType[str, Callable[[DecodedAnswer], ViewResult]] = MappingProxyType(
+    {
+        "official": score_official,
+        "tolerant": score_tolerant,
+        "strict": score_strict,
+        "fuzzy": score_fuzzy,
+    }
 )
 
 
-def views(reading: Reading) -> dict[str, Scored]:
+def score_all_views(reading: DecodedAnswer) -> dict[str, ViewResult]:
     """All four views of one answer."""
     return {name: view(reading) for name, view in VIEWS.items()}
 
 
-def _judged(entry: Entry, calls: list[Call], *, underscores: bool) -> Scored:
+def _score_calls(entry: BfclEntry, calls: list[Call], *, underscores: bool) -> ViewResult:
     if entry.category in DECODE_ONLY:
-        return _relevance(entry, calls)
-    found = check(
+        return _score_relevance(entry, calls)
+    finding = check_calls(
         entry.category,
         entry.functions,
         calls,
         entry.ground_truth or [],
-        language=language(entry.category),
+        language=find_category_language(entry.category),
         underscores=underscores,
     )
-    return _scored(found, calls, float(found is None))
+    return _build_view_result(finding, calls, float(finding is None))
 
 
-def _scored(found: Finding | None, calls: list[Call], score: float) -> Scored:
-    if found is None:
-        return Scored(True, calls=tuple(calls), score=1.0)
-    return Scored(
+def _build_view_result(finding: Finding | None, calls: list[Call], score: float) -> ViewResult:
+    if finding is None:
+        return ViewResult(True, calls=tuple(calls), score=1.0)
+    return ViewResult(
         False,
-        found.error_type,
-        found.message,
+        finding.error_type,
+        finding.message,
         tuple(calls),
-        found.path,
-        found.output,
-        found.expected,
-        found.cause,
+        finding.path,
+        finding.output,
+        finding.expected,
+        finding.cause,
         score,
     )
 
 
-def _undecoded(entry: Entry, error: DecodeError) -> Scored:
+def _score_undecoded(entry: BfclEntry, error: DecodeError) -> ViewResult:
     if entry.category in DECODE_ONLY:
-        return _relevance(entry, None, str(error))
-    return Scored(False, f"ast_decoder:{error.kind}", str(error))
+        return _score_relevance(entry, None, str(error))
+    return ViewResult(False, f"ast_decoder:{error.kind}", str(error))
 
 
-def _relevance(entry: Entry, calls: list[Call] | None, reason: str = "") -> Scored:
+def _score_relevance(entry: BfclEntry, calls: list[Call] | None, reason: str = "") -> ViewResult:
     """Right is a call where one is wanted, and anything else where none is."""
-    kept = None if calls is None else tuple(calls)
+    decoded_calls = None if calls is None else tuple(calls)
     if "irrelevance" in entry.category:
         if calls:
-            return Scored(False, _CALLED, "a function was called although none fits", kept)
+            return ViewResult(
+                False, _CALLED, "a function was called although none fits", decoded_calls
+            )
     elif not calls:
-        return Scored(False, _NOT_CALLED, reason or "no function was called", kept)
-    return Scored(True, calls=kept, score=1.0)
+        return ViewResult(False, _NOT_CALLED, reason or "no function was called", decoded_calls)
+    return ViewResult(True, calls=decoded_calls, score=1.0)
 
 
-def _abstention(reading: Reading, right: tuple[str, ...]) -> Scored:
-    found = kind(reading)
-    if found in right:
-        return Scored(True, score=1.0)
+def _score_abstention(reading: DecodedAnswer, right: tuple[str, ...]) -> ViewResult:
+    answer_kind = classify_abstention(reading)
+    if answer_kind in right:
+        return ViewResult(True, score=1.0)
     reason = {"call": "a function was called", "malformed": "a call was tried"}
-    return Scored(False, _CALLED, reason.get(found, "there is no answer"))
+    return ViewResult(False, _CALLED, reason.get(answer_kind, "there is no answer"))
 
 
-def _matched(reading: Reading, *, fuzzy: bool) -> Scored:
+def _score_matching(reading: DecodedAnswer, *, fuzzy: bool) -> ViewResult:
     entry = reading.entry
     if "irrelevance" in entry.category:
-        return _abstention(reading, ("abstained", "empty") if fuzzy else ("abstained",))
-    calls = reading.meant
+        return _score_abstention(reading, ("abstained", "empty") if fuzzy else ("abstained",))
+    calls = reading.intended_calls
     if isinstance(calls, DecodeError):
-        return _undecoded(entry, calls)
+        return _score_undecoded(entry, calls)
     if entry.category in DECODE_ONLY:
-        known = known_functions(entry.functions)
-        return _relevance(entry, calls if any(name in known for c in calls for name in c) else None)
-    tongue = language(entry.category)
-    found = match(entry.functions, calls, entry.ground_truth or [], language=tongue, fuzzy=fuzzy)
-    share = found.share if fuzzy else float(found.finding is None)
-    return _scored(found.finding, calls, share)
+        signatures = build_signatures(entry.functions)
+        return _score_relevance(
+            entry, calls if any(name in signatures for c in calls for name in c) else None
+        )
+    tongue = find_category_language(entry.category)
+    call_match = match_calls(
+        entry.functions, calls, entry.ground_truth or [], language=tongue, fuzzy=fuzzy
+    )
+    share = call_match.share if fuzzy else float(call_match.finding is None)
+    return _build_view_result(call_match.finding, calls, share)

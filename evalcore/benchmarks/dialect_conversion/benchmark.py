@@ -8,9 +8,18 @@ from evalcore.benchmarks import judged
 from evalcore.benchmarks.base import Context, DatasetSource
 from evalcore.benchmarks.dialect_conversion import dataset, judging, prompts
 from evalcore.benchmarks.dialect_conversion.card import CARD
-from evalcore.benchmarks.executed import ExecutedBenchmark, beside_execution, by_execution
-from evalcore.benchmarks.sql_answer import read_sql
-from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, passed_or_failed, ruled
+from evalcore.benchmarks.executed import (
+    ExecutedBenchmark,
+    merge_judged_and_executed,
+    score_execution,
+)
+from evalcore.benchmarks.sql_answer import extract_sql
+from evalcore.benchmarks.sql_verdict import (
+    ScoringResult,
+    build_no_answer_verdict,
+    passed_or_failed,
+    to_verdict,
+)
 from evalcore.records import (
     Completion,
     Episode,
@@ -29,10 +38,10 @@ class DialectConversion(ExecutedBenchmark):
     card = CARD
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return dataset.load(source)
+        return dataset.load_conversion_samples(source)
 
     def build_prompt(self, sample: Sample) -> list[Message]:
-        return prompts.build(sample)
+        return prompts.build_conversion_prompt(sample)
 
     def generation_key(self, sample: Sample) -> str:
         """Samples that ask the same, of whatever metric, share one answer."""
@@ -50,54 +59,64 @@ class DialectConversion(ExecutedBenchmark):
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        if not self.by_judges_alone:
-            return await self._verified(sample, episode, context)
-        question = judging.question_of(sample, episode.answer)
-        by_judges = await judged.as_published(sample, episode, question, context)
-        return beside_execution(by_judges, await self._verified(sample, episode, None))
+        if not self.is_judged_only:
+            return await self._score_verified(sample, episode, context)
+        question = judging.build_judge_question(sample, episode.answer)
+        by_judges = await judged.score_as_published(sample, episode, question, context)
+        return merge_judged_and_executed(
+            by_judges, await self._score_verified(sample, episode, None)
+        )
 
-    async def _verified(self, sample: Sample, episode: Episode, context: Context | None) -> Verdict:
-        found = read_sql(episode.answer, sample.reference["dialect"], sample.input["sql"])
-        if found.kind == "none":
-            return nothing_found(sample, episode, self.card.find_metric(sample.metric).evidence)
-        ruling = await self._rule(sample, found.sql, context)
-        return ruled(sample, episode, found.kind, ruling)
+    async def _score_verified(
+        self, sample: Sample, episode: Episode, context: Context | None
+    ) -> Verdict:
+        extracted = extract_sql(episode.answer, sample.reference["dialect"], sample.input["sql"])
+        if extracted.kind == "none":
+            return build_no_answer_verdict(
+                sample, episode, self.card.find_metric(sample.metric).evidence
+            )
+        result = await self._score_sql(sample, extracted.sql, context)
+        return to_verdict(sample, episode, extracted.kind, result)
 
     def may_be_judged(self, sample: Sample) -> bool:
         """Only where there is nothing to execute."""
-        return self.by_judges_alone or not sample.reference["reference"]
+        return self.is_judged_only or not sample.reference["reference"]
 
-    async def _rule(self, sample: Sample, sql: str, context: Context | None) -> Ruling:
-        told = sample.reference
+    async def _score_sql(self, sample: Sample, sql: str, context: Context | None) -> ScoringResult:
+        reference = sample.reference
         lacking = features.find_unsupported_feature(
-            sql, told["dialect"], told["title"], told["version"]
+            sql, reference["dialect"], reference["title"], reference["version"]
         )
         if lacking:
             return passed_or_failed(False, "parsed", lacking, error_type="version")
-        if not told["reference"]:
-            return await self._without_reference(sample, sql, context)
-        equivalence = await self.decide(question_of(sample), sql, told["title"])
-        return by_execution(equivalence, told["reference"])
+        if not reference["reference"]:
+            return await self._score_without_reference(sample, sql, context)
+        equivalence = await self.decide_equivalence(
+            build_conversion_question(sample), sql, reference["title"]
+        )
+        return score_execution(equivalence, reference["reference"])
 
-    async def _without_reference(self, sample: Sample, sql: str, context: Context | None) -> Ruling:
+    async def _score_without_reference(
+        self, sample: Sample, sql: str, context: Context | None
+    ) -> ScoringResult:
         """A case of others, which says nothing but the source: grammar first, then the panel."""
         parses, message = syntax.check_well_formed(sql, sample.reference["dialect"])
         if not parses:
             note = f"The parser refuses the statement: {message}"
             return passed_or_failed(False, "parsed", note, error_type="syntax_error")
-        return await judged.by_panel(context, judging.question_of(sample, sql))
+        return await judged.score_by_panel(context, judging.build_judge_question(sample, sql))
 
 
-def question_of(sample: Sample) -> Question:
+def build_conversion_question(sample: Sample) -> Question:
     """What is held against an answer to a case with a reference."""
-    told = sample.reference
+    reference = sample.reference
     return Question(
-        engine=told["engine"],
+        engine=reference["engine"],
         schema=tuple(sample.input["schema"]),
-        reference=told["reference"],
-        related=((sample.input["sql"], told["source"]),),
-        data=tuple(tuple(script) for script in told["data"]),
-        state_of=tuple(told["state_of"]),
-        calls=tuple(told["calls"]),
-        ordered=told["ordered"],
+        reference=reference["reference"],
+        related=((sample.input["sql"], reference["source"]),),
+        data=tuple(tuple(script) for script in reference["data"]),
+        state_of=tuple(reference["state_of"]),
+        calls=tuple(reference["calls"]),
+        ordered=reference["ordered"],
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from evalcore.benchmarks import case_file
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.case_file import Line
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.errors import UsageError
 from evalcore.records import Sample
 from evalcore.sqlkit.dialects import Server, parse_server
@@ -29,75 +29,78 @@ _RENAMED = {"China-made_database": "domestic_database"}
 _FILES = {metric: (metric,) for metric in METRICS} | {old: (new,) for old, new in _RENAMED.items()}
 
 
-def load(source: DatasetSource) -> list[Sample]:
+def load_conversion_samples(source: DatasetSource) -> list[Sample]:
     """The samples of a folder of `<metric>.jsonl` files, or of one such file.
 
     Raises DatasetError naming file, line and field.
     """
 
-    def read(line: Line, stem: str) -> Iterator[Sample]:
-        yield _sample(line, _RENAMED.get(stem, stem))
+    def parse_line(line: CaseLine, stem: str) -> Iterator[Sample]:
+        yield _build_conversion_sample(line, _RENAMED.get(stem, stem))
 
-    return case_file.load(source, _FILES, read)
+    return case_file.load_case_samples(source, _FILES, parse_line)
 
 
-def _sample(line: Line, metric: str) -> Sample:
-    source, target = _server(line, "source_dialect"), _server(line, "target_dialect")
+def _build_conversion_sample(line: CaseLine, metric: str) -> Sample:
+    source, target = _parse_server(line, "source_dialect"), _parse_server(line, "target_dialect")
     return Sample(
         metric=metric,
-        id=line.identity(),
+        id=line.parse_case_id(),
         input={
             "source_dialect": source.name,
             "target_dialect": target.name,
-            "source_schema": line.texts("source_schema"),
-            "schema": line.texts("schema"),
-            "sql": line.text("sql"),
+            "source_schema": line.parse_text_list("source_schema"),
+            "schema": line.parse_text_list("schema"),
+            "sql": line.parse_text("sql"),
         },
-        reference=_reference(line, source, target),
-        difficulty=line.difficulty(),
+        reference=_build_reference(line, source, target),
+        difficulty=line.parse_difficulty(),
         meta={
-            "variants": line.texts("variants"),
-            "counterexamples": line.texts("counterexamples"),
-            "traits": line.items("traits"),
-            "note": line.optional_text("note"),
+            "variants": line.parse_text_list("variants"),
+            "counterexamples": line.parse_text_list("counterexamples"),
+            "traits": line.parse_list("traits"),
+            "note": line.parse_optional_text("note"),
             "source": line.source,
         },
     )
 
 
-def _server(line: Line, field: str) -> Server:
-    version = line.optional_text("target_version") if field == "target_dialect" else ""
+def _parse_server(line: CaseLine, field: str) -> Server:
+    version = line.parse_optional_text("target_version") if field == "target_dialect" else ""
     try:
-        return parse_server(line.text(field), version)
+        return parse_server(line.parse_text(field), version)
     except UsageError as error:
-        line.wrong(field, str(error))
+        line.raise_field_error(field, str(error))
 
 
-def _reference(line: Line, source: Server, target: Server) -> dict[str, Any]:
+def _build_reference(line: CaseLine, source: Server, target: Server) -> dict[str, Any]:
     """What the scorer knows: who runs it, and against what. SCALE's cases have no reference."""
-    told: dict[str, Any] = {
+    reference: dict[str, Any] = {
         "engine": target.engine,
         "dialect": target.dialect,
         "title": target.title,
         "version": target.version,
         "source": source.dialect,
-        "reference": line.optional_text("reference"),
+        "reference": line.parse_optional_text("reference"),
     }
-    if told["reference"]:
-        calls = line.texts("calls")
-        changed = find_changed_table(told["reference"], target.dialect)
-        told |= {
-            "data": _data(line),
+    if reference["reference"]:
+        calls = line.parse_text_list("calls")
+        changed = find_changed_table(reference["reference"], target.dialect)
+        reference |= {
+            "data": _parse_data_scripts(line),
             "calls": calls,
-            "state_of": line.texts("state_of") or ([changed] if changed and not calls else []),
-            "ordered": line.truth("ordered"),
+            "state_of": line.parse_text_list("state_of")
+            or ([changed] if changed and not calls else []),
+            "ordered": line.parse_bool("ordered"),
         }
-    return told
+    return reference
 
 
-def _data(line: Line) -> list[list[str]]:
-    data = line.items("data")
+def _parse_data_scripts(line: CaseLine) -> list[list[str]]:
+    data = line.parse_list("data")
     for script in data:
         if not isinstance(script, list) or not all(isinstance(text, str) for text in script):
-            line.wrong("data", "must be a list of databases, each a list of INSERT statements")
+            line.raise_field_error(
+                "data", "must be a list of databases, each a list of INSERT statements"
+            )
     return data

@@ -6,18 +6,18 @@ from evalcore.judges.records import Question
 from evalcore.records import Sample
 
 
-def question_of(sample: Sample, sql: str) -> Question:
+def build_judge_question(sample: Sample, sql: str) -> Question:
     """Validity where the metric asks for syntax alone, else equivalence with the source."""
-    given = sample.input
-    target, schema = given["target_dialect"], tuple(given["schema"])
+    inputs = sample.input
+    target, schema = inputs["target_dialect"], tuple(inputs["schema"])
     if sample.metric == "syntax_error_detection":
         return Question(kind="validity", answer=sql, target=target, schema=schema)
     return Question(
         kind="equivalence",
         answer=sql,
         target=target,
-        source=given["source_dialect"],
-        original=given["sql"],
+        source=inputs["source_dialect"],
+        original=inputs["sql"],
         schema=schema,
-        source_schema=tuple(given["source_schema"]),
+        source_schema=tuple(inputs["source_schema"]),
     )

@@ -16,18 +16,18 @@ SQL for {source}:
 {sql}"""
 
 
-def build(sample: Sample) -> list[Message]:
+def build_conversion_prompt(sample: Sample) -> list[Message]:
     """The single user message for a sample."""
-    given = sample.input
+    inputs = sample.input
     schemas = [
-        f"\nTables in {given[dialect]}:\n" + "\n".join(given[schema]) + "\n"
+        f"\nTables in {inputs[dialect]}:\n" + "\n".join(inputs[schema]) + "\n"
         for dialect, schema in (("source_dialect", "source_schema"), ("target_dialect", "schema"))
-        if given[schema]
+        if inputs[schema]
     ]
     content = _QUESTION.format(
-        source=given["source_dialect"],
-        target=given["target_dialect"],
+        source=inputs["source_dialect"],
+        target=inputs["target_dialect"],
         schemas="".join(schemas),
-        sql=given["sql"],
+        sql=inputs["sql"],
     )
     return [Message(role="user", content=content)]

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.agents.alone import Tools, work
-from evalcore.benchmarks.agents.loop import Worked
-from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
+from evalcore.benchmarks.agents.agent import Tools, run_agent
+from evalcore.benchmarks.agents.loop import AgentResult
+from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
 from evalcore.benchmarks.gaia import controls, dataset, prompts
 from evalcore.benchmarks.gaia.attachments import as_data_url, text_of
 from evalcore.benchmarks.gaia.card import CARD
@@ -49,7 +49,7 @@ class Gaia(Benchmark):
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load(source, self.options["split"], self._levels)
 
-    def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
+    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Those that ask something; rows of a scoring set do not. With tools the host has to be
         able to run programs, and `web` needs a key."""
         if self._mode in WITH_TOOLS and not detect_sandbox().means:
@@ -89,7 +89,7 @@ class Gaia(Benchmark):
             browser = web.Browser(wanted=wanted)
         with Desk(dataset.attachments_of(sample), browser=browser) as desk:
             tools = Tools(desk.tools, desk.call, FINAL.name)
-            worked = await work(self, sample, context, tools, self.options["max_steps"])
+            worked = await run_agent(self, sample, context, tools, self.options["max_steps"])
         searched = {"provider": browser.provider, "date": utc_now()[:10]} if browser else {}
         return _episode(self.generation_key(sample), context.epoch, worked, searched)
 
@@ -107,7 +107,7 @@ class Gaia(Benchmark):
             return Completion(text=transcript[-1].content if transcript else "")
         return controls.reference_step(sample, transcript, tools=self._mode in WITH_TOOLS)
 
-    def episode_of(
+    def episode_from_answer(
         self,
         sample: Sample,
         prediction: Any,
@@ -117,18 +117,22 @@ class Gaia(Benchmark):
         key = self.generation_key(sample)
         if isinstance(prediction, dict) and "answer" in prediction:
             return Episode(key=key, epoch=0, state={"answer": prediction["answer"]})
-        return super().episode_of(sample, prediction, extra_fields)
+        return super().episode_from_answer(sample, prediction, extra_fields)
 
     def reference_episode(self, sample: Sample) -> Episode:
-        return self.episode_of(sample, {"answer": sample.reference["answer"]})
+        return self.episode_from_answer(sample, {"answer": sample.reference["answer"]})
 
-    def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_dataset(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """As every benchmark does; a hidden answer claims nothing, and the rows of a scoring set
         are what somebody wants answers compared with, whatever it is."""
         asked = [s for s in samples if "question" in s.input and not s.meta.get("hidden")]
-        return super().check(asked)
+        return super().validate_dataset(asked)
 
-    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Take the steps of every derivation: the last one has to bring the answer."""
         findings = [finding for sample in samples for finding in _not_derived(sample)]
         return findings, {"tools": detect_sandbox().means} if detect_sandbox().means else {}
@@ -137,7 +141,7 @@ class Gaia(Benchmark):
         return "Final answer"
 
 
-def _not_derived(sample: Sample) -> Iterator[Finding]:
+def _not_derived(sample: Sample) -> Iterator[DatasetIssue]:
     steps = sample.reference.get("derivation", ())
     if not steps:
         return
@@ -146,11 +150,11 @@ def _not_derived(sample: Sample) -> Iterator[Finding]:
             results = [desk.call(step["tool"], step["arguments"]) for step in steps]
     except EnvironmentFailure as error:
         problem = f"the derivation cannot be run here: {error}"
-        yield Finding(sample.key, problem, "derivation", kind="unconfirmed")
+        yield DatasetIssue(sample.key, problem, "derivation", kind="unconfirmed")
         return
     if not question_scorer(results[-1].strip(), str(sample.reference["answer"])).right:
         problem = f"the derivation does not bring the answer but {results[-1][:80]!r}"
-        yield Finding(sample.key, problem, "derivation")
+        yield DatasetIssue(sample.key, problem, "derivation")
 
 
 def _levels(given: Sequence[Any]) -> list[int]:
@@ -167,14 +171,14 @@ def _without_images(message: Message) -> Message:
     return msgspec.structs.replace(message, images=())
 
 
-def _episode(key: str, epoch: int, worked: Worked, searched: Mapping[str, str]) -> Episode:
+def _episode(key: str, epoch: int, worked: AgentResult, searched: Mapping[str, str]) -> Episode:
     state: dict[str, Any] = {"calls": list(worked.calls), **searched}
     if worked.final is not None:
         state["answer"] = as_text(worked.final.get("answer", ""))
     return Episode(
         key=key,
         epoch=epoch,
-        answer=worked.said,
+        answer=worked.last_text,
         messages=tuple(map(_without_images, worked.messages)),
         finish_reason=worked.finish_reason,
         termination=worked.ended,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from evalcore.benchmarks.answer_text import without_reasoning
+from evalcore.benchmarks.answer_parsing import strip_reasoning
 from evalcore.records import Record
 
 How = Literal["final_answer", "answer", "boxed", "fallback", "none"]
@@ -53,7 +53,7 @@ class Extracted(Record, frozen=True):
 
 def extract(text: str) -> Extracted:
     """The answer in a reply; reasoning between its tags is passed over."""
-    shown = without_reasoning(text)
+    shown = strip_reasoning(text)
     for how, rule in _RULES:
         found = unwrapped(rule(shown))
         if found:

@@ -13,7 +13,7 @@ import string
 from collections.abc import Callable
 from typing import Literal
 
-from evalcore.benchmarks.agents.turn import clean
+from evalcore.benchmarks.agents.turn import replace_surrogates
 from evalcore.records import Record
 
 Branch = Literal["number", "list", "string"]
@@ -110,7 +110,7 @@ def _same_number(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
     digits = answer.translate(_NOT_IN_NUMBERS)
     number = _number(digits)
     if number is None:
-        return float("inf") == float(truth), (_UNREADABLE.format(clean(digits)),)
+        return float("inf") == float(truth), (_UNREADABLE.format(replace_surrogates(digits)),)
     return number == float(truth), ()
 
 
@@ -129,6 +129,6 @@ def _bare(text: str) -> str:
 def _filled(right: bool, note: str, part: str, index: int = 0) -> str:
     if right:
         return ""
-    short = " ".join(clean(part[: 4 * _PART]).split())
+    short = " ".join(replace_surrogates(part[: 4 * _PART]).split())
     short = short if len(short) <= _PART else f"{short[:_PART]}…"
     return note.format(part=short or "nothing", index=index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalcore.benchmarks.answer_text import NOTES, unreadable
+from evalcore.benchmarks.answer_parsing import NOTES, no_answer_reason
 from evalcore.benchmarks.gaia.extraction import Extracted, as_text, extract, unwrapped
 from evalcore.benchmarks.gaia.score import Scored, question_scorer
 from evalcore.records import Episode, Sample, Section, Verdict
@@ -31,7 +31,7 @@ def verdict_on(sample: Sample, episode: Episode, *, bare: bool) -> Verdict:
         found = _whole(episode.answer, found)
     if found.how != "none":
         return _scored(sample, episode, found, found.answer)
-    reason = _BUDGET.get(episode.termination) or unreadable(episode)
+    reason = _BUDGET.get(episode.termination) or no_answer_reason(episode)
     note = _BUDGET_NOTE if reason == "budget" else NOTES[reason]
     views = {"strict": 0.0, "lenient": 0.0}
     return _verdict(

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalcore.benchmarks import judged
-from evalcore.benchmarks.answer_text import without_reasoning
+from evalcore.benchmarks.answer_parsing import strip_reasoning
 from evalcore.benchmarks.base import Context
 from evalcore.benchmarks.sql_optimization import judging
-from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, ruled
+from evalcore.benchmarks.sql_verdict import ScoringResult, build_no_answer_verdict, to_verdict
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 from evalcore.sqlkit import index_advice as indexing
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
 
 #: How each finding is ruled: outcome, reason, note. Notes are known to the catalogue `note`.
-_RULINGS: dict[str, tuple[Outcome, str, str]] = {
+_OUTCOMES_BY_FINDING: dict[str, tuple[Outcome, str, str]] = {
     "as_good": (
         "passed",
         "",
@@ -84,57 +84,59 @@ _RULINGS: dict[str, tuple[Outcome, str, str]] = {
 _SENTENCES = {"none_ok": "No index is needed.", "cannot_ok": "No index can help."}
 
 
-def expectation(expected: Mapping[str, Any], dialect: str) -> Expectation:
+def build_expectation(expected: Mapping[str, Any], dialect: str) -> Expectation:
     """The structured `expected` of a case; raises Unreadable for an alternative that is none."""
     return Expectation(
         alternatives=tuple(
-            indexing.read_index(str(one["table"]), [str(c) for c in one["columns"]], dialect)
-            for one in expected["alternatives"]
+            indexing.read_index(
+                str(alternative["table"]), [str(c) for c in alternative["columns"]], dialect
+            )
+            for alternative in expected["alternatives"]
         ),
         none_ok=bool(expected.get("none_ok")),
         cannot_ok=bool(expected.get("cannot_ok")),
     )
 
 
-def right_answers(expected: Mapping[str, Any], dialect: str) -> list[str]:
+def list_right_answers(expected: Mapping[str, Any], dialect: str) -> list[str]:
     """All answers that a case itself calls right, each alone; the first is the reference."""
-    known = expectation(expected, dialect)
+    parsed_expectation = build_expectation(expected, dialect)
     statements = [
         f"{indexing.build_index_ddl((index,), dialect)[0]};".replace(
             "INDEX advised_", "INDEX ix_", 1
         )
-        for index in known.alternatives
+        for index in parsed_expectation.alternatives
     ]
     return statements + [text for flag, text in _SENTENCES.items() if expected.get(flag)]
 
 
-def reference(sample: Sample) -> str:
+def find_reference_advice(sample: Sample) -> str:
     """The first right answer of a case; of SCALE's the text that is expected."""
     expected = sample.reference["expected"]
     if isinstance(expected, str):
         return expected
-    return right_answers(expected, sample.reference["dialect"])[0]
+    return list_right_answers(expected, sample.reference["dialect"])[0]
 
 
-async def evaluate(
+async def evaluate_advice(
     benchmark: SqlOptimization, sample: Sample, episode: Episode, context: Context | None = None
 ) -> Verdict:
     """The verdict on an answer; `not_executed` where the engine or a panel is missing."""
-    answer = without_reasoning(episode.answer).strip()
-    found = indexing.read_advice(answer, sample.reference["dialect"])
+    answer = strip_reasoning(episode.answer).strip()
+    advice = indexing.read_advice(answer, sample.reference["dialect"])
     prose = isinstance(sample.reference["expected"], str)
-    if not answer or (found.says == "nothing" and not prose):
-        return nothing_found(sample, episode, "executed")
-    clean = found.form == "strict" and answer == episode.answer.strip()
+    if not answer or (advice.says == "nothing" and not prose):
+        return build_no_answer_verdict(sample, episode, "executed")
+    is_strict = advice.form == "strict" and answer == episode.answer.strip()
     if prose:
         question = judging.QUESTIONS[sample.metric](sample, answer)
-        ruling = await judged.by_panel(context, question)
+        result = await judged.score_by_panel(context, question)
     else:
-        ruling = await _by_effect(benchmark, sample, found)
-    return ruled(sample, episode, "strict" if clean else "lenient", ruling)
+        result = await _score_by_effect(benchmark, sample, advice)
+    return to_verdict(sample, episode, "strict" if is_strict else "lenient", result)
 
 
-def question_of(sample: Sample) -> Question:
+def build_index_question(sample: Sample) -> Question:
     """The statement on its tables; nothing of the expectation is in it."""
     return Question(
         engine=sample.reference["engine"],
@@ -143,34 +145,38 @@ def question_of(sample: Sample) -> Question:
     )
 
 
-async def _by_effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Ruling:
-    if found.problem:
-        return _ruling(Effect(finding="invalid", message=found.problem), found, "unreadable")
+async def _score_by_effect(
+    benchmark: SqlOptimization, sample: Sample, advice: Advice
+) -> ScoringResult:
+    if advice.problem:
+        return _build_advice_result(
+            Effect(finding="invalid", message=advice.problem), advice, "unreadable"
+        )
     if not sample.reference["engine"]:
-        return _no_engine(sample.input["dialect"])
+        return _build_no_engine_result(sample.input["dialect"])
     try:
-        effect = await asyncio.to_thread(_effect, benchmark, sample, found)
+        effect = await asyncio.to_thread(_measure_effect, benchmark, sample, advice)
     except (MissingDependency, EnvironmentFailure) as error:
-        return _no_engine(str(error))
-    return _ruling(effect, found, effect.finding)
+        return _build_no_engine_result(str(error))
+    return _build_advice_result(effect, advice, effect.finding)
 
 
-def _effect(benchmark: SqlOptimization, sample: Sample, found: Advice) -> Effect:
-    question = question_of(sample)
-    expected = expectation(sample.reference["expected"], sample.reference["dialect"])
+def _measure_effect(benchmark: SqlOptimization, sample: Sample, advice: Advice) -> Effect:
+    question = build_index_question(sample)
+    expected = build_expectation(sample.reference["expected"], sample.reference["dialect"])
 
-    def measure(indexes: tuple[str, ...]) -> Work:
+    def measure_work(indexes: tuple[str, ...]) -> Work:
         return benchmark.meter.measure_cached(question, question.reference, indexes)
 
-    if found.says != "create":
-        return indexing.check_sentence(measure, found, expected, question.engine)
+    if advice.says != "create":
+        return indexing.check_sentence(measure_work, advice, expected, question.engine)
     schema = read_schema(question.schema, question.engine)
-    indexes = [indexing.qualify_index_table(index, schema) for index in found.indexes]
-    return indexing.check_advice(measure, indexes, expected, question.engine)
+    indexes = [indexing.qualify_index_table(index, schema) for index in advice.indexes]
+    return indexing.check_advice(measure_work, indexes, expected, question.engine)
 
 
-def _no_engine(message: str) -> Ruling:
-    return Ruling(
+def _build_no_engine_result(message: str) -> ScoringResult:
+    return ScoringResult(
         outcome="not_executed",
         evidence_kind="executed",
         reason="no_engine",
@@ -178,34 +184,34 @@ def _no_engine(message: str) -> Ruling:
     )
 
 
-def _ruling(effect: Effect, found: Advice, finding: str) -> Ruling:
-    outcome, reason, note = _RULINGS[finding]
+def _build_advice_result(effect: Effect, advice: Advice, finding: str) -> ScoringResult:
+    outcome, reason, note = _OUTCOMES_BY_FINDING[finding]
     counted = {"before": effect.before, "after": effect.after, "best": effect.best}
     amounts = {name: work.amount for name, work in counted.items() if work and work.unit}
     facts: dict[str, Any] = {f"work_{name}": amount for name, amount in amounts.items()}
     if amounts and effect.before:
         facts["work_unit"] = effect.before.unit
-    if any(index.unique for index in found.indexes):
+    if any(index.unique for index in advice.indexes):
         facts["unique_index"] = True
-    if any(index.where for index in found.indexes):
+    if any(index.where for index in advice.indexes):
         facts["partial_index"] = True
     if outcome != "passed":
         facts["error_type"] = finding
     index = effect.index.target if effect.index else ""
-    told = note.format_map(
+    note_text = note.format_map(
         {"message": effect.message, "most": MAX_INDEXES, "index": index, **amounts}
     )
-    return Ruling(
+    return ScoringResult(
         outcome=outcome,
         evidence_kind="executed" if effect.before else "checked",
         reason=reason,
-        note=told,
-        details={"advice": found.says, **facts},
-        evidence=_evidence(effect, found),
+        note=note_text,
+        details={"advice": advice.says, **facts},
+        evidence=_build_effect_sections(effect, advice),
     )
 
 
-def _evidence(effect: Effect, found: Advice) -> tuple[Section, ...]:
+def _build_effect_sections(effect: Effect, advice: Advice) -> tuple[Section, ...]:
     """Both plans, then what was counted: without an index, with the advised, with each known one.
 
     Where a sentence was given although an index helps, the second plan is that of the best one.
@@ -217,9 +223,13 @@ def _evidence(effect: Effect, found: Advice) -> tuple[Section, ...]:
     plans = {name: {"amount": w.amount, "plan": list(w.plan)} for name, w in sides.items()}
     rows: list[list[Any]] = [["-", effect.before.amount]]
     if effect.after is not None:
-        advised = "; ".join(index.target for index in found.indexes)
+        advised = "; ".join(index.target for index in advice.indexes)
         rows.append([advised, effect.after.amount])
-    rows += [[one.index.target, one.work.amount] for one in effect.alternatives if one.work.unit]
+    rows += [
+        [alternative.index.target, alternative.work.amount]
+        for alternative in effect.alternatives
+        if alternative.work.unit
+    ]
     unit = effect.before.unit
     return (
         Section(kind="plans", title="index_effect", body={"unit": unit, **plans}),

@@ -31,7 +31,7 @@ class Assessment(Record, frozen=True):
     same_plan: bool = False
 
     @property
-    def worse(self) -> bool:
+    def is_worse(self) -> bool:
         """Reads more than the original, or fails on a large database where that one does not."""
         if self.before is None or self.after is None or not self.before.unit:
             return False
@@ -40,13 +40,13 @@ class Assessment(Record, frozen=True):
         return self.after.amount > self.before.amount * _SLACK + _SLACK_UNITS
 
     @property
-    def saves(self) -> bool | None:
+    def saves_work(self) -> bool | None:
         """Whether the engine does clearly less work, None where that cannot be told; where it
         counted neither statement, equal plans mean that nothing is saved."""
-        return False if self.same_plan else saves(self.before, self.after)
+        return False if self.same_plan else has_less_work(self.before, self.after)
 
 
-def saves(before: Work | None, after: Work | None) -> bool | None:
+def has_less_work(before: Work | None, after: Work | None) -> bool | None:
     """Whether the second is clearly less work by the engine's counter, None without a count.
 
     A statement that only the original cannot finish on the large database saves, too.
@@ -56,26 +56,26 @@ def saves(before: Work | None, after: Work | None) -> bool | None:
     return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
 
 
-def question_of(sample: Sample) -> Question:
+def build_rewrite_question(sample: Sample) -> Question:
     """The original is what answers are held against; the authored rewrite only helps to mine."""
-    told = sample.reference
-    related = ((told["reference"], told["dialect"]),) if told["reference"] else ()
+    reference = sample.reference
+    related = ((reference["reference"], reference["dialect"]),) if reference["reference"] else ()
     return Question(
-        engine=told["engine"],
+        engine=reference["engine"],
         schema=tuple(sample.input["schema"]),
         reference=sample.input["sql"],
         related=related,
-        data=tuple(tuple(script) for script in told["data"]),
-        ordered=told["ordered"],
+        data=tuple(tuple(script) for script in reference["data"]),
+        ordered=reference["ordered"],
     )
 
 
-async def assess(
+async def assess_rewrite(
     benchmark: ExecutedBenchmark, meter: WorkMeter, question: Question, sql: str, dialect: str
 ) -> Assessment:
     """Compare with the original, then count the work of both where they are equivalent."""
     unchanged = is_same_statement(question.reference, sql, dialect, question.schema)
-    equivalence = await benchmark.decide(question, sql, _PRODUCTS.get(dialect, ""))
+    equivalence = await benchmark.decide_equivalence(question, sql, _PRODUCTS.get(dialect, ""))
     if unchanged or equivalence.status != "equivalent":
         return Assessment(unchanged=unchanged, equivalence=equivalence)
     before = await asyncio.to_thread(meter.measure_reference, question)

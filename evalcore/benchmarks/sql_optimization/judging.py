@@ -8,7 +8,7 @@ from evalcore.judges.records import Question, Rule
 from evalcore.records import Sample
 
 
-def equivalence(sample: Sample, answer: str) -> Question:
+def build_equivalence_question(sample: Sample, answer: str) -> Question:
     """Whether the rewrite gives what the original gives."""
     return Question(
         kind="equivalence",
@@ -19,27 +19,29 @@ def equivalence(sample: Sample, answer: str) -> Question:
     )
 
 
-def validity(sample: Sample, answer: str) -> Question:
+def build_validity_question(sample: Sample, answer: str) -> Question:
     """Whether the rewrite would run."""
     schema = tuple(sample.input["schema"])
     return Question(kind="validity", answer=answer, target=sample.input["dialect"], schema=schema)
 
 
-def rules(sample: Sample, answer: str) -> Question:
+def build_rules_question(sample: Sample, answer: str) -> Question:
     """Which of the improvements of the case were made; the sample is about one of them."""
-    told = sample.reference
+    reference = sample.reference
     return Question(
         kind="rules",
         answer=answer,
         target=sample.input["dialect"],
         original=sample.input["sql"],
         schema=tuple(sample.input["schema"]),
-        rules=tuple(Rule(id=str(r["rule_id"]), text=str(r["rationale"])) for r in told["rules"]),
-        decides=str(told["rule"]["rule_id"]),
+        rules=tuple(
+            Rule(id=str(r["rule_id"]), text=str(r["rationale"])) for r in reference["rules"]
+        ),
+        decides=str(reference["rule"]["rule_id"]),
     )
 
 
-def advice(sample: Sample, answer: str) -> Question:
+def build_advice_question(sample: Sample, answer: str) -> Question:
     """Whether the advice agrees with a standard answer in words."""
     return Question(
         kind="index_advice",
@@ -54,8 +56,8 @@ def advice(sample: Sample, answer: str) -> Question:
 
 #: What the published rule asks, by metric.
 QUESTIONS: dict[str, Callable[[Sample, str], Question]] = {
-    "logical_equivalence": equivalence,
-    "syntax_error_detection": validity,
-    "optimization_depth": rules,
-    "index_advice": advice,
+    "logical_equivalence": build_equivalence_question,
+    "syntax_error_detection": build_validity_question,
+    "optimization_depth": build_rules_question,
+    "index_advice": build_advice_question,
 }

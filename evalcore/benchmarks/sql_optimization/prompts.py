@@ -37,15 +37,15 @@ _FACTS = (
 )
 
 
-def build(sample: Sample) -> list[Message]:
+def build_optimization_prompt(sample: Sample) -> list[Message]:
     """The single user message for a sample."""
-    given = sample.input
-    facts = [f"\n{title}:\n{given[name]}\n" for name, title in _FACTS if given.get(name)]
+    inputs = sample.input
+    facts = [f"\n{title}:\n{inputs[name]}\n" for name, title in _FACTS if inputs.get(name)]
     template = _INDEX if sample.metric == "index_advice" else _REWRITE
     content = template.format(
-        dialect=given["dialect"],
-        schema="\n".join(given["schema"]) or "(none)",
+        dialect=inputs["dialect"],
+        schema="\n".join(inputs["schema"]) or "(none)",
         facts="".join(facts),
-        sql=given["sql"],
+        sql=inputs["sql"],
     )
     return [Message(role="user", content=content)]

@@ -19,10 +19,14 @@ import msgspec
 
 from evalcore.benchmarks import judged
 from evalcore.benchmarks.base import Context
-from evalcore.benchmarks.executed import by_execution
+from evalcore.benchmarks.executed import score_execution
 from evalcore.benchmarks.sql_optimization import judging
-from evalcore.benchmarks.sql_optimization.assessment import Assessment, question_of, saves
-from evalcore.benchmarks.sql_verdict import Ruling
+from evalcore.benchmarks.sql_optimization.assessment import (
+    Assessment,
+    build_rewrite_question,
+    has_less_work,
+)
+from evalcore.benchmarks.sql_verdict import ScoringResult
 from evalcore.judges.records import Question
 from evalcore.records import MEASURED, Sample, Section
 from evalcore.sqlkit import rewrite_rules
@@ -38,116 +42,120 @@ _UNCOUNTED = "The same rows, but the work for them cannot be counted: {message}"
 
 
 @dataclass(frozen=True)
-class Rewrite:
+class AssessedRewrite:
     """An answer, what is known of it, and who could tell more; `context` None: nobody."""
 
     sample: Sample
     sql: str
-    found: Assessment
+    assessment: Assessment
     meter: WorkMeter
     context: Context | None
 
     @property
-    def authored(self) -> str:
+    def authored_sql(self) -> str:
         """The rewrite that the case brings, if any."""
         return str(self.sample.reference["reference"])
 
-    async def unless_open(self, ruling: Ruling, question: Question) -> Ruling:
+    async def resolve_open_result(self, result: ScoringResult, question: Question) -> ScoringResult:
         """The ruling, or the panel's where there is none and the case is to be judged."""
-        asked = self.context is not None and self.context.judges and not self.authored
-        if ruling.outcome in MEASURED or not asked:
-            return ruling
-        return await judged.by_panel(self.context, question)
+        asked = self.context is not None and self.context.judges and not self.authored_sql
+        if result.outcome in MEASURED or not asked:
+            return result
+        return await judged.score_by_panel(self.context, question)
 
 
-async def equivalence(rewrite: Rewrite) -> Ruling:
+async def score_equivalence(rewrite: AssessedRewrite) -> ScoringResult:
     """The same rows, for less work."""
-    question = judging.equivalence(rewrite.sample, rewrite.sql)
-    return await rewrite.unless_open(await _executed(rewrite), question)
+    question = judging.build_equivalence_question(rewrite.sample, rewrite.sql)
+    return await rewrite.resolve_open_result(await _score_execution(rewrite), question)
 
 
-async def runs(rewrite: Rewrite) -> Ruling:
+async def score_validity(rewrite: AssessedRewrite) -> ScoringResult:
     """Valid on the engine; only a rewrite with effect earns it, as any valid statement runs."""
-    question = judging.validity(rewrite.sample, rewrite.sql)
-    return await rewrite.unless_open(await _executed(rewrite), question)
+    question = judging.build_validity_question(rewrite.sample, rewrite.sql)
+    return await rewrite.resolve_open_result(await _score_execution(rewrite), question)
 
 
-async def depth(rewrite: Rewrite) -> Ruling:
+async def score_depth(rewrite: AssessedRewrite) -> ScoringResult:
     """One rule of the case, in an equivalent rewrite."""
-    ruling = await equivalence(rewrite)
-    if ruling.outcome != "passed":
-        return ruling
-    check, shown = _shown(rewrite, _rule(rewrite))
-    details = {**ruling.details, "rule": str(_rule(rewrite)["rule_id"]), "check": check}
-    ruling = msgspec.structs.replace(ruling, details=details)
+    result = await score_equivalence(rewrite)
+    if result.outcome != "passed":
+        return result
+    check, shown = _detect_rule(rewrite, _get_rule(rewrite))
+    details = {**result.details, "rule": str(_get_rule(rewrite)["rule_id"]), "check": check}
+    result = msgspec.structs.replace(result, details=details)
     if shown:
         note = "The parse tree shows the improvement, and the rewrite is equivalent."
-        return msgspec.structs.replace(ruling, note=note)
-    if rewrite.found.saves and await _as_little(rewrite):
+        return msgspec.structs.replace(result, note=note)
+    if rewrite.assessment.saves_work and await _reads_as_little(rewrite):
         note = "The engine reads as little as for the reference, so the improvement is there."
-        return msgspec.structs.replace(ruling, note=note)
+        return msgspec.structs.replace(result, note=note)
     if shown is False:
-        return _failed(ruling, "rule_absent", "The improvement is not in the rewrite.")
+        return _mark_failed(result, "rule_absent", "The improvement is not in the rewrite.")
     undecided = msgspec.structs.replace(
-        ruling,
+        result,
         outcome="not_executed",
         reason="no_panel",
         note="Neither parse tree nor plan decides this rule, and no panel was asked.",
     )
-    return await rewrite.unless_open(undecided, judging.rules(rewrite.sample, rewrite.sql))
+    return await rewrite.resolve_open_result(
+        undecided, judging.build_rules_question(rewrite.sample, rewrite.sql)
+    )
 
 
 #: By metric.
-RULES: dict[str, Callable[[Rewrite], Awaitable[Ruling]]] = {
-    "logical_equivalence": equivalence,
-    "syntax_error_detection": runs,
-    "optimization_depth": depth,
+RULES: dict[str, Callable[[AssessedRewrite], Awaitable[ScoringResult]]] = {
+    "logical_equivalence": score_equivalence,
+    "syntax_error_detection": score_validity,
+    "optimization_depth": score_depth,
 }
 
 
-async def _executed(rewrite: Rewrite) -> Ruling:
+async def _score_execution(rewrite: AssessedRewrite) -> ScoringResult:
     """What execution and the counters say."""
-    found = rewrite.found
-    ruling = _with_work(by_execution(found.equivalence, rewrite.sample.input["sql"]), found)
-    if found.unchanged:
-        return _failed(ruling, "unchanged", _UNCHANGED)
-    if ruling.outcome != "passed":
-        return ruling
-    if found.worse:
-        return _failed(ruling, "worse", _WORSE)
-    if found.saves:
-        return ruling
+    assessment = rewrite.assessment
+    result = _add_work_evidence(
+        score_execution(assessment.equivalence, rewrite.sample.input["sql"]), assessment
+    )
+    if assessment.unchanged:
+        return _mark_failed(result, "unchanged", _UNCHANGED)
+    if result.outcome != "passed":
+        return result
+    if assessment.is_worse:
+        return _mark_failed(result, "worse", _WORSE)
+    if assessment.saves_work:
+        return result
     if _rules_shown(rewrite) and not await _authored_saves(rewrite):
-        details = {**ruling.details, "effect": "rule"}
-        return msgspec.structs.replace(ruling, details=details)
-    if found.saves is None:
-        message = found.before.execution.message if found.before else ""
+        details = {**result.details, "effect": "rule"}
+        return msgspec.structs.replace(result, details=details)
+    if assessment.saves_work is None:
+        message = assessment.before.execution.message if assessment.before else ""
         note = _UNCOUNTED.format(message=message)
-        return msgspec.structs.replace(ruling, outcome="not_executed", reason="no_count", note=note)
-    return _failed(ruling, "no_saving", _NO_SAVING, "no_saving")
+        return msgspec.structs.replace(result, outcome="not_executed", reason="no_count", note=note)
+    return _mark_failed(result, "no_saving", _NO_SAVING, "no_saving")
 
 
-async def _authored_saves(rewrite: Rewrite) -> bool:
+async def _authored_saves(rewrite: AssessedRewrite) -> bool:
     """Whether the counter shows the saving of the authored rewrite; without one it might."""
-    before = rewrite.found.before
-    if not rewrite.authored:
-        return rewrite.found.saves is not None
-    question = question_of(rewrite.sample)
-    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored)
-    return saves(before, best) is True
+    before = rewrite.assessment.before
+    if not rewrite.authored_sql:
+        return rewrite.assessment.saves_work is not None
+    question = build_rewrite_question(rewrite.sample)
+    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored_sql)
+    return has_less_work(before, best) is True
 
 
-def _rules_shown(rewrite: Rewrite) -> bool:
+def _rules_shown(rewrite: AssessedRewrite) -> bool:
     """Whether the parse tree shows that some fault is gone which a rule of the case names."""
-    return any(_shown(rewrite, rule)[1] for rule in rewrite.sample.reference.get("rules", ()))
+    return any(_detect_rule(rewrite, rule)[1] for rule in rewrite.sample.reference.get("rules", ()))
 
 
-def _rule(rewrite: Rewrite) -> dict[str, Any]:
+def _get_rule(rewrite: AssessedRewrite) -> dict[str, Any]:
     rule: dict[str, Any] = rewrite.sample.reference["rule"]
     return rule
 
 
-def _shown(rewrite: Rewrite, rule: Mapping[str, Any]) -> tuple[str, bool | None]:
+def _detect_rule(rewrite: AssessedRewrite, rule: Mapping[str, Any]) -> tuple[str, bool | None]:
     """The detector for a rule and what it says; None where there is none, or it cannot tell."""
     sample = rewrite.sample
     check = rule.get("check") or rewrite_rules.detector_for(str(rule.get("rationale", "")))
@@ -158,41 +166,43 @@ def _shown(rewrite: Rewrite, rule: Mapping[str, Any]) -> tuple[str, bool | None]
     return check, rewrite_rules.has_rewrite(check, original, rewrite.sql, dialect, schema)
 
 
-async def _as_little(rewrite: Rewrite) -> bool:
+async def _reads_as_little(rewrite: AssessedRewrite) -> bool:
     """Without an authored rewrite, clearly less than before is enough."""
-    after = rewrite.found.after
-    if not rewrite.authored or after is None:
+    after = rewrite.assessment.after
+    if not rewrite.authored_sql or after is None:
         return after is not None
-    question = question_of(rewrite.sample)
-    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored)
+    question = build_rewrite_question(rewrite.sample)
+    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored_sql)
     return bool(best.unit) and after.amount <= best.amount * _AS_LITTLE
 
 
-def _failed(ruling: Ruling, error: str, note: str, reason: str = "wrong_answer") -> Ruling:
-    details: dict[str, Any] = {**ruling.details, "error_type": error}
+def _mark_failed(
+    result: ScoringResult, error: str, note: str, reason: str = "wrong_answer"
+) -> ScoringResult:
+    details: dict[str, Any] = {**result.details, "error_type": error}
     return msgspec.structs.replace(
-        ruling, outcome="failed", reason=reason, note=note, details=details
+        result, outcome="failed", reason=reason, note=note, details=details
     )
 
 
-def _with_work(ruling: Ruling, found: Assessment) -> Ruling:
+def _add_work_evidence(result: ScoringResult, assessment: Assessment) -> ScoringResult:
     """Add what was counted before and after, with both plans."""
-    if found.before is None or found.after is None:
-        return ruling
+    if assessment.before is None or assessment.after is None:
+        return result
     facts = {
-        "work_unit": found.before.unit,
-        "work_before": found.before.amount,
-        "work_after": found.after.amount,
+        "work_unit": assessment.before.unit,
+        "work_before": assessment.before.amount,
+        "work_after": assessment.after.amount,
     }
     plans = Section(
         kind="plans",
         title="work",
         body={
-            "unit": found.before.unit,
-            "before": {"amount": found.before.amount, "plan": list(found.before.plan)},
-            "after": {"amount": found.after.amount, "plan": list(found.after.plan)},
+            "unit": assessment.before.unit,
+            "before": {"amount": assessment.before.amount, "plan": list(assessment.before.plan)},
+            "after": {"amount": assessment.after.amount, "plan": list(assessment.after.plan)},
         },
     )
     return msgspec.structs.replace(
-        ruling, details={**ruling.details, **facts}, evidence=(*ruling.evidence, plans)
+        result, details={**result.details, **facts}, evidence=(*result.evidence, plans)
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
+from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
 from evalcore.benchmarks.sql_understanding import dataset, prompts, scale_rule, verified
 from evalcore.benchmarks.sql_understanding.card import CARD
-from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract
-from evalcore.benchmarks.sql_verdict import Ruling, nothing_found, ruled
+from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract_json_answer
+from evalcore.benchmarks.sql_verdict import ScoringResult, build_no_answer_verdict, to_verdict
 from evalcore.records import (
     Completion,
     Episode,
@@ -34,10 +34,10 @@ class SqlUnderstanding(Benchmark):
         return str(self.options["mode"])
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return dataset.load(source, self.mode)
+        return dataset.load_understanding_samples(source, self.mode)
 
     def build_prompt(self, sample: Sample) -> list[Message]:
-        return prompts.build(sample, self.mode)
+        return prompts.build_understanding_prompt(sample, self.mode)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` gives the expected answer, `null` nothing, `noop` the statement itself."""
@@ -48,65 +48,75 @@ class SqlUnderstanding(Benchmark):
         }
         return Completion(text=texts[kind])
 
-    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         from evalcore.benchmarks.sql_understanding import confirm
 
-        return confirm.confirm(samples)
+        return confirm.validate_expected_answers(samples)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        read = self._published if self.mode == "scale" else self._verified
-        return read(sample, episode)
+        score = self._score_published if self.mode == "scale" else self._score_verified
+        return score(sample, episode)
 
-    def _verified(self, sample: Sample, episode: Episode) -> Verdict:
-        found = extract(episode.answer, list(sample.reference["expected"]))
-        if found.value is None:
-            return self._nothing(sample, episode)
-        reading = verified.read_answer(sample, found.value)
-        return self._verdict(sample, episode, found, reading)
+    def _score_verified(self, sample: Sample, episode: Episode) -> Verdict:
+        extraction = extract_json_answer(episode.answer, list(sample.reference["expected"]))
+        if extraction.value is None:
+            return self._build_no_answer(sample, episode)
+        comparison = verified.read_answer(sample, extraction.value)
+        return self._build_comparison_verdict(sample, episode, extraction, comparison)
 
-    def _published(self, sample: Sample, episode: Episode) -> Verdict:
+    def _score_published(self, sample: Sample, episode: Episode) -> Verdict:
         """The published rule on the answer as the published agent would have parsed it."""
-        answer = scale_rule.parse(episode.answer)
-        found = Extraction(kind="none")
+        answer = scale_rule.parse_published_answer(episode.answer)
+        extraction = Extraction(kind="none")
         if isinstance(answer, dict):
-            found = Extraction(kind="strict", value=answer)
+            extraction = Extraction(kind="strict", value=answer)
         try:
-            right = scale_rule.passes(answer, sample.reference["expected"])
+            right = scale_rule.passes_published_rule(answer, sample.reference["expected"])
             error, note = ("" if right else "different"), ""
-        except scale_rule.Undefined:
+        except scale_rule.UndefinedComparison:
             right, error = False, "undefined"
             note = "The published evaluator fails on a boolean here; counted as wrong."
-        if found.value is None and not right:
-            return self._nothing(sample, episode)
+        if extraction.value is None and not right:
+            return self._build_no_answer(sample, episode)
         body = {"expected": sample.reference["expected"], "answer": to_json_cell(answer)}
         section = Section(kind="json", title="compared", body=body)
-        reading = verified.Reading(right=right, error=error, note=note, evidence=(section,))
-        return self._verdict(sample, episode, found, reading)
-
-    def _verdict(
-        self, sample: Sample, episode: Episode, found: Extraction, reading: verified.Reading
-    ) -> Verdict:
-        error = {"error_type": reading.error} if reading.error else {}
-        ruling = Ruling(
-            outcome="passed" if reading.right else "failed",
-            evidence_kind=self._kind(sample),
-            reason="" if reading.right else "wrong_answer",
-            note=reading.note,
-            details={**error, **reading.details},
-            evidence=(*reading.evidence, *_provenance(sample)),
+        comparison = verified.ComparisonResult(
+            right=right, error=error, note=note, evidence=(section,)
         )
-        return ruled(sample, episode, found.kind, ruling)
+        return self._build_comparison_verdict(sample, episode, extraction, comparison)
 
-    def _nothing(self, sample: Sample, episode: Episode) -> Verdict:
-        return nothing_found(sample, episode, self._kind(sample), _provenance(sample))
+    def _build_comparison_verdict(
+        self,
+        sample: Sample,
+        episode: Episode,
+        extraction: Extraction,
+        comparison: verified.ComparisonResult,
+    ) -> Verdict:
+        error = {"error_type": comparison.error} if comparison.error else {}
+        result = ScoringResult(
+            outcome="passed" if comparison.right else "failed",
+            evidence_kind=self._select_evidence_kind(sample),
+            reason="" if comparison.right else "wrong_answer",
+            note=comparison.note,
+            details={**error, **comparison.details},
+            evidence=(*comparison.evidence, *_build_provenance_section(sample)),
+        )
+        return to_verdict(sample, episode, extraction.kind, result)
 
-    def _kind(self, sample: Sample) -> EvidenceKind:
+    def _build_no_answer(self, sample: Sample, episode: Episode) -> Verdict:
+        return build_no_answer_verdict(
+            sample, episode, self._select_evidence_kind(sample), _build_provenance_section(sample)
+        )
+
+    def _select_evidence_kind(self, sample: Sample) -> EvidenceKind:
         return self.card.evidence(sample.metric, self.mode)
 
 
-def _provenance(sample: Sample) -> tuple[Section, ...]:
+def _build_provenance_section(sample: Sample) -> tuple[Section, ...]:
     """Where the expected answer comes from: the engine and version that produced it."""
     provenance = sample.meta.get("provenance")
     return (Section(kind="json", title="provenance", body=provenance),) if provenance else ()

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalcore.benchmarks import case_file
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.case_file import Line
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.records import Sample
 from evalcore.sqlkit.dialects import TITLES
 from evalcore.sqlkit.rewrite import has_order_by
@@ -33,42 +33,44 @@ EXPECTED: dict[str, tuple[tuple[str, ...], ...]] = {
 SCALE_DIALECT = "mysql"
 
 
-def load(source: DatasetSource, mode: str) -> list[Sample]:
+def load_understanding_samples(source: DatasetSource, mode: str) -> list[Sample]:
     """The samples of a folder of `<metric>.jsonl` files, or of one such file.
 
     Raises DatasetError naming file, line and field.
     """
 
-    def read(line: Line, metric: str) -> Iterator[Sample]:
-        yield _sample(line, metric, mode)
+    def parse_line(line: CaseLine, metric: str) -> Iterator[Sample]:
+        yield _build_understanding_sample(line, metric, mode)
 
-    return case_file.load(source, {metric: (metric,) for metric in METRICS}, read)
+    return case_file.load_case_samples(
+        source, {metric: (metric,) for metric in METRICS}, parse_line
+    )
 
 
-def _sample(line: Line, metric: str, mode: str) -> Sample:
-    expected = _expected(line, metric, mode)
-    dialect = line.dialect("dialect", SCALE_DIALECT)
+def _build_understanding_sample(line: CaseLine, metric: str, mode: str) -> Sample:
+    expected = _parse_expected(line, metric, mode)
+    dialect = line.parse_dialect("dialect", SCALE_DIALECT)
     content: dict[str, Any] = {
         "dialect": dialect,
-        "schema": line.texts("create_table_statements"),
-        "data": line.texts("insert_statements"),
-        "sql": line.text("sql"),
+        "schema": line.parse_text_list("create_table_statements"),
+        "data": line.parse_text_list("insert_statements"),
+        "sql": line.parse_text("sql"),
     }
     provenance = line.row.get("provenance", {})
     if metric == "explain_detection" and isinstance(provenance, dict) and "engine" in provenance:
         content["engine"] = _engine_title(str(provenance["engine"]))  # a plan depends on it
     reference: dict[str, Any] = {"expected": expected}
     if metric == "execution_accuracy":
-        reference["ordered"] = _ordered(line, dialect, expected)
+        reference["ordered"] = _is_ordered(line, dialect, expected)
     return Sample(
         metric=metric,
-        id=line.identity(),
+        id=line.parse_case_id(),
         input=content,
         reference=reference,
-        difficulty=line.difficulty(),
+        difficulty=line.parse_difficulty(),
         meta={
             "provenance": provenance,
-            "counterexamples": line.items("counterexamples"),
+            "counterexamples": line.parse_list("counterexamples"),
             "source": line.source,
         },
     )
@@ -80,8 +82,8 @@ def _engine_title(engine: str) -> str:
     return f"{TITLES.get(name, name)} {version}".strip()
 
 
-def _expected(line: Line, metric: str, mode: str) -> dict[str, Any]:
-    expected = line.object("expected")
+def _parse_expected(line: CaseLine, metric: str, mode: str) -> dict[str, Any]:
+    expected = line.parse_object("expected")
     if mode == "scale":  # the published rule compares whatever fields there are
         return expected
     for fields in EXPECTED[metric]:
@@ -89,9 +91,9 @@ def _expected(line: Line, metric: str, mode: str) -> dict[str, Any]:
             break
     else:
         shapes = " or ".join("{" + ", ".join(fields) + "}" for fields in EXPECTED[metric])
-        line.wrong("expected", f"needs the fields {shapes}")
+        line.raise_field_error("expected", f"needs the fields {shapes}")
     if metric == "explain_detection" and "steps" not in expected:
-        line.wrong(
+        line.raise_field_error(
             "expected",
             "a MySQL EXPLAIN row cannot be confirmed by an engine here; "
             "use --option sql_understanding.mode=scale",
@@ -99,22 +101,22 @@ def _expected(line: Line, metric: str, mode: str) -> dict[str, Any]:
     if metric == "execution_accuracy":
         _check_table(line, expected)
     if metric == "explain_detection" and not isinstance(expected["steps"], list):
-        line.wrong("expected.steps", "must be a list")
+        line.raise_field_error("expected.steps", "must be a list")
     return expected
 
 
-def _check_table(line: Line, expected: dict[str, Any]) -> None:
+def _check_table(line: CaseLine, expected: dict[str, Any]) -> None:
     columns, rows = expected["columns"], expected["rows"]
     if not isinstance(columns, list) or not isinstance(rows, list):
-        line.wrong("expected", "columns and rows must be lists")
+        line.raise_field_error("expected", "columns and rows must be lists")
     for row in rows:
         if not isinstance(row, list) or len(row) != len(columns):
             problem = f"row {row!r} has not one value for each of {len(columns)} columns"
-            line.wrong("expected.rows", problem)
+            line.raise_field_error("expected.rows", problem)
 
 
-def _ordered(line: Line, dialect: str, expected: dict[str, Any]) -> bool:
-    told = line.truth("order_matters")
-    if told is not None:
-        return told
+def _is_ordered(line: CaseLine, dialect: str, expected: dict[str, Any]) -> bool:
+    order_matters = line.parse_bool("order_matters")
+    if order_matters is not None:
+        return order_matters
     return expected.get("result_type") == "select" and has_order_by(line.row["sql"], dialect)

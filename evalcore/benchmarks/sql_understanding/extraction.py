@@ -16,7 +16,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalcore.benchmarks.answer_text import LIMIT, Kind, fenced, without_reasoning
+from evalcore.benchmarks.answer_parsing import (
+    LIMIT,
+    ExtractionKind,
+    extract_code_blocks,
+    strip_reasoning,
+)
 from evalcore.records import Record
 from evalcore.sqlkit.table import to_json_cell
 
@@ -26,34 +31,34 @@ _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 class Extraction(Record, frozen=True):
     """`value` is the object found, None if `kind` is none."""
 
-    kind: Kind
+    kind: ExtractionKind
     value: dict[str, Any] | None = None
 
 
-def extract(text: str, fields: Sequence[str]) -> Extraction:
+def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
     """The object with most of `fields`; among equals the last, since models correct themselves."""
-    strict = _json(text.strip())
+    strict = _parse_json(text.strip())
     if isinstance(strict, dict):
         return Extraction(kind="strict", value=strict)
     best: dict[str, Any] | None = None
     best_count = 0
-    for candidate in _candidates(without_reasoning(text)[-LIMIT:]):
+    for candidate in _find_object_texts(strip_reasoning(text)[-LIMIT:]):
         if not any(field in candidate for field in fields):
             continue
-        value = _object(candidate)
+        value = _parse_object(candidate)
         count = sum(field in value for field in fields) if value else 0
         if value and count >= max(best_count, 1):
             best, best_count = value, count
     return Extraction(kind="lenient", value=best) if best else Extraction(kind="none")
 
 
-def _candidates(text: str) -> Iterator[str]:
+def _find_object_texts(text: str) -> Iterator[str]:
     """Texts that may be the object: spans with balanced braces, then whole code fences."""
-    yield from _balanced(text)
-    yield from fenced(text)
+    yield from _find_balanced_objects(text)
+    yield from extract_code_blocks(text)
 
 
-def _balanced(text: str) -> Iterator[str]:
+def _find_balanced_objects(text: str) -> Iterator[str]:
     """Outermost `{...}` spans, with braces inside quoted strings not counted."""
     start, depth, quote, escaped = -1, 0, "", False
     for position, char in enumerate(text):
@@ -74,15 +79,15 @@ def _balanced(text: str) -> Iterator[str]:
                 yield text[start : position + 1]
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    for reading in (_json, _json_without_trailing_commas, _python_literal):
+def _parse_object(text: str) -> dict[str, Any] | None:
+    for reading in (_parse_json, _json_without_trailing_commas, _python_literal):
         value = reading(text)
         if isinstance(value, dict):
             return value
     return None
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return to_json_cell(json.loads(text))
     except (ValueError, RecursionError):
@@ -90,7 +95,7 @@ def _json(text: str) -> Any:
 
 
 def _json_without_trailing_commas(text: str) -> Any:
-    return _json(_TRAILING_COMMA.sub(r"\1", text))
+    return _parse_json(_TRAILING_COMMA.sub(r"\1", text))
 
 
 def _python_literal(text: str) -> Any:

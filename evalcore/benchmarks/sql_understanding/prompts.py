@@ -99,7 +99,7 @@ _TEMPLATES = {
 }
 
 
-def build(sample: Sample, mode: str) -> list[Message]:
+def build_understanding_prompt(sample: Sample, mode: str) -> list[Message]:
     """The single user message for a sample."""
     expected = sample.reference["expected"]
     template = _TEMPLATES[sample.metric]

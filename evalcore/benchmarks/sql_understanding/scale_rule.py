@@ -16,54 +16,56 @@ from typing import Any
 _FENCE_EDGE = re.compile(r"^```(?:json)?\s*|```$", re.IGNORECASE | re.MULTILINE)
 
 
-class Undefined(Exception):
+class UndefinedComparison(Exception):
     """The published evaluator raised on this comparison and dropped the case."""
 
 
-def parse(text: str) -> Any:
+def parse_published_answer(text: str) -> Any:
     """An answer as the published agent read it: JSON where it parses, else the bare text."""
-    cleaned = "\n".join(line for line in map(_clean, text.splitlines()) if line is not None)
+    cleaned = "\n".join(
+        line for line in map(_strip_fence_line, text.splitlines()) if line is not None
+    )
     try:
         return json.loads(_FENCE_EDGE.sub("", cleaned.strip()))
     except (ValueError, RecursionError):
         return cleaned
 
 
-def _clean(line: str) -> str | None:
+def _strip_fence_line(line: str) -> str | None:
     """A line that opens or closes a fence goes, unless an object starts on it."""
     if not line.startswith("```"):
         return line
     return line[3:] if line[3:].strip().startswith("{") else None
 
 
-def passes(answer: Any, expected: Any) -> bool:
+def passes_published_rule(answer: Any, expected: Any) -> bool:
     """The published comparison of a parsed answer; raises Undefined where that raised."""
-    return _equal(_bare(answer), _bare(expected))
+    return _is_equal(_fold_text(answer), _fold_text(expected))
 
 
-def _bare(value: Any) -> Any:
+def _fold_text(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
 
-def _equal(left: Any, right: Any) -> bool:
+def _is_equal(left: Any, right: Any) -> bool:
     if left == right:
         return True
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(_is_equal(left[key], right[key]) for key in left)
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(_equal, left, right))
-    numbers = _number(left), _number(right)
+        return len(left) == len(right) and all(map(_is_equal, left, right))
+    numbers = _parse_decimal(left), _parse_decimal(right)
     if None in numbers:
         return False
     try:
         return numbers[0] == numbers[1]
     except InvalidOperation:  # a signalling NaN
-        raise Undefined from None
+        raise UndefinedComparison from None
 
 
-def _number(value: Any) -> Decimal | None:
+def _parse_decimal(value: Any) -> Decimal | None:
     if isinstance(value, bool):
-        raise Undefined
+        raise UndefinedComparison
     if isinstance(value, int | float | str):
         try:
             return Decimal(str(value))

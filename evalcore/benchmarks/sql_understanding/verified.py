@@ -16,7 +16,7 @@ from evalcore.sqlkit.compare import TableDiff, compare_tables
 from evalcore.sqlkit.table import ResultTable
 
 
-class Reading(Record, frozen=True):
+class ComparisonResult(Record, frozen=True):
     """What the comparison of one answer found. `error` is a word for machines, "" if right."""
 
     right: bool
@@ -26,16 +26,16 @@ class Reading(Record, frozen=True):
     evidence: tuple[Section, ...] = ()
 
 
-def read_answer(sample: Sample, answer: dict[str, Any]) -> Reading:
+def read_answer(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     """Compare a parsed answer with the sample's reference."""
     return _READERS[sample.metric](sample, answer)
 
 
-def _table(sample: Sample, answer: dict[str, Any]) -> Reading:
+def _compare_table_answer(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     expected = sample.reference["expected"]
-    rows = _rows(answer)
+    rows = _list_answer_rows(answer)
     if rows is None:
-        return Reading(right=False, error="shape", note='"columns" or "rows" is no list')
+        return ComparisonResult(right=False, error="shape", note='"columns" or "rows" is no list')
     want = ResultTable(
         columns=tuple(map(str, expected["columns"])), rows=tuple(map(tuple, expected["rows"]))
     )
@@ -46,7 +46,7 @@ def _table(sample: Sample, answer: dict[str, Any]) -> Reading:
     got = ResultTable(columns=columns, rows=tuple(map(tuple, rows)))
     ordered = bool(sample.reference["ordered"])
     diff = compare_tables(want, got, ordered=ordered, coerce_strings=True)
-    return Reading(
+    return ComparisonResult(
         right=diff.equal,
         error=diff.reason,
         note=_table_note(diff),
@@ -61,7 +61,7 @@ def _table(sample: Sample, answer: dict[str, Any]) -> Reading:
     )
 
 
-def _rows(answer: dict[str, Any]) -> list[list[Any]] | None:
+def _list_answer_rows(answer: dict[str, Any]) -> list[list[Any]] | None:
     """The rows as lists; rows given as objects are read in the order of the columns."""
     rows, columns = answer.get("rows"), answer.get("columns", [])
     if not isinstance(rows, list) or not isinstance(columns, list):
@@ -99,14 +99,14 @@ def _table_section(want: ResultTable, got: ResultTable, diff: TableDiff) -> Sect
     return Section(kind="table_diff", title="difference", body=body)
 
 
-def _plan(sample: Sample, answer: dict[str, Any]) -> Reading:
+def _compare_plan(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     expected = sample.reference["expected"]
-    want = [_step(step) for step in expected["steps"]]
-    given = answer.get("steps")
-    if not isinstance(given, list):
-        return Reading(right=False, error="shape", note='"steps" is no list')
-    got = [_step(step) for step in given]
-    sort = _word(answer.get("temp_sort")) == _word(expected["temp_sort"])
+    want = [_normalize_step(step) for step in expected["steps"]]
+    answer_steps = answer.get("steps")
+    if not isinstance(answer_steps, list):
+        return ComparisonResult(right=False, error="shape", note='"steps" is no list')
+    got = [_normalize_step(step) for step in answer_steps]
+    sort = _normalize_word(answer.get("temp_sort")) == _normalize_word(expected["temp_sort"])
     wrong = {
         field: sum(a[field] != b[field] for a, b in zip(want, got, strict=False))
         for field in _STEP_FIELDS
@@ -114,7 +114,7 @@ def _plan(sample: Sample, answer: dict[str, Any]) -> Reading:
     errors = [field for field in _STEP_FIELDS if wrong[field]] + ([] if sort else ["temp_sort"])
     if len(want) != len(got):
         errors.insert(0, "steps")
-    return Reading(
+    return ComparisonResult(
         right=not errors,
         error=errors[0] if errors else "",
         note=f"Wrong: {', '.join(errors)}." if errors else "The plan agrees.",
@@ -126,18 +126,23 @@ def _plan(sample: Sample, answer: dict[str, Any]) -> Reading:
 _STEP_FIELDS = ("table", "access", "index")
 
 
-def _step(step: Any) -> dict[str, str]:
+def _normalize_step(step: Any) -> dict[str, str]:
     """A step with every field as a folded word; what is no object has no right field."""
     return {
-        field: _word(step.get(field) if isinstance(step, dict) else "?") for field in _STEP_FIELDS
+        field: _normalize_word(step.get(field) if isinstance(step, dict) else "?")
+        for field in _STEP_FIELDS
     }
 
 
-def _words(sample: Sample, answer: dict[str, Any]) -> Reading:
+def _compare_fields(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     """Right where every expected field holds the expected word."""
     expected = sample.reference["expected"]
-    wrong = [field for field, value in expected.items() if _word(answer.get(field)) != _word(value)]
-    return Reading(
+    wrong = [
+        field
+        for field, value in expected.items()
+        if _normalize_word(answer.get(field)) != _normalize_word(value)
+    ]
+    return ComparisonResult(
         right=not wrong,
         error=wrong[0] if wrong else "",
         note=f"Wrong: {', '.join(wrong)}." if wrong else "Every field agrees.",
@@ -149,7 +154,7 @@ def _words(sample: Sample, answer: dict[str, Any]) -> Reading:
 _SAME_WORD = {"true": "yes", "false": "no", "none": "", "null": ""}
 
 
-def _word(value: Any) -> str:
+def _normalize_word(value: Any) -> str:
     """Case, outer space and the spellings of true, false and null do not matter."""
     word = str(value).strip().lower()
     return _SAME_WORD.get(word, word)
@@ -165,9 +170,9 @@ def _fields_section(expected: dict[str, Any], answer: dict[str, Any]) -> Section
     return Section(kind="tree_diff", title="difference", body=body)
 
 
-_READERS: dict[str, Callable[[Sample, dict[str, Any]], Reading]] = {
-    "execution_accuracy": _table,
-    "sql_identification": _words,
-    "explain_detection": _plan,
-    "syntax_error_detection": _words,
+_READERS: dict[str, Callable[[Sample, dict[str, Any]], ComparisonResult]] = {
+    "execution_accuracy": _compare_table_answer,
+    "sql_identification": _compare_fields,
+    "explain_detection": _compare_plan,
+    "syntax_error_detection": _compare_fields,
 }

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from evalcore import settings
-from evalcore.benchmarks.agents.alone import Tools, work
-from evalcore.benchmarks.agents.loop import Worked
-from evalcore.benchmarks.agents.turn import clean
-from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding
-from evalcore.benchmarks.beside import beside
+from evalcore.benchmarks.agents.agent import Tools, run_agent
+from evalcore.benchmarks.agents.loop import AgentResult
+from evalcore.benchmarks.agents.turn import replace_surrogates
+from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
+from evalcore.benchmarks.concurrency import run_in_thread
 from evalcore.benchmarks.swe_bench import agent_tools, dataset, prompts
 from evalcore.benchmarks.swe_bench.aggregate import compute_group_means, split_unusable
 from evalcore.benchmarks.swe_bench.card import CARD
@@ -69,7 +69,7 @@ class SweBench(Benchmark):
         samples = dataset.load_swe_samples(source, settings.load_settings().swe_repositories)
         return dataset.filter_difficulties(samples, self.options["difficulties"])
 
-    def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
+    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """All of them; a style needs what it shows, and an agent a host that can run programs."""
         if self._prompt_style == prompts.AUTO:  # what it is belongs to the column
             self.options["prompt_style"] = prompts.resolve_auto_style(
@@ -113,8 +113,8 @@ class SweBench(Benchmark):
             task, inspect_interpreter(_select_task_python(task))
         ) as workspace:
             tools = Tools(agent_tools.TOOLS, workspace.call, agent_tools.SUBMIT)
-            result = await work(self, sample, context, tools, self.options["max_steps"])
-            patch = clean(await beside(workspace.build_patch))
+            result = await run_agent(self, sample, context, tools, self.options["max_steps"])
+            patch = replace_surrogates(await run_in_thread(workspace.build_patch))
         return _build_agent_episode(self.generation_key(sample), context.epoch, result, patch)
 
     async def evaluate_sample(
@@ -122,9 +122,9 @@ class SweBench(Benchmark):
     ) -> Verdict:
         task, answer = dataset.to_swe_task(sample), extract_answer(episode)
         if self.options["full_eval"]:
-            evaluation = await beside(partial(evaluate_with_harness, task, answer))
+            evaluation = await run_in_thread(partial(evaluate_with_harness, task, answer))
         elif task.repository:
-            evaluation = await beside(
+            evaluation = await run_in_thread(
                 partial(evaluate_answer, task, answer, _select_task_python(task))
             )
         else:
@@ -136,7 +136,7 @@ class SweBench(Benchmark):
         samples: Sequence[Sample],
         verdicts: Sequence[Verdict],
         weights: Mapping[str, float],
-        **about: Any,
+        **score_fields: Any,
     ) -> BenchmarkScore:
         """The score over the tasks that are usable here, and the measures beside it.
 
@@ -145,9 +145,9 @@ class SweBench(Benchmark):
         """
         usable, unusable = split_unusable(samples, verdicts)
         if unusable:
-            label = f"{about.get('label', '')} · {len(unusable)} unusable"
-            about |= {"full": False, "label": label}
-        score = super().aggregate(usable, verdicts, weights, **about)
+            label = f"{score_fields.get('label', '')} · {len(unusable)} unusable"
+            score_fields |= {"full": False, "label": label}
+        score = super().aggregate(usable, verdicts, weights, **score_fields)
         return msgspec.structs.replace(score, groups=compute_group_means(usable, verdicts))
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
@@ -161,7 +161,7 @@ class SweBench(Benchmark):
             return agent_tools.build_reference_step(dataset.to_swe_task(sample), transcript)
         return Completion(text=f"```diff\n{sample.reference['patch']}```\n")
 
-    def episode_of(
+    def episode_from_answer(
         self,
         sample: Sample,
         prediction: Any,
@@ -173,18 +173,22 @@ class SweBench(Benchmark):
             if not isinstance(patch, str):
                 raise UsageError("model_patch must be a text")
             return Episode(key=self.generation_key(sample), epoch=0, state={"patch": patch})
-        return super().episode_of(sample, prediction, extra_fields)
+        return super().episode_from_answer(sample, prediction, extra_fields)
 
     def reference_episode(self, sample: Sample) -> Episode:
-        return self.episode_of(sample, {"model_patch": sample.reference["patch"]})
+        return self.episode_from_answer(sample, {"model_patch": sample.reference["patch"]})
 
-    def check(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_dataset(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """As every benchmark does, by our own runs: the true patch has to apply and to resolve the
         task, and no patch must not. The official harness is asked in a run only."""
         if not self.options["full_eval"]:
-            return super().check(samples)
+            return super().validate_dataset(samples)
         problem = "the official harness decides when it is run"
-        return [Finding(sample.key, problem, "patch", kind="unconfirmed") for sample in samples], {}
+        return [
+            DatasetIssue(sample.key, problem, "patch", kind="unconfirmed") for sample in samples
+        ], {}
 
     def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
         return super().is_decided(sample, verdict) or bool(verdict.details.get("contradicted"))
@@ -224,11 +228,11 @@ def _read_original_files(task: Task) -> Mapping[str, str]:
         remove_tree(folder)
 
 
-def _build_agent_episode(key: str, epoch: int, result: Worked, patch: str) -> Episode:
+def _build_agent_episode(key: str, epoch: int, result: AgentResult, patch: str) -> Episode:
     return Episode(
         key=key,
         epoch=epoch,
-        answer=result.said,
+        answer=result.last_text,
         messages=result.messages,
         finish_reason=result.finish_reason,
         termination=result.ended,

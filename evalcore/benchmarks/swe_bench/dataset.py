@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.case_file import Line
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
@@ -62,7 +62,7 @@ def load_swe_samples(source: DatasetSource, repositories: str = "") -> list[Samp
         if source.metrics and sample.metric not in source.metrics:
             continue
         if sample.id in samples:
-            line.wrong("instance_id", f"{sample.id!r} stands here twice")
+            line.raise_field_error("instance_id", f"{sample.id!r} stands here twice")
         samples[sample.id] = sample
     return list(samples.values())
 
@@ -78,7 +78,7 @@ def to_swe_task(sample: Sample) -> Task:
     return msgspec.convert(sample.input | sample.reference | about, Task)
 
 
-def _iter_task_rows(source_path: Path) -> Iterator[Line]:
+def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
     if not source_path.exists():
         raise DatasetError(source_path, None, "", "no such file or folder")
     paths = sorted(path for form in _FILES for path in source_path.glob(form))
@@ -87,7 +87,7 @@ def _iter_task_rows(source_path: Path) -> Iterator[Line]:
     for path in paths or [source_path]:
         rows = _read_parquet_rows(path) if path.suffix == ".parquet" else read_rows(path)
         for number, row in rows:
-            yield Line(path, number, row)
+            yield CaseLine(path, number, row)
 
 
 def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -101,16 +101,16 @@ def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from enumerate(rows, 1)
 
 
-def _parse_task(line: Line, repositories: str) -> Task:
+def _parse_task(line: CaseLine, repositories: str) -> Task:
     identity = _require_pattern(line, "instance_id", _NAME)
-    repo = line.text("repo")
+    repo = line.parse_text("repo")
     return Task(
         instance_id=identity,
         repo=repo,
         base_commit=_require_pattern(line, "base_commit", _COMMIT),
-        problem_statement=line.text("problem_statement"),
-        patch=line.text("patch"),
-        test_patch=line.text("test_patch"),
+        problem_statement=line.parse_text("problem_statement"),
+        patch=line.parse_text("patch"),
+        test_patch=line.parse_text("test_patch"),
         fail_to_pass=_parse_test_list(line, "FAIL_TO_PASS"),
         pass_to_pass=_parse_test_list(line, "PASS_TO_PASS"),
         version=_read_optional_text(line, "version"),
@@ -124,7 +124,7 @@ def _parse_task(line: Line, repositories: str) -> Task:
     )
 
 
-def _build_task_sample(line: Line, task: Task) -> Sample:
+def _build_task_sample(line: CaseLine, task: Task) -> Sample:
     input_fields = {
         "repo": task.repo,
         "base_commit": task.base_commit,
@@ -148,43 +148,43 @@ def _build_task_sample(line: Line, task: Task) -> Sample:
     )
 
 
-def _require_pattern(line: Line, field: str, pattern: re.Pattern[str]) -> str:
-    value = line.text(field)
+def _require_pattern(line: CaseLine, field: str, pattern: re.Pattern[str]) -> str:
+    value = line.parse_text(field)
     if not pattern.fullmatch(value):
-        line.wrong(field, f"{value[:80]!r} is not of the form {pattern.pattern}")
+        line.raise_field_error(field, f"{value[:80]!r} is not of the form {pattern.pattern}")
     return value
 
 
-def _read_optional_text(line: Line, field: str) -> str:
-    return "" if line.row.get(field) is None else line.optional_text(field)
+def _read_optional_text(line: CaseLine, field: str) -> str:
+    return "" if line.row.get(field) is None else line.parse_optional_text(field)
 
 
-def _parse_test_list(line: Line, field: str) -> tuple[str, ...]:
+def _parse_test_list(line: CaseLine, field: str) -> tuple[str, ...]:
     """A list of test ids, which upstream holds as JSON text."""
     value = line.row.get(field)
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            line.wrong(field, "is not the JSON of a list of tests")
+            line.raise_field_error(field, "is not the JSON of a list of tests")
     if not isinstance(value, list) or not all(isinstance(test, str) for test in value):
-        line.wrong(field, "must be a list of tests, or the JSON text of one")
+        line.raise_field_error(field, "must be a list of tests, or the JSON text of one")
     return tuple(value)
 
 
-def _wrap_predictions(line: Line, field: str) -> list[dict[str, str]]:
+def _wrap_predictions(line: CaseLine, field: str) -> list[dict[str, str]]:
     """Right or wrong patches as predictions that are taken as they stand."""
-    return [{"model_patch": patch} for patch in line.texts(field)]
+    return [{"model_patch": patch} for patch in line.parse_text_list(field)]
 
 
-def _parse_eval_type(line: Line) -> Any:
+def _parse_eval_type(line: CaseLine) -> Any:
     value = line.row.get("eval_type") or _EVAL_TYPES[0]
     if value not in _EVAL_TYPES:
-        line.wrong("eval_type", f"{value!r} is none of: {', '.join(_EVAL_TYPES)}")
+        line.raise_field_error("eval_type", f"{value!r} is none of: {', '.join(_EVAL_TYPES)}")
     return value
 
 
-def _find_repository(line: Line, identity: str, repo: str, folder: str) -> str:
+def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> str:
     """Where the repository is, relative to the project where it is inside of it; "" for nowhere."""
     bundle_name = _read_optional_text(line, "bundle")
     if bundle_name:
@@ -193,20 +193,24 @@ def _find_repository(line: Line, identity: str, repo: str, folder: str) -> str:
         return ""
     for name in (identity, repo.replace("/", "__")):
         if not _NAME.fullmatch(name):
-            line.wrong("repo", f"{repo[:80]!r} must be owner/name")
+            line.raise_field_error("repo", f"{repo[:80]!r} must be owner/name")
         for candidate in (Path(folder) / f"{name}.bundle", Path(folder) / name):
             if candidate.exists():
                 return _relative_to_root(candidate)
     return ""
 
 
-def _resolve_bundle(line: Line, bundle_name: str) -> Path:
+def _resolve_bundle(line: CaseLine, bundle_name: str) -> Path:
     home = line.path.parent.resolve()
     bundle_path = (home / bundle_name).resolve()
     if not bundle_path.is_relative_to(home):
-        line.wrong("bundle", f"{bundle_name!r} lies outside of the folder of the data set")
+        line.raise_field_error(
+            "bundle", f"{bundle_name!r} lies outside of the folder of the data set"
+        )
     if not bundle_path.is_file():
-        line.wrong("bundle", f"{bundle_name!r} is missing; it should lie beside {line.path.name}")
+        line.raise_field_error(
+            "bundle", f"{bundle_name!r} is missing; it should lie beside {line.path.name}"
+        )
     return bundle_path
 
 

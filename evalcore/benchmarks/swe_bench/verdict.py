@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalcore.benchmarks.answer_text import NOTES, unreadable
+from evalcore.benchmarks.answer_parsing import NOTES, no_answer_reason
 from evalcore.benchmarks.swe_bench import evidence
 from evalcore.benchmarks.swe_bench.evaluate_patch import PatchEvaluation
 from evalcore.benchmarks.swe_bench.execution.resolution import Execution, is_resolved
@@ -47,7 +47,7 @@ def build_swe_verdict(
     elif evaluation.harness is not None:
         fields = _build_harness_fields(evaluation.harness)
     elif not evaluation.answer.patch.strip():
-        fields = _build_empty_fields(unreadable(episode))
+        fields = _build_empty_fields(no_answer_reason(episode))
     else:
         fields = _build_unmeasured_fields("not_executed", NO_REPOSITORY, _REPOSITORY_NOTE)
     details = _build_verdict_details(evaluation) | fields.pop("details")

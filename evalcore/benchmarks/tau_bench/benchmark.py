@@ -11,7 +11,7 @@ import msgspec
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, Finding, user_role
+from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, user_role
 from evalcore.benchmarks.tau_bench import controls, dataset, pass_k, score
 from evalcore.benchmarks.tau_bench.budgets import TRANSFER, USER_STOP, budgets_of
 from evalcore.benchmarks.tau_bench.card import CARD
@@ -60,7 +60,7 @@ class TauBench(Benchmark):
             )
         return (model,)
 
-    def to_run(self, samples: Sequence[Sample]) -> list[Sample]:
+    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """With the rule user only the tasks whose wishes it can know; a split that was named has
         to be of such tasks altogether."""
         playable = [one for one in samples if self.simulated_users() or _has_rules(one)]
@@ -77,10 +77,10 @@ class TauBench(Benchmark):
         return [Message("system", _instructions(dataset.domain_of(sample), style))]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
-        style = agents.style_of(await context.asking(), self.options["style"])
+        style = agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
         user, domain = self._speaker(sample, context), dataset.domain_of(sample)
         first = Message("user", await user.open())
-        opening = self.templated([*self.build_prompt(sample, style), first])
+        opening = self.apply_prompt_template([*self.build_prompt(sample, style), first])
         ask = partial(self._ask, sample, context, domain, style)
         played = await Conversation(domain, user, ask, style, self._budgets).play(opening)
         return _episode(self.generation_key(sample), context.epoch, style, played)
@@ -95,7 +95,7 @@ class TauBench(Benchmark):
     ) -> tuple[Completion, float | None]:
         request = GenerationRequest(
             messages=tuple(messages),
-            tools=agents.tools(domain.tools) if style == "native" else (),
+            tools=agents.build_tool_schemas(domain.tools) if style == "native" else (),
             input=self.request_input(sample),
         )
         return await _answered(context, "target", request)
@@ -116,11 +116,11 @@ class TauBench(Benchmark):
         samples: Sequence[Sample],
         verdicts: Sequence[Verdict],
         weights: Mapping[str, float],
-        **about: Any,
+        **score_fields: Any,
     ) -> BenchmarkScore:
         """The score, with pass^k and the score of doing nothing as its groups."""
-        found = super().aggregate(samples, verdicts, weights, **about)
-        groups = pass_k.groups(samples, verdicts, about.get("epochs", 1))
+        found = super().aggregate(samples, verdicts, weights, **score_fields)
+        groups = pass_k.groups(samples, verdicts, score_fields.get("epochs", 1))
         return msgspec.structs.replace(found, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
@@ -134,7 +134,7 @@ class TauBench(Benchmark):
             dataset.domain_of(sample), dataset.task_of(sample), transcript
         )
 
-    def episode_of(
+    def episode_from_answer(
         self,
         sample: Sample,
         prediction: Any,
@@ -151,9 +151,11 @@ class TauBench(Benchmark):
 
     def reference_episode(self, sample: Sample) -> Episode:
         task, domain = dataset.task_of(sample), dataset.domain_of(sample)
-        return self.episode_of(sample, controls.reference_prediction(domain, task))
+        return self.episode_from_answer(sample, controls.reference_prediction(domain, task))
 
-    def confirm(self, samples: Sequence[Sample]) -> tuple[list[Finding], dict[str, str]]:
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Replay the ground truth: all of its calls have to run."""
         return [finding for sample in samples for finding in confirm_actions(sample)], {}
 
@@ -171,7 +173,7 @@ async def _answered(
 
 def _instructions(domain: Domain, style: Style) -> str:
     """The policy, and the tools unless they are offered natively."""
-    return domain.policy + agents.described(domain.tools, style)
+    return domain.policy + agents.describe_tools(domain.tools, style)
 
 
 def _has_rules(sample: Sample) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from evalcore.benchmarks.base import Finding
+from evalcore.benchmarks.base import DatasetIssue
 from evalcore.benchmarks.tau_bench.dataset import domain_of, task_of
 from evalcore.benchmarks.tau_bench.environment import Task
 from evalcore.benchmarks.tau_bench.environment.reward import faults
@@ -45,13 +45,13 @@ _PUBLISHED = frozenset(
 )
 
 
-def confirm_actions(sample: Sample) -> Iterator[Finding]:
+def confirm_actions(sample: Sample) -> Iterator[DatasetIssue]:
     """A finding where a call of the ground truth is of no tool, or a write of it is refused."""
     task = task_of(sample)
     try:
         domain = domain_of(sample)
     except EnvironmentFailure as error:
-        yield Finding(sample.key, str(error), "actions", kind="unconfirmed")
+        yield DatasetIssue(sample.key, str(error), "actions", kind="unconfirmed")
         return
     problems = faults(domain, task)
     if not problems:
@@ -59,9 +59,9 @@ def confirm_actions(sample: Sample) -> Iterator[Finding]:
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     if _content(task) in _PUBLISHED or domain.label == TAU2_OFFLINE:
         problem = f"the published ground truth does not run: {problems[0]}{more}"
-        yield Finding(sample.key, problem, "actions", kind="unconfirmed")
+        yield DatasetIssue(sample.key, problem, "actions", kind="unconfirmed")
         return
-    yield Finding(sample.key, f"the ground truth does not run: {problems[0]}{more}", "actions")
+    yield DatasetIssue(sample.key, f"the ground truth does not run: {problems[0]}{more}", "actions")
 
 
 def _content(task: Task) -> str:

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.agents import Called, Style, Turn, read
-from evalcore.benchmarks.agents.calls import numbered, sendable
+from evalcore.benchmarks.agents import AgentCall, AgentTurn, Style, parse_turn
+from evalcore.benchmarks.agents.calls import assign_call_ids, repair_call_arguments
 from evalcore.benchmarks.agents.prompts import OUTPUT
-from evalcore.benchmarks.agents.turn import clean
+from evalcore.benchmarks.agents.turn import replace_surrogates
 from evalcore.benchmarks.tau_bench import budgets as limits
 from evalcore.benchmarks.tau_bench.budgets import Budgets, Spent
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
@@ -83,13 +83,22 @@ class Conversation:
         answer, cost = await self._ask(self._sent)
         self._spent = limits.after(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
-        turn = read(answer, self._style, self._environment.domain.tools)
+        turn = parse_turn(answer, self._style, self._environment.domain.tools)
         calls = (
-            numbered(answer.tool_calls, self._spent.max_turns) if self._style == "native" else ()
+            assign_call_ids(answer.tool_calls, self._spent.max_turns)
+            if self._style == "native"
+            else ()
         )
-        written = Message("assistant", clean(answer.text), clean(answer.reasoning), calls)
+        written = Message(
+            "assistant",
+            replace_surrogates(answer.text),
+            replace_surrogates(answer.reasoning),
+            calls,
+        )
         self._messages.append(written)
-        self._sent.append(msgspec.structs.replace(written, tool_calls=sendable(calls, turn.calls)))
+        self._sent.append(
+            msgspec.structs.replace(written, tool_calls=repair_call_arguments(calls, turn.calls))
+        )
         if answer.finish_reason == limits.OVERFLOW:
             return limits.OVERFLOW
         if is_withheld(answer):
@@ -103,13 +112,13 @@ class Conversation:
             ended = await self._say(turn)
         return ended or self._spent.exceeded(self._budgets)
 
-    async def _say(self, turn: Turn) -> str:
-        self._says.append(turn.said)
-        text, done = await self._user.reply(turn.said, self._environment.writes)
-        self._add(Message("user", clean(text)))
+    async def _say(self, turn: AgentTurn) -> str:
+        self._says.append(turn.user_message)
+        text, done = await self._user.reply(turn.user_message, self._environment.writes)
+        self._add(Message("user", replace_surrogates(text)))
         return limits.USER_STOP if done else ""
 
-    def _call(self, called: Sequence[Called], native: Sequence[ToolCall]) -> str:
+    def _call(self, called: Sequence[AgentCall], native: Sequence[ToolCall]) -> str:
         seen = [self._result(one) for one in called]
         if native:
             pairs = zip(seen, native, strict=True)
@@ -118,13 +127,13 @@ class Conversation:
             self._observed(*seen)
         return limits.TRANSFER if self._environment.terminated else ""
 
-    def _result(self, call: Called) -> str:
+    def _result(self, call: AgentCall) -> str:
         if call.problem:
             return self._unreadable(call.problem)
         if self._environment.terminated:  # what comes after the end is no action any more
             return self._environment.call(call.name, call.kwargs)
         self._actions.append({"name": call.name, "kwargs": json.dumps(call.kwargs)})
-        seen = clean(self._environment.call(call.name, call.kwargs))
+        seen = replace_surrogates(self._environment.call(call.name, call.kwargs))
         if erred(seen):
             self._count(max_tool_errors=self._spent.max_tool_errors + 1)
         return seen

@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalcore.benchmarks.bfcl.asking import decoding, wire_name
 from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SINGLE_TURN
-from evalcore.benchmarks.bfcl.decode import DecodeError, decode
+from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
 from evalcore.benchmarks.bfcl.decode.native import name_and_arguments
 from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX
+from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_name
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
 from evalcore.privacy import mask_target
@@ -26,7 +26,7 @@ from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
 
 BENCHMARK = "bfcl"
-_JSON = decoding("json", "")
+_JSON = select_decode_mode("json", "")
 _GROUPS = {"non_live": NON_LIVE, "live": LIVE, "multi_turn": MULTI_TURN}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.()\- ]+")
 _NUMBER = re.compile(r"\d+")
@@ -174,10 +174,12 @@ def _step(reply: Message, episode: Episode) -> str | list[Any]:
     if episode.state.get("mode") != _JSON:
         return reply.content
     try:
-        calls = decode(reply.content, _JSON)
+        calls = decode_calls(reply.content, _JSON)
     except DecodeError:
         return reply.content
-    return [{wire_name(name): json.dumps(given) for name, given in call.items()} for call in calls]
+    return [
+        {to_wire_name(name): json.dumps(given) for name, given in call.items()} for call in calls
+    ]
 
 
 def _listed(text: str) -> list[Any] | None:

@@ -18,7 +18,7 @@ from evalcore.benchmarks.bfcl.multi_turn.apis import (
     OFFICIAL_SOURCES,
     VARIABLE,
     fetched_folder,
-    installation,
+    find_installation,
 )
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bfcl import files
@@ -122,6 +122,6 @@ def _prefix(told: Fetched) -> str:
 
 def _finds_apis() -> bool:
     try:
-        return installation() is not None
+        return find_installation() is not None
     except EnvironmentFailure:
         return False

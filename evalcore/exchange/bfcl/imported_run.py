@@ -87,7 +87,7 @@ def _spec(benchmark: Benchmark, results: Results, scored: Rescored) -> Benchmark
             dataset=f"bfcl-{results.version}-results",
             dataset_hash=dataset_hash(scored.samples),
             options=benchmark.options,
-            weights=benchmark.weights_of(scored.samples, benchmark.card.weights),
+            weights=benchmark.compute_point_weights(scored.samples, benchmark.card.weights),
             prompt_version="upstream",
             scorer_version=benchmark.card.scorer_version,
             column="",

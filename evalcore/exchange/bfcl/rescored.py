@@ -10,7 +10,7 @@ import msgspec
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.bfcl.aggregate import Tally
-from evalcore.benchmarks.bfcl.categories import V3_ALIASES, language
+from evalcore.benchmarks.bfcl.categories import V3_ALIASES, find_category_language
 from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
@@ -112,9 +112,9 @@ def rescore(benchmark: Benchmark, samples: Sequence[Sample], results: Results) -
 def episode_of(benchmark: Benchmark, sample: Sample, one: Prediction, at: str) -> Episode:
     """An answer as an episode of ours; a failed request upstream kept as an answer is a failure."""
     failure = Failure(kind="retryable", message=one.error) if one.error else None
-    mode = one.mode if one.mode == "fc" else prompt_mode(language(one.category))
+    mode = one.mode if one.mode == "fc" else prompt_mode(find_category_language(one.category))
     return msgspec.structs.replace(
-        benchmark.episode_of(sample, one.answer, {"mode": mode}),
+        benchmark.episode_from_answer(sample, one.answer, {"mode": mode}),
         usage=Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens),
         latency=one.latency,
         completions=0 if failure else 1,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from evalcore.benchmarks.bfcl.aggregate import Tally
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN, canonical
+from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN, to_v4_category
 from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX, is_infrastructure_error
 from evalcore.errors import DatasetError
 from evalcore.intake import read_count, read_seconds
@@ -97,7 +97,7 @@ def files_of(path: Path, kind: Literal["result", "score"]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in [path] if path.is_file() else sorted(path.rglob(f"BFCL_v*_{kind}.json")):
         match = _NAME.fullmatch(file.name)
-        category = canonical(match["category"]) if match and match["kind"] == kind else ""
+        category = to_v4_category(match["category"]) if match and match["kind"] == kind else ""
         if category not in _KNOWN:
             continue
         if category in found:

@@ -75,7 +75,7 @@ def _by_key(benchmark: Benchmark, path: Path) -> dict[str, Sample]:
 def _runnable(benchmark: Benchmark, here: Mapping[str, Sample]) -> frozenset[str]:
     """The keys of the cases that a run over the whole data set would ask."""
     try:
-        return frozenset(one.key for one in benchmark.to_run(list(here.values())))
+        return frozenset(one.key for one in benchmark.select_runnable(list(here.values())))
     except UsageError:  # this machine could run none of them, which says nothing of the bundle
         return frozenset(here)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from evalcore.benchmarks.base import Benchmark
-from evalcore.benchmarks.case_file import MOST_WEIGHT
+from evalcore.benchmarks.case_file import MAX_CASE_WEIGHT
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.contents import Contents
 from evalcore.queries.gated import is_gated
@@ -106,8 +106,8 @@ def _check_samples(made: Contents) -> None:
         for level, weight in one.difficulty_weights.items()
     ]
     for name, weight in weights:
-        if weight is not None and not 0 <= weight <= MOST_WEIGHT:
-            raise UsageError(f"the weight of {name} is not 0 to {MOST_WEIGHT:g}")
+        if weight is not None and not 0 <= weight <= MAX_CASE_WEIGHT:
+            raise UsageError(f"the weight of {name} is not 0 to {MAX_CASE_WEIGHT:g}")
 
 
 def _check_hashes(made: Contents) -> None:

@@ -19,8 +19,8 @@ import msgspec
 import sqlglot
 from sqlglot import exp
 
-from evalcore.benchmarks.sql_answer import read_sql
-from evalcore.benchmarks.sql_evidence import note
+from evalcore.benchmarks.sql_answer import extract_sql
+from evalcore.benchmarks.sql_evidence import describe_decision
 from evalcore.exchange.scale.published import PublishedAnswer, answers
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
@@ -103,7 +103,7 @@ def decide_all(decider: Decider, asked: Sequence[Asked]) -> list[Equivalence]:
 
 
 def _decide(decider: Decider, one: Asked) -> Equivalence:
-    sql = read_sql(one.answer, one.twin.answer_dialect or one.twin.questions[0].engine).sql
+    sql = extract_sql(one.answer, one.twin.answer_dialect or one.twin.questions[0].engine).sql
     if not sql:
         return Equivalence(status="error", cause="format", message="the answer holds no SQL")
     found = Equivalence(status="undecided", cause="few_databases")
@@ -148,7 +148,7 @@ def _disagreement(answer: PublishedAnswer, decision: Equivalence) -> dict[str, A
         "case_id": answer.case_id,
         "published": "Pass" if answer.passed else "Fail",
         "decision": decision.status,
-        "why": note(decision),
+        "why": describe_decision(decision),
         "answer": _text(answer.answer),
         "counterexample": msgspec.to_builtins(decision.counterexample),
     }

@@ -1,7 +1,8 @@
 """The official check of decoded calls against the accepted ones, error types included.
 
-`check` takes the calls of a whole answer; `call_problem` judges a single one. The rule depends on
-the category's name: one call, one call out of several functions, or several in any order.
+`check_calls` takes the calls of a whole answer; `call_problem` judges a single one. The rule
+depends on the category's name: one call, one call out of several functions, or several in any
+order.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from evalcore.benchmarks.bfcl.checker.call import call_problem
 from evalcore.benchmarks.bfcl.checker.finding import Finding
 from evalcore.benchmarks.bfcl.decode.call import Call
 
-__all__ = ["Finding", "call_problem", "check", "progress"]
+__all__ = ["Finding", "call_problem", "check_calls", "measure_progress"]
 
 _PARALLEL = "parallel_function_checker_no_order"
 
@@ -34,7 +35,7 @@ _CRASHES = (
 _STAGES = ("wrong_func_name", "missing_required", "unexpected_param", "type_error")
 
 
-def check(
+def check_calls(
     category: str,
     functions: list[dict[str, Any]],
     calls: list[Call],
@@ -49,7 +50,7 @@ def check(
     `""` among the values where the parameter may be left out. Never raises for what a model wrote:
     where upstream's checker crashes, the error type is `checker_failed:` and the exception's name.
     """
-    rule = _parallel if "parallel" in category else _single
+    rule = _check_parallel_calls if "parallel" in category else _check_single_call
     try:
         return rule(category, functions, calls, answers, language, underscores)
     except _CRASHES as error:
@@ -59,13 +60,13 @@ def check(
         )
 
 
-def progress(finding: Finding) -> int:
+def measure_progress(finding: Finding) -> int:
     """How far the rules came before this finding; the higher, the nearer to a match."""
     kinds = [i for i, stage in enumerate(_STAGES) if stage in finding.error_type]
     return kinds[0] if kinds else len(_STAGES)
 
 
-def _single(
+def _check_single_call(
     category: str,
     functions: list[dict[str, Any]],
     calls: list[Call],
@@ -78,11 +79,11 @@ def _single(
         rule = "multiple_function_checker" if several else "simple_function_checker"
         return _wrong_count(rule, calls, answers)
     name = next(iter(answers[0]))
-    function = _described(functions, name) if several else functions[0]
+    function = _find_function(functions, name) if several else functions[0]
     return call_problem(function, calls[0], answers[0], language, underscores)
 
 
-def _parallel(
+def _check_parallel_calls(
     category: str,
     functions: list[dict[str, Any]],
     calls: list[Call],
@@ -93,31 +94,32 @@ def _parallel(
     """Each reference call in turn takes the first call not yet taken that fits it: greedy."""
     if len(calls) != len(answers):
         return _wrong_count(_PARALLEL, calls, answers)
-    left = list(range(len(calls)))
+    remaining = list(range(len(calls)))
     for index, answer in enumerate(answers):
-        function = _described(functions, next(iter(answer)))
+        function = _find_function(functions, next(iter(answer)))
         nearest: tuple[int, Finding] | None = None
-        for place in left:
-            found = call_problem(function, calls[place], answer, language, underscores)
-            if found is None:
-                left.remove(place)
+        for position in remaining:
+            finding = call_problem(function, calls[position], answer, language, underscores)
+            if finding is None:
+                remaining.remove(position)
                 break
-            if nearest is None or progress(found) > progress(nearest[1]):
-                nearest = place, found
+            if nearest is None or measure_progress(finding) > measure_progress(nearest[1]):
+                nearest = position, finding
         else:
-            return _unmatched(index, nearest)
+            return _build_unmatched_finding(index, nearest)
     return None
 
 
-def _unmatched(index: int, nearest: tuple[int, Finding] | None) -> Finding:
+def _build_unmatched_finding(index: int, nearest: tuple[int, Finding] | None) -> Finding:
     error_type = f"{_PARALLEL}:cannot_find_match"
     if nearest is None:
         return Finding(error_type, "no call is left to match", output=None, expected=index)
-    place, found = nearest
+    position, finding = nearest
     message = (
-        f"no call matches the expected call {index + 1}; nearest, call {place + 1}: {found.message}"
+        f"no call matches the expected call {index + 1}; nearest, call {position + 1}: "
+        f"{finding.message}"
     )
-    return Finding(error_type, message, found.path, place, index, found.error_type)
+    return Finding(error_type, message, finding.path, position, index, finding.error_type)
 
 
 def _wrong_count(rule: str, calls: list[Call], answers: list[dict[str, Any]]) -> Finding:
@@ -125,7 +127,7 @@ def _wrong_count(rule: str, calls: list[Call], answers: list[dict[str, Any]]) ->
     return Finding(f"{rule}:wrong_count", message, output=None, expected=None)
 
 
-def _described(functions: list[dict[str, Any]], name: str) -> dict[str, Any]:
+def _find_function(functions: list[dict[str, Any]], name: str) -> dict[str, Any]:
     for function in functions:
         if function["name"] == name:
             return function

@@ -7,7 +7,7 @@ from typing import Any
 from evalcore.benchmarks.bfcl.categories import Language
 from evalcore.benchmarks.bfcl.checker.finding import Finding
 from evalcore.benchmarks.bfcl.checker.types import (
-    converted,
+    convert_value,
     expected_type,
     source_problem,
     type_problem,
@@ -18,7 +18,7 @@ from evalcore.benchmarks.bfcl.checker.values import (
     list_problem,
     string_problem,
 )
-from evalcore.benchmarks.bfcl.decode.call import Call, shown
+from evalcore.benchmarks.bfcl.decode.call import Call, shorten_repr
 
 _PREFIX = "simple_function_checker"
 
@@ -39,25 +39,25 @@ def call_problem(
     name = function["name"]
     name = name.replace(".", "_") if underscores else name
     if name not in call:
-        message = f"{name} should be called, not {shown(next(iter(call), None))}"
+        message = f"{name} should be called, not {shorten_repr(next(iter(call), None))}"
         return Finding(f"{_PREFIX}:wrong_func_name", message)
-    given, accepted = call[name], next(iter(answer.values()))
+    arguments, accepted = call[name], next(iter(answer.values()))
     for parameter in function["parameters"]["required"]:
-        if parameter not in given:
+        if parameter not in arguments:
             message = f"the required {parameter} is missing"
             return Finding(f"{_PREFIX}:missing_required", message, (parameter,))
     schemas = function["parameters"]["properties"]
-    for parameter, value in given.items():
+    for parameter, value in arguments.items():
         if parameter not in schemas or parameter not in accepted:
-            message = f"{shown(parameter)} is not expected"
+            message = f"{shorten_repr(parameter)} is not expected"
             return Finding(f"{_PREFIX}:unexpected_param", message, (parameter,))
-        found = _argument_problem(
+        finding = _argument_problem(
             parameter, value, accepted[parameter], schemas[parameter], language
         )
-        if found is not None:
-            return found
+        if finding is not None:
+            return finding
     for parameter, answers in accepted.items():
-        if parameter not in given and "" not in answers:
+        if parameter not in arguments and "" not in answers:
             message = f"{parameter} is missing and may not be left out"
             return Finding(f"{_PREFIX}:missing_optional", message, (parameter,))
     return None
@@ -67,13 +67,13 @@ def _argument_problem(
     parameter: str, value: Any, answers: list[Any], schema: dict[str, Any], language: Language
 ) -> Finding | None:
     expected = expected_type(schema, language)
-    found = source_problem(parameter, value, language)
-    if found is not None:
-        return found
-    value = converted(value, expected, language)
-    found, variable = type_problem(parameter, value, answers, expected)
-    if found is not None:
-        return found
+    finding = source_problem(parameter, value, language)
+    if finding is not None:
+        return finding
+    value = convert_value(value, expected, language)
+    finding, variable = type_problem(parameter, value, answers, expected)
+    if finding is not None:
+        return finding
     if not variable:
         if expected.kind is dict:
             return dict_problem(parameter, value, answers)
@@ -84,5 +84,7 @@ def _argument_problem(
             return string_problem(parameter, value, answers)
     if value in answers:
         return None
-    message = f"{shown(value)} is not accepted for {parameter}; accepted: {shown(answers)}"
+    message = (
+        f"{shorten_repr(value)} is not accepted for {parameter}; accepted: {shorten_repr(answers)}"
+    )
     return Finding("value_error:others", message, (parameter,))

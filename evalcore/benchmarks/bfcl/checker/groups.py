@@ -73,7 +73,7 @@ GROUPS: tuple[Group, ...] = (
 )
 
 
-def group(error_type: str, cause: str = "") -> Group | None:
+def classify_call_error(error_type: str, cause: str = "") -> Group | None:
     """The group of an error type; None for a valid answer.
 
     Where no call of a parallel answer matched, the group is that of the nearest call. Types

@@ -36,37 +36,37 @@ def java_value(text: str, kind: str, nested: str | None = None) -> Any:
     return _CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
 
 
-def _whole(text: str, nested: str | None) -> Any:
+def _convert_integer(text: str, nested: str | None) -> Any:
     return int(text) if _WHOLE.match(text) else text
 
 
-def _float(text: str, nested: str | None) -> Any:
+def _convert_float(text: str, nested: str | None) -> Any:
     return float(re.sub(r"[fF]$", "", text)) if _FLOAT.match(text) else text
 
 
-def _double(text: str, nested: str | None) -> Any:
+def _convert_double(text: str, nested: str | None) -> Any:
     return float(text) if _DOUBLE.match(text) else text
 
 
-def _long(text: str, nested: str | None) -> Any:
+def _convert_long(text: str, nested: str | None) -> Any:
     return int(re.sub(r"[lL]$", "", text)) if _LONG.match(text) else text
 
 
-def _boolean(text: str, nested: str | None) -> Any:
+def _convert_boolean(text: str, nested: str | None) -> Any:
     return text == "true" if text in ("true", "false") else text
 
 
-def _verbatim(text: str, nested: str | None) -> Any:
+def _pass_through(text: str, nested: str | None) -> Any:
     return text
 
 
-def _array_list(text: str, nested: str | None) -> Any:
+def _convert_array_list(text: str, nested: str | None) -> Any:
     inside = _as_list_arguments(text)
     if inside is not None:
-        return [_element(item.strip(), nested) for item in inside.split(",")]
-    added = _added(text)
+        return [_convert_list_element(item.strip(), nested) for item in inside.split(",")]
+    added = _find_added_items(text)
     if added is not None:
-        return [_element(item.strip(), nested) for item in added]
+        return [_convert_list_element(item.strip(), nested) for item in added]
     return [] if _EMPTY_LIST.search(text) else text
 
 
@@ -80,7 +80,7 @@ def _as_list_arguments(text: str) -> str | None:
     return None
 
 
-def _added(text: str) -> list[str] | None:
+def _find_added_items(text: str) -> list[str] | None:
     """The arguments of `add(...)` within the double braces of an anonymous ArrayList."""
     start = _ADDING.search(text)
     if start is None:
@@ -92,18 +92,18 @@ def _added(text: str) -> list[str] | None:
     return [] if begin > start.end() and text.startswith("}}", begin) else None
 
 
-def _element(text: str, nested: str | None) -> Any:
+def _convert_list_element(text: str, nested: str | None) -> Any:
     if nested in ("char", "String"):
         return text[1:-1]
-    return java_value(text, nested) if nested else _untyped(text)
+    return java_value(text, nested) if nested else _convert_untyped(text)
 
 
-def _array(text: str, nested: str | None) -> Any:
+def _convert_array(text: str, nested: str | None) -> Any:
     inside = _array_items(text)
     if inside is None:
         return text
     items = [item.strip() for item in inside.split(",") if item.strip()]
-    return [java_value(item, nested) if nested else _untyped(item) for item in items]
+    return [java_value(item, nested) if nested else _convert_untyped(item) for item in items]
 
 
 def _array_items(text: str) -> str | None:
@@ -115,7 +115,7 @@ def _array_items(text: str) -> str | None:
     return None
 
 
-def _hash_map(text: str, nested: str | None) -> Any:
+def _convert_hash_map(text: str, nested: str | None) -> Any:
     start = _MAP_START.search(text)
     body = _MAP_BODY.search(text, start.end()) if start else None
     if body:
@@ -123,7 +123,10 @@ def _hash_map(text: str, nested: str | None) -> Any:
         begin = _after_blanks(text, begin + text.startswith("{", begin))
         end = text.find("}", begin)
         if end != -1:
-            return {key: _untyped(value.strip()) for key, value in _puts(text[begin:end].rstrip())}
+            return {
+                key: _convert_untyped(value.strip())
+                for key, value in _find_map_puts(text[begin:end].rstrip())
+            }
     return {} if _is_empty_map(text) else text
 
 
@@ -136,7 +139,7 @@ def _is_empty_map(text: str) -> bool:
     return False
 
 
-def _puts(text: str) -> Iterator[tuple[str, str]]:
+def _find_map_puts(text: str) -> Iterator[tuple[str, str]]:
     """Key and value of each `put("key", value)`; neither holds a line end."""
     start = text.find('put("')
     while start != -1:
@@ -153,7 +156,7 @@ def _puts(text: str) -> Iterator[tuple[str, str]]:
         start = text.find('put("', after)
 
 
-def _untyped(text: str) -> Any:
+def _convert_untyped(text: str) -> Any:
     """A literal whose type is not declared: boolean, string, long, float, else a number or text."""
     if text in ("true", "false"):
         return text == "true"
@@ -187,17 +190,17 @@ def _after_blanks(text: str, start: int) -> int:
 
 
 _CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
-    "byte": _whole,
-    "short": _whole,
-    "integer": _whole,
-    "float": _float,
-    "double": _double,
-    "long": _long,
-    "boolean": _boolean,
-    "char": _verbatim,
-    "String": _verbatim,
-    "any": _verbatim,
-    "Array": _array,
-    "ArrayList": _array_list,
-    "HashMap": _hash_map,
+    "byte": _convert_integer,
+    "short": _convert_integer,
+    "integer": _convert_integer,
+    "float": _convert_float,
+    "double": _convert_double,
+    "long": _convert_long,
+    "boolean": _convert_boolean,
+    "char": _pass_through,
+    "String": _pass_through,
+    "any": _pass_through,
+    "Array": _convert_array,
+    "ArrayList": _convert_array_list,
+    "HashMap": _convert_hash_map,
 }

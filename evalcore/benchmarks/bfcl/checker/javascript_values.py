@@ -29,55 +29,57 @@ def javascript_value(text: str, kind: str, nested: str | None = None) -> Any:
     return _CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
 
 
-def _string(text: str, nested: str | None) -> Any:
+def _convert_string(text: str, nested: str | None) -> Any:
     quoted = any(text.startswith(mark) and text.endswith(mark) for mark in "\"'")
     return text[1:-1] if quoted else text
 
 
-def _whole(text: str, nested: str | None) -> Any:
+def _convert_integer(text: str, nested: str | None) -> Any:
     return int(text) if _WHOLE.match(text) else text
 
 
-def _float(text: str, nested: str | None) -> Any:
+def _convert_float(text: str, nested: str | None) -> Any:
     return float(text) if _FLOAT.match(text) else text
 
 
-def _big(text: str, nested: str | None) -> Any:
+def _convert_bigint(text: str, nested: str | None) -> Any:
     return int(text[:-1]) if _BIG.match(text) else text
 
 
-def _boolean(text: str, nested: str | None) -> Any:
+def _convert_boolean(text: str, nested: str | None) -> Any:
     return text == "true" if text in ("true", "false") else text
 
 
-def _verbatim(text: str, nested: str | None) -> Any:
+def _pass_through(text: str, nested: str | None) -> Any:
     return text
 
 
-def _array(text: str, nested: str | None) -> Any:
+def _convert_array(text: str, nested: str | None) -> Any:
     code = text.strip()
-    table = _table(code)
+    table = _parse_nested_lists(code)
     if table is not None:
         return table
-    found = _LIST.match(code)
-    if found is None:
+    match = _LIST.match(code)
+    if match is None:
         return code
-    inside = found.group(1) if found.group(1) is not None else found.group(2)
+    inside = match.group(1) if match.group(1) is not None else match.group(2)
     items = [item.strip() for item in inside.strip().split(",")] if inside.strip() else []
     try:
-        return [javascript_value(item, nested) if nested else _untyped(item) for item in items]
+        return [
+            javascript_value(item, nested) if nested else _convert_untyped(item) for item in items
+        ]
     except (KeyError, ValueError):
         return code
 
 
-def _table(code: str) -> list[list[Any]] | None:
+def _parse_nested_lists(code: str) -> list[list[Any]] | None:
     """The rows of a list of lists, each split at its commas; None for anything else."""
     end = _table_end(code, _TABLE, "]") or _table_end(code, _NEW_TABLE, ")")
     if not end:
         return None
     rows = [row.strip() for row in _ROW.findall(code[:end])]
     rows[0] = rows[0].removeprefix("[")
-    return [[_untyped(item) for item in row.split(",")] for row in rows]
+    return [[_convert_untyped(item) for item in row.split(",")] for row in rows]
 
 
 def _table_end(code: str, opening: re.Pattern[str], closing: str) -> int:
@@ -92,10 +94,10 @@ def _table_end(code: str, opening: re.Pattern[str], closing: str) -> int:
     at = code.rfind("]") if start else -1
     while start and at >= start.end():
         after = _BLANK.match(code, at + 1)
-        place = after.end() if after else at + 1
-        link = _LINK.match(code, place)
-        if code.startswith(closing, place):
-            ends[at] = place + 1
+        position = after.end() if after else at + 1
+        link = _LINK.match(code, position)
+        if code.startswith(closing, position):
+            ends[at] = position + 1
         elif link and following != -1 and "\n" not in code[link.end() : following]:
             ends[at] = ends[following]
         following = at if at in ends else following
@@ -105,22 +107,22 @@ def _table_end(code: str, opening: re.Pattern[str], closing: str) -> int:
     return ends[following]
 
 
-def _object(text: str, nested: str | None) -> Any:
+def _convert_object(text: str, nested: str | None) -> Any:
     code = text.strip()
-    found = _OBJECT.match(code)
-    if found is None:
+    match = _OBJECT.match(code)
+    if match is None:
         return code
-    pairs = _PAIR.findall(found.group(1)) if ":" in found.group(1) else []
-    return {key.strip().strip("'\""): _member(value.strip()) for key, value in pairs}
+    pairs = _PAIR.findall(match.group(1)) if ":" in match.group(1) else []
+    return {key.strip().strip("'\""): _convert_member(value.strip()) for key, value in pairs}
 
 
-def _member(text: str) -> Any:
+def _convert_member(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
-        return _array(text, None)
-    return _untyped(text.strip("'\""))
+        return _convert_array(text, None)
+    return _convert_untyped(text.strip("'\""))
 
 
-def _untyped(text: str) -> Any:
+def _convert_untyped(text: str) -> Any:
     """A literal whose type is not declared: boolean, quoted string, else a number or text."""
     text = text.strip()
     if text in ("true", "false"):
@@ -130,12 +132,12 @@ def _untyped(text: str) -> Any:
 
 
 _CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
-    "String": _string,
-    "integer": _whole,
-    "float": _float,
-    "Bigint": _big,
-    "Boolean": _boolean,
-    "any": _verbatim,
-    "array": _array,
-    "dict": _object,
+    "String": _convert_string,
+    "integer": _convert_integer,
+    "float": _convert_float,
+    "Bigint": _convert_bigint,
+    "Boolean": _convert_boolean,
+    "any": _pass_through,
+    "array": _convert_array,
+    "dict": _convert_object,
 }

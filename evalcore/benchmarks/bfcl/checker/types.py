@@ -8,7 +8,7 @@ from evalcore.benchmarks.bfcl.categories import Language
 from evalcore.benchmarks.bfcl.checker.finding import Finding, Step
 from evalcore.benchmarks.bfcl.checker.java_values import java_value
 from evalcore.benchmarks.bfcl.checker.javascript_values import javascript_value
-from evalcore.benchmarks.bfcl.decode.call import shown
+from evalcore.benchmarks.bfcl.decode.call import shorten_repr
 
 _PYTHON: dict[str, type] = {
     "string": str,
@@ -53,7 +53,7 @@ _CONVERT = {"java": java_value, "javascript": javascript_value}
 _NOT_SOURCE = {"java": "type_error:java", "javascript": "type_error:js"}
 
 
-class Expected(NamedTuple):
+class ExpectedType(NamedTuple):
     """The Python type that a parameter's schema stands for, and that of its elements."""
 
     name: str
@@ -62,14 +62,14 @@ class Expected(NamedTuple):
     element: type | None
 
 
-def expected_type(schema: dict[str, Any], language: Language) -> Expected:
+def expected_type(schema: dict[str, Any], language: Language) -> ExpectedType:
     """What a parameter's schema asks for; raises KeyError for a type outside the dialect."""
     name, types = schema["type"], TYPES[language]
     element = schema["items"]["type"] if name in _WITH_ELEMENTS[language] else None
-    return Expected(name, types[name], element, types[element] if element is not None else None)
+    return ExpectedType(name, types[name], element, types[element] if element is not None else None)
 
 
-def converted(value: Any, expected: Expected, language: Language) -> Any:
+def convert_value(value: Any, expected: ExpectedType, language: Language) -> Any:
     """The value after the conversions that a language grants.
 
     Python: an integer for a float, a tuple for a tuple's list. Java and JavaScript: source text.
@@ -95,7 +95,7 @@ def first_type(answers: Any) -> type | None:
 
 
 def type_problem(
-    parameter: str, value: Any, answers: Any, expected: Expected
+    parameter: str, value: Any, answers: Any, expected: ExpectedType
 ) -> tuple[Finding | None, bool]:
     """What is wrong with a value's type, and whether it counts as a variable.
 
@@ -106,19 +106,25 @@ def type_problem(
     kind = type(value)
     if kind is expected.kind:
         variable = answered is not None and answered is not kind
-        misfit = None if expected.element is None else _misfit(value, answers, expected.element)
+        misfit = (
+            None
+            if expected.element is None
+            else _find_misfit_path(value, answers, expected.element)
+        )
         if misfit is None:
             return None, variable
         if kind is answered:
-            return _misplaced("type_error:nested", parameter, value, expected, misfit), True
+            return _build_type_finding(
+                "type_error:nested", parameter, value, expected, misfit
+            ), True
     elif kind is answered:
         return None, True
-    return _misplaced("type_error:simple", parameter, value, expected, ()), False
+    return _build_type_finding("type_error:simple", parameter, value, expected, ()), False
 
 
-def _misfit(value: list[Any], answers: Any, element: type) -> tuple[Step, ...] | None:
+def _find_misfit_path(value: list[Any], answers: Any, element: type) -> tuple[Step, ...] | None:
     """None if the elements fit an accepted answer, else where the last one tried disagrees."""
-    place: tuple[Step, ...] = ()
+    path: tuple[Step, ...] = ()
     for answer in answers:
         if type(answer) is not list:
             return None
@@ -126,13 +132,15 @@ def _misfit(value: list[Any], answers: Any, element: type) -> tuple[Step, ...] |
         wrong = [i for i, item in enumerate(value) if type(item) not in (element, answered)]
         if not wrong:
             return None
-        place = (wrong[0],)
-    return place
+        path = (wrong[0],)
+    return path
 
 
-def _misplaced(
-    error_type: str, parameter: str, value: Any, expected: Expected, within: tuple[Step, ...]
+def _build_type_finding(
+    error_type: str, parameter: str, value: Any, expected: ExpectedType, within: tuple[Step, ...]
 ) -> Finding:
-    wanted = f"{expected.name} of {expected.element_name}" if within else expected.name
-    message = f"{parameter} should be {wanted}, got {type(value).__name__} {shown(value)}"
+    expected_text = f"{expected.name} of {expected.element_name}" if within else expected.name
+    message = (
+        f"{parameter} should be {expected_text}, got {type(value).__name__} {shorten_repr(value)}"
+    )
     return Finding(error_type, message, (parameter, *within))

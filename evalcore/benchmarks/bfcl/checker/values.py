@@ -5,49 +5,52 @@ from __future__ import annotations
 from typing import Any
 
 from evalcore.benchmarks.bfcl.checker.finding import Finding, Step
-from evalcore.benchmarks.bfcl.decode.call import shown
+from evalcore.benchmarks.bfcl.decode.call import shorten_repr
 
 _IGNORED = str.maketrans({**dict.fromkeys(" ,./-_*^"), "'": '"'})
 
 
-def normal(text: str) -> str:
+def normalize_string(text: str) -> str:
     """A string as it is compared: lower case, without blanks and `,./-_*^`, one kind of quote."""
     return text.translate(_IGNORED).lower()
 
 
-def _normal(value: Any) -> Any:
-    return normal(value) if type(value) is str else value
+def _normalize_value(value: Any) -> Any:
+    return normalize_string(value) if type(value) is str else value
 
 
-def _rejected(error_type: str, path: tuple[Step, ...], value: Any, accepted: Any) -> Finding:
-    message = f"{shown(value)} is not accepted for {path[0]}; accepted: {shown(accepted)}"
+def _build_rejection(error_type: str, path: tuple[Step, ...], value: Any, accepted: Any) -> Finding:
+    message = (
+        f"{shorten_repr(value)} is not accepted for {path[0]}; accepted: {shorten_repr(accepted)}"
+    )
     return Finding(error_type, message, path)
 
 
 def string_problem(parameter: str, value: str, answers: list[Any]) -> Finding | None:
     """Strings equal after normalisation."""
-    wanted = normal(value)
-    if any(type(answer) is str and normal(answer) == wanted for answer in answers):
+    normalized = normalize_string(value)
+    if any(type(answer) is str and normalize_string(answer) == normalized for answer in answers):
         return None
-    return _rejected("value_error:string", (parameter,), value, answers)
+    return _build_rejection("value_error:string", (parameter,), value, answers)
 
 
 def list_problem(parameter: str, value: list[Any], answers: list[Any]) -> Finding | None:
     """Lists equal in order; their own strings are normalised, those of nested lists are not."""
-    given = [_normal(item) for item in value]
-    accepted = [[_normal(item) for item in answer] for answer in answers]
-    if given in accepted:
+    items = [_normalize_value(item) for item in value]
+    accepted = [[_normalize_value(item) for item in answer] for answer in answers]
+    if items in accepted:
         return None
-    place = max((_agreement(given, answer) for answer in accepted), default=0)
-    path: tuple[Step, ...] = (parameter, place) if place < len(given) else (parameter,)
-    return _rejected("value_error:list/tuple", path, value, answers)
+    index = max((_count_leading_matches(items, answer) for answer in accepted), default=0)
+    path: tuple[Step, ...] = (parameter, index) if index < len(items) else (parameter,)
+    return _build_rejection("value_error:list/tuple", path, value, answers)
 
 
-def _agreement(given: list[Any], accepted: list[Any]) -> int:
+def _count_leading_matches(items: list[Any], accepted: list[Any]) -> int:
     """How many leading elements agree."""
-    pairs = zip(given, accepted, strict=False)
+    pairs = zip(items, accepted, strict=False)
     return next(
-        (i for i, (one, other) in enumerate(pairs) if one != other), min(len(given), len(accepted))
+        (i for i, (item, other) in enumerate(pairs) if item != other),
+        min(len(items), len(accepted)),
     )
 
 
@@ -72,19 +75,19 @@ def dict_problem(parameter: str, value: dict[Any, Any], answers: list[Any]) -> F
 def _missing_key(parameter: str, value: dict[Any, Any], answer: dict[str, Any]) -> Finding | None:
     for key, accepted in answer.items():
         if key not in value and "" not in accepted:
-            message = f"key {shown(key)} of {parameter} is missing"
+            message = f"key {shorten_repr(key)} of {parameter} is missing"
             return Finding("value_error:dict_key", message, (parameter, key))
     return None
 
 
 def _wrong_member(parameter: str, value: dict[Any, Any], answer: dict[str, Any]) -> Finding | None:
     for key, member in value.items():
-        path = (parameter, key if isinstance(key, str | int) else shown(key))
+        path = (parameter, key if isinstance(key, str | int) else shorten_repr(key))
         if key not in answer:
-            message = f"key {shown(key)} of {parameter} is unexpected"
+            message = f"key {shorten_repr(key)} of {parameter} is unexpected"
             return Finding("value_error:dict_key", message, path)
-        if _normal(member) not in [_normal(accepted) for accepted in answer[key]]:
-            return _rejected("value_error:dict_value", path, member, answer[key])
+        if _normalize_value(member) not in [_normalize_value(accepted) for accepted in answer[key]]:
+            return _build_rejection("value_error:dict_value", path, member, answer[key])
     return None
 
 
@@ -100,10 +103,10 @@ def list_of_dicts_problem(parameter: str, value: list[Any], answers: list[Any]) 
             continue
         finding = None
         for index, item in enumerate(value):
-            found = dict_problem(parameter, item, [answer[index]])
-            if found is not None:
-                inner = (parameter, index, *found.path[1:])
-                finding = Finding(found.error_type, found.message, inner)
+            mismatch = dict_problem(parameter, item, [answer[index]])
+            if mismatch is not None:
+                inner = (parameter, index, *mismatch.path[1:])
+                finding = Finding(mismatch.error_type, mismatch.message, inner)
                 break
         if finding is None:
             return None

@@ -1,4 +1,4 @@
-"""From an answer to calls: `decode(answer, mode)` as upstream does it, for every asking mode.
+"""From an answer to calls: `decode_calls(answer, mode)` as upstream does it, for every asking mode.
 
 Modes: `fc` (native tool calls), `prompt_FORMAT` and `prompt_FORMAT_tag` (the calls must stand
 within <TOOLCALL>), with the formats of FORMATS, and `prompt_name_arguments` (the whole reply is
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, calls_of
+from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, require_calls
 from evalcore.benchmarks.bfcl.decode.java import java_calls
 from evalcore.benchmarks.bfcl.decode.javascript import javascript_calls
 from evalcore.benchmarks.bfcl.decode.markup import (
@@ -19,11 +19,11 @@ from evalcore.benchmarks.bfcl.decode.markup import (
     verbose_xml_calls,
 )
 from evalcore.benchmarks.bfcl.decode.native import native_calls
-from evalcore.benchmarks.bfcl.decode.official import bracketed, python_calls, within_tag
+from evalcore.benchmarks.bfcl.decode.official import add_brackets, extract_tagged_text, python_calls
 from evalcore.benchmarks.bfcl.decode.replies import name_arguments_calls
 from evalcore.errors import UsageError
 
-__all__ = ["FORMATS", "MODES", "Call", "DecodeError", "decode", "prompt_mode"]
+__all__ = ["FORMATS", "MODES", "Call", "DecodeError", "decode_calls", "prompt_mode"]
 
 FORMATS: dict[str, Callable[[str], Any]] = {
     "python": python_calls,
@@ -35,19 +35,19 @@ FORMATS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _untagged(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
-    return lambda answer: parse(bracketed(answer))
+def _build_untagged_decoder(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    return lambda answer: parse(add_brackets(answer))
 
 
-def _tagged(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
-    return lambda answer: parse(within_tag(bracketed(answer)))
+def _build_tagged_decoder(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    return lambda answer: parse(extract_tagged_text(add_brackets(answer)))
 
 
 MODES: dict[str, Callable[[Any], Any]] = {
     "fc": native_calls,
     "prompt_name_arguments": name_arguments_calls,
-    **{f"prompt_{name}": _untagged(parse) for name, parse in FORMATS.items()},
-    **{f"prompt_{name}_tag": _tagged(parse) for name, parse in FORMATS.items()},
+    **{f"prompt_{name}": _build_untagged_decoder(parse) for name, parse in FORMATS.items()},
+    **{f"prompt_{name}_tag": _build_tagged_decoder(parse) for name, parse in FORMATS.items()},
 }
 
 
@@ -56,7 +56,7 @@ def prompt_mode(language: str) -> str:
     return f"prompt_{language}"
 
 
-def decode(answer: Any, mode: str) -> list[Call]:
+def decode_calls(answer: Any, mode: str) -> list[Call]:
     """The calls of an answer, exactly as upstream decodes them.
 
     Raises DecodeError where upstream reads no calls, UsageError for an unknown mode.
@@ -64,4 +64,4 @@ def decode(answer: Any, mode: str) -> list[Call]:
     reader = MODES.get(mode)
     if reader is None:
         raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
-    return calls_of(reader(answer))
+    return require_calls(reader(answer))

@@ -50,29 +50,29 @@ SOURCE = "<answer>"
 warnings.filterwarnings("ignore", module=SOURCE)
 
 
-def literal(text: str) -> Any:
+def parse_literal(text: str) -> Any:
     """The value of a Python literal; raises one of PARSING_ERRORS for anything else."""
     return ast.literal_eval(ast.parse(text.lstrip(" \t"), SOURCE, mode="eval"))
 
 
-def failed(message: object) -> DecodeError:
+def to_decode_error(message: object) -> DecodeError:
     """The error of an answer that does not parse."""
     return DecodeError("decoder_failed", str(message)[:300])
 
 
-def text_of(answer: Any) -> str:
+def require_answer_text(answer: Any) -> str:
     """The text of a prompt-mode answer.
 
     Raises DecodeError for anything else, for half a surrogate pair and for more than LONGEST.
     """
     if not isinstance(answer, str):
-        raise failed(f"expected text, got {type(answer).__name__}")
+        raise to_decode_error(f"expected text, got {type(answer).__name__}")
     if len(answer) > LONGEST:
-        raise failed(f"longer than {LONGEST} characters")
+        raise to_decode_error(f"longer than {LONGEST} characters")
     return answer
 
 
-def calls_of(decoded: Any) -> list[Call]:
+def require_calls(decoded: Any) -> list[Call]:
     """The decoded value if it is a list of calls, each a mapping of one name to a mapping.
 
     Raises DecodeError (`decoder_wrong_output_format`) otherwise. An empty list is in the format.
@@ -85,7 +85,7 @@ def calls_of(decoded: Any) -> list[Call]:
     raise DecodeError("decoder_wrong_output_format", "the answer is no list of calls")
 
 
-def plain(value: Any, depth: int = 50) -> Any:
+def to_plain_value(value: Any, depth: int = 50) -> Any:
     """Decoded calls as JSON can hold them, for journals and pages; never raises.
 
     Tuples become lists; keys become text; numbers that JSON or its readers cannot hold, and all
@@ -98,16 +98,19 @@ def plain(value: Any, depth: int = 50) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, list | tuple) and depth:
-        return [plain(item, depth - 1) for item in value]
+        return [to_plain_value(item, depth - 1) for item in value]
     if isinstance(value, dict) and depth:
-        return {str(plain(key, 0)): plain(item, depth - 1) for key, item in value.items()}
-    return shown(value)
+        return {
+            str(to_plain_value(key, 0)): to_plain_value(item, depth - 1)
+            for key, item in value.items()
+        }
+    return shorten_repr(value)
 
 
-def shown(value: Any, longest: int = 200) -> str:
+def shorten_repr(value: Any, max_length: int = 200) -> str:
     """The value in Python's notation, cut; never raises, whatever a model wrote."""
     try:
         text = repr(value)
     except (ValueError, RecursionError, MemoryError):
         return f"a {type(value).__name__} that cannot be shown"
-    return text if len(text) <= longest else text[:longest] + "…"
+    return text if len(text) <= max_length else text[:max_length] + "…"

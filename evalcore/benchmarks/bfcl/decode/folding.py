@@ -11,11 +11,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import failed
+from evalcore.benchmarks.bfcl.decode.call import to_decode_error
 
-_MOST_BITS = 100_000
-_MOST_ITEMS = 100_000
-_MOST_FORMATTED = 1_000
+_MAX_BITS = 100_000
+_MAX_ITEMS = 100_000
+_MAX_FORMATTED = 1_000
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -40,7 +40,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 
 
-def fold(node: ast.expr) -> Any:
+def fold_constants(node: ast.expr) -> Any:
     """The value of an expression of literals and operators.
 
     Raises DecodeError for any other expression and for a result that would be too large, and what
@@ -49,39 +49,41 @@ def fold(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.UnaryOp):
-        return _UNARY[type(node.op)](fold(node.operand))
+        return _UNARY[type(node.op)](fold_constants(node.operand))
     if isinstance(node, ast.BinOp):
-        left, right = fold(node.left), fold(node.right)
+        left, right = fold_constants(node.left), fold_constants(node.right)
         _refuse_large(type(node.op), left, right)
         return _BINARY[type(node.op)](left, right)
     if isinstance(node, ast.List):
-        return [fold(item) for item in node.elts]
+        return [fold_constants(item) for item in node.elts]
     if isinstance(node, ast.Tuple):
-        return tuple(fold(item) for item in node.elts)
+        return tuple(fold_constants(item) for item in node.elts)
     if isinstance(node, ast.Set):
-        return {fold(item) for item in node.elts}
+        return {fold_constants(item) for item in node.elts}
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        return {fold(key): fold(value) for key, value in pairs if key is not None}
+        return {
+            fold_constants(key): fold_constants(value) for key, value in pairs if key is not None
+        }
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
-        return fold(node.value)[fold(node.slice)]
-    raise failed(f"{type(node).__name__} is not evaluated")
+        return fold_constants(node.value)[fold_constants(node.slice)]
+    raise to_decode_error(f"{type(node).__name__} is not evaluated")
 
 
 def _refuse_large(kind: type[ast.operator], left: Any, right: Any) -> None:
     if isinstance(left, int) and isinstance(right, int):
-        if _bits(kind, left, right) > _MOST_BITS:
-            raise failed("a number of too many digits")
+        if _count_result_bits(kind, left, right) > _MAX_BITS:
+            raise to_decode_error("a number of too many digits")
     elif kind is ast.Mult:
         for sequence, times in ((left, right), (right, left)):
             many = isinstance(times, int) and hasattr(sequence, "__len__")
-            if many and len(sequence) * times > _MOST_ITEMS:
-                raise failed("a sequence of too many items")
+            if many and len(sequence) * times > _MAX_ITEMS:
+                raise to_decode_error("a sequence of too many items")
     elif kind is ast.Mod and isinstance(left, str | bytes):
         _refuse_formats(left, right)
 
 
-def _bits(kind: type[ast.operator], left: int, right: int) -> int:
+def _count_result_bits(kind: type[ast.operator], left: int, right: int) -> int:
     if kind is ast.Pow:
         return left.bit_length() * max(right, 0) if abs(left) > 1 else 0
     if kind is ast.LShift:
@@ -94,11 +96,11 @@ def _refuse_formats(left: str | bytes, right: Any) -> None:
     parts = right if isinstance(right, tuple) else (right,)
     plain = all(
         isinstance(part, bool | int | float)
-        or (isinstance(part, str | bytes) and len(part) <= _MOST_FORMATTED)
+        or (isinstance(part, str | bytes) and len(part) <= _MAX_FORMATTED)
         for part in parts
     )
     digits = max(
         (len(run) for run in "".join(c if c.isdigit() else " " for c in text).split()), default=0
     )
-    if not plain or len(text) > _MOST_FORMATTED or "*" in text or digits > 3:
-        raise failed("formatting of this kind is not evaluated")
+    if not plain or len(text) > _MAX_FORMATTED or "*" in text or digits > 3:
+        raise to_decode_error("formatting of this kind is not evaluated")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, POSITIONAL, failed
-from evalcore.benchmarks.bfcl.decode.syntax_tree import parsed
+from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, POSITIONAL, to_decode_error
+from evalcore.benchmarks.bfcl.decode.syntax_tree import parse_syntax_tree
 
-_KEPT = ("identifier", "class_literal", "type_identifier", "method_invocation")
+_VERBATIM_NODES = ("identifier", "class_literal", "type_identifier", "method_invocation")
 _QUOTED = ("string_literal", "character_literal")
 
 
@@ -23,50 +23,50 @@ def java_calls(text: str, *, whole: bool = False) -> Any:
     """
     source = text[1:-1]
     try:
-        return _first_call(parsed(source, "java"), None if whole else source) or {}
+        return _first_call(parse_syntax_tree(source, "java"), None if whole else source) or {}
     except (*PARSING_ERRORS, AttributeError) as error:
-        raise failed(f"{type(error).__name__}: {error}") from None
+        raise to_decode_error(f"{type(error).__name__}: {error}") from None
 
 
 def _first_call(node: Any, source: str | None) -> Any:
     if node.type != "method_invocation":
         for child in node.children:
-            if found := _first_call(child, source):
-                return found
+            if call := _first_call(child, source):
+                return call
         return None
-    name = _text(node.child_by_field_name("name"), source)
+    name = _get_node_text(node.child_by_field_name("name"), source)
     owner = node.child_by_field_name("object")
     arguments = node.child_by_field_name("arguments")
     if arguments is None:
         return None
-    full = f"{_text(owner, source)}.{name}" if owner else name
-    return [{full: _arguments(arguments, source)}]
+    full = f"{_get_node_text(owner, source)}.{name}" if owner else name
+    return [{full: _parse_call_arguments(arguments, source)}]
 
 
-def _arguments(node: Any, source: str | None) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _parse_call_arguments(node: Any, source: str | None) -> dict[str, str]:
+    arguments: dict[str, str] = {}
     for child in node.children:
         if child.type == "assignment_expression":
-            name = _text(child.children[0], source)
-            value = _value(child.children[2], source)
+            name = _get_node_text(child.children[0], source)
+            value = _extract_value(child.children[2], source)
         elif child.type in ("identifier", "class_literal"):
-            name, value = POSITIONAL, _text(child, source)
+            name, value = POSITIONAL, _get_node_text(child, source)
         else:
             continue
-        if name in found:
-            raise failed(f"argument {name} is given twice")
-        found[name] = value
-    return found
+        if name in arguments:
+            raise to_decode_error(f"argument {name} is given twice")
+        arguments[name] = value
+    return arguments
 
 
-def _value(node: Any, source: str | None) -> str:
+def _extract_value(node: Any, source: str | None) -> str:
     if source is not None:
-        return _rebuilt(node, source)
-    text = _text(node, None)
+        return _rebuild_source(node, source)
+    text = _get_node_text(node, None)
     return text[1:-1] if node.type in _QUOTED else text
 
 
-def _text(node: Any, source: str | None) -> str:
+def _get_node_text(node: Any, source: str | None) -> str:
     """A node's text. Upstream cuts the characters of the source at offsets that count bytes; only
     text beyond ASCII shows the difference. Without a source, the text is cut rightly."""
     if source is not None:
@@ -75,25 +75,29 @@ def _text(node: Any, source: str | None) -> str:
     return text.decode()
 
 
-def _rebuilt(node: Any, source: str, nested: bool = False) -> str:
+def _rebuild_source(node: Any, source: str, nested: bool = False) -> str:
     """The source of a value, put together again from its parts, without blanks between them."""
     if node.type in _QUOTED:
-        return _text(node, source) if nested else _text(node, source)[1:-1]
-    if node.type in _KEPT or not node.child_count:
-        return _text(node, source)
+        return _get_node_text(node, source) if nested else _get_node_text(node, source)[1:-1]
+    if node.type in _VERBATIM_NODES or not node.child_count:
+        return _get_node_text(node, source)
     if node.type == "array_creation_expression":
-        kind = _rebuilt(node.child_by_field_name("type"), source, nested=True)
-        return f"new {kind}[]{_rebuilt(node.child_by_field_name('value'), source, nested=True)}"
+        kind = _rebuild_source(node.child_by_field_name("type"), source, nested=True)
+        return (
+            f"new {kind}[]{_rebuild_source(node.child_by_field_name('value'), source, nested=True)}"
+        )
     if node.type == "object_creation_expression":
-        return _creation(node, source)
-    return "".join(_rebuilt(child, source, nested=True) for child in node.children)
+        return _rebuild_creation(node, source)
+    return "".join(_rebuild_source(child, source, nested=True) for child in node.children)
 
 
-def _creation(node: Any, source: str) -> str:
-    kind = _rebuilt(node.child_by_field_name("type"), source, nested=True)
+def _rebuild_creation(node: Any, source: str) -> str:
+    kind = _rebuild_source(node.child_by_field_name("type"), source, nested=True)
     arguments = node.child_by_field_name("arguments")
-    given = arguments.children if arguments else ()
+    children = arguments.children if arguments else ()
     texts = [
-        _rebuilt(item, source, nested=True) for item in given if item.type not in (",", "(", ")")
+        _rebuild_source(item, source, nested=True)
+        for item in children
+        if item.type not in (",", "(", ")")
     ]
     return f"new {kind}({', '.join(texts)})"

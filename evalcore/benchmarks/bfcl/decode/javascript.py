@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, POSITIONAL, failed
-from evalcore.benchmarks.bfcl.decode.syntax_tree import parsed
+from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, POSITIONAL, to_decode_error
+from evalcore.benchmarks.bfcl.decode.syntax_tree import parse_syntax_tree
 
 
 def javascript_calls(text: str) -> Any:
@@ -14,36 +14,39 @@ def javascript_calls(text: str) -> Any:
     Raises DecodeError for a syntax error and for an argument given twice.
     """
     try:
-        root = parsed(text[1:-1], "javascript")
+        root = parse_syntax_tree(text[1:-1], "javascript")
         statements = [node for node in root.children if node.type == "expression_statement"]
         for node in (part for statement in statements for part in statement.children):
             if node.type == "call_expression":
-                return [{_text(node.children[0]): _arguments(node.children[1])}]
+                return [{_get_node_text(node.children[0]): _parse_call_arguments(node.children[1])}]
     except (*PARSING_ERRORS, AttributeError, IndexError) as error:
-        raise failed(f"{type(error).__name__}: {error}") from None
+        raise to_decode_error(f"{type(error).__name__}: {error}") from None
     return None
 
 
-def _text(node: Any) -> str:
+def _get_node_text(node: Any) -> str:
     text: bytes = node.text
     return text.decode()
 
 
-def _arguments(node: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _parse_call_arguments(node: Any) -> dict[str, str]:
+    arguments: dict[str, str] = {}
     for child in node.children:
         if child.type == "assignment_expression":
-            name, value = _text(child.children[0]), _unquoted(_text(child.children[2]))
+            name, value = (
+                _get_node_text(child.children[0]),
+                _strip_quotes(_get_node_text(child.children[2])),
+            )
         elif child.type in ("identifier", "true"):
-            name, value = POSITIONAL, _text(child)
+            name, value = POSITIONAL, _get_node_text(child)
         else:
             continue
-        if name in found:
-            raise failed(f"argument {name} is given twice")
-        found[name] = value
-    return found
+        if name in arguments:
+            raise to_decode_error(f"argument {name} is given twice")
+        arguments[name] = value
+    return arguments
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     quoted = any(text.startswith(mark) and text.endswith(mark) for mark in "\"'")
     return text[1:-1] if quoted else text

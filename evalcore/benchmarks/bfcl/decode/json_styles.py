@@ -12,27 +12,27 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, Call, literal
+from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, Call, parse_literal
 
 _NAMES = ("name", "function", "function_name", "tool", "tool_name", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "kwargs", "action_input")
 _LISTS = ("tool_calls", "function_calls", "calls")
 _DECODER = json.JSONDecoder()
-_MOST_STARTS = 50
+_MAX_STARTS = 50
 _NAMED_OBJECT = re.compile(r"[\s,;]*([\w.-]+)\s*(?:\[ARGS\]\s*)?(?=\{)")
 
 
-def calls_in_json(text: str, known: Collection[str]) -> list[Call] | None:
+def calls_in_json(text: str, function_names: Collection[str]) -> list[Call] | None:
     """The calls of text that is nothing but JSON values; None if it is something else."""
-    values = _values(text)
-    return None if values is None else _calls(values, known)
+    values = _parse_json_values(text)
+    return None if values is None else _find_calls_in_value(values, function_names)
 
 
-def calls_among_prose(text: str, known: Collection[str]) -> list[Call]:
+def calls_among_prose(text: str, function_names: Collection[str]) -> list[Call]:
     """The calls of all JSON objects and lists within prose, in order."""
-    found: list[Call] = []
+    calls: list[Call] = []
     at, starts = 0, 0
-    while starts < _MOST_STARTS:
+    while starts < _MAX_STARTS:
         start = min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)
         if start == -1:
             break
@@ -42,8 +42,8 @@ def calls_among_prose(text: str, known: Collection[str]) -> list[Call]:
         except PARSING_ERRORS:
             at = start + 1
             continue
-        found += _calls([value], known) or []
-    return found
+        calls += _find_calls_in_value([value], function_names) or []
+    return calls
 
 
 def named_objects(text: str) -> str:
@@ -51,17 +51,17 @@ def named_objects(text: str) -> str:
 
     What does not follow the pattern ends the search.
     """
-    found, at = [], 0
+    objects, at = [], 0
     while name := _NAMED_OBJECT.match(text, at):
         try:
             arguments, at = _DECODER.raw_decode(text, name.end())
         except PARSING_ERRORS:
             break
-        found.append(json.dumps({"name": name.group(1), "arguments": arguments}))
-    return "\n".join(found)
+        objects.append(json.dumps({"name": name.group(1), "arguments": arguments}))
+    return "\n".join(objects)
 
 
-def _values(text: str) -> list[Any] | None:
+def _parse_json_values(text: str) -> list[Any] | None:
     """The JSON values that the text consists of, with blanks, commas or semicolons between."""
     values = []
     at, text = 0, text.strip(" \t\r\n,;")
@@ -80,43 +80,45 @@ def _python_literal(text: str) -> list[Any] | None:
     if not text.startswith(("{", "[")):
         return None
     try:
-        return [literal(text)]
+        return [parse_literal(text)]
     except PARSING_ERRORS:
         return None
 
 
-def _calls(value: Any, known: Collection[str], depth: int = 8) -> list[Call] | None:
+def _find_calls_in_value(
+    value: Any, function_names: Collection[str], depth: int = 8
+) -> list[Call] | None:
     """The calls of a value in any style; None if a part of it is no call."""
     if isinstance(value, list) and depth:
-        parts = [_calls(item, known, depth - 1) for item in value]
+        parts = [_find_calls_in_value(item, function_names, depth - 1) for item in value]
         flat = [call for part in parts if part is not None for call in part]
         return None if any(part is None for part in parts) else flat
     if not isinstance(value, dict) or not depth:
         return None
     for key in _LISTS:
         if isinstance(value.get(key), list):
-            return _calls(value[key], known, depth - 1)
+            return _find_calls_in_value(value[key], function_names, depth - 1)
     if isinstance(value.get("function"), dict):
-        return _calls(value["function"], known, depth - 1)
-    return _one(value, known)
+        return _find_calls_in_value(value["function"], function_names, depth - 1)
+    return _parse_call_object(value, function_names)
 
 
-def _one(value: dict[Any, Any], known: Collection[str]) -> list[Call] | None:
+def _parse_call_object(value: dict[Any, Any], function_names: Collection[str]) -> list[Call] | None:
     name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
     arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
     if name is not None:
-        if arguments is None and name in known:
+        if arguments is None and name in function_names:
             arguments = {}
-        arguments = read_arguments(arguments)
+        arguments = parse_arguments(arguments)
         return [{name: arguments}] if isinstance(arguments, dict) else None
-    if value and all(key in known and isinstance(value[key], dict) for key in value):
+    if value and all(key in function_names and isinstance(value[key], dict) for key in value):
         return [{key: arguments} for key, arguments in value.items()]
     return None
 
 
-def read_arguments(arguments: Any) -> Any:
+def parse_arguments(arguments: Any) -> Any:
     """Arguments, or what their text holds in JSON or as a Python mapping; None for other text."""
     if not isinstance(arguments, str):
         return arguments
-    values = _values(arguments)
+    values = _parse_json_values(arguments)
     return values[0] if values and len(values) == 1 else None

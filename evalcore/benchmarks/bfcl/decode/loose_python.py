@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, SOURCE, UNPACKED, Call, DecodeError
-from evalcore.benchmarks.bfcl.decode.folding import fold
+from evalcore.benchmarks.bfcl.decode.folding import fold_constants
 from evalcore.benchmarks.bfcl.decode.official import dotted_name
 
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 _QUOTES = str.maketrans("“”„‘’", '"""\'\'')
 _LIST_OF_CALLS = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
 _CALL_LINE = re.compile(r"(?:[-*•]|\d+[.)])?\s*`*(\[?[A-Za-z_][\w.]*\s*\(.*\)\]?)`*[;,.]?")
-_MOST_STARTS = 20
+_MAX_STARTS = 20
 
 #: Function names and, in the schema's order, their parameters.
-Known = Mapping[str, Sequence[str]]
+FunctionSignatures = Mapping[str, Sequence[str]]
 
 
-def calls_in_python(text: str, known: Known) -> list[Call] | None:
+def calls_in_python(text: str, signatures: FunctionSignatures) -> list[Call] | None:
     """The calls of text that is nothing but calls, in a list, line by line or assigned.
 
     None if it is something else, or if a call is not readable.
@@ -29,30 +29,32 @@ def calls_in_python(text: str, known: Known) -> list[Call] | None:
     text = text.strip().strip("`\"' \n")
     for attempt in (text, text + "]", "[" + text, text.translate(_QUOTES)):
         try:
-            return _statements(ast.parse(attempt, SOURCE).body, known)
+            return _parse_call_statements(ast.parse(attempt, SOURCE).body, signatures)
         except (*PARSING_ERRORS, DecodeError):
             continue
     return None
 
 
-def python_calls_among_prose(text: str, known: Known) -> list[Call]:
+def python_calls_among_prose(text: str, signatures: FunctionSignatures) -> list[Call]:
     """The calls of bracketed lists within prose, else of lines that are a call and nothing else."""
-    found: list[Call] = []
+    calls: list[Call] = []
     at = 0
-    for _ in range(_MOST_STARTS):
+    for _ in range(_MAX_STARTS):
         start = _LIST_OF_CALLS.search(text, at)
         if start is None:
             break
-        end = _closing(text, start.start())
-        found += calls_in_python(text[start.start() : end], known) or []
+        end = _find_closing_bracket(text, start.start())
+        calls += calls_in_python(text[start.start() : end], signatures) or []
         at = max(end, start.end())
-    if found:
-        return found
+    if calls:
+        return calls
     lines = (_CALL_LINE.fullmatch(line.strip()) for line in text.splitlines()[:1000])
-    return [call for line in lines if line for call in calls_in_python(line.group(1), known) or []]
+    return [
+        call for line in lines if line for call in calls_in_python(line.group(1), signatures) or []
+    ]
 
 
-def _closing(text: str, start: int) -> int:
+def _find_closing_bracket(text: str, start: int) -> int:
     """Just after the bracket that closes the one at `start`, or the end of the text."""
     depth, quote, at = 0, "", start
     while at < len(text):
@@ -70,29 +72,31 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def _statements(body: list[ast.stmt], known: Known) -> list[Call]:
-    found: list[Call] = []
+def _parse_call_statements(body: list[ast.stmt], signatures: FunctionSignatures) -> list[Call]:
+    calls: list[Call] = []
     for statement in body:
         if not isinstance(statement, ast.Expr | ast.Assign) or statement.value is None:
             raise ValueError("a statement that is no call")
-        found += _calls(statement.value, known)
-    return found
+        calls += _parse_call_nodes(statement.value, signatures)
+    return calls
 
 
-def _calls(node: ast.expr, known: Known) -> list[Call]:
+def _parse_call_nodes(node: ast.expr, signatures: FunctionSignatures) -> list[Call]:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return [call for item in node.elts for call in _calls(item, known)]
+        return [call for item in node.elts for call in _parse_call_nodes(item, signatures)]
     if isinstance(node, ast.Await):
-        return _calls(node.value, known)
+        return _parse_call_nodes(node.value, signatures)
     if not isinstance(node, ast.Call):
         raise ValueError("an expression that is no call")
     name = dotted_name(node.func)
-    if name == "print" and name not in known and node.args and not node.keywords:
-        return [call for item in node.args for call in _calls(item, known)]
-    return [{name: _arguments(name, node, known)}]
+    if name == "print" and name not in signatures and node.args and not node.keywords:
+        return [call for item in node.args for call in _parse_call_nodes(item, signatures)]
+    return [{name: _parse_call_arguments(name, node, signatures)}]
 
 
-def _arguments(name: str, node: ast.Call, known: Known) -> dict[str, Any]:
+def _parse_call_arguments(
+    name: str, node: ast.Call, signatures: FunctionSignatures
+) -> dict[str, Any]:
     named = {word.arg or UNPACKED: value_of(word.value) for word in node.keywords}
     if isinstance(unpacked := named.get(UNPACKED), dict):
         named = {**unpacked, **{key: value for key, value in named.items() if key != UNPACKED}}
@@ -101,7 +105,7 @@ def _arguments(name: str, node: ast.Call, known: Known) -> dict[str, Any]:
     values = [value_of(item) for item in node.args]
     if len(values) == 1 and not named and isinstance(values[0], dict):
         return values[0]  # f({"a": 1})
-    order = [parameter for parameter in known.get(name, ()) if parameter not in named]
+    order = [parameter for parameter in signatures.get(name, ()) if parameter not in named]
     if len(values) > len(order):
         raise ValueError("more positional arguments than parameters")
     return {**dict(zip(order, values, strict=False)), **named}
@@ -127,4 +131,4 @@ def value_of(node: ast.expr | None) -> Any:
         return "".join(str(value_of(part)) for part in node.values)
     if node is None:
         raise ValueError("unpacking in a mapping")
-    return fold(node)
+    return fold_constants(node)

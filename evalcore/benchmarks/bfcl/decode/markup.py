@@ -12,7 +12,12 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
-from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, POSITIONAL, failed, literal
+from evalcore.benchmarks.bfcl.decode.call import (
+    PARSING_ERRORS,
+    POSITIONAL,
+    parse_literal,
+    to_decode_error,
+)
 
 _LIST_START = re.compile(r"\[\s*\{")
 _LIST_END = re.compile(r"\}\s*\]")
@@ -25,15 +30,15 @@ def json_calls(text: str) -> Any:
     object without the two keys.
     """
     try:
-        items = json.loads(_listed(text))
+        items = json.loads(_extract_list_text(text))
         return [{item["function"]: item["parameters"]} for item in items if isinstance(item, dict)]
     except json.JSONDecodeError:
         return []
     except PARSING_ERRORS as error:
-        raise failed(f"{type(error).__name__}: {error}") from None
+        raise to_decode_error(f"{type(error).__name__}: {error}") from None
 
 
-def _listed(text: str) -> str:
+def _extract_list_text(text: str) -> str:
     """From the first bracket to the last, then from the first `[{` to the first `}]` after it."""
     first, last = text.find("["), text.rfind("]")
     if 0 <= first < last:
@@ -63,27 +68,29 @@ def _xml_calls(text: str, arguments: Callable[[Any], dict[str, Any]]) -> Any:
     start = text.find("<functions>")
     end = text.find("</functions>", start)
     if start == -1 or end == -1:
-        raise failed("no <functions> element")
+        raise to_decode_error("no <functions> element")
     try:
         # The text begins with an element: no document type, hence no entities of its own.
         root = ElementTree.fromstring(text[start : end + len("</functions>")])  # noqa: S314
         return [{item.attrib["name"]: arguments(item)} for item in root.findall("function")]
     except (*PARSING_ERRORS, ElementTree.ParseError) as error:
-        raise failed(f"{type(error).__name__}: {error}") from None
+        raise to_decode_error(f"{type(error).__name__}: {error}") from None
 
 
 def _verbose_arguments(function: Any) -> dict[str, Any]:
     holder = function.find("params")
-    found = {}
+    arguments = {}
     for item in (function if holder is None else holder).findall("param"):
         raw, kind = item.attrib.get("value", ""), item.attrib.get("type", "string")
-        found[item.attrib.get("name", POSITIONAL)] = _typed(raw, kind)
-    return found
+        arguments[item.attrib.get("name", POSITIONAL)] = _convert_typed_value(raw, kind)
+    return arguments
 
 
 def _concise_arguments(function: Any) -> dict[str, Any]:
     return {
-        item.attrib["name"]: _typed((item.text or "").strip(), item.attrib.get("type", "string"))
+        item.attrib["name"]: _convert_typed_value(
+            (item.text or "").strip(), item.attrib.get("type", "string")
+        )
         for item in function.findall("param")
     }
 
@@ -93,12 +100,12 @@ _CONVERSIONS: dict[str, Callable[[str], Any]] = {
     "float": float,
     "boolean": lambda raw: raw.lower() == "true",
     "null": lambda raw: None,
-    "array": literal,
-    "tuple": literal,
-    "object": literal,
-    "dict": literal,
+    "array": parse_literal,
+    "tuple": parse_literal,
+    "object": parse_literal,
+    "dict": parse_literal,
 }
 
 
-def _typed(raw: str, kind: str) -> Any:
+def _convert_typed_value(raw: str, kind: str) -> Any:
     return _CONVERSIONS.get(kind, str)(raw)

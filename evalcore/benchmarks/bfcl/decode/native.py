@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, failed
+from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, to_decode_error
 from evalcore.records import ToolCall
 
 
@@ -24,7 +24,7 @@ def name_and_arguments(item: Any) -> tuple[str, Any]:
             name, arguments = next(iter(item.items()))
         if isinstance(name, str):
             return name, arguments
-    raise failed("an item that is no tool call")
+    raise to_decode_error("an item that is no tool call")
 
 
 def native_calls(answer: Any) -> Any:
@@ -35,14 +35,14 @@ def native_calls(answer: Any) -> Any:
     if answer == "":
         return []
     if not isinstance(answer, list | tuple):
-        raise failed("no tool calls")
+        raise to_decode_error("no tool calls")
     calls = []
     for item in answer:
         name, arguments = name_and_arguments(item)
         if not isinstance(arguments, str):
-            raise failed("arguments that are no JSON text")
+            raise to_decode_error("arguments that are no JSON text")
         try:
             calls.append({name: json.loads(arguments)})
         except PARSING_ERRORS as error:
-            raise failed(error) from None
+            raise to_decode_error(error) from None
     return calls

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import PARSING_ERRORS, failed, text_of
+from evalcore.benchmarks.bfcl.decode.call import (
+    PARSING_ERRORS,
+    require_answer_text,
+    to_decode_error,
+)
 
 
 def name_arguments_calls(answer: Any) -> Any:
@@ -14,8 +18,8 @@ def name_arguments_calls(answer: Any) -> Any:
     Raises DecodeError for other text and for objects without the two keys.
     """
     try:
-        found = json.loads(text_of(answer))
-        items = found if isinstance(found, list) else [found]
+        decoded = json.loads(require_answer_text(answer))
+        items = decoded if isinstance(decoded, list) else [decoded]
         return [{item["name"]: item["arguments"]} for item in items]
     except PARSING_ERRORS as error:
-        raise failed(f"{type(error).__name__}: {error}") from None
+        raise to_decode_error(f"{type(error).__name__}: {error}") from None

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalcore.benchmarks.bfcl.categories import Language
-from evalcore.benchmarks.bfcl.decode.call import Call, plain
+from evalcore.benchmarks.bfcl.decode.call import Call, to_plain_value
 
 _BITS = 256
 _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
 
-def in_source(
+def calls_to_source(
     calls: list[Call], functions: Sequence[dict[str, Any]], language: Language
 ) -> list[Call]:
     """The calls with every value that is no text written as a literal of the language."""
@@ -24,12 +24,12 @@ def in_source(
             element = (schema.get("items") or {}).get("type")
             types[str(function.get("name")), parameter] = str(schema.get("type")), str(element)
 
-    def written(name: str, key: str, value: Any) -> Any:
+    def format_argument(name: str, key: str, value: Any) -> Any:
         kind, element = types.get((name, key), ("", ""))
         return value if isinstance(value, str) else source_text(value, kind, language, element)
 
     return [
-        {name: {key: written(name, key, value) for key, value in arguments.items()}}
+        {name: {key: format_argument(name, key, value) for key, value in arguments.items()}}
         for call in calls
         for name, arguments in call.items()
     ]
@@ -40,25 +40,25 @@ def source_text(value: Any, kind: str, language: Language, element: str = "") ->
 
     `kind` is the dialect's type of the parameter, `element` that of its elements.
     """
-    write = _java if language == "java" else _javascript
+    write = _write_java if language == "java" else _write_javascript
     whole = isinstance(value, int) and value.bit_length() <= _BITS  # more than JSON's readers hold
-    return write(value if whole else plain(value), kind, element)
+    return write(value if whole else to_plain_value(value), kind, element)
 
 
-def _javascript(value: Any, kind: str, element: str) -> str:
+def _write_javascript(value: Any, kind: str, element: str) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text + "n" if kind == "Bigint" and isinstance(value, int) else text
 
 
-def _java(value: Any, kind: str, element: str) -> str:
+def _write_java(value: Any, kind: str, element: str) -> str:
     if isinstance(value, list):
-        items = ", ".join(_java(item, element, "") for item in value)
+        items = ", ".join(_write_java(item, element, "") for item in value)
         if kind == "Array":
             return f"new Object[]{{{items}}}"
         return f"new ArrayList<>(Arrays.asList({items}))" if items else "new ArrayList<>()"
     if isinstance(value, dict):
         puts = " ".join(
-            f"put({json.dumps(key, ensure_ascii=False)}, {_java(item, '', '')});"
+            f"put({json.dumps(key, ensure_ascii=False)}, {_write_java(item, '', '')});"
             for key, item in value.items()
         )
         return f"new HashMap<String, Object>() {{{{ {puts} }}}}"

@@ -6,10 +6,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
-from evalcore.benchmarks.bfcl.decode.call import failed
+from evalcore.benchmarks.bfcl.decode.call import to_decode_error
 
 
-def parsed(source: str, language: Literal["java", "javascript"]) -> Any:
+def parse_syntax_tree(source: str, language: Literal["java", "javascript"]) -> Any:
     """The root node of the source. Raises DecodeError where the source has a syntax error.
 
     A token that the grammar could supply itself (a missing semicolon) is no error.
@@ -17,15 +17,15 @@ def parsed(source: str, language: Literal["java", "javascript"]) -> Any:
     try:
         encoded = source.encode()
     except UnicodeEncodeError as error:
-        raise failed(error) from None
-    root = _parser(language).parse(encoded).root_node
+        raise to_decode_error(error) from None
+    root = _load_parser(language).parse(encoded).root_node
     if root.has_error and _holds_error(root):
-        raise failed(f"no {language} syntax")
+        raise to_decode_error(f"no {language} syntax")
     return root
 
 
 @cache
-def _parser(language: str) -> Any:
+def _load_parser(language: str) -> Any:
     import tree_sitter
 
     grammar: Any = import_module(f"tree_sitter_{language}")

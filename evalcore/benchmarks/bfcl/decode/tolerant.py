@@ -12,26 +12,26 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from evalcore.benchmarks.answer_text import LIMIT, fenced, without_reasoning
+from evalcore.benchmarks.answer_parsing import LIMIT, extract_code_blocks, strip_reasoning
 from evalcore.benchmarks.bfcl.categories import Language
-from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, calls_of, failed
+from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, require_calls, to_decode_error
 from evalcore.benchmarks.bfcl.decode.java import java_calls
 from evalcore.benchmarks.bfcl.decode.javascript import javascript_calls
 from evalcore.benchmarks.bfcl.decode.json_styles import (
     calls_among_prose,
     calls_in_json,
     named_objects,
-    read_arguments,
+    parse_arguments,
 )
 from evalcore.benchmarks.bfcl.decode.loose_python import (
-    Known,
+    FunctionSignatures,
     calls_in_python,
     python_calls_among_prose,
 )
 from evalcore.benchmarks.bfcl.decode.markup import concise_xml_calls, verbose_xml_calls
 from evalcore.benchmarks.bfcl.decode.native import name_and_arguments
-from evalcore.benchmarks.bfcl.decode.official import bracketed
-from evalcore.benchmarks.bfcl.decode.source_text import in_source
+from evalcore.benchmarks.bfcl.decode.official import add_brackets
+from evalcore.benchmarks.bfcl.decode.source_text import calls_to_source
 
 _SPECIAL = re.compile(r"<\|(?!python_tag)\w{1,40}\|>|</?s>")
 _TAG = re.compile(r"<(/?)(tool_calls?|toolcall|function_calls?|tools?)>|<\|python_tag\|>", re.I)
@@ -47,28 +47,28 @@ def tolerant_calls(
     `functions` are the offered ones: their names and the order of their parameters help reading.
     Raises DecodeError where no call can be read. An explicit empty list is no error.
     """
-    known = known_functions(functions)
+    signatures = build_signatures(functions)
     if isinstance(answer, list | tuple):
-        found = [_native(item, known) for item in answer]
+        calls = [_decode_native_call(item, signatures) for item in answer]
     elif isinstance(answer, str):
-        found = _found(visible(answer), known, language)
+        calls = _decode_text_calls(strip_hidden_text(answer), signatures, language)
     else:
-        raise failed("no answer")
-    return found if language == "python" else in_source(found, functions, language)
+        raise to_decode_error("no answer")
+    return calls if language == "python" else calls_to_source(calls, functions, language)
 
 
-def _found(text: str, known: Known, language: Language) -> list[Call]:
-    for stretch in _stretches(text):
-        found = _read(stretch, known, language)
-        if found is not None:
-            return found
-    found = calls_among_prose(text, known) or python_calls_among_prose(text, known)
-    if not found:
-        raise failed("no call is readable")
-    return found
+def _decode_text_calls(text: str, signatures: FunctionSignatures, language: Language) -> list[Call]:
+    for stretch in _list_call_texts(text):
+        calls = _decode_call_text(stretch, signatures, language)
+        if calls is not None:
+            return calls
+    calls = calls_among_prose(text, signatures) or python_calls_among_prose(text, signatures)
+    if not calls:
+        raise to_decode_error("no call is readable")
+    return calls
 
 
-def known_functions(functions: Sequence[dict[str, Any]]) -> Known:
+def build_signatures(functions: Sequence[dict[str, Any]]) -> FunctionSignatures:
     """The names of functions and of their parameters, in the schema's order."""
     return {
         str(function.get("name")): tuple((function.get("parameters") or {}).get("properties") or ())
@@ -76,66 +76,74 @@ def known_functions(functions: Sequence[dict[str, Any]]) -> Known:
     }
 
 
-def visible(answer: str) -> str:
+def strip_hidden_text(answer: str) -> str:
     """The answer without reasoning, closed or cut off, and without special tokens."""
-    text = without_reasoning(answer[-LIMIT:])
+    text = strip_reasoning(answer[-LIMIT:])
     opened = text.find("<think>")
     text = text[:opened] if opened != -1 else text
     return _SPECIAL.sub("\n", text).strip()
 
 
-def _native(item: Any, known: Known) -> Call:
+def _decode_native_call(item: Any, signatures: FunctionSignatures) -> Call:
     name, written = name_and_arguments(item)
-    if name not in known:  # servers that allow no dots were offered the name with underscores
-        dotted = [one for one in known if one.replace(".", "_") == name]
+    if name not in signatures:  # servers that allow no dots were offered the name with underscores
+        dotted = [
+            function_name for function_name in signatures if function_name.replace(".", "_") == name
+        ]
         name = dotted[0] if len(dotted) == 1 else name
-    arguments = {} if written in ("", None) else read_arguments(written)
+    arguments = {} if written in ("", None) else parse_arguments(written)
     if not isinstance(arguments, dict):
-        raise failed("arguments that cannot be read")
+        raise to_decode_error("arguments that cannot be read")
     return {name: arguments}
 
 
-def _stretches(text: str) -> Iterator[str]:
+def _list_call_texts(text: str) -> Iterator[str]:
     """The parts of an answer that may consist of calls alone, the likeliest first."""
-    if tagged := _tagged(text):
+    if tagged := _find_tagged_texts(text):
         yield "\n".join(tagged)
     if _MISTRAL in text:
         rest = text.split(_MISTRAL, 1)[1].replace(_MISTRAL, "\n")
         yield from (rest, named_objects(rest))
-    yield from blocks if len(blocks := fenced(text)) < 2 else ["\n".join(blocks), *blocks]
+    yield from (
+        blocks if len(blocks := extract_code_blocks(text)) < 2 else ["\n".join(blocks), *blocks]
+    )
     yield text
 
 
-def _tagged(text: str) -> list[str]:
+def _find_tagged_texts(text: str) -> list[str]:
     """What stands within each pair of tags; a tag that is never closed reaches to the end."""
-    found: list[str] = []
+    texts: list[str] = []
     start = -1
     for tag in _TAG.finditer(text):
         if start >= 0:
-            found.append(text[start : tag.start()])
+            texts.append(text[start : tag.start()])
         start = -1 if tag.group(1) else tag.end()
     if start >= 0:
-        found.append(text[start:])
+        texts.append(text[start:])
     for part in _NAMED.split(text)[1:]:
         name, _, body = part.partition(">")
         body = body.split("</function>")[0].strip()
-        found.append(f'{{"name": {json.dumps(name)}, "arguments": {body or "{}"}}}')
-    return [stretch for stretch in found if stretch.strip()]
+        texts.append(f'{{"name": {json.dumps(name)}, "arguments": {body or "{}"}}}')
+    return [stretch for stretch in texts if stretch.strip()]
 
 
-def _read(stretch: str, known: Known, language: Language) -> list[Call] | None:
+def _decode_call_text(
+    stretch: str, signatures: FunctionSignatures, language: Language
+) -> list[Call] | None:
     """The calls that a stretch consists of; None if it is something else."""
-    found = calls_in_json(stretch, known)
-    if found is not None:
-        return found
+    calls = calls_in_json(stretch, signatures)
+    if calls is not None:
+        return calls
     if "<functions>" in stretch:
-        found = _first(stretch, verbose_xml_calls if " value=" in stretch else concise_xml_calls)
-    if not found and language == "python":
-        found = calls_in_python(stretch, known)
-    if not found and language != "python":
+        calls = _try_decoder(
+            stretch, verbose_xml_calls if " value=" in stretch else concise_xml_calls
+        )
+    if not calls and language == "python":
+        calls = calls_in_python(stretch, signatures)
+    if not calls and language != "python":
         rule = _whole_java if language == "java" else javascript_calls
-        found = _first(bracketed(stretch.strip(" \n`;[]")), rule)
-    return found or None
+        calls = _try_decoder(add_brackets(stretch.strip(" \n`;[]")), rule)
+    return calls or None
 
 
 def _whole_java(text: str) -> Any:
@@ -143,8 +151,8 @@ def _whole_java(text: str) -> Any:
     return java_calls(f"{text[:-1]};]", whole=True)
 
 
-def _first(text: str, rule: Callable[[str], Any]) -> list[Call] | None:
+def _try_decoder(text: str, rule: Callable[[str], Any]) -> list[Call] | None:
     try:
-        return calls_of(rule(text))
+        return require_calls(rule(text))
     except DecodeError:
         return None

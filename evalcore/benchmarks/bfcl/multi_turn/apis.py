@@ -56,10 +56,10 @@ _STEMS = {**OFFICIAL, **OWN}
 
 
 class Api(Record, frozen=True):
-    """A simulated API: `place` is "module:Class", `documents` describe its tools."""
+    """A simulated API: `import_path` is "module:Class", `documents` describe its tools."""
 
     name: str
-    place: str
+    import_path: str
     documents: tuple[dict[str, Any], ...]
 
     @property
@@ -75,18 +75,22 @@ class Installation(Record, frozen=True):
     version: str = ""
 
 
-def installation() -> Installation | None:
+def find_installation() -> Installation | None:
     """The official package or the part of it that was fetched, if there is one.
 
     Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without it.
     """
     named = os.environ.get(VARIABLE, "")
-    folder = Path(named).expanduser().resolve() if named else _installed() or _fetched()
+    folder = (
+        Path(named).expanduser().resolve()
+        if named
+        else _find_installed_package() or _find_fetched_package()
+    )
     if folder is None:
         return None
     if not _holds_apis(folder):
         raise EnvironmentFailure(f"{VARIABLE}={named} holds no bfcl_eval/; or {INSTALL}")
-    return Installation(str(folder), _version(folder))
+    return Installation(str(folder), _read_package_version(folder))
 
 
 def fetched_folder(settings: Settings) -> Path:
@@ -94,7 +98,7 @@ def fetched_folder(settings: Settings) -> Path:
     return settings.data_dir / "datasets" / "bfcl-v4"
 
 
-def documents_of(
+def load_documents(
     name: str, folders: Sequence[Path], official: Installation | None
 ) -> tuple[dict[str, Any], ...]:
     """The documents of a class's tools, from the first folder that has them or the official
@@ -115,30 +119,30 @@ def find_api(name: str, folders: Sequence[Path], official: Installation | None) 
     """The API of a class with its documents.
 
     Raises EnvironmentFailure where the class is official and not installed or has no documents,
-    and what `documents_of` raises.
+    and what `load_documents` raises.
     """
-    documents = documents_of(name, folders, official)
+    documents = load_documents(name, folders, official)
     if name in OFFICIAL and official is None:
         raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
     if not documents:
-        place = f"{DOCUMENTS}/{_STEMS[name]}.json"
-        raise EnvironmentFailure(f"no folder holds {place}, the tools of {name}")
+        path = f"{DOCUMENTS}/{_STEMS[name]}.json"
+        raise EnvironmentFailure(f"no folder holds {path}, the tools of {name}")
     package = _OWN_PACKAGE if name in OWN else _OFFICIAL_PACKAGE
     return Api(name, f"{package}.{_STEMS[name]}:{name}", documents)
 
 
 def read_documents(path: Path) -> tuple[dict[str, Any], ...]:
     """The documents of a file; raises DatasetError naming the line that has no usable name."""
-    found = []
+    documents = []
     for line, row in read_rows(path):
         name = row.get("name")
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
             raise DatasetError(path, line, "name", "must be the public name of a tool")
-        found.append(row)
-    return tuple(found)
+        documents.append(row)
+    return tuple(documents)
 
 
-def _installed() -> Path | None:
+def _find_installed_package() -> Path | None:
     spec = find_spec("bfcl_eval")
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -146,7 +150,7 @@ def _installed() -> Path | None:
     return folder if _holds_apis(folder) else None
 
 
-def _fetched() -> Path | None:
+def _find_fetched_package() -> Path | None:
     folder = fetched_folder(load_settings()).resolve()
     return folder if _holds_apis(folder) else None
 
@@ -155,6 +159,6 @@ def _holds_apis(folder: Path) -> bool:
     return (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir()
 
 
-def _version(folder: Path) -> str:
-    found = distributions(path=[str(folder)], name="bfcl_eval")
-    return next((distribution.version for distribution in found), "")
+def _read_package_version(folder: Path) -> str:
+    matches = distributions(path=[str(folder)], name="bfcl_eval")
+    return next((distribution.version for distribution in matches), "")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from msgspec import structs
 
-from evalcore.benchmarks.bfcl.decode.call import plain, shown
+from evalcore.benchmarks.bfcl.decode.call import shorten_repr, to_plain_value
 from evalcore.records import Record, to_json
 
 EMPTY_TURN = "multi_turn:empty_turn_model_response"
@@ -22,12 +22,12 @@ RESPONSE = "multi_turn:execution_response_mismatch"
 
 _ABSENT = "(absent)"
 _LONGEST_SHOWN = 2000
-_MOST_SHOWN = 100
-_MOST_BYTES = 20_000
-_DEEPEST = 40
+_MAX_SHOWN = 100
+_MAX_EVIDENCE_BYTES = 20_000
+_MAX_PATH_LENGTH = 40
 
 
-class Difference(Record, frozen=True):
+class StateDifference(Record, frozen=True):
     """The first place where states differ: `path` leads from the attribute to the values."""
 
     api: str
@@ -37,23 +37,23 @@ class Difference(Record, frozen=True):
     actual: Any
 
 
-class Turn(Record, frozen=True):
+class TurnCalls(Record, frozen=True):
     """What was run in a turn, as (call, result); both cut, at most 100 of each."""
 
     called: tuple[tuple[str, str], ...] = ()
     expected: tuple[tuple[str, str], ...] = ()
 
 
-class Outcome(Record, frozen=True):
+class ReplayOutcome(Record, frozen=True):
     """`error_type` is upstream's, empty if valid; `turn` counts from 0. `missing` are the expected
     results that no call gave. `turns` ends with the turn that failed."""
 
     error_type: str = ""
     message: str = ""
     turn: int | None = None
-    difference: Difference | None = None
+    difference: StateDifference | None = None
     missing: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[TurnCalls, ...] = ()
 
 
 class Runner(Protocol):
@@ -70,21 +70,21 @@ def check_turns(
     prediction: Sequence[Sequence[Sequence[str]]],
     model: Runner,
     twin: Runner,
-) -> Outcome:
+) -> ReplayOutcome:
     """The verdict on a prediction with as many turns as the truth; `calls.steps` made its steps."""
     results: list[str] = []
-    turns: list[Turn] = []
-    for number, (wanted, steps) in enumerate(zip(truth, prediction, strict=True)):
+    turns: list[TurnCalls] = []
+    for number, (truth_calls, steps) in enumerate(zip(truth, prediction, strict=True)):
         called = [(call, model.run(call)) for step in steps for call in step]
-        expected = [(call, twin.run(call)) for call in wanted]
+        expected = [(call, twin.run(call)) for call in truth_calls]
         results += [result for _, result in called]
-        turns.append(Turn(_pairs(called), _pairs(expected)))
-        if not wanted:
+        turns.append(TurnCalls(_shorten_pairs(called), _shorten_pairs(expected)))
+        if not truth_calls:
             continue
-        found = _judge(number, bool(called), expected, results, model, twin)
-        if found is not None:
-            return structs.replace(found, turn=number, turns=tuple(turns))
-    return Outcome(turns=tuple(turns))
+        outcome = _check_turn(number, bool(called), expected, results, model, twin)
+        if outcome is not None:
+            return structs.replace(outcome, turn=number, turns=tuple(turns))
+    return ReplayOutcome(turns=tuple(turns))
 
 
 def missing_results(expected: Sequence[str], results: Sequence[str]) -> list[str]:
@@ -99,71 +99,79 @@ def missing_results(expected: Sequence[str], results: Sequence[str]) -> list[str
     return missing
 
 
-def first_difference(
+def find_first_difference(
     actual: Mapping[str, object], expected: Mapping[str, object]
-) -> Difference | None:
+) -> StateDifference | None:
     """The first public attribute that differs, narrowed down to the values that do."""
     for api, twin in expected.items():
         for name, value in vars(twin).items():
             if name.startswith("_"):
                 continue
             other = getattr(actual[api], name, _ABSENT)
-            if _differ(other, value):
-                path, seen, wanted = _narrowed(other, value)
-                return Difference(api, name, path, _evidence(wanted), _evidence(seen))
+            if _is_different(other, value):
+                path, actual_value, expected_value = _narrow_difference(other, value)
+                return StateDifference(
+                    api,
+                    name,
+                    path,
+                    _to_evidence_value(expected_value),
+                    _to_evidence_value(actual_value),
+                )
     return None
 
 
-def _judge(
+def _check_turn(
     number: int,
     called: bool,
     expected: Sequence[tuple[str, str]],
     results: Sequence[str],
     model: Runner,
     twin: Runner,
-) -> Outcome | None:
+) -> ReplayOutcome | None:
     if not called:
-        return Outcome(EMPTY_TURN, f"nothing was called in turn {number + 1}")
-    difference = first_difference(model.instances, twin.instances)
+        return ReplayOutcome(EMPTY_TURN, f"nothing was called in turn {number + 1}")
+    difference = find_first_difference(model.instances, twin.instances)
     if difference is not None:
-        place = ".".join((difference.api, difference.attribute, *difference.path))
-        message = f"after turn {number + 1} the state differs: {_cut(place)}"
-        return Outcome(STATE, message, difference=difference)
+        location = ".".join((difference.api, difference.attribute, *difference.path))
+        message = f"after turn {number + 1} the state differs: {_shorten_text(location)}"
+        return ReplayOutcome(STATE, message, difference=difference)
     missing = missing_results([result for _, result in expected], results)
     if missing:
         message = f"up to turn {number + 1} no call gave {len(missing)} of the expected results"
-        return Outcome(RESPONSE, message, missing=tuple(map(_cut, missing[:_MOST_SHOWN])))
+        return ReplayOutcome(
+            RESPONSE, message, missing=tuple(map(_shorten_text, missing[:_MAX_SHOWN]))
+        )
     return None
 
 
-def _differ(actual: Any, expected: Any) -> bool:
+def _is_different(actual: Any, expected: Any) -> bool:
     try:
         return bool(actual != expected)
     except Exception:  # too deep, or an odd value of a model: it is not what was expected
         return True
 
 
-def _narrowed(actual: Any, expected: Any) -> tuple[tuple[str, ...], Any, Any]:
+def _narrow_difference(actual: Any, expected: Any) -> tuple[tuple[str, ...], Any, Any]:
     """The path to the first child that differs, as far as both sides have it, and its values."""
     path: list[str] = []
-    while len(path) < _DEEPEST:
-        ours, theirs = _children(actual), _children(expected)
+    while len(path) < _MAX_PATH_LENGTH:
+        ours, theirs = _list_children(actual), _list_children(expected)
         key = next(
             (
                 key
                 for key in [*theirs, *ours]
-                if key not in ours or key not in theirs or _differ(ours[key], theirs[key])
+                if key not in ours or key not in theirs or _is_different(ours[key], theirs[key])
             ),
             None,
         )
         if type(actual) is not type(expected) or key is None:
             break
-        path.append(_cut(str(plain(key))))
+        path.append(_shorten_text(str(to_plain_value(key))))
         actual, expected = ours.get(key, _ABSENT), theirs.get(key, _ABSENT)
     return tuple(path), actual, expected
 
 
-def _children(value: Any) -> Mapping[Any, Any]:
+def _list_children(value: Any) -> Mapping[Any, Any]:
     """The parts of a value by key, index or attribute; a parent is no part of its child."""
     if isinstance(value, dict):
         return value
@@ -173,33 +181,42 @@ def _children(value: Any) -> Mapping[Any, Any]:
     return {key: part for key, part in parts.items() if not key.startswith("_") and key != "parent"}
 
 
-def _evidence(value: Any) -> Any:
-    simple = _plain(value)
-    return simple if len(to_json(simple)) <= _MOST_BYTES else shown(value, _LONGEST_SHOWN)
+def _to_evidence_value(value: Any) -> Any:
+    simple = _simplify_value(value)
+    return (
+        simple
+        if len(to_json(simple)) <= _MAX_EVIDENCE_BYTES
+        else shorten_repr(value, _LONGEST_SHOWN)
+    )
 
 
-def _plain(value: Any, depth: int = 6) -> Any:
+def _simplify_value(value: Any, depth: int = 6) -> Any:
     """The value as JSON, small enough to be shown."""
-    parts = _children(value)
+    parts = _list_children(value)
     if not parts and not isinstance(value, dict | list | tuple):
-        simple = plain(value)
-        return _cut(simple) if isinstance(simple, str) else simple
+        simple = to_plain_value(value)
+        return _shorten_text(simple) if isinstance(simple, str) else simple
     if not depth:
-        return _cut(shown(value))
-    few = list(parts.items())[:_MOST_SHOWN]
+        return _shorten_text(shorten_repr(value))
+    few = list(parts.items())[:_MAX_SHOWN]
     if isinstance(value, list | tuple):
-        return [_plain(part, depth - 1) for _, part in few]
-    return {_cut(str(plain(key))): _plain(part, depth - 1) for key, part in few}
+        return [_simplify_value(part, depth - 1) for _, part in few]
+    return {
+        _shorten_text(str(to_plain_value(key))): _simplify_value(part, depth - 1)
+        for key, part in few
+    }
 
 
-def _pairs(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((_cut(call), _cut(result)) for call, result in pairs[:_MOST_SHOWN])
+def _shorten_pairs(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (_shorten_text(call), _shorten_text(result)) for call, result in pairs[:_MAX_SHOWN]
+    )
 
 
-def _cut(text: str) -> str:
-    return clean(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")
+def _shorten_text(text: str) -> str:
+    return replace_surrogates(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")
 
 
-def clean(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text without halves of surrogate pairs, which no file of ours can hold."""
     return text.encode("utf-8", "replace").decode()

@@ -17,17 +17,17 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode
-from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.multi_turn.calls import texts
+from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode_calls
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.calls import calls_to_text
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Overrun, Simulators
 from evalcore.errors import DatasetError
 from evalcore.records import Completion, Message, Record, is_withheld
 
-MOST_STEPS = 20
+MAX_TURN_STEPS = 20
 STEP_LIMIT = "step_limit"
 OVERFLOW = "context_overflow"
-HANDED_OVER = "More functions are available from now on. Please try again with them."
+NEW_FUNCTIONS_MESSAGE = "More functions are available from now on. Please try again with them."
 NOT_RUN = "Error: the calls of this answer could not be read; none was run."
 
 Ask = Callable[[Sequence[Message], Sequence[dict[str, Any]]], Awaitable[Completion]]
@@ -47,12 +47,16 @@ class Conversation(Record, frozen=True):
     requests: int = 0
 
 
-class _Course:
+class _ConversationRun:
     """A conversation while it lasts."""
 
-    def __init__(self, entry: Entry, ask: Ask, simulators: Simulators, read: Read | None) -> None:
+    def __init__(
+        self, entry: BfclEntry, ask: Ask, simulators: Simulators, read: Read | None
+    ) -> None:
         self._entry, self._ask, self._simulators, self._read = entry, ask, simulators, read
-        self._tools, self._held = offered(entry, entry.functions or simulators.documents(entry))
+        self._tools, self._later_tools = split_tools_by_turn(
+            entry, entry.functions or simulators.list_documents(entry)
+        )
         self._done: list[str] = []
         self.messages: list[Message] = []
         self.prediction: list[list[list[str]]] = []
@@ -60,24 +64,26 @@ class _Course:
         self.termination = ""
         self.requests = 0
 
-    async def turn(self, number: int, given: list[Message]) -> None:
+    async def run_turn(self, number: int, turn_messages: list[Message]) -> None:
         """Ask until an answer holds no calls, or a limit ends the conversation."""
-        if number in self._held:
-            given = [self._hand_over(self._held[number]), *given]
-        self.messages += given
+        if number in self._later_tools:
+            turn_messages = [self._introduce_tools(self._later_tools[number]), *turn_messages]
+        self.messages += turn_messages
         self.prediction.append([])
         self.results.append([])
-        while not self.termination and await self._step():
-            if len(self.prediction[-1]) > MOST_STEPS:
+        while not self.termination and await self._run_step():
+            if len(self.prediction[-1]) > MAX_TURN_STEPS:
                 self.termination = STEP_LIMIT
 
-    def _hand_over(self, documents: list[dict[str, Any]]) -> Message:
+    def _introduce_tools(self, documents: list[dict[str, Any]]) -> Message:
         if self._read is None:
             self._tools = [*self._tools, *documents]
-            return Message("user", HANDED_OVER)
-        return Message("user", f"{json.dumps(documents, ensure_ascii=False)}\n{HANDED_OVER}")
+            return Message("user", NEW_FUNCTIONS_MESSAGE)
+        return Message(
+            "user", f"{json.dumps(documents, ensure_ascii=False)}\n{NEW_FUNCTIONS_MESSAGE}"
+        )
 
-    async def _step(self) -> bool:
+    async def _run_step(self) -> bool:
         """One answer; whether it held calls, which have then been run."""
         answer = await self._ask(tuple(self.messages), tuple(self._tools))
         self.requests += 1
@@ -88,26 +94,28 @@ class _Course:
             self.termination = answer.finish_reason
             return False
         native = self._read is None
-        asked = answer.tool_calls if native else ()
-        self.messages.append(Message("assistant", answer.text, answer.reasoning, asked))
+        tool_calls = answer.tool_calls if native else ()
+        self.messages.append(Message("assistant", answer.text, answer.reasoning, tool_calls))
         try:
-            decoded = self._read(answer.text) if self._read else decode(list(asked), "fc")
-            calls = texts(decoded, native=native)
+            decoded = (
+                self._read(answer.text) if self._read else decode_calls(list(tool_calls), "fc")
+            )
+            calls = calls_to_text(decoded, native=native)
         except DecodeError:
-            self.messages += [Message("tool", NOT_RUN, tool_call_id=call.id) for call in asked]
+            self.messages += [Message("tool", NOT_RUN, tool_call_id=call.id) for call in tool_calls]
             return False
         if not calls:
             return False
         self.prediction[-1].append(calls)
-        results = await self._run(calls)
+        results = await self._execute_calls(calls)
         if native:
-            pairs = zip(results, asked, strict=False)
+            pairs = zip(results, tool_calls, strict=False)
             self.messages += [Message("tool", text, tool_call_id=call.id) for text, call in pairs]
         else:
-            self.messages.append(Message("user", told(calls, results)))
+            self.messages.append(Message("user", format_results_message(calls, results)))
         return True
 
-    async def _run(self, calls: list[str]) -> list[str]:
+    async def _execute_calls(self, calls: list[str]) -> list[str]:
         try:
             results = await asyncio.to_thread(
                 self._simulators.execute, self._entry, self._done, calls
@@ -120,8 +128,8 @@ class _Course:
         return results
 
 
-async def converse(
-    entry: Entry, ask: Ask, simulators: Simulators, read: Read | None = None
+async def run_conversation(
+    entry: BfclEntry, ask: Ask, simulators: Simulators, read: Read | None = None
 ) -> Conversation:
     """The whole conversation of an entry with a target.
 
@@ -133,43 +141,43 @@ async def converse(
     Raises what `ask` raises, EnvironmentFailure where the APIs cannot be run, DatasetError for an
     entry that is none.
     """
-    given = [_messages(entry, turn) for turn in entry.question]
-    course = _Course(entry, ask, simulators, read)
-    for number, messages in enumerate(given):
-        if course.termination:
+    messages_by_turn = [_convert_turn_messages(entry, turn) for turn in entry.question]
+    run = _ConversationRun(entry, ask, simulators, read)
+    for number, messages in enumerate(messages_by_turn):
+        if run.termination:
             break
-        await course.turn(number, messages)
+        await run.run_turn(number, messages)
     return Conversation(
-        tuple(course.messages),
-        tuple(tuple(map(tuple, turn)) for turn in course.prediction),
-        tuple(tuple(map(tuple, turn)) for turn in course.results),
-        course.termination,
-        course.requests,
+        tuple(run.messages),
+        tuple(tuple(map(tuple, turn)) for turn in run.prediction),
+        tuple(tuple(map(tuple, turn)) for turn in run.results),
+        run.termination,
+        run.requests,
     )
 
 
-def offered(
-    entry: Entry, documents: Sequence[dict[str, Any]]
+def split_tools_by_turn(
+    entry: BfclEntry, documents: Sequence[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], dict[int, list[dict[str, Any]]]]:
     """The documents offered from the first turn on, and those handed over later, by turn.
 
     Raises DatasetError for a `missed_function` that is not {turn: [names]}.
     """
     tools = list(documents)
-    held: dict[int, list[dict[str, Any]]] = {}
-    for turn, names in _missed(entry).items():
-        held[turn] = [document for document in tools if document["name"] in names]
+    tools_by_turn: dict[int, list[dict[str, Any]]] = {}
+    for turn, names in _load_missed_functions(entry).items():
+        tools_by_turn[turn] = [document for document in tools if document["name"] in names]
         tools = [document for document in tools if document["name"] not in names]
-    return tools, held
+    return tools, tools_by_turn
 
 
-def told(calls: Sequence[str], results: Sequence[str]) -> str:
+def format_results_message(calls: Sequence[str], results: Sequence[str]) -> str:
     """Results of calls as upstream writes them into a user's message."""
     pairs = zip(calls, results, strict=False)
     return repr([{"role": "tool", "name": call, "content": text} for call, text in pairs])
 
 
-def _missed(entry: Entry) -> dict[int, list[str]]:
+def _load_missed_functions(entry: BfclEntry) -> dict[int, list[str]]:
     try:
         return msgspec.convert(
             entry.extra.get("missed_function", {}), dict[int, list[str]], strict=False
@@ -178,7 +186,7 @@ def _missed(entry: Entry) -> dict[int, list[str]]:
         raise DatasetError(entry.id, None, "missed_function", str(error)) from None
 
 
-def _messages(entry: Entry, turn: Any) -> list[Message]:
+def _convert_turn_messages(entry: BfclEntry, turn: Any) -> list[Message]:
     try:
         return msgspec.convert(turn, list[Message])
     except msgspec.ValidationError as error:

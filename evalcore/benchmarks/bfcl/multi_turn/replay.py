@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.multi_turn.calls import steps
-from evalcore.benchmarks.bfcl.multi_turn.checkers import Outcome
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.calls import list_call_steps
+from evalcore.benchmarks.bfcl.multi_turn.checkers import ReplayOutcome
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Overrun, Simulators
-from evalcore.benchmarks.bfcl.score import Scored
+from evalcore.benchmarks.bfcl.score import ViewResult
 from evalcore.errors import DatasetError
 from evalcore.records import Record
 
@@ -29,36 +29,36 @@ ERROR_TYPES = (
 )
 
 
-class Examined(Record, frozen=True):
+class Examination(Record, frozen=True):
     """A verdict and what it rests on: the turn that failed, the first difference of the states,
     the results that are missing, and what was called in each turn with what result."""
 
-    scored: Scored
-    outcome: Outcome
+    scored: ViewResult
+    outcome: ReplayOutcome
 
 
-def check(entry: Entry, prediction: Any, simulators: Simulators) -> Scored:
-    """The verdict alone; see `examine`."""
-    return examine(entry, prediction, simulators).scored
+def check_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> ViewResult:
+    """The verdict alone; see `examine_prediction`."""
+    return examine_prediction(entry, prediction, simulators).scored
 
 
-def examine(entry: Entry, prediction: Any, simulators: Simulators) -> Examined:
+def examine_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> Examination:
     """Upstream's verdict on a prediction: a list of turns, each a list of steps (`calls.steps`).
 
     Raises nothing for what a model wrote; EnvironmentFailure where the APIs cannot be run,
     DatasetError for an entry that is none.
     """
     truth = ground_truth(entry)
-    outcome = _mismatch(truth, prediction)
+    outcome = _find_turn_mismatch(truth, prediction)
     if outcome is None:
-        turns = [steps(turn) for turn in prediction]
-        outcome = _replayed(entry, truth, turns, simulators)
+        turns = [list_call_steps(turn) for turn in prediction]
+        outcome = _replay_turns(entry, truth, turns, simulators)
     valid = not outcome.error_type
-    scored = Scored(valid, outcome.error_type, outcome.message, score=float(valid))
-    return Examined(scored, outcome)
+    scored = ViewResult(valid, outcome.error_type, outcome.message, score=float(valid))
+    return Examination(scored, outcome)
 
 
-def ground_truth(entry: Entry) -> list[list[str]]:
+def ground_truth(entry: BfclEntry) -> list[list[str]]:
     """The calls of every turn as text; raises DatasetError for anything else."""
     truth = entry.ground_truth
     if not truth or not all(
@@ -68,19 +68,19 @@ def ground_truth(entry: Entry) -> list[list[str]]:
     return truth
 
 
-def _mismatch(truth: Sequence[Any], prediction: Any) -> Outcome | None:
+def _find_turn_mismatch(truth: Sequence[Any], prediction: Any) -> ReplayOutcome | None:
     if not isinstance(prediction, list | tuple):
-        return Outcome(INFERENCE, "the prediction is no list of turns")
+        return ReplayOutcome(INFERENCE, "the prediction is no list of turns")
     if len(prediction) != len(truth):
         message = f"the conversation ended in turn {len(prediction)} of {len(truth)}"
-        return Outcome(TERMINATED, message)
+        return ReplayOutcome(TERMINATED, message)
     return None
 
 
-def _replayed(
-    entry: Entry, truth: list[list[str]], turns: list[list[list[str]]], simulators: Simulators
-) -> Outcome:
+def _replay_turns(
+    entry: BfclEntry, truth: list[list[str]], turns: list[list[list[str]]], simulators: Simulators
+) -> ReplayOutcome:
     try:
         return simulators.replay(entry, truth, turns)
     except Overrun as overrun:
-        return Outcome(overrun.kind, str(overrun))
+        return ReplayOutcome(overrun.kind, str(overrun))

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.bfcl.multi_turn.calls import evaluate
-from evalcore.benchmarks.bfcl.multi_turn.checkers import check_turns, clean
+from evalcore.benchmarks.bfcl.multi_turn.calls import evaluate_call
+from evalcore.benchmarks.bfcl.multi_turn.checkers import check_turns, replace_surrogates
 from evalcore.records import Record
 
 FAILED_CALL = "Error during execution: "
@@ -72,7 +72,7 @@ class Instances:
     def run(self, text: str) -> str:
         """The result as upstream writes it; an exception becomes upstream's text of it."""
         try:
-            return _written(evaluate(text, self._tools))
+            return _format_tool_result(evaluate_call(text, self._tools))
         except Exception as error:
             return f"{FAILED_CALL}{error}"
 
@@ -89,11 +89,11 @@ class ApiService:
             both = msgspec.convert(request, Replay)
             model, twin = (Instances(self._classes, both.setting) for _ in range(2))
             return check_turns(both.truth, both.prediction, model, twin)
-        wanted = msgspec.convert(request, Execute)
-        side = Instances(self._classes, wanted.setting)
-        for text in wanted.done:
+        execution = msgspec.convert(request, Execute)
+        side = Instances(self._classes, execution.setting)
+        for text in execution.done:
             side.run(text)
-        return [clean(side.run(text)) for text in wanted.calls]
+        return [replace_surrogates(side.run(text)) for text in execution.calls]
 
 
 def open_service(options: Mapping[str, Any]) -> ApiService:
@@ -103,8 +103,8 @@ def open_service(options: Mapping[str, Any]) -> ApiService:
         sys.path.insert(0, folder)
     classes: dict[str, Any] = {}
     missing: dict[str, str] = {}
-    for name, place in options["places"].items():
-        module, _, attribute = place.partition(":")
+    for name, import_path in options["places"].items():
+        module, _, attribute = import_path.partition(":")
         try:
             classes[name] = getattr(import_module(module), attribute)
         except Exception as error:  # an installation of others: whatever is wrong with it
@@ -115,7 +115,7 @@ def open_service(options: Mapping[str, Any]) -> ApiService:
     return ApiService(classes, missing)
 
 
-def _written(result: Any) -> str:
+def _format_tool_result(result: Any) -> str:
     if type(result) is str:
         return result
     if type(result) is dict:

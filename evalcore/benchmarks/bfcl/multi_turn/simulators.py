@@ -15,16 +15,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from evalcore.benchmarks.bfcl.entry import Entry
+from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.apis import (
     INSTALL,
     OFFICIAL,
     OWN,
     Api,
     find_api,
-    installation,
+    find_installation,
 )
-from evalcore.benchmarks.bfcl.multi_turn.checkers import Outcome, clean
+from evalcore.benchmarks.bfcl.multi_turn.checkers import ReplayOutcome, replace_surrogates
 from evalcore.benchmarks.bfcl.multi_turn.service import Execute, Replay, Setting
 from evalcore.closing import Closing
 from evalcore.errors import DatasetError, EnvironmentFailure
@@ -67,45 +67,49 @@ class Simulators(Closing):
         self._missing = dict(missing)
         self._worker = WorkerProcess(
             _SERVICE,
-            {"places": {name: api.place for name, api in apis.items()}, "folder": folder},
+            {"places": {name: api.import_path for name, api in apis.items()}, "folder": folder},
             seconds=seconds,
             memory_bytes=_MEMORY_BYTES,
             max_reply=_MAX_REPLY,
         )
 
-    def documents(self, entry: Entry) -> list[dict[str, Any]]:
+    def list_documents(self, entry: BfclEntry) -> list[dict[str, Any]]:
         """The documents of all tools of an entry, class by class. Raises what `execute` raises."""
-        return [dict(document) for api in self._of(entry) for document in api.documents]
+        return [
+            dict(document) for api in self._find_entry_apis(entry) for document in api.documents
+        ]
 
-    def execute(self, entry: Entry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
+    def execute(self, entry: BfclEntry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
         """The results of calls made after others, of one conversation, as the model is told them.
 
         Raises Overrun; EnvironmentFailure where the APIs cannot be run; DatasetError for an entry
         whose classes or scenarios are none.
         """
-        request = Execute(self._setting(entry), _clean(calls), _clean(done))
-        return msgspec.json.decode(self._ask(entry, request), type=list[str])
+        request = Execute(
+            self._build_setting(entry), _clean_call_texts(calls), _clean_call_texts(done)
+        )
+        return msgspec.json.decode(self._send_request(entry, request), type=list[str])
 
     def replay(
         self,
-        entry: Entry,
+        entry: BfclEntry,
         truth: Sequence[Sequence[str]],
         prediction: Sequence[Sequence[Sequence[str]]],
-    ) -> Outcome:
+    ) -> ReplayOutcome:
         """Both sides run and compared (`checkers.check_turns`). Raises what `execute` raises."""
         request = Replay(
-            self._setting(entry),
-            [_clean(turn) for turn in truth],
-            [[_clean(step) for step in turn] for turn in prediction],
+            self._build_setting(entry),
+            [_clean_call_texts(turn) for turn in truth],
+            [[_clean_call_texts(step) for step in turn] for turn in prediction],
         )
-        return msgspec.json.decode(self._ask(entry, request), type=Outcome)
+        return msgspec.json.decode(self._send_request(entry, request), type=ReplayOutcome)
 
     def close(self) -> None:
         """End the process; safe to call twice."""
         self._worker.close()
 
-    def _of(self, entry: Entry) -> list[Api]:
-        names = involved(entry)
+    def _find_entry_apis(self, entry: BfclEntry) -> list[Api]:
+        names = list_involved_classes(entry)
         for name in names:
             if name in self._missing:
                 raise EnvironmentFailure(self._missing[name])
@@ -113,8 +117,8 @@ class Simulators(Closing):
                 raise DatasetError(entry.id, None, "involved_classes", f"unknown: {name!r}")
         return [self._apis[name] for name in names]
 
-    def _setting(self, entry: Entry) -> Setting:
-        apis = self._of(entry)
+    def _build_setting(self, entry: BfclEntry) -> Setting:
+        apis = self._find_entry_apis(entry)
         missing = self._worker.hello().about["missing"]
         for api in apis:
             if api.name in missing:
@@ -127,8 +131,8 @@ class Simulators(Closing):
         tools = [(api.name, list(api.tools)) for api in apis]
         return Setting(tools, json.dumps(scenarios), "long_context" in entry.category)
 
-    def _ask(self, entry: Entry, request: Record) -> msgspec.Raw:
-        reply = self._reply(msgspec.to_builtins(request))
+    def _send_request(self, entry: BfclEntry, request: Record) -> msgspec.Raw:
+        reply = self._request_with_retry(msgspec.to_builtins(request))
         if reply.fault == "memory":
             self._worker.restart()
             raise Overrun("execution_lost", reply.message)
@@ -136,7 +140,7 @@ class Simulators(Closing):
             raise EnvironmentFailure(f"{entry.id} cannot be run: {reply.message}")
         return reply.result
 
-    def _reply(self, request: Mapping[str, Any]) -> Reply:
+    def _request_with_retry(self, request: Mapping[str, Any]) -> Reply:
         """The worker's answer; a worker lost for another reason than time is tried once more."""
         for last in (False, True):
             try:
@@ -155,19 +159,19 @@ def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simul
     only of the entries that need it. Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a
     folder without the package.
     """
-    official = installation()
-    found: dict[str, Api] = {}
+    official = find_installation()
+    apis: dict[str, Api] = {}
     missing: dict[str, str] = {}
     for name in sorted({*OWN, *OFFICIAL}):
         try:
-            found[name] = find_api(name, folders, official)
+            apis[name] = find_api(name, folders, official)
         except EnvironmentFailure as problem:
             missing[name] = str(problem)
     folder = official.folder if official else ""
-    return Simulators(found, missing=missing, folder=folder, seconds=seconds)
+    return Simulators(apis, missing=missing, folder=folder, seconds=seconds)
 
 
-def involved(entry: Entry) -> list[str]:
+def list_involved_classes(entry: BfclEntry) -> list[str]:
     """The names of an entry's classes; raises DatasetError if there is no list of names."""
     names = entry.extra.get("involved_classes")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -175,5 +179,5 @@ def involved(entry: Entry) -> list[str]:
     return names
 
 
-def _clean(texts: Sequence[str]) -> list[str]:
-    return [clean(text) for text in texts]
+def _clean_call_texts(texts: Sequence[str]) -> list[str]:
+    return [replace_surrogates(text) for text in texts]

@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 _Scenario = TypeVar("_Scenario")
 
 
-def text(name: str, value: object) -> str:
+def check_text(name: str, value: object) -> str:
     """A text without surrounding blanks. Raises TypeError for another type, ValueError for an
     empty or a long one."""
     if not isinstance(value, str):
@@ -32,16 +32,16 @@ def text(name: str, value: object) -> str:
     return value.strip()
 
 
-def folded(name: str, value: object) -> str:
-    """A text as names are compared, without regard to case and blanks. Raises as `text`."""
-    return fold(text(name, value))
+def check_folded_text(name: str, value: object) -> str:
+    """A text as names are compared, without regard to case and blanks. Raises as `check_text`."""
+    return fold_text(check_text(name, value))
 
 
-def fold(value: str) -> str:
+def fold_text(value: str) -> str:
     return " ".join(value.split()).casefold()
 
 
-def whole(name: str, value: object, low: int, high: int) -> int:
+def check_integer(name: str, value: object, low: int, high: int) -> int:
     """An integer of low to high; 3.0 is 3. Raises TypeError for another type, else ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be an integer")
@@ -50,7 +50,7 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     return int(value)
 
 
-def number(name: str, value: object, low: float, high: float) -> float:
+def check_number(name: str, value: object, low: float, high: float) -> float:
     """A number of low to high, to one decimal. Raises TypeError for another type, else
     ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -60,13 +60,13 @@ def number(name: str, value: object, low: float, high: float) -> float:
     return round(float(value), 1)
 
 
-def scenario_of(given: object, kind: type[_Scenario]) -> _Scenario:
-    """A scenario as its record, sharing nothing with `given`. Raises ValueError if it is none."""
+def parse_scenario(data: object, kind: type[_Scenario]) -> _Scenario:
+    """A scenario as its record, sharing nothing with `data`. Raises ValueError if it is none."""
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ValueError(f"no scenario of this API: {error}") from None
 
 
-def refusal(reason: str) -> Answer:
+def build_error_answer(reason: str) -> Answer:
     return {"error": reason}

@@ -10,12 +10,12 @@ from datetime import date, timedelta
 
 from evalcore.benchmarks.bfcl.simulated.arguments import (
     Answer,
-    folded,
-    number,
-    refusal,
-    scenario_of,
-    text,
-    whole,
+    build_error_answer,
+    check_folded_text,
+    check_integer,
+    check_number,
+    check_text,
+    parse_scenario,
 )
 from evalcore.benchmarks.bfcl.simulated.greenhouse_state import GreenhouseScenario
 from evalcore.benchmarks.bfcl.simulated.greenhouse_stock import add_batches, add_readings
@@ -35,68 +35,70 @@ class Greenhouse:
 
         Raises ValueError for what is no scenario.
         """
-        given = scenario_of(scenario, GreenhouseScenario)
-        self.today = given.today
-        self.tank_litres = given.tank_litres
-        self.tank_capacity = given.tank_capacity
-        self.zones = given.zones
-        self.crops = given.crops
-        self.batches = given.batches
-        self.plans = given.plans
-        self.alarms = given.alarms
-        self.stock_grams = given.stock_grams
-        self.logs = given.logs
+        state = parse_scenario(scenario, GreenhouseScenario)
+        self.today = state.today
+        self.tank_litres = state.tank_litres
+        self.tank_capacity = state.tank_capacity
+        self.zones = state.zones
+        self.crops = state.crops
+        self.batches = state.batches
+        self.plans = state.plans
+        self.alarms = state.alarms
+        self.stock_grams = state.stock_grams
+        self.logs = state.logs
         if long_context:
             add_batches(self.zones, self.crops, self.batches, self.today)
             add_readings(self.zones, self.logs, self.today)
 
     def list_zones(self) -> Answer:
-        rows = [{"zone_id": key, "name": one["name"]} for key, one in sorted(self.zones.items())]
+        rows = [{"zone_id": key, "name": zone["name"]} for key, zone in sorted(self.zones.items())]
         return {"zones": rows}
 
     def read_zone(self, zone_id: str) -> Answer:
-        zone_id = text("zone_id", zone_id)
+        zone_id = check_text("zone_id", zone_id)
         zone = self.zones.get(zone_id)
         if zone is None:
-            return refusal(f"no zone '{zone_id}'")
+            return build_error_answer(f"no zone '{zone_id}'")
         return {
             **zone,
-            "free_trays": self._free_trays(zone_id),
+            "free_trays": self._count_free_trays(zone_id),
             "watering_plan": self.plans.get(zone_id),
             "alarm": self.alarms.get(zone_id),
         }
 
     def sensor_log(self, zone_id: str) -> Answer:
-        zone_id = text("zone_id", zone_id)
+        zone_id = check_text("zone_id", zone_id)
         if zone_id not in self.zones:
-            return refusal(f"no zone '{zone_id}'")
-        return {"readings": [dict(one) for one in self.logs.get(zone_id, [])]}
+            return build_error_answer(f"no zone '{zone_id}'")
+        return {"readings": [dict(reading) for reading in self.logs.get(zone_id, [])]}
 
     def crop_sheet(self, crop: str) -> Answer:
-        name = folded("crop", crop)
+        name = check_folded_text("crop", crop)
         if name not in self.crops:
-            return refusal(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
+            return build_error_answer(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
         return {"crop": name, **self.crops[name]}
 
     def find_batches(self, crop: str) -> Answer:
-        name = folded("crop", crop)
+        name = check_folded_text("crop", crop)
         rows = [
-            {"batch_id": key, **one}
-            for key, one in sorted(self.batches.items())
-            if one["crop"] == name
+            {"batch_id": key, **batch}
+            for key, batch in sorted(self.batches.items())
+            if batch["crop"] == name
         ]
-        return {"batches": rows} if rows else refusal(f"no batch of '{name}'")
+        return {"batches": rows} if rows else build_error_answer(f"no batch of '{name}'")
 
     def set_climate(self, zone_id: str, celsius: float) -> Answer:
-        zone_id, celsius = text("zone_id", zone_id), number("celsius", celsius, 2, 40)
+        zone_id, celsius = check_text("zone_id", zone_id), check_number("celsius", celsius, 2, 40)
         zone = self.zones.get(zone_id)
         if zone is None:
-            return refusal(f"no zone '{zone_id}'")
+            return build_error_answer(f"no zone '{zone_id}'")
         for key, batch in sorted(self.batches.items()):
-            if batch["zone_id"] == zone_id and (problem := self._unsuited(batch["crop"], celsius)):
-                return refusal(f"batch {key}: {problem}")
+            if batch["zone_id"] == zone_id and (
+                problem := self._find_climate_problem(batch["crop"], celsius)
+            ):
+                return build_error_answer(f"batch {key}: {problem}")
         if celsius > zone["measured_celsius"] and zone["vents_percent"] > VENTS_WHILE_HEATING:
-            return refusal(
+            return build_error_answer(
                 f"{celsius} needs heating: close the vents of zone {zone_id} "
                 f"to {VENTS_WHILE_HEATING} percent or less first"
             )
@@ -104,83 +106,89 @@ class Greenhouse:
         return {"zone_id": zone_id, "target_celsius": celsius}
 
     def set_vents(self, zone_id: str, percent: int) -> Answer:
-        zone_id, percent = text("zone_id", zone_id), whole("percent", percent, 0, 100)
+        zone_id, percent = check_text("zone_id", zone_id), check_integer("percent", percent, 0, 100)
         zone = self.zones.get(zone_id)
         if zone is None:
-            return refusal(f"no zone '{zone_id}'")
+            return build_error_answer(f"no zone '{zone_id}'")
         heating = zone["target_celsius"] > zone["measured_celsius"]
         if heating and percent > VENTS_WHILE_HEATING:
-            return refusal(
+            return build_error_answer(
                 f"zone {zone_id} is heating: its vents open {VENTS_WHILE_HEATING} percent at most"
             )
         zone["vents_percent"] = percent
         return {"zone_id": zone_id, "vents_percent": percent}
 
     def water(self, zone_id: str, litres: float) -> Answer:
-        zone_id, litres = text("zone_id", zone_id), number("litres", litres, 0.1, 10_000)
+        zone_id, litres = (
+            check_text("zone_id", zone_id),
+            check_number("litres", litres, 0.1, 10_000),
+        )
         zone = self.zones.get(zone_id)
         if zone is None:
-            return refusal(f"no zone '{zone_id}'")
+            return build_error_answer(f"no zone '{zone_id}'")
         if litres > self.tank_litres:
-            return refusal(f"the tank holds only {self.tank_litres} litres")
+            return build_error_answer(f"the tank holds only {self.tank_litres} litres")
         moisture = round(zone["moisture_percent"] + litres * 10 / zone["capacity_trays"], 1)
         if moisture > 100:
-            return refusal(f"{litres} litres would flood zone {zone_id}")
+            return build_error_answer(f"{litres} litres would flood zone {zone_id}")
         self.tank_litres = round(self.tank_litres - litres, 1)
         zone["moisture_percent"] = moisture
         return {"zone_id": zone_id, "moisture_percent": moisture}
 
     def fill_tank(self, litres: float | None = None) -> Answer:
         room = round(self.tank_capacity - self.tank_litres, 1)
-        added = room if litres is None else number("litres", litres, 0.1, 10_000)
+        added = room if litres is None else check_number("litres", litres, 0.1, 10_000)
         if added > room:
-            return refusal(f"the tank has room for only {room} litres")
+            return build_error_answer(f"the tank has room for only {room} litres")
         self.tank_litres = round(self.tank_litres + added, 1)
         return {"added_litres": added, "tank_litres": self.tank_litres}
 
     def plan_watering(self, zone_id: str, litres: float, every_days: int = 1) -> Answer:
-        zone_id, litres = text("zone_id", zone_id), number("litres", litres, 0.1, 10_000)
-        every_days = whole("every_days", every_days, 1, 30)
+        zone_id, litres = (
+            check_text("zone_id", zone_id),
+            check_number("litres", litres, 0.1, 10_000),
+        )
+        every_days = check_integer("every_days", every_days, 1, 30)
         if zone_id not in self.zones:
-            return refusal(f"no zone '{zone_id}'")
+            return build_error_answer(f"no zone '{zone_id}'")
         if litres > self.tank_capacity:
-            return refusal(f"{litres} litres are more than the tank can hold")
+            return build_error_answer(f"{litres} litres are more than the tank can hold")
         self.plans[zone_id] = {"litres": litres, "every_days": every_days}
         next_day = (date.fromisoformat(self.today) + timedelta(days=every_days)).isoformat()
         return {"zone_id": zone_id, "next_watering": next_day}
 
     def set_alarm(self, zone_id: str, low: float, high: float) -> Answer:
-        zone_id = text("zone_id", zone_id)
-        low, high = number("low", low, -20, 60), number("high", high, -20, 60)
+        zone_id = check_text("zone_id", zone_id)
+        low, high = check_number("low", low, -20, 60), check_number("high", high, -20, 60)
         if zone_id not in self.zones:
-            return refusal(f"no zone '{zone_id}'")
+            return build_error_answer(f"no zone '{zone_id}'")
         if low >= high:
-            return refusal("low has to be below high")
+            return build_error_answer("low has to be below high")
         self.alarms[zone_id] = {"low": low, "high": high}
         return {"zone_id": zone_id, "low": low, "high": high}
 
     def move_batch(self, batch_id: str, zone_id: str) -> Answer:
-        batch_id, zone_id = text("batch_id", batch_id), text("zone_id", zone_id)
+        batch_id, zone_id = check_text("batch_id", batch_id), check_text("zone_id", zone_id)
         batch = self.batches.get(batch_id)
         if batch is None:
-            return refusal(f"no batch '{batch_id}'")
+            return build_error_answer(f"no batch '{batch_id}'")
         if batch["zone_id"] == zone_id:
-            return refusal(f"batch {batch_id} is in zone {zone_id} already")
-        if problem := self._no_place(batch["crop"], batch["trays"], zone_id):
-            return refusal(problem)
+            return build_error_answer(f"batch {batch_id} is in zone {zone_id} already")
+        if problem := self._find_space_problem(batch["crop"], batch["trays"], zone_id):
+            return build_error_answer(problem)
         batch["zone_id"] = zone_id
         return {"batch_id": batch_id, "zone_id": zone_id}
 
     def sow(self, crop: str, trays: int, zone_id: str) -> Answer:
-        name, zone_id = folded("crop", crop), text("zone_id", zone_id)
-        trays = whole("trays", trays, 1, 1000)
+        name, zone_id = check_folded_text("crop", crop), check_text("zone_id", zone_id)
+        trays = check_integer("trays", trays, 1, 1000)
         if name not in self.crops:
-            return refusal(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
-        if problem := self._no_place(name, trays, zone_id):
-            return refusal(problem)
+            return build_error_answer(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
+        if problem := self._find_space_problem(name, trays, zone_id):
+            return build_error_answer(problem)
         batch_id = f"{name}-{zone_id}-{self.today[5:].replace('-', '')}"
         if batch_id in self.batches:
-            return refusal(f"{name} was sown in zone {zone_id} today already")
+            return build_error_answer(f"{name} was sown in zone {zone_id} today already")
         days = timedelta(days=self.crops[name]["days_to_harvest"])
         ready = (date.fromisoformat(self.today) + days).isoformat()
         self.batches[batch_id] = {
@@ -193,33 +201,33 @@ class Greenhouse:
         return {"batch_id": batch_id, "ready": ready}
 
     def harvest(self, batch_id: str) -> Answer:
-        batch_id = text("batch_id", batch_id)
+        batch_id = check_text("batch_id", batch_id)
         batch = self.batches.get(batch_id)
         if batch is None:
-            return refusal(f"no batch '{batch_id}'")
+            return build_error_answer(f"no batch '{batch_id}'")
         if batch["ready"] > self.today:
-            return refusal(f"batch {batch_id} is ready on {batch['ready']}")
+            return build_error_answer(f"batch {batch_id} is ready on {batch['ready']}")
         crop = batch["crop"]
         grams = batch["trays"] * self.crops[crop]["grams_per_tray"]
         self.stock_grams[crop] = self.stock_grams.get(crop, 0) + grams
         del self.batches[batch_id]
         return {"batch_id": batch_id, "crop": crop, "grams": grams}
 
-    def _free_trays(self, zone_id: str) -> int:
-        used = sum(one["trays"] for one in self.batches.values() if one["zone_id"] == zone_id)
+    def _count_free_trays(self, zone_id: str) -> int:
+        used = sum(batch["trays"] for batch in self.batches.values() if batch["zone_id"] == zone_id)
         return self.zones[zone_id]["capacity_trays"] - used
 
-    def _unsuited(self, crop: str, celsius: float) -> str:
+    def _find_climate_problem(self, crop: str, celsius: float) -> str:
         """Why a crop cannot stand a temperature, or an empty text."""
         sheet = self.crops[crop]
         low, high = sheet["min_celsius"], sheet["max_celsius"]
         return "" if low <= celsius <= high else f"{crop} needs {low} to {high} degrees"
 
-    def _no_place(self, crop: str, trays: int, zone_id: str) -> str:
+    def _find_space_problem(self, crop: str, trays: int, zone_id: str) -> str:
         """Why trays of a crop cannot stand in a zone, or an empty text."""
         if zone_id not in self.zones:
             return f"no zone '{zone_id}'"
-        free = self._free_trays(zone_id)
+        free = self._count_free_trays(zone_id)
         if trays > free:
             return f"zone {zone_id} has room for only {free} trays"
-        return self._unsuited(crop, self.zones[zone_id]["target_celsius"])
+        return self._find_climate_problem(crop, self.zones[zone_id]["target_celsius"])

@@ -48,17 +48,17 @@ def add_readings(zones: dict[str, Zone], logs: dict[str, list[Reading]], today: 
     stay within 3 degrees and 4 percent of what the zone shows.
     """
     start = datetime.fromisoformat(f"{today}T00:00") - timedelta(minutes=15 * READINGS)
-    for place, (zone_id, zone) in enumerate(sorted(zones.items())):
+    for zone_index, (zone_id, zone) in enumerate(sorted(zones.items())):
         rows = {}
         for row in range(READINGS):
             at = (start + timedelta(minutes=15 * row)).isoformat(" ", "minutes")
-            wave = (row * 7 + place * 3) % 61 - 30
-            rows[at] = _reading(at, zone, wave)
-        rows |= {one["at"]: one for one in logs.get(zone_id, [])}
+            wave = (row * 7 + zone_index * 3) % 61 - 30
+            rows[at] = _build_reading(at, zone, wave)
+        rows |= {reading["at"]: reading for reading in logs.get(zone_id, [])}
         logs[zone_id] = [rows[at] for at in sorted(rows)]
 
 
-def _reading(at: str, zone: Zone, wave: int) -> Reading:
+def _build_reading(at: str, zone: Zone, wave: int) -> Reading:
     return {
         "at": at,
         "celsius": round(zone["measured_celsius"] + wave / 10, 1),

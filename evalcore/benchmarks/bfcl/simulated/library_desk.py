@@ -11,17 +11,17 @@ from typing import Literal
 
 from evalcore.benchmarks.bfcl.simulated.arguments import (
     Answer,
-    fold,
-    folded,
-    refusal,
-    scenario_of,
-    text,
-    whole,
+    build_error_answer,
+    check_folded_text,
+    check_integer,
+    check_text,
+    fold_text,
+    parse_scenario,
 )
 from evalcore.benchmarks.bfcl.simulated.library_state import Copy, LibraryScenario, Member
 from evalcore.benchmarks.bfcl.simulated.library_stock import add_stock
 
-MOST_RENEWALS = 2
+MAX_RENEWALS = 2
 
 
 class LibraryDesk:
@@ -35,88 +35,102 @@ class LibraryDesk:
 
         Raises ValueError for what is no scenario.
         """
-        given = scenario_of(scenario, LibraryScenario)
-        self.today = given.today
-        self.loan_days = given.loan_days
-        self.loan_limit = given.loan_limit
-        self.late_fee_cents = given.late_fee_cents
-        self.fee_limit_cents = given.fee_limit_cents
-        self.titles = given.titles
-        self.copies = given.copies
-        self.members = given.members
-        self.holds = given.holds
+        state = parse_scenario(scenario, LibraryScenario)
+        self.today = state.today
+        self.loan_days = state.loan_days
+        self.loan_limit = state.loan_limit
+        self.late_fee_cents = state.late_fee_cents
+        self.fee_limit_cents = state.fee_limit_cents
+        self.titles = state.titles
+        self.copies = state.copies
+        self.members = state.members
+        self.holds = state.holds
         if long_context:
-            add_stock(self.titles, self.copies, self.members, self._day(-1))
+            add_stock(self.titles, self.copies, self.members, self._shift_today(-1))
 
     def find_title(self, title: str) -> Answer:
-        wanted = folded("title", title)
-        found = [
-            {"title_id": key, **one}
-            for key, one in sorted(self.titles.items())
-            if fold(one["title"]) == wanted
+        folded_title = check_folded_text("title", title)
+        matches = [
+            {"title_id": key, **record}
+            for key, record in sorted(self.titles.items())
+            if fold_text(record["title"]) == folded_title
         ]
-        return {"matches": found} if found else refusal(f"no title is called '{title.strip()}'")
+        return (
+            {"matches": matches}
+            if matches
+            else build_error_answer(f"no title is called '{title.strip()}'")
+        )
 
     def list_subject(self, subject: str) -> Answer:
-        wanted = folded("subject", subject)
-        found = [
-            {"title_id": key, "title": one["title"], "year": one["year"]}
-            for key, one in sorted(self.titles.items())
-            if fold(one["subject"]) == wanted
+        folded_subject = check_folded_text("subject", subject)
+        titles = [
+            {"title_id": key, "title": record["title"], "year": record["year"]}
+            for key, record in sorted(self.titles.items())
+            if fold_text(record["subject"]) == folded_subject
         ]
-        return {"titles": found} if found else refusal(f"no subject '{subject.strip()}'")
+        return (
+            {"titles": titles} if titles else build_error_answer(f"no subject '{subject.strip()}'")
+        )
 
     def list_copies(self, title_id: str) -> Answer:
-        title_id = text("title_id", title_id)
+        title_id = check_text("title_id", title_id)
         if title_id not in self.titles:
-            return refusal(f"no title '{title_id}'")
+            return build_error_answer(f"no title '{title_id}'")
         rows = [
-            {"copy_id": key, "shelf": one["shelf"], "status": one["status"], "due": one["due"]}
-            for key, one in sorted(self.copies.items())
-            if one["title_id"] == title_id
+            {"copy_id": key, "shelf": copy["shelf"], "status": copy["status"], "due": copy["due"]}
+            for key, copy in sorted(self.copies.items())
+            if copy["title_id"] == title_id
         ]
         return {"copies": rows}
 
     def find_member(self, name: str) -> Answer:
-        wanted = folded("name", name)
-        found = [
-            {"member_id": key, "name": one["name"]}
-            for key, one in sorted(self.members.items())
-            if fold(one["name"]) == wanted
+        folded_name = check_folded_text("name", name)
+        matches = [
+            {"member_id": key, "name": member["name"]}
+            for key, member in sorted(self.members.items())
+            if fold_text(member["name"]) == folded_name
         ]
-        return {"matches": found} if found else refusal(f"no member is called '{name.strip()}'")
+        return (
+            {"matches": matches}
+            if matches
+            else build_error_answer(f"no member is called '{name.strip()}'")
+        )
 
     def member_account(self, member_id: str) -> Answer:
-        member_id = text("member_id", member_id)
+        member_id = check_text("member_id", member_id)
         member = self.members.get(member_id)
         if member is None:
-            return refusal(f"no member '{member_id}'")
-        return {**member, "loans": self._loans_of(member_id), "holds": self._holds_of(member_id)}
+            return build_error_answer(f"no member '{member_id}'")
+        return {
+            **member,
+            "loans": self._list_loans(member_id),
+            "holds": self._list_holds(member_id),
+        }
 
     def lend(self, copy_id: str, member_id: str) -> Answer:
-        copy_id, member_id = text("copy_id", copy_id), text("member_id", member_id)
+        copy_id, member_id = check_text("copy_id", copy_id), check_text("member_id", member_id)
         copy, member = self.copies.get(copy_id), self.members.get(member_id)
         if copy is None:
-            return refusal(f"no copy '{copy_id}'")
+            return build_error_answer(f"no copy '{copy_id}'")
         if member is None:
-            return refusal(f"no member '{member_id}'")
+            return build_error_answer(f"no member '{member_id}'")
         if copy["status"] == "lent":
-            return refusal(f"copy {copy_id} is lent until {copy['due']}")
+            return build_error_answer(f"copy {copy_id} is lent until {copy['due']}")
         if copy["status"] == "kept" and copy["member_id"] != member_id:
-            return refusal(f"copy {copy_id} is kept for member {copy['member_id']}")
-        if problem := self._bar_to_borrowing(member_id, member):
-            return refusal(problem)
-        due = self._day(self.loan_days)
+            return build_error_answer(f"copy {copy_id} is kept for member {copy['member_id']}")
+        if problem := self._find_borrowing_problem(member_id, member):
+            return build_error_answer(problem)
+        due = self._shift_today(self.loan_days)
         copy.update({"status": "lent", "member_id": member_id, "due": due, "renewals": 0})
         return {"copy_id": copy_id, "due": due}
 
     def take_back(self, copy_id: str) -> Answer:
-        copy_id = text("copy_id", copy_id)
+        copy_id = check_text("copy_id", copy_id)
         copy = self.copies.get(copy_id)
         if copy is None:
-            return refusal(f"no copy '{copy_id}'")
+            return build_error_answer(f"no copy '{copy_id}'")
         if copy["status"] != "lent":
-            return refusal(f"copy {copy_id} is not lent")
+            return build_error_answer(f"copy {copy_id} is not lent")
         late = self._days_late(copy)
         fee = late * self.late_fee_cents
         if copy["member_id"] in self.members:
@@ -128,72 +142,77 @@ class LibraryDesk:
         return {"copy_id": copy_id, "days_late": late, "fee_cents": fee, "kept_for": next_id}
 
     def renew(self, copy_id: str) -> Answer:
-        copy_id = text("copy_id", copy_id)
+        copy_id = check_text("copy_id", copy_id)
         copy = self.copies.get(copy_id)
         if copy is None:
-            return refusal(f"no copy '{copy_id}'")
+            return build_error_answer(f"no copy '{copy_id}'")
         if copy["status"] != "lent":
-            return refusal(f"copy {copy_id} is not lent")
+            return build_error_answer(f"copy {copy_id} is not lent")
         if late := self._days_late(copy):
-            return refusal(f"copy {copy_id} is {late} days late and has to come back")
-        if copy["renewals"] >= MOST_RENEWALS:
-            return refusal(f"copy {copy_id} has been renewed {MOST_RENEWALS} times already")
+            return build_error_answer(f"copy {copy_id} is {late} days late and has to come back")
+        if copy["renewals"] >= MAX_RENEWALS:
+            return build_error_answer(
+                f"copy {copy_id} has been renewed {MAX_RENEWALS} times already"
+            )
         if self.holds.get(copy["title_id"]):
-            return refusal(f"members wait for title {copy['title_id']}")
-        copy["due"] = self._day(self.loan_days)
+            return build_error_answer(f"members wait for title {copy['title_id']}")
+        copy["due"] = self._shift_today(self.loan_days)
         copy["renewals"] += 1
         return {"copy_id": copy_id, "due": copy["due"]}
 
     def place_hold(self, title_id: str, member_id: str) -> Answer:
-        title_id, member_id = text("title_id", title_id), text("member_id", member_id)
+        title_id, member_id = check_text("title_id", title_id), check_text("member_id", member_id)
         if title_id not in self.titles:
-            return refusal(f"no title '{title_id}'")
+            return build_error_answer(f"no title '{title_id}'")
         if member_id not in self.members:
-            return refusal(f"no member '{member_id}'")
-        copies = {key: one for key, one in self.copies.items() if one["title_id"] == title_id}
-        free = sorted(key for key, one in copies.items() if one["status"] == "on shelf")
+            return build_error_answer(f"no member '{member_id}'")
+        copies = {key: copy for key, copy in self.copies.items() if copy["title_id"] == title_id}
+        free = sorted(key for key, copy in copies.items() if copy["status"] == "on shelf")
         if free:
-            return refusal(f"copy {free[0]} is on the shelf; lend it instead")
+            return build_error_answer(f"copy {free[0]} is on the shelf; lend it instead")
         queue = self.holds.get(title_id, [])
-        holders = {one["member_id"] for one in copies.values()}
+        holders = {copy["member_id"] for copy in copies.values()}
         if member_id in queue or member_id in holders:
-            return refusal(f"member {member_id} has or awaits title {title_id} already")
+            return build_error_answer(f"member {member_id} has or awaits title {title_id} already")
         self.holds[title_id] = [*queue, member_id]
         return {"title_id": title_id, "position": len(queue) + 1}
 
     def cancel_hold(self, title_id: str, member_id: str) -> Answer:
-        title_id, member_id = text("title_id", title_id), text("member_id", member_id)
+        title_id, member_id = check_text("title_id", title_id), check_text("member_id", member_id)
         queue = self.holds.get(title_id, [])
         if member_id not in queue:
-            return refusal(f"member {member_id} does not wait for title {title_id}")
+            return build_error_answer(f"member {member_id} does not wait for title {title_id}")
         queue.remove(member_id)
         return {"title_id": title_id, "waiting": len(queue)}
 
     def pay_fees(self, member_id: str, cents: int) -> Answer:
-        member_id, cents = text("member_id", member_id), whole("cents", cents, 1, 1_000_000)
+        member_id, cents = (
+            check_text("member_id", member_id),
+            check_integer("cents", cents, 1, 1_000_000),
+        )
         member = self.members.get(member_id)
         if member is None:
-            return refusal(f"no member '{member_id}'")
+            return build_error_answer(f"no member '{member_id}'")
         if cents > member["fees_cents"]:
-            return refusal(f"member {member_id} owes only {member['fees_cents']} cents")
+            return build_error_answer(f"member {member_id} owes only {member['fees_cents']} cents")
         member["fees_cents"] -= cents
         return {"member_id": member_id, "fees_cents": member["fees_cents"]}
 
     def extend_card(self, member_id: str, days: int = 365) -> Answer:
-        member_id, days = text("member_id", member_id), whole("days", days, 1, 730)
+        member_id, days = check_text("member_id", member_id), check_integer("days", days, 1, 730)
         member = self.members.get(member_id)
         if member is None:
-            return refusal(f"no member '{member_id}'")
-        member["card_expires"] = self._day(days)
+            return build_error_answer(f"no member '{member_id}'")
+        member["card_expires"] = self._shift_today(days)
         return {"member_id": member_id, "card_expires": member["card_expires"]}
 
     def move_copy(self, copy_id: str, shelf: str) -> Answer:
-        copy_id, shelf = text("copy_id", copy_id), text("shelf", shelf).upper()
+        copy_id, shelf = check_text("copy_id", copy_id), check_text("shelf", shelf).upper()
         copy = self.copies.get(copy_id)
         if copy is None:
-            return refusal(f"no copy '{copy_id}'")
+            return build_error_answer(f"no copy '{copy_id}'")
         if copy["status"] != "on shelf":
-            return refusal(f"copy {copy_id} is not on its shelf")
+            return build_error_answer(f"copy {copy_id} is not on its shelf")
         copy["shelf"] = shelf
         return {"copy_id": copy_id, "shelf": shelf}
 
@@ -201,17 +220,17 @@ class LibraryDesk:
         rows = [
             {
                 "copy_id": key,
-                "title_id": one["title_id"],
-                "member_id": one["member_id"],
-                "due": one["due"],
-                "days_late": self._days_late(one),
+                "title_id": copy["title_id"],
+                "member_id": copy["member_id"],
+                "due": copy["due"],
+                "days_late": self._days_late(copy),
             }
-            for key, one in sorted(self.copies.items())
-            if self._days_late(one)
+            for key, copy in sorted(self.copies.items())
+            if self._days_late(copy)
         ]
         return {"loans": rows}
 
-    def _day(self, days: int) -> str:
+    def _shift_today(self, days: int) -> str:
         return (date.fromisoformat(self.today) + timedelta(days=days)).isoformat()
 
     def _days_late(self, copy: Copy) -> int:
@@ -220,7 +239,7 @@ class LibraryDesk:
         late = date.fromisoformat(self.today) - date.fromisoformat(copy["due"])
         return max(0, late.days)
 
-    def _bar_to_borrowing(self, member_id: str, member: Member) -> str:
+    def _find_borrowing_problem(self, member_id: str, member: Member) -> str:
         """Why a member may not borrow, or an empty text."""
         if member["card_expires"] < self.today:
             return f"the card of member {member_id} expired on {member['card_expires']}"
@@ -229,24 +248,24 @@ class LibraryDesk:
                 f"member {member_id} owes {member['fees_cents']} cents, "
                 f"more than the limit of {self.fee_limit_cents}"
             )
-        if len(self._loans_of(member_id)) >= self.loan_limit:
+        if len(self._list_loans(member_id)) >= self.loan_limit:
             return f"member {member_id} has {self.loan_limit} loans, the most allowed"
         return ""
 
-    def _loans_of(self, member_id: str) -> list[Answer]:
+    def _list_loans(self, member_id: str) -> list[Answer]:
         return [
             {
                 "copy_id": key,
-                "title_id": one["title_id"],
-                "title": self.titles[one["title_id"]]["title"],
-                "due": one["due"],
-                "days_late": self._days_late(one),
+                "title_id": copy["title_id"],
+                "title": self.titles[copy["title_id"]]["title"],
+                "due": copy["due"],
+                "days_late": self._days_late(copy),
             }
-            for key, one in sorted(self.copies.items())
-            if one["status"] == "lent" and one["member_id"] == member_id
+            for key, copy in sorted(self.copies.items())
+            if copy["status"] == "lent" and copy["member_id"] == member_id
         ]
 
-    def _holds_of(self, member_id: str) -> list[Answer]:
+    def _list_holds(self, member_id: str) -> list[Answer]:
         return [
             {
                 "title_id": key,

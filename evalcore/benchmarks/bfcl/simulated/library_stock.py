@@ -37,7 +37,7 @@ def add_stock(
         titles.setdefault(
             f"T{number}",
             {
-                "title": _title(row),
+                "title": _build_title(row),
                 "subject": _SUBJECTS[row % len(_SUBJECTS)],
                 "year": 1950 + row * 7 % 80,
             },
@@ -56,19 +56,19 @@ def add_stock(
         members.setdefault(
             f"M{number}",
             {
-                "name": _name(row),
+                "name": _build_member_name(row),
                 "card_expires": (last + timedelta(days=30 + row)).isoformat(),
                 "fees_cents": row * 13 % 400,
             },
         )
 
 
-def _title(row: int) -> str:
+def _build_title(row: int) -> str:
     first, rest = row % 9, row // 9
     second, rest = rest % 8, rest // 8
     return f"{_FIRST[first]} {_SECOND[second]} {_THIRD[rest % 6]}{_FOURTH[rest // 6 % 3]}"
 
 
-def _name(row: int) -> str:
+def _build_member_name(row: int) -> str:
     house = 1 + row // 100
     return f"{_NAMES[row % 10]} of {house} {_PLACES[row // 10 % 10]} Lane"

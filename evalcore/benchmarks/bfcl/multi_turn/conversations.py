@@ -10,11 +10,16 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
-from evalcore.benchmarks.bfcl.decode import decode
+from evalcore.benchmarks.bfcl.decode import decode_calls
 from evalcore.benchmarks.bfcl.decode.loose_python import calls_in_python
-from evalcore.benchmarks.bfcl.decode.tolerant import known_functions
-from evalcore.benchmarks.bfcl.entry import Entry
-from evalcore.benchmarks.bfcl.multi_turn.loop import Ask, Conversation, converse, offered
+from evalcore.benchmarks.bfcl.decode.tolerant import build_signatures
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.loop import (
+    Ask,
+    Conversation,
+    run_conversation,
+    split_tools_by_turn,
+)
 from evalcore.benchmarks.bfcl.multi_turn.replay import ground_truth
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.records import Completion, Episode, Message, ToolCall
@@ -22,44 +27,52 @@ from evalcore.records import Completion, Episode, Message, ToolCall
 _DONE = "Done."
 
 
-def offered_at_first(entry: Entry) -> list[dict[str, Any]]:
+def list_initial_functions(entry: BfclEntry) -> list[dict[str, Any]]:
     """The functions that are offered with the first message."""
-    return offered(entry, entry.functions)[0] if entry.category in MULTI_TURN else entry.functions
+    return (
+        split_tools_by_turn(entry, entry.functions)[0]
+        if entry.category in MULTI_TURN
+        else entry.functions
+    )
 
 
-async def conversation(
-    entry: Entry, opening: Sequence[Message], mode: str, ask: Ask, simulators: Simulators
+async def run_entry_conversation(
+    entry: BfclEntry, opening: Sequence[Message], mode: str, ask: Ask, simulators: Simulators
 ) -> Conversation:
     """The conversation that the messages of `opening` begin, answers read in a mode of `MODES`.
 
     Raises what `ask` raises, and EnvironmentFailure where the APIs cannot be run.
     """
-    simulators.documents(entry)  # says what is missing before anything is asked
+    simulators.list_documents(entry)  # says what is missing before anything is asked
     first = msgspec.to_builtins(list(opening))
     begun = msgspec.structs.replace(entry, question=[first, *entry.question[1:]])
-    read = None if mode == "fc" else partial(decode, mode=mode)
-    return await converse(begun, ask, simulators, read)
+    read = None if mode == "fc" else partial(decode_calls, mode=mode)
+    return await run_conversation(begun, ask, simulators, read)
 
 
-def episode_of(found: Conversation, key: str, epoch: int, mode: str) -> Episode:
+def conversation_to_episode(conversation: Conversation, key: str, epoch: int, mode: str) -> Episode:
     """A conversation as an episode; its state holds the calls by turn and step."""
-    said = [message.content for message in found.messages if message.role == "assistant"]
+    replies = [message.content for message in conversation.messages if message.role == "assistant"]
     return Episode(
         key=key,
         epoch=epoch,
-        answer=said[-1] if said else "",
-        messages=found.messages,
+        answer=replies[-1] if replies else "",
+        messages=conversation.messages,
         finish_reason="stop",
-        termination=found.termination,
-        state={"mode": mode, "turns": msgspec.to_builtins(found.prediction)},
+        termination=conversation.termination,
+        state={"mode": mode, "turns": msgspec.to_builtins(conversation.prediction)},
     )
 
 
-def reference_step(entry: Entry, transcript: Sequence[Message]) -> Completion:
+def reference_step(entry: BfclEntry, transcript: Sequence[Message]) -> Completion:
     """What the reference says next: all calls of a turn at once, then that it is done."""
     truth = ground_truth(entry)
     turn = min(_turns_begun(transcript), len(truth)) - 1
-    calls = [] if transcript[-1].role == "tool" else [_call(text, entry) for text in truth[turn]]
+    calls = (
+        []
+        if transcript[-1].role == "tool"
+        else [_parse_truth_call(text, entry) for text in truth[turn]]
+    )
     if not calls:
         return Completion(text=_DONE)
     numbered = enumerate(calls, len(transcript))
@@ -75,7 +88,7 @@ def _turns_begun(transcript: Sequence[Message]) -> int:
     return sum(now and not before for before, now in zip([False, *asked], asked, strict=False))
 
 
-def _call(text: str, entry: Entry) -> tuple[str, dict[str, Any]]:
+def _parse_truth_call(text: str, entry: BfclEntry) -> tuple[str, dict[str, Any]]:
     """A call of the ground truth with all its arguments by name."""
-    [call] = calls_in_python(text, known_functions(entry.functions)) or [{text: {}}]
+    [call] = calls_in_python(text, build_signatures(entry.functions)) or [{text: {}}]
     return next(iter(call.items()))

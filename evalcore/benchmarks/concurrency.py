@@ -15,11 +15,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def beside(work: Callable[[], T]) -> T:
+async def run_in_thread(work: Callable[[], T]) -> T:
     """What the work returns or raises, done in a thread."""
-    return await asyncio.get_running_loop().run_in_executor(_threads(), work)
+    return await asyncio.get_running_loop().run_in_executor(_open_thread_pool(), work)
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
+def _open_thread_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="beside")

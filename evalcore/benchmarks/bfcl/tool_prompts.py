@@ -1,4 +1,5 @@
-"""How a target is asked for calls: natively with `tools`, or by a prompt that describes them.
+"""How a target is asked for calls: natively with `build_function_tools`, or by a prompt that
+describes them.
 
 Modes: `native` (the server's own tool calls), `prompt` (upstream's style: a list of calls in the
 syntax of the language) and `json` (slm-evals' style: an object with name and arguments).
@@ -11,8 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evalcore.benchmarks.base import Asking
-from evalcore.benchmarks.bfcl.categories import Language, language
+from evalcore.benchmarks.base import ToolCallMode
+from evalcore.benchmarks.bfcl.categories import Language, find_category_language
 from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.records import Message
 
@@ -45,25 +46,32 @@ Reply with a list of such objects where several calls are due. The name has to b
 function. If no function fits, say so in a sentence."""
 
 
-def decoding(asking: Asking, category: str) -> str:
+def select_decode_mode(mode: ToolCallMode, category: str) -> str:
     """The mode of `decode.MODES` in which an answer is read."""
-    if asking == "native":
+    if mode == "native":
         return "fc"
-    return "prompt_name_arguments" if asking == "json" else prompt_mode(language(category))
+    return (
+        "prompt_name_arguments" if mode == "json" else prompt_mode(find_category_language(category))
+    )
 
 
-def prompted(
-    messages: Sequence[Message], functions: Sequence[dict[str, Any]], category: str, asking: Asking
+def build_call_messages(
+    messages: Sequence[Message],
+    functions: Sequence[dict[str, Any]],
+    category: str,
+    mode: ToolCallMode,
 ) -> list[Message]:
     """The messages with the functions described in a system message; as they are if `native`.
 
     A system message that is there already follows the description.
     """
-    if asking == "native":
+    if mode == "native":
         return list(messages)
-    offered = [hinted(function, language(category)) for function in functions]
-    listed = json.dumps(offered, ensure_ascii=False, indent=1)
-    instruction = _PROMPT if asking == "prompt" else _JSON
+    available_functions = [
+        add_language_hint(function, find_category_language(category)) for function in functions
+    ]
+    listed = json.dumps(available_functions, ensure_ascii=False, indent=1)
+    instruction = _PROMPT if mode == "prompt" else _JSON
     text = f"{instruction}\n\nThe functions, described in JSON:\n{listed}"
     first, *rest = messages or [Message("user")]
     if first.role == "system":
@@ -71,53 +79,58 @@ def prompted(
     return [Message("system", text), *messages]
 
 
-def tools(functions: Sequence[dict[str, Any]], category: str) -> tuple[dict[str, Any], ...]:
+def build_function_tools(
+    functions: Sequence[dict[str, Any]], category: str
+) -> tuple[dict[str, Any], ...]:
     """The functions as a server takes them: names without dots, parameters in JSON Schema."""
-    return tuple(_tool(hinted(function, language(category))) for function in functions)
+    return tuple(
+        _build_function_tool(add_language_hint(function, find_category_language(category)))
+        for function in functions
+    )
 
 
-def wire_name(name: str) -> str:
+def to_wire_name(name: str) -> str:
     """A function's name in the characters that servers allow; upstream maps dots alike."""
     return _NOT_IN_NAMES.sub("_", name)
 
 
-def hinted(function: dict[str, Any], tongue: Language) -> dict[str, Any]:
+def add_language_hint(function: dict[str, Any], tongue: Language) -> dict[str, Any]:
     """The description with a word on the language; Java and JavaScript values are asked as text,
     since the check reads them as source. The order of the keys stays."""
-    about = (
+    description = (
         f"{function.get('description', '')} The function follows the syntax of {_NAMES[tongue]}."
     )
-    told = {**function, "description": about.strip()}
+    described = {**function, "description": description.strip()}
     if tongue == "python" or not isinstance(function.get("parameters"), dict):
-        return told
+        return described
     properties = (function["parameters"].get("properties") or {}).items()
-    changed = {name: _as_source(schema, tongue) for name, schema in properties}
-    return told | {"parameters": {**function["parameters"], "properties": changed}}
+    changed = {name: _describe_as_source(schema, tongue) for name, schema in properties}
+    return described | {"parameters": {**function["parameters"], "properties": changed}}
 
 
-def _as_source(schema: dict[str, Any], tongue: Language) -> dict[str, Any]:
-    told = [str(schema.get("description", ""))]
-    told.append(f"A {_NAMES[tongue]} value of type {schema.get('type')}, written as source text.")
+def _describe_as_source(schema: dict[str, Any], tongue: Language) -> dict[str, Any]:
+    hints = [str(schema.get("description", ""))]
+    hints.append(f"A {_NAMES[tongue]} value of type {schema.get('type')}, written as source text.")
     items = schema.get("items")
     if isinstance(items, dict) and items.get("type"):
-        told.append(f"Its elements are of type {items['type']}.")
-    kept = {key: value for key, value in schema.items() if key not in ("items", "properties")}
-    return {**kept, "type": "string", "description": " ".join(filter(None, told))}
+        hints.append(f"Its elements are of type {items['type']}.")
+    remaining = {key: value for key, value in schema.items() if key not in ("items", "properties")}
+    return {**remaining, "type": "string", "description": " ".join(filter(None, hints))}
 
 
-def _tool(function: dict[str, Any]) -> dict[str, Any]:
-    parameters = _schema(function.get("parameters") or {"type": "dict", "properties": {}})
+def _build_function_tool(function: dict[str, Any]) -> dict[str, Any]:
+    parameters = _to_json_schema(function.get("parameters") or {"type": "dict", "properties": {}})
     return {
         "type": "function",
         "function": {
-            "name": wire_name(str(function.get("name"))),
+            "name": to_wire_name(str(function.get("name"))),
             "description": str(function.get("description", "")),
             "parameters": parameters,
         },
     }
 
 
-def _schema(schema: Any) -> Any:
+def _to_json_schema(schema: Any) -> Any:
     """A schema in JSON Schema's types; what has none there is a text. `optional` is no keyword."""
     if not isinstance(schema, dict):
         return schema
@@ -135,7 +148,9 @@ def _schema(schema: Any) -> Any:
 
 _BY_KEY: dict[str, Callable[[Any], Any]] = {
     "type": lambda name: _JSON_TYPES.get(str(name), "string"),
-    "properties": lambda found: {name: _schema(one) for name, one in (found or {}).items()},
-    "items": _schema,
-    "additionalProperties": _schema,
+    "properties": lambda properties: {
+        name: _to_json_schema(schema) for name, schema in (properties or {}).items()
+    },
+    "items": _to_json_schema,
+    "additionalProperties": _to_json_schema,
 }

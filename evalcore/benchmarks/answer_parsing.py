@@ -8,7 +8,7 @@ from typing import Literal
 from evalcore.records import Episode
 
 #: strict: the answer as it was asked for; lenient: it had to be found; none: there is none.
-Kind = Literal["strict", "lenient", "none"]
+ExtractionKind = Literal["strict", "lenient", "none"]
 
 LIMIT = 200_000  # characters searched after the reasoning; of longer answers the end
 _REASONING_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.I)
@@ -30,29 +30,29 @@ _BY_FINISH = {
 }
 
 
-def unreadable(episode: Episode) -> str:
+def no_answer_reason(episode: Episode) -> str:
     """The word for why nothing was found in an answer: a key of `NOTES`."""
     by_text = "format" if episode.answer.strip() else "empty"
     return _BY_FINISH.get(episode.finish_reason, by_text)
 
 
-def without_reasoning(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """Without closed blocks; where the opening tag is missing, all before the end is reasoning."""
-    kept: list[str] = []
+    visible_parts: list[str] = []
     start, opened = 0, -1
     for tag in _REASONING_TAG.finditer(text):
         if not tag[1]:
             opened = tag.start() if opened < 0 else opened
             continue
         if opened < 0:
-            kept.clear()
+            visible_parts.clear()
         else:
-            kept.append(text[start:opened])
+            visible_parts.append(text[start:opened])
         start, opened = tag.end(), -1
-    return "".join([*kept, text[start:]])
+    return "".join([*visible_parts, text[start:]])
 
 
-def fenced(text: str) -> list[str]:
+def extract_code_blocks(text: str) -> list[str]:
     """What stands between pairs of code fences, without the name of the language."""
     parts = text.split(_FENCE)
     inside = parts[1:-1:2]  # what follows the last mark is closed by none
