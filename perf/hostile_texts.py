@@ -30,8 +30,8 @@ from evalcore.benchmarks.swe_bench.log_parsers import PARSERS
 from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
 from evalcore.benchmarks.swe_bench.patches import extraction as swe
 from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
-from evalcore.benchmarks.tau_bench.environment.said import missing
-from evalcore.benchmarks.tau_bench.users.listen import listen
+from evalcore.benchmarks.tau_bench.environment.output_check import find_missing_outputs
+from evalcore.benchmarks.tau_bench.users.intent_parser import parse_agent_intent
 from evalcore.privacy import redact_paths
 from evalcore.sqlkit.index_advice import read_advice
 from evalcore.targets.huggingface.tool_calls import read_tool_calls
@@ -64,7 +64,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "sql answer": sql_answer.extract_sql,
     "json answer": partial(sql.extract_json_answer, fields=("columns", "rows")),
     "index advice": partial(read_advice, dialect="mysql"),
-    "gaia answer": gaia.extract,
+    "gaia answer": gaia.extract_answer,
     "gaia score": lambda text: question_scorer(text, "1, 2"),
     "tool calls": partial(read_tool_calls, tools=[TOOL]),
     "java value": partial(java_value, kind="HashMap"),
@@ -73,8 +73,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "diff": diff.parse_diff,
     "repair": partial(repair_patch, tree=TREE),
     "logs": read_log,
-    "user's words": listen,
-    "expected texts": lambda text: missing(["10"], [text], substring=False),
+    "user's words": parse_agent_intent,
+    "expected texts": lambda text: find_missing_outputs(["10"], [text], substring=False),
     "paths": redact_paths,
 }
 

@@ -32,10 +32,10 @@ from evalcore.benchmarks.tau_bench.environment import (  # noqa: E402
     Domain,
     Environment,
     Task,
+    compute_reward,
+    list_splits,
     load_domain,
     load_tasks,
-    reward,
-    splits,
 )
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS  # noqa: E402
 
@@ -51,7 +51,7 @@ def play(environment: Environment, task: Task) -> None:
 def ours(domain: Domain, task: Task) -> None:
     environment = Environment(domain)
     play(environment, task)
-    reward(domain, task, environment, task.outputs)
+    compute_reward(domain, task, environment, task.outputs)
 
 
 def frozen(value: Any) -> Any:
@@ -66,7 +66,7 @@ def plain(tables: dict[str, Any], domain: Domain, task: Task) -> None:
         data = copy.deepcopy(tables)
         environment = Environment(Domain(domain.name, Database(data), domain.tools, ""))
         play(environment, task)
-        for (table, entity), value in environment.database.changed().items():
+        for (table, entity), value in environment.database.list_changed_entities().items():
             data[table][entity] = value
         hashes.append(hashlib.sha256(str(frozen(data)).encode()).hexdigest())
 
@@ -109,7 +109,9 @@ def measured(folder: Path, name: str, place: str | None, seconds: float) -> dict
     """Episodes per second of each way to play the tasks of a domain."""
     start = time.process_time()
     domain = load_domain(folder, name)
-    tasks = [task for split in splits(folder, name) for task in load_tasks(folder, domain, split)]
+    tasks = [
+        task for split in list_splits(folder, name) for task in load_tasks(folder, domain, split)
+    ]
     domain.database.hash()
     print(f"{name}: {len(tasks)} tasks loaded in {time.process_time() - start:.2f} s")
     tables = {table: dict(domain.database.rows(table)) for table in DOMAINS[name][0]}

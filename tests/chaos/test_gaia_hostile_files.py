@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.gaia.attachments import (
-    Asked,
+    ReadRequest,
     Unreadable,
     close_readers,
-    content_of,
-    locked,
-    members_of,
+    list_archive_members,
+    read_attachment_bytes,
     read_content,
+    reader_process,
 )
-from evalcore.benchmarks.gaia.tools.desk import ERROR, Desk
+from evalcore.benchmarks.gaia.tools.toolset import ERROR, Toolset
 from evalcore.errors import EnvironmentFailure
 from tests.support import gaia_files as made
 
@@ -31,7 +31,7 @@ RANDOM = 20_261_122
 def attempt(name: str, content: bytes, member: str = "", **asked: object) -> str:
     """The text, or the reason why there is none; anything else is a failure of ours."""
     try:
-        text = read_content(content, Asked(name=name, **asked), member)  # type: ignore[arg-type]
+        text = read_content(content, ReadRequest(name=name, **asked), member)  # type: ignore[arg-type]
     except Unreadable as problem:
         text = f"{ERROR}{problem}"
     assert len(text) < 25_000
@@ -131,7 +131,7 @@ def test_many_members_are_not_listed_for_ever(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as out:
         for number in range(5000):
             out.writestr(f"{number}.txt", b"")
-    assert len(members_of(path.read_bytes())) == 5000
+    assert len(list_archive_members(path.read_bytes())) == 5000
     assert len(attempt("many.zip", path.read_bytes())) < 21_000
 
 
@@ -208,14 +208,14 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert "the member is a link" in attempt("a.zip", made.linked_zip(), "link.txt")
     for name in ("link.txt", "folder", "pipe.txt"):
         with pytest.raises(Unreadable, match="a link or no plain file"):
-            content_of(tmp_path / name)
+            read_attachment_bytes(tmp_path / name)
 
 
 def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "big.txt").open("wb") as file:
-        file.truncate(locked.MOST_BYTES + 1)
+        file.truncate(reader_process.MAX_ATTACHMENT_BYTES + 1)
     with pytest.raises(Unreadable, match="25000000 are read at most"):
-        content_of(tmp_path / "big.txt")
+        read_attachment_bytes(tmp_path / "big.txt")
 
 
 PATHS = [
@@ -247,7 +247,7 @@ def test_no_path_leads_out_of_the_attachments(tmp_path: Path, path: str) -> None
     folder.mkdir()
     (folder / "a.txt").write_text("open words")
     (folder / "a.zip").write_bytes(made.zipped({"../secret.txt": b"slipped", "ok.txt": b"fine"}))
-    with Desk([folder / "a.txt", folder / "a.zip"]) as desk:
+    with Toolset([folder / "a.txt", folder / "a.zip"]) as desk:
         result = desk.call("read_file", {"path": path})
     assert result.startswith(ERROR)
     assert "the secret" not in result
@@ -277,14 +277,14 @@ def test_the_process_comes_back_after_it_was_closed() -> None:
 
 
 def test_too_much_time_is_said_and_costs_only_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    impatient = locked.WorkerProcess(
+    impatient = reader_process.WorkerProcess(
         "evalcore.benchmarks.gaia.attachments.service:open_readers",
         {},
         seconds=0.2,
         memory_bytes=1 << 30,
         max_reply=1_000_000,
     )
-    monkeypatch.setattr(locked, "_worker", impatient)
+    monkeypatch.setattr(reader_process, "_worker", impatient)
     try:
         slow = base64.b64encode(random.Random(1).randbytes(9_000_000))
         lines = b"\n".join(slow[at : at + 8] for at in range(0, len(slow), 8))
@@ -295,9 +295,9 @@ def test_too_much_time_is_said_and_costs_only_the_process(monkeypatch: pytest.Mo
 
 
 def test_a_process_that_does_not_start_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = locked.WorkerProcess(
+    missing = reader_process.WorkerProcess(
         "evalcore:no_such_module.open", {}, seconds=1, memory_bytes=1 << 28, max_reply=1000
     )
-    monkeypatch.setattr(locked, "_worker", missing)
+    monkeypatch.setattr(reader_process, "_worker", missing)
     with pytest.raises(EnvironmentFailure, match="does not start"):
-        read_content(b"x", Asked(name="a.txt"))
+        read_content(b"x", ReadRequest(name="a.txt"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.tau_bench.environment import Environment, reward
-from evalcore.benchmarks.tau_bench.environment.arguments import misnamed, mistyped
+from evalcore.benchmarks.tau_bench.environment import Environment, compute_reward
+from evalcore.benchmarks.tau_bench.environment.arguments import find_name_problem, find_type_problem
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
 from tests.support.shared_data import shared_data
 from tests.support.tau import (
@@ -50,7 +50,7 @@ def test_every_observation_reward_and_hash_is_upstreams(folder, rows):
         task = official_tasks(folder)[f"{row['domain']}/{row['split']}/{row['task']}"]
         environment = Environment(domain)
         seen = [short_hash(text) for text in observations(environment, row["actions"])]
-        got = reward(domain, task, environment, row["says"], substring=True)
+        got = compute_reward(domain, task, environment, row["says"], substring=True)
         recorded = (row["obs_sha"], row["reward"], row["final_db_hash"], row["gt_db_hash"])
         if (seen, got.value, got.db_hash, got.gt_hash) != recorded:
             differing[row["variant"]] += 1
@@ -67,7 +67,7 @@ def test_numbers_as_numbers_change_no_recorded_reward(folder, rows):
             task = official_tasks(folder)[f"{row['domain']}/{row['split']}/{row['task']}"]
             environment = Environment(domain)
             observations(environment, row["actions"])
-            assert reward(domain, task, environment, row["says"]).value == row["reward"]
+            assert compute_reward(domain, task, environment, row["says"]).value == row["reward"]
 
 
 @pytest.mark.parametrize(("flag", "expected"), [(NOTHING_TO_DO, NOTHING), (TRUTH_ERRS, ERRS)])
@@ -85,5 +85,7 @@ def test_every_call_of_the_ground_truth_fits_its_schema(folder):
         tools = {tool.name: tool for tool in official_domain(folder, task.domain).tools}
         for action in task.actions:
             tool = tools[action.name]
-            problem = misnamed(tool, action.kwargs) or mistyped(tool.parameters, action.kwargs)
+            problem = find_name_problem(tool, action.kwargs) or find_type_problem(
+                tool.parameters, action.kwargs
+            )
             assert not problem, (task.id, action)

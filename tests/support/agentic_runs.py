@@ -95,7 +95,7 @@ def _replied(sample: Sample, text: str, **more: Any) -> Case:
         messages=(*said, Message("assistant", text)),
         **{"finish_reason": "stop", "latency": 1.5, "usage": Usage(120, 8), **more},
     )
-    return Case(sample, episode, gaia_verdict.verdict_on(sample, episode, bare=False))
+    return Case(sample, episode, gaia_verdict.build_gaia_verdict(sample, episode, bare=False))
 
 
 def _right(name: str) -> Case:
@@ -137,7 +137,7 @@ def _worked(name: str) -> Case:
         finish_reason="tool_calls",
         state={"calls": calls, "answer": "42"},
     )
-    return Case(sample, episode, gaia_verdict.verdict_on(sample, episode, bare=False))
+    return Case(sample, episode, gaia_verdict.build_gaia_verdict(sample, episode, bare=False))
 
 
 def _call(number: int, name: str, arguments: str, result: str) -> tuple[Message, Message]:
@@ -154,7 +154,7 @@ def _endless(name: str) -> Case:
     episode = Episode(
         key=sample.key, epoch=0, messages=opening + made, termination="max_steps", state=state
     )
-    return Case(sample, episode, gaia_verdict.verdict_on(sample, episode, bare=False))
+    return Case(sample, episode, gaia_verdict.build_gaia_verdict(sample, episode, bare=False))
 
 
 def _gated(name: str) -> Case:

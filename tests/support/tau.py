@@ -15,9 +15,9 @@ from evalcore.benchmarks.tau_bench.environment import (
     Domain,
     Environment,
     Task,
+    list_splits,
     load_domain,
     load_tasks,
-    splits,
 )
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
 
@@ -146,7 +146,7 @@ def official_tasks(folder: Path) -> dict[str, Task]:
     return {
         task.id: task
         for name in DOMAINS
-        for split in splits(folder, name)
+        for split in list_splits(folder, name)
         for task in load_tasks(folder, official_domain(folder, name), split)
     }
 

@@ -47,9 +47,9 @@ def play(domain: Domain, task: TaskLike, make: MakeAgent, seed: int) -> Played:
     state = user.open(task, seed)
     agent = make(environment.call, seed)
     next(agent)
-    lines = [("user", state.said)]
+    lines = [("user", state.last_message)]
     for _ in range(MOST_TURNS):
-        lines.append(("agent", agent.send(state.said)))
+        lines.append(("agent", agent.send(state.last_message)))
         if environment.terminated:
             break
         text, state, done = user.reply(state, lines[-1][1], environment.writes)

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.gaia.attachments import (
-    Asked,
+    ReadRequest,
     Unreadable,
-    as_data_url,
-    content_of,
-    members_of,
+    list_archive_members,
+    read_attachment_bytes,
+    read_attachment_text,
     read_content,
-    text_of,
+    to_data_url,
 )
-from evalcore.benchmarks.gaia.attachments.kinds import kind_of
-from evalcore.benchmarks.gaia.attachments.paging import span
+from evalcore.benchmarks.gaia.attachments.kinds import detect_file_kind
+from evalcore.benchmarks.gaia.attachments.paging import parse_number_span
 from evalcore.errors import EnvironmentFailure
 from tests.support import gaia_files as made
 
 
 def shown(name: str, content: bytes, **asked: object) -> str:
-    return read_content(content, Asked(name=name, **asked))  # type: ignore[arg-type]
+    return read_content(content, ReadRequest(name=name, **asked))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", made.KINDS)
@@ -181,14 +181,14 @@ def test_one_line_longer_than_all_that_may_be_shown() -> None:
     ],
 )
 def test_spans(text: str, expected: tuple[int, int]) -> None:
-    found = span(text, 9, "range", "line")
+    found = parse_number_span(text, 9, "range", "line")
     assert (found.start, found.stop - 1) == expected
 
 
 @pytest.mark.parametrize("text", ["a", "1,2", "-3", "0", "3-1", "10", "9" * 30, "1-2-3"])
 def test_spans_that_are_none(text: str) -> None:
     with pytest.raises(Unreadable):
-        span(text, 9, "range", "line")
+        parse_number_span(text, 9, "range", "line")
 
 
 def test_json_and_xml_in_one_long_line_are_indented() -> None:
@@ -240,16 +240,16 @@ def test_a_web_page_keeps_tables_lists_and_links() -> None:
 
 def test_members_of_archives() -> None:
     content = made.archive()
-    assert [name for name, _ in members_of(content)] == [
+    assert [name for name, _ in list_archive_members(content)] == [
         "inner/table.csv",
         "inner/more.zip",
         "x.xlsx",
     ]
-    assert "1,2" in read_content(content, Asked(), "inner/table.csv")
-    assert "Lamp" in read_content(content, Asked(range="A2:A2"), "x.xlsx")
-    assert "found deep" in read_content(content, Asked(), "inner/more.zip/deep.txt")
+    assert "1,2" in read_content(content, ReadRequest(), "inner/table.csv")
+    assert "Lamp" in read_content(content, ReadRequest(range="A2:A2"), "x.xlsx")
+    assert "found deep" in read_content(content, ReadRequest(), "inner/more.zip/deep.txt")
     with pytest.raises(Unreadable, match=r'no member "none"; it has: inner/table\.csv'):
-        read_content(content, Asked(), "none")
+        read_content(content, ReadRequest(), "none")
 
 
 def test_control_characters_do_not_come_through() -> None:
@@ -268,7 +268,7 @@ def test_control_characters_do_not_come_through() -> None:
     ],
 )
 def test_kinds(name: str, head: bytes, kind: str) -> None:
-    assert kind_of(name, head) == kind
+    assert detect_file_kind(name, head) == kind
 
 
 def test_text_for_a_prompt(tmp_path: Path) -> None:
@@ -276,15 +276,17 @@ def test_text_for_a_prompt(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         return tmp_path / name
 
-    assert text_of(file("a.txt", b"words"), 1000).text == "[text; 1 lines; utf-8]\nwords"
-    whole = text_of(file("a.zip", made.archive()), 5000)
+    assert (
+        read_attachment_text(file("a.txt", b"words"), 1000).text == "[text; 1 lines; utf-8]\nwords"
+    )
+    whole = read_attachment_text(file("a.zip", made.archive()), 5000)
     assert whole.kind == "zip"
     assert whole.text is not None
     assert "=== inner/table.csv ===\n[csv;" in whole.text
-    picture = text_of(file("a.png", made.png()), 1000)
+    picture = read_attachment_text(file("a.png", made.png()), 1000)
     assert (picture.kind, picture.text) == ("image", None)
     assert "no text stands for" in picture.reason
-    broken = text_of(file("a.xlsx", b"nothing"), 1000)
+    broken = read_attachment_text(file("a.xlsx", b"nothing"), 1000)
     assert broken.text is None
     assert "not a ZIP archive" in broken.reason
 
@@ -295,7 +297,7 @@ def test_text_for_a_prompt(tmp_path: Path) -> None:
 def test_pictures_for_models_that_see(tmp_path: Path, form: str, kind: str) -> None:
     path = tmp_path / "misnamed.txt"
     path.write_bytes(made.picture(form))
-    url = as_data_url(path)
+    url = to_data_url(path)
     assert url is not None
     head, _, body = url.partition(",")
     assert head == f"data:image/{kind};base64"
@@ -305,13 +307,13 @@ def test_pictures_for_models_that_see(tmp_path: Path, form: str, kind: str) -> N
 def test_what_is_no_picture_is_not_given_as_one(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(b"<svg/>")
-    assert as_data_url(path) is None
+    assert to_data_url(path) is None
     path.write_bytes(made.png()[:8] + bytes(10_000_001))
-    assert as_data_url(path) is None
+    assert to_data_url(path) is None
     path.write_bytes(made.picture("BMP"))
-    assert as_data_url(path) is None
+    assert to_data_url(path) is None
 
 
 def test_a_missing_attachment_is_our_failure(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFailure, match="fetch the data again"):
-        content_of(tmp_path / "gone.txt")
+        read_attachment_bytes(tmp_path / "gone.txt")

@@ -14,8 +14,8 @@ import pytest
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia import dataset
-from evalcore.benchmarks.gaia.score import branch_of, question_scorer
-from evalcore.benchmarks.gaia.tools.desk import Desk
+from evalcore.benchmarks.gaia.score import question_scorer, select_branch
+from evalcore.benchmarks.gaia.tools.toolset import Toolset
 from evalcore.sandbox.detect import detect_sandbox
 from evalcore.settings import ROOT
 
@@ -121,21 +121,21 @@ def test_the_steps_fit_the_level_and_are_numbered():
 
 
 def test_nothing_is_said_that_nobody_measured_and_no_web_is_needed():
-    samples = dataset.load(DatasetSource(path=str(FOLDER)), "validation", (1, 2, 3))
+    samples = dataset.load_gaia_samples(DatasetSource(path=str(FOLDER)), "validation", (1, 2, 3))
     assert not any(dataset.needs_web(sample) for sample in samples)
     assert all(row["Annotator Metadata"]["How long did this take?"] == "" for row in ROWS)
 
 
 def test_the_set_loads_with_its_files():
-    samples = dataset.load(DatasetSource(path=str(FOLDER)), "validation", (1, 2, 3))
+    samples = dataset.load_gaia_samples(DatasetSource(path=str(FOLDER)), "validation", (1, 2, 3))
     metrics = Counter(sample.metric for sample in samples)
     assert metrics == {"level_1": 27, "level_2": 27, "level_3": 16}
-    assert sum(bool(dataset.attachments_of(sample)) for sample in samples) == 44
+    assert sum(bool(dataset.find_attachments(sample)) for sample in samples) == 44
     assert not any(sample.meta.get("gated") for sample in samples)
 
 
 def test_all_three_ways_of_comparing_are_used():
-    branches = Counter(branch_of(row["Final answer"]) for row in ROWS)
+    branches = Counter(select_branch(row["Final answer"]) for row in ROWS)
     assert branches == {"number": 24, "list": 35, "string": 11}
 
 
@@ -158,7 +158,7 @@ def test_a_constant_answer_is_right_once_at_most():
 @pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("row", ROWS, ids=ident)
 def test_the_derivation_brings_the_answer(row):
-    with Desk(attached(row)) as desk:
+    with Toolset(attached(row)) as desk:
         results = [desk.call(step["tool"], step["arguments"]) for step in row["derivation"]]
     assert row["derivation"][-1]["tool"] in ("calculator", "python")
     assert not [result for result in results if result.startswith("Error")]
@@ -199,7 +199,7 @@ def test_there_are_files_of_many_kinds():
 
 @pytest.mark.parametrize("row", WITH_FILE, ids=ident)
 def test_all_of_the_file_can_be_read(row):
-    with Desk(attached(row)) as desk:
+    with Toolset(attached(row)) as desk:
         listed = desk.call("list_files", {})
         for path in paths(row):
             text = desk.call("read_file", {"path": path})
@@ -211,9 +211,9 @@ def test_all_of_the_file_can_be_read(row):
 @pytest.mark.parametrize("row", WITH_FILE, ids=ident)
 def test_a_number_that_is_asked_does_not_stand_in_the_file(row):
     truth = row["Final answer"]
-    if branch_of(truth) != "number":
+    if select_branch(truth) != "number":
         return
-    with Desk(attached(row)) as desk:
+    with Toolset(attached(row)) as desk:
         for path in paths(row):
             text = desk.call("read_file", {"path": path})
             numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)}

@@ -10,7 +10,7 @@ import pytest
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia import rows as rows_module
-from evalcore.benchmarks.gaia.dataset import attachments_of, load, needs_web
+from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples, needs_web
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import from_json, to_json
 
@@ -56,7 +56,7 @@ def write(path: Path, found: list[dict]) -> Path:
 
 
 def samples(path: Path, split: str = "validation", levels=(), metrics=()):
-    return load(DatasetSource(str(path), metrics=tuple(metrics)), split, levels)
+    return load_gaia_samples(DatasetSource(str(path), metrics=tuple(metrics)), split, levels)
 
 
 def one(path: Path, **changed):
@@ -70,7 +70,7 @@ def test_the_layout_of_the_hub_from_its_root_from_within_and_by_level(tmp_path):
     for place in (tmp_path, tmp_path / "2023", folder, path):
         first, second = samples(place)
         assert (first.metric, second.metric) == ("level_1", "level_2")
-        (file,) = attachments_of(second)
+        (file,) = find_attachments(second)
         assert file.read_text() == second.id == f"{UUID}2"
     path.unlink()
     for level in (1, 2, 3):
@@ -150,9 +150,9 @@ def test_our_own_rows(tmp_path):
     assert "gated" not in first.meta
     assert not needs_web(first)
     assert first.input["file_name"] == "x.csv"
-    assert attachments_of(first) == ((tmp_path / "files" / "x.csv").resolve(),)
+    assert find_attachments(first) == ((tmp_path / "files" / "x.csv").resolve(),)
     assert (second.metric, second.reference["answer"]) == ("level_3", "0.5")
-    assert attachments_of(second) == ()
+    assert find_attachments(second) == ()
     with pytest.raises(DatasetError, match="no split 'test'"):
         samples(path.parent, "test")
 
@@ -227,22 +227,22 @@ def test_links_that_leave_the_folder_are_refused(tmp_path):
     for name in ("x.csv", "up/secret.csv"):
         with pytest.raises(DatasetError, match="leaves the folder"):
             one(data, file_name=name)
-    assert attachments_of(one(data, file_name="near.csv"))[0].read_text() == "1"
+    assert find_attachments(one(data, file_name="near.csv"))[0].read_text() == "1"
 
 
 def test_a_file_that_was_changed_since_is_our_failure(tmp_path):
     (tmp_path / "x.csv").write_text("1")
     sample = one(tmp_path, file_name="x.csv")
-    assert attachments_of(sample)
+    assert find_attachments(sample)
     (tmp_path / "x.csv").write_text("2")
     with pytest.raises(EnvironmentFailure, match="not what this run was planned on"):
-        attachments_of(sample)
+        find_attachments(sample)
     (tmp_path / "x.csv").unlink()
     with pytest.raises(EnvironmentFailure, match="is gone"):
-        attachments_of(sample)
+        find_attachments(sample)
     (tmp_path / "x.csv").symlink_to("/etc/hostname")
     with pytest.raises(EnvironmentFailure, match="is gone"):
-        attachments_of(sample)
+        find_attachments(sample)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
@@ -256,7 +256,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
     with pytest.raises(DatasetError, match="cannot be read; check its permissions"):
         one(tmp_path, file_name="x.csv")
     with pytest.raises(EnvironmentFailure):
-        attachments_of(sample)
+        find_attachments(sample)
 
 
 def test_an_id_that_stands_twice_and_sources_that_are_none(tmp_path):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.gaia.extraction import Extracted, as_text, extract, unwrapped
+from evalcore.benchmarks.gaia.extraction import (
+    ExtractedAnswer,
+    extract_answer,
+    to_answer_text,
+    unwrap_answer,
+)
 from tests.support.hangs import stop_hang
 
 ASKED_FOR = [
@@ -72,15 +77,15 @@ FOUND = [
 
 @pytest.mark.parametrize(("text", "answer"), ASKED_FOR)
 def test_the_form_that_was_asked_for(text, answer):
-    found = extract(text)
+    found = extract_answer(text)
     assert (found.answer, found.how) == (answer, "final_answer")
     assert found.strict == answer
 
 
 @pytest.mark.parametrize(("text", "answer", "how"), FOUND)
 def test_other_forms_are_found_and_not_strict(text, answer, how):
-    assert extract(text) == Extracted(answer, how)
-    assert extract(text).strict == ""
+    assert extract_answer(text) == ExtractedAnswer(answer, how)
+    assert extract_answer(text).strict == ""
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,7 @@ def test_other_forms_are_found_and_not_strict(text, answer, how):
     ],
 )
 def test_one_layer_of_marks_and_nothing_else(text, bare):
-    assert unwrapped(text) == bare
+    assert unwrap_answer(text) == bare
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ def test_one_layer_of_marks_and_nothing_else(text, bare):
     ],
 )
 def test_values_of_a_tools_argument(value, text):
-    assert as_text(value) == text
+    assert to_answer_text(value) == text
 
 
 HOSTILE = {
@@ -142,4 +147,4 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(name):
     with stop_hang():
-        extract(HOSTILE[name])
+        extract_answer(HOSTILE[name])

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.gaia.dataset import attachments_of, load
+from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples
 from evalcore.errors import UsageError
 from evalcore.exchange import hub as hub_module
 from evalcore.exchange.fetched import NOTE
@@ -72,10 +72,10 @@ def test_a_split_comes_with_its_files_and_loads(tmp_path, hub):
     assert set(told.files) == {rows, f"2023/validation/{ID}.csv"}
     assert said[0].startswith("1 of 2: 2023/validation/")
     assert "not to be shared" in said[-1]
-    (sample,) = load(DatasetSource(str(folder)), "validation", [1, 2])
+    (sample,) = load_gaia_samples(DatasetSource(str(folder)), "validation", [1, 2])
     assert sample.meta["gated"]
     assert sample.meta["needs_web"]
-    assert attachments_of(sample)[0].read_text() == "a,b\n1,2\n"
+    assert find_attachments(sample)[0].read_text() == "a,b\n1,2\n"
     assert f"--dataset {folder}" in as_text(told)
 
 
@@ -92,7 +92,7 @@ def test_the_library_really_talks_to_this_server_with_the_token(tmp_path, hub):
 def test_the_test_split_and_another_revision(tmp_path, hub):
     told = fetch_gaia(tmp_path / "data", silent, split="test", revision="main")
     assert told.commit == COMMIT
-    (sample,) = load(DatasetSource(told.folder), "test", [])
+    (sample,) = load_gaia_samples(DatasetSource(told.folder), "test", [])
     assert sample.meta["hidden"]
     with pytest.raises(UsageError, match="no split 'train'"):
         fetch_gaia(tmp_path / "other", silent, split="train")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.gaia.prompts import MODES, OFFICIAL, STYLES, ShownFile, messages
+from evalcore.benchmarks.gaia.prompts import (
+    MODES,
+    OFFICIAL,
+    STYLES,
+    PromptFile,
+    build_gaia_messages,
+)
 
 QUESTION = "How many rows has it?"
-SHEET = ShownFile("a.csv", "csv", "x,y\n1,2")
-SOUND = ShownFile("b.mp3", "audio")
+SHEET = PromptFile("a.csv", "csv", "x,y\n1,2")
+SOUND = PromptFile("b.mp3", "audio")
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("style", STYLES)
 def test_a_system_message_and_the_question(mode, style):
-    system, user = messages(QUESTION, mode, style, ())
+    system, user = build_gaia_messages(QUESTION, mode, style, ())
     assert (system.role, user.role, user.content) == ("system", "user", QUESTION)
     assert system.content.startswith(OFFICIAL) == (style == "official")
     assert ("FINAL ANSWER" in system.content) == (style == "official")
@@ -22,9 +28,13 @@ def test_a_system_message_and_the_question(mode, style):
 
 
 def test_every_mode_and_style_asks_in_words_of_its_own():
-    asked = {messages(QUESTION, mode, style, ())[0].content for mode in MODES for style in STYLES}
+    asked = {
+        build_gaia_messages(QUESTION, mode, style, ())[0].content
+        for mode in MODES
+        for style in STYLES
+    }
     assert len(asked) == len(MODES) * len(STYLES)
-    assert messages(QUESTION, "none", "official", ())[0].content == OFFICIAL
+    assert build_gaia_messages(QUESTION, "none", "official", ())[0].content == OFFICIAL
 
 
 def test_the_official_words_are_the_official_ones():
@@ -35,7 +45,7 @@ def test_the_official_words_are_the_official_ones():
 
 
 def test_described_tools_are_said_not_to_run():
-    told = messages(QUESTION, "describe", "official", ())[0].content
+    told = build_gaia_messages(QUESTION, "describe", "official", ())[0].content
     assert "none of them can be called" in told
     for name in ("web_search", "read_file", "calculator", "python"):
         assert f"- {name}: " in told
@@ -51,14 +61,14 @@ def test_described_tools_are_said_not_to_run():
     ],
 )
 def test_files_are_named_and_only_without_tools_shown(mode, said):
-    user = messages(QUESTION, mode, "official", [SHEET])[1].content
+    user = build_gaia_messages(QUESTION, mode, "official", [SHEET])[1].content
     assert user.startswith(f"{QUESTION}\n\nFile of this question: {said}")
     assert ("x,y\n1,2\n--- end of a.csv ---" in user) == (mode == "none")
 
 
 def test_a_file_without_text_is_said_not_to_be_shown():
-    user = messages(QUESTION, "none", "bare", [SHEET, SOUND])[1].content
+    user = build_gaia_messages(QUESTION, "none", "bare", [SHEET, SOUND])[1].content
     assert "b.mp3 (audio). It cannot be shown as text." in user
     assert "begin of b.mp3" not in user
-    nameless = messages(QUESTION, "none", "bare", [ShownFile("c", "", "")])[1].content
+    nameless = build_gaia_messages(QUESTION, "none", "bare", [PromptFile("c", "", "")])[1].content
     assert "File of this question: c.\n--- begin of c ---\n\n--- end of c ---" in nameless

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.gaia.score import NOTES, Scored, branch_of, question_scorer
+from evalcore.benchmarks.gaia.score import NOTES, ScoredAnswer, question_scorer, select_branch
 from tests.support.hangs import stop_hang
 
 RIGHT = [
@@ -126,7 +126,7 @@ def test_what_is_officially_wrong(answer, truth):
     ],
 )
 def test_the_truth_alone_chooses_the_comparison(truth, branch):
-    assert branch_of(truth) == branch
+    assert select_branch(truth) == branch
     assert question_scorer("1, 2", truth).branch == branch
 
 
@@ -143,7 +143,7 @@ def test_complaints_are_the_official_ones():
         "String  y cannot be normalized to number str.",
     )
     assert question_scorer("x", "inf").printed  # right, and complained of
-    assert question_scorer("a", "b") == Scored(
+    assert question_scorer("a", "b") == ScoredAnswer(
         False, "string", NOTES["other_text"].format(part="a")
     )
 

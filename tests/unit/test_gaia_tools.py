@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from evalcore.benchmarks.gaia.tools import python_tool
-from evalcore.benchmarks.gaia.tools.calculator import calculate
-from evalcore.benchmarks.gaia.tools.desk import ERROR, Desk
-from evalcore.benchmarks.gaia.tools.python_tool import middle_cut
-from evalcore.benchmarks.gaia.tools.tool import Refusal
+from evalcore.benchmarks.gaia.tools.calculator import evaluate_expression
+from evalcore.benchmarks.gaia.tools.python_tool import cut_middle
+from evalcore.benchmarks.gaia.tools.tool import ToolError
+from evalcore.benchmarks.gaia.tools.toolset import ERROR, Toolset
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.sandbox.detect import detect_sandbox
 from evalcore.sandbox.program import Limits, Program, ProgramResult
@@ -28,15 +28,15 @@ needs_sandbox = pytest.mark.skipif(
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[Toolset]:
     files = {"a.xlsx": made.xlsx(), "b.zip": made.archive(), "c.csv": b"x,y\n1,2\n3,4\n"}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    with Desk([tmp_path / name for name in files]) as found:
+    with Toolset([tmp_path / name for name in files]) as found:
         yield found
 
 
-def test_the_tools_of_an_episode_without_the_web(desk: Desk) -> None:
+def test_the_tools_of_an_episode_without_the_web(desk: Toolset) -> None:
     names = [tool.name for tool in desk.tools]
     assert names == ["list_files", "read_file", "calculator", "python", "final_answer"]
     for tool in desk.tools:
@@ -46,16 +46,16 @@ def test_the_tools_of_an_episode_without_the_web(desk: Desk) -> None:
     assert "Nothing is kept between calls" in python.description
 
 
-def test_files_are_listed_with_members_of_archives(desk: Desk) -> None:
+def test_files_are_listed_with_members_of_archives(desk: Toolset) -> None:
     lines = desk.call("list_files", {}).splitlines()
     assert lines[0].startswith("a.xlsx, xlsx, ")
     assert "b.zip/inner/table.csv, csv, 8 bytes" in lines
     assert "c.csv, csv, 12 bytes" in lines
-    with Desk([]) as empty:
+    with Toolset([]) as empty:
         assert empty.call("list_files", {}) == "There are no files."
 
 
-def test_files_are_read_by_path(desk: Desk) -> None:
+def test_files_are_read_by_path(desk: Toolset) -> None:
     assert "A2: Lamp" in desk.call("read_file", {"path": "a.xlsx", "sheet": "Prices"})
     assert "A2: Lamp" in desk.call("read_file", {"path": " ./a.xlsx "})
     assert "1,2" in desk.call("read_file", {"path": "b.zip/inner/table.csv"})
@@ -79,7 +79,9 @@ def test_files_are_read_by_path(desk: Desk) -> None:
         ({"path": "c.csv", "line": 1}, 'read_file has no argument "line"; its arguments: path'),
     ],
 )
-def test_what_a_model_did_wrong_is_told(desk: Desk, arguments: dict[str, Any], told: str) -> None:
+def test_what_a_model_did_wrong_is_told(
+    desk: Toolset, arguments: dict[str, Any], told: str
+) -> None:
     result = desk.call("read_file", arguments)
     assert result.startswith(ERROR)
     assert told in result
@@ -100,20 +102,20 @@ def test_what_a_model_did_wrong_is_told(desk: Desk, arguments: dict[str, Any], t
         ("final_answer", {"answer": ["17"]}),
     ],
 )
-def test_no_call_raises(desk: Desk, name: str, arguments: dict[str, Any]) -> None:
+def test_no_call_raises(desk: Toolset, name: str, arguments: dict[str, Any]) -> None:
     result = desk.call(name, arguments)
     assert result.startswith(ERROR)
     assert len(result) < 500
 
 
-def test_the_final_answer_is_given_back(desk: Desk) -> None:
+def test_the_final_answer_is_given_back(desk: Toolset) -> None:
     assert desk.call("final_answer", {"answer": "Paris"}) == "Paris"
     assert desk.call("final_answer", {"answer": 17}) == "17"
 
 
 def test_results_are_kept_short(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("word\n" * 10_000)
-    with Desk([tmp_path / "long.txt"], most=3000) as desk:
+    with Toolset([tmp_path / "long.txt"], max_chars=3000) as desk:
         result = desk.call("read_file", {"path": "long.txt"})
     assert len(result) <= 3000
     assert 'read on with "range"' in result
@@ -122,11 +124,11 @@ def test_results_are_kept_short(tmp_path: Path) -> None:
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="same name"):
-        Desk([tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt"])
+        Toolset([tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt"])
 
 
 def test_a_lost_attachment_is_our_failure(tmp_path: Path) -> None:
-    with Desk([tmp_path / "gone.txt"]) as desk:
+    with Toolset([tmp_path / "gone.txt"]) as desk:
         for name, arguments in (
             ("read_file", {"path": "gone.txt"}),
             ("list_files", {}),
@@ -178,7 +180,7 @@ def test_a_lost_attachment_is_our_failure(tmp_path: Path) -> None:
     ],
 )
 def test_the_calculator_computes(expression: str, value: str) -> None:
-    assert calculate(expression) == value
+    assert evaluate_expression(expression) == value
 
 
 @pytest.mark.parametrize(
@@ -230,8 +232,8 @@ def test_the_calculator_computes(expression: str, value: str) -> None:
     ],
 )
 def test_what_is_no_arithmetic_is_refused(expression: str, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
-        calculate(expression)
+    with pytest.raises(ToolError) as refusal:
+        evaluate_expression(expression)
     assert told in str(refusal.value)
 
 
@@ -260,14 +262,14 @@ def test_what_is_no_arithmetic_is_refused(expression: str, told: str) -> None:
 def test_the_calculator_ends_soon_whatever_it_is_given(expression: str) -> None:
     with stop_hang():
         try:
-            text = calculate(expression)
-        except Refusal as refusal:
+            text = evaluate_expression(expression)
+        except ToolError as refusal:
             text = str(refusal)
         assert len(text) <= 4001
 
 
 @needs_sandbox
-def test_a_program_reads_copies_of_the_attachments(desk: Desk, tmp_path: Path) -> None:
+def test_a_program_reads_copies_of_the_attachments(desk: Toolset, tmp_path: Path) -> None:
     code = (
         "import os, pandas as pd\n"
         "print(sorted(os.listdir()))\n"
@@ -280,7 +282,7 @@ def test_a_program_reads_copies_of_the_attachments(desk: Desk, tmp_path: Path) -
 
 
 @needs_sandbox
-def test_nothing_is_kept_between_programs(desk: Desk) -> None:
+def test_nothing_is_kept_between_programs(desk: Toolset) -> None:
     desk.call("python", {"code": "kept = 1; open('kept.txt', 'w').write('1')"})
     result = desk.call("python", {"code": "import os\nprint(os.path.exists('kept.txt'))\nkept"})
     assert result.startswith("False\nTraceback")
@@ -303,14 +305,14 @@ def test_nothing_is_kept_between_programs(desk: Desk) -> None:
     ],
 )
 def test_what_a_program_prints(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+    desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, told: str
 ) -> None:
     monkeypatch.setenv("EVALBOARD_CANARY", "canary")
     assert told in desk.call("python", {"code": code})
 
 
 @needs_sandbox
-def test_a_long_output_keeps_its_beginning_and_its_end(desk: Desk) -> None:
+def test_a_long_output_keeps_its_beginning_and_its_end(desk: Toolset) -> None:
     result = desk.call("python", {"code": "print('first')\nprint('x' * 99999)\nprint('last')"})
     assert result.startswith("first\n")
     assert result.rstrip().endswith("last")
@@ -327,7 +329,7 @@ def test_a_long_output_keeps_its_beginning_and_its_end(desk: Desk) -> None:
     ],
 )
 def test_a_program_over_its_limits_is_ended(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+    desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, told: str
 ) -> None:
     monkeypatch.setattr(python_tool, "LIMITS", Limits(seconds=1.0, output_bytes=200_000))
     result = desk.call("python", {"code": code})
@@ -337,7 +339,7 @@ def test_a_program_over_its_limits_is_ended(
 
 @needs_sandbox
 def test_no_folder_is_left_behind(
-    desk: Desk, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    desk: Toolset, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -346,7 +348,7 @@ def test_no_folder_is_left_behind(
 
 
 def test_a_machine_without_a_sandbox_is_our_failure(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Toolset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(program: Program, limits: Limits) -> ProgramResult:
         raise EnvironmentFailure("no sandbox can be had")
@@ -357,18 +359,18 @@ def test_a_machine_without_a_sandbox_is_our_failure(
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    assert middle_cut("abc", 3) == "abc"
-    cut = middle_cut("a" * 50 + "b" * 50, 10)
+    assert cut_middle("abc", 3) == "abc"
+    cut = cut_middle("a" * 50 + "b" * 50, 10)
     assert cut == "aaaaa\n[... 90 characters are left out ...]\nbbbbb"
 
 
-def test_a_full_disk_is_our_failure(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_our_failure(desk: Toolset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
     with pytest.raises(EnvironmentFailure, match="check the disk"):
         desk.call("python", {"code": "print(1)"})
 
 
-def test_results_hold_only_characters_of_a_message(desk: Desk) -> None:
+def test_results_hold_only_characters_of_a_message(desk: Toolset) -> None:
     assert desk.call("final_answer", {"answer": "a\ud800\x1bb"}) == "a?\ufffdb"
     desk.call("\ud800", {}).encode()
     desk.call("read_file", {"path": "\ud800", "\udfff": "x"}).encode()
@@ -376,7 +378,7 @@ def test_results_hold_only_characters_of_a_message(desk: Desk) -> None:
 
 def test_the_desk_loads_no_reader_into_this_process() -> None:
     code = (
-        "import sys; import evalcore.benchmarks.gaia.tools.desk; "
+        "import sys; import evalcore.benchmarks.gaia.tools.toolset; "
         "heavy = {'openpyxl', 'pypdf', 'docx', 'pptx', 'PIL', 'httpx2', 'pandas', 'lxml'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -9,12 +9,12 @@ from ipaddress import ip_address
 import msgspec
 import pytest
 
-from evalcore.benchmarks.gaia.attachments import Asked
+from evalcore.benchmarks.gaia.attachments import ReadRequest
 from evalcore.benchmarks.gaia.tools import search, transfer, visit, web
 from evalcore.benchmarks.gaia.tools.addresses import Address, checked_addresses, is_public
-from evalcore.benchmarks.gaia.tools.desk import Desk
-from evalcore.benchmarks.gaia.tools.tool import Refusal
-from evalcore.benchmarks.gaia.tools.transfer import Sent, Unreachable, exchange
+from evalcore.benchmarks.gaia.tools.tool import ToolError
+from evalcore.benchmarks.gaia.tools.toolset import Toolset
+from evalcore.benchmarks.gaia.tools.transfer import HttpRequest, Unreachable, send_http_request
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.secrets import Secrets
 from tests.support import gaia_files
@@ -48,7 +48,7 @@ def first_loopback(address: Address) -> bool:
 
 
 def visited(url: str, **asked: str) -> str:
-    return visit.visit_page(url, Asked(**asked), allowed=first_loopback)  # type: ignore[arg-type]
+    return visit.visit_page(url, ReadRequest(**asked), allowed=first_loopback)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("address", OWN.split())
@@ -80,8 +80,8 @@ def test_addresses_that_are_public(address: str) -> None:
     ],
 )
 def test_own_and_private_hosts_are_never_visited(url: str) -> None:
-    with pytest.raises(Refusal):
-        visit.visit_page(url, Asked())
+    with pytest.raises(ToolError):
+        visit.visit_page(url, ReadRequest())
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_own_and_private_hosts_are_never_visited(url: str) -> None:
     ],
 )
 def test_what_is_no_address_of_a_page(url: str) -> None:
-    with pytest.raises(Refusal):
-        visit.visit_page(url, Asked(), resolve=lambda host, port: [])
+    with pytest.raises(ToolError):
+        visit.visit_page(url, ReadRequest(), resolve=lambda host, port: [])
 
 
 def test_a_public_name_that_resolves_to_the_loopback_is_refused() -> None:
@@ -118,7 +118,7 @@ def test_a_public_name_that_resolves_to_the_loopback_is_refused() -> None:
         ["::ffff:10.0.0.1"],
         ["fe80::1%2"],
     ):
-        with pytest.raises(Refusal, match="not a public one"):
+        with pytest.raises(ToolError, match="not a public one"):
             checked_addresses("example.org", 80, is_public, lambda host, port, f=found: f)
 
 
@@ -127,7 +127,7 @@ def test_a_name_is_looked_up_once_and_that_address_is_used(site: Web) -> None:
     url = site.put("/", "<p>hello", content_type="text/html").replace("127.0.0.1", "rebind.example")
     answers = [["127.0.0.1"], ["127.0.0.2"]]
     text = visit.visit_page(
-        url, Asked(), allowed=first_loopback, resolve=lambda host, port: answers.pop(0)
+        url, ReadRequest(), allowed=first_loopback, resolve=lambda host, port: answers.pop(0)
     )
     assert "hello" in text
     assert len(answers) == 1
@@ -139,9 +139,9 @@ def test_every_redirect_is_checked(site: Web) -> None:
     site.put("/secret", "secret")
     site.put("/away", "", 302, location=there)
     site.put("/file", "", 302, location="file:///etc/passwd")
-    with pytest.raises(Refusal, match="not a public one"):
+    with pytest.raises(ToolError, match="not a public one"):
         visited(f"{site.base}/away")
-    with pytest.raises(Refusal, match="only addresses beginning with http"):
+    with pytest.raises(ToolError, match="only addresses beginning with http"):
         visited(f"{site.base}/file")
     assert [path for path, _, _ in site.seen] == ["/away", "/file"]
 
@@ -153,7 +153,7 @@ def test_redirects_are_followed_some_times(site: Web) -> None:
     assert text.startswith(f"[{site.base}/b?x=1]\n")
     assert "end of the way" in text
     site.put("/round", "", 302, location="/round")
-    with pytest.raises(Refusal, match="more than 5 redirects"):
+    with pytest.raises(ToolError, match="more than 5 redirects"):
         visited(f"{site.base}/round")
 
 
@@ -170,7 +170,7 @@ def test_a_page_is_read_by_its_kind(site: Web) -> None:
     assert "2 rows" in visited(table)
     assert "bare words" in visited(site.put("/words", "bare words"))
     assert "[web page" in visited(site.put("/unnamed", "<p>x"))
-    with pytest.raises(Refusal, match="status 404"):
+    with pytest.raises(ToolError, match="status 404"):
         visited(f"{site.base}/none")
 
 
@@ -178,40 +178,40 @@ def test_a_page_in_parts(site: Web) -> None:
     body = "".join(f"<p>line {number}</p>" for number in range(1, 501))
     url = site.put("/long", body, content_type="text/html")
     assert 'read on with "range"' in visit.visit_page(
-        url, Asked(limit=1000), allowed=first_loopback
+        url, ReadRequest(limit=1000), allowed=first_loopback
     )
     assert "line 400\nline 401\n[lines 400-401 of 500]" in visited(url, range="400-401")
 
 
 def test_large_slow_and_packed_pages_end(site: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Refusal, match="more than 5000000 bytes"):
+    with pytest.raises(ToolError, match="more than 5000000 bytes"):
         visited(site.put("/large", b"x" * 6_000_000))
     assert "packed words" in visited(site.put_packed("/packed", b"<p>packed words"))
-    with pytest.raises(Refusal, match="more than 5000000 bytes"):
+    with pytest.raises(ToolError, match="more than 5000000 bytes"):
         visited(site.put_packed("/bomb", bytes(300_000_000)))
-    with pytest.raises(Refusal, match="packed by br"):
+    with pytest.raises(ToolError, match="packed by br"):
         visited(site.put("/br", b"x", content_encoding="br"))
-    with pytest.raises(Refusal, match="ends too early"):
+    with pytest.raises(ToolError, match="ends too early"):
         visited(site.put("/torn", b"x", content_encoding="gzip"))
-    with pytest.raises(Refusal, match="packed in a way"):
+    with pytest.raises(ToolError, match="packed in a way"):
         visited(site.put("/wrong", b"no gzip at all", content_encoding="gzip"))
     with pytest.raises(Unreachable, match=r"within 0\.5 seconds"):
-        exchange(Sent(f"{site.base}/drip"), allowed=first_loopback, seconds=0.5)
+        send_http_request(HttpRequest(f"{site.base}/drip"), allowed=first_loopback, seconds=0.5)
     assert not site.dripped_out
 
 
 def test_nobody_answers() -> None:
-    with pytest.raises(Refusal, match=r"cannot be fetched: no reply \(ConnectError\)"):
+    with pytest.raises(ToolError, match=r"cannot be fetched: no reply \(ConnectError\)"):
         visited("http://127.0.0.1:9/")
-    with pytest.raises(Refusal, match="is not known"):
-        visit.visit_page("http://no-such-host.invalid/", Asked(), resolve=_unknown)
+    with pytest.raises(ToolError, match="is not known"):
+        visit.visit_page("http://no-such-host.invalid/", ReadRequest(), resolve=_unknown)
 
 
 def _unknown(host: str, port: int) -> list[str]:
     raise OSError("not known")
 
 
-def provider_at(site: Web, name: str) -> search.Provider:
+def provider_at(site: Web, name: str) -> search.SearchProvider:
     found = next(provider for provider in search.PROVIDERS if provider.name == name)
     return msgspec.structs.replace(found, url=f"{site.base}/search")
 
@@ -243,7 +243,7 @@ HEADERS = {
 @pytest.mark.parametrize("name", REPLIES)
 def test_each_service_is_asked_in_its_way(site: Web, name: str) -> None:
     site.put_json("/search", REPLIES[name])
-    text = search.search(provider_at(site, name), KEY, " who  is\nt? ")
+    text = search.run_web_search(provider_at(site, name), KEY, " who  is\nt? ")
     lines = text.splitlines()
     assert lines[0].startswith(f"[1 results of {name} on 20")
     assert lines[0].endswith('for "who is t?"]')
@@ -261,7 +261,7 @@ def test_a_search_is_tried_again_where_that_may_help(site: Web) -> None:
     site.put_json("/search", {}, 429)
     site.put_json("/search", REPLIES["tavily"])
     pauses: list[float] = []
-    assert "1. T" in search.search(provider, KEY, "t", pause=pauses.append)
+    assert "1. T" in search.run_web_search(provider, KEY, "t", pause=pauses.append)
     assert pauses == [1.0, 2.0]
 
 
@@ -271,7 +271,7 @@ def test_a_failing_service_is_our_failure_and_tells_no_key(
 ) -> None:
     site.put("/search", f"bad key {KEY}", status)
     with pytest.raises(EnvironmentFailure, match=f"status {status}; check TAVILY_API_KEY") as error:
-        search.search(provider_at(site, "tavily"), KEY, "t", pause=lambda _: None)
+        search.run_web_search(provider_at(site, "tavily"), KEY, "t", pause=lambda _: None)
     assert KEY not in str(error.value)
     assert len(site.seen) == requests
 
@@ -279,41 +279,45 @@ def test_a_failing_service_is_our_failure_and_tells_no_key(
 def test_a_service_that_is_not_there_or_talks_nonsense(site: Web) -> None:
     nowhere = msgspec.structs.replace(provider_at(site, "brave"), url="http://127.0.0.1:9/")
     with pytest.raises(EnvironmentFailure, match="ConnectError"):
-        search.search(nowhere, KEY, "t", pause=lambda _: None)
+        search.run_web_search(nowhere, KEY, "t", pause=lambda _: None)
     for body in ("<html>", "[]", '{"web": 3}', '{"web": {"results": 7}}', "[" * 50_000):
         site.pages.clear()
         site.put("/search", body)
         with pytest.raises(EnvironmentFailure, match="cannot be read"):
-            search.search(provider_at(site, "brave"), KEY, "t")
+            search.run_web_search(provider_at(site, "brave"), KEY, "t")
     site.pages.clear()
     site.put_json("/search", {"web": {"results": [None, 5, {"title": None}]}})
-    assert search.search(provider_at(site, "brave"), KEY, "t").startswith("[1 results of brave")
+    assert search.run_web_search(provider_at(site, "brave"), KEY, "t").startswith(
+        "[1 results of brave"
+    )
     site.pages.clear()
     site.put_json("/search", {})
-    assert search.search(provider_at(site, "brave"), KEY, "t").startswith("[0 results of brave")
+    assert search.run_web_search(provider_at(site, "brave"), KEY, "t").startswith(
+        "[0 results of brave"
+    )
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 401])
 def test_a_query_of_no_or_too_many_words(query: str) -> None:
-    with pytest.raises(Refusal, match="1 to 400"):
-        search.search(search.PROVIDERS[0], KEY, query)
+    with pytest.raises(ToolError, match="1 to 400"):
+        search.run_web_search(search.PROVIDERS[0], KEY, query)
 
 
 def test_a_query_that_the_service_refuses_is_the_models(site: Web) -> None:
     site.put("/search", "", 422)
-    with pytest.raises(Refusal, match="in other words"):
-        search.search(provider_at(site, "brave"), KEY, "t")
+    with pytest.raises(ToolError, match="in other words"):
+        search.run_web_search(provider_at(site, "brave"), KEY, "t")
 
 
 def test_the_service_is_the_first_that_has_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY"):
-        web.provider()
+        web.find_provider_name()
     with pytest.raises(UsageError):
         web.Browser()
     monkeypatch.setenv("BRAVE_API_KEY", KEY)
-    assert web.provider() == "brave"
+    assert web.find_provider_name() == "brave"
     monkeypatch.setenv("SERPER_API_KEY", KEY)
-    assert web.provider() == "serper"
+    assert web.find_provider_name() == "serper"
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     assert web.Browser().provider == "tavily"
 
@@ -321,15 +325,17 @@ def test_the_service_is_the_first_that_has_a_key(monkeypatch: pytest.MonkeyPatch
 def test_a_service_may_be_wanted_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     monkeypatch.setenv("SERPER_API_KEY", KEY)
-    assert web.provider("serper") == web.Browser(wanted="serper").provider == "serper"
+    assert (
+        web.find_provider_name("serper") == web.Browser(provider_name="serper").provider == "serper"
+    )
     with pytest.raises(UsageError, match="set one of BRAVE_API_KEY"):
-        web.provider("brave")
+        web.find_provider_name("brave")
 
 
 def test_the_answers_to_the_official_questions_are_not_visited(site: Web) -> None:
     for path in ("/datasets/gaia-benchmark/GAIA", "/datasets/GAIA%2Dbenchmark/x"):
-        with pytest.raises(Refusal, match="holds the answers"):
-            visit.visit_page(f"{site.base}{path}", Asked(), allowed=first_loopback)
+        with pytest.raises(ToolError, match="holds the answers"):
+            visit.visit_page(f"{site.base}{path}", ReadRequest(), allowed=first_loopback)
 
 
 @pytest.mark.parametrize("key", ["key\r\nX-Other: 1", "schlüssel", "a\x00b"])
@@ -346,17 +352,17 @@ def test_the_desk_offers_the_web_where_there_is_a_browser(
     site.put_json("/search", REPLIES["tavily"])
     url = site.put("/page", "<p>words of a page", content_type="text/html")
     browser = web.Browser(Secrets({"TAVILY_API_KEY": KEY}), allowed=first_loopback)
-    with Desk([], browser=browser) as desk:
+    with Toolset([], browser=browser) as desk:
         assert {"web_search", "visit_page"} < {tool.name for tool in desk.tools}
         assert "1. T" in desk.call("web_search", {"query": "t"})
         assert "words of a page" in desk.call("visit_page", {"url": url})
         assert desk.call("visit_page", {"url": "http://127.0.0.3/"}).startswith("Error: ")
         assert desk.call("visit_page", {"url": 5}).startswith("Error: ")
-    with Desk([]) as desk:
+    with Toolset([]) as desk:
         assert desk.call("web_search", {"query": "t"}).startswith("Error: there is no tool")
 
 
 def test_a_transfer_names_no_address_in_its_errors() -> None:
     with pytest.raises(Unreachable) as error:
-        transfer.exchange(Sent("http://127.0.0.1:9/?key=secret"))
+        transfer.send_http_request(HttpRequest("http://127.0.0.1:9/?key=secret"))
     assert "secret" not in str(error.value)

@@ -14,7 +14,7 @@ import pytest
 from evalcore.access import OPERATOR
 from evalcore.benchmarks.bfcl.flagged import FLAGGED
 from evalcore.benchmarks.gaia.benchmark import Gaia
-from evalcore.benchmarks.gaia.tools.desk import Desk
+from evalcore.benchmarks.gaia.tools.toolset import Toolset
 from evalcore.cli import main
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bundle.importer import import_bundle
@@ -107,7 +107,7 @@ def test_a_derivation_that_nothing_here_runs_is_unconfirmed(
     def absent(*given: Any) -> str:
         raise EnvironmentFailure("there is no sandbox here")
 
-    monkeypatch.setattr(Desk, "call", absent)
+    monkeypatch.setattr(Toolset, "call", absent)
     report = gold_service.confirm(gold.Question(Place("gaia", str(path)), settings))
     assert (report.contradicted, report.unconfirmed) == ((), 2)
     assert "there is no sandbox here" in report.reason

@@ -112,7 +112,7 @@ REFUSALS = [
 def test_a_refused_call_says_why_and_changes_nothing(name, kwargs, refusal):
     environment = Environment(airline())
     assert environment.call(name, kwargs) == f"Error: {refusal}"
-    assert environment.database.changed() == {}
+    assert environment.database.list_changed_entities() == {}
     assert environment.writes == []
 
 

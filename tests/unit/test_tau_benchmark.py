@@ -106,10 +106,10 @@ def test_of_tau2_the_whole_is_loaded_and_not_its_parts_again(tmp_path, folder):
 def test_a_task_is_the_same_after_the_journal(folder):
     for sample in tau_data.samples(folder).values():
         stored = from_json(Sample, to_json(sample))
-        task = dataset.task_of(stored)
-        assert task == dataset.task_of(sample)
+        task = dataset.to_task(stored)
+        assert task == dataset.to_task(sample)
         assert [list(one.kwargs) for one in task.actions] == [
-            list(one.kwargs) for one in dataset.task_of(sample).actions
+            list(one.kwargs) for one in dataset.to_task(sample).actions
         ]
 
 
@@ -130,14 +130,14 @@ def test_data_that_was_changed_or_is_gone_is_our_failure(folder, monkeypatch):
     monkeypatch.setattr(dataset, "_domains", {})
     sample = tau_data.samples(folder)["retail/test/0"]
     dataset._domains.clear()
-    assert dataset.domain_of(sample).name == "retail"
+    assert dataset.load_sample_domain(sample).name == "retail"
     dataset._domains.clear()
     (folder / "retail" / "policy.md").write_text("Be rude.")
     with pytest.raises(EnvironmentFailure, match="is not what this run was planned on"):
-        dataset.domain_of(sample)
+        dataset.load_sample_domain(sample)
     (folder / "retail").rename(folder / "gone")
     with pytest.raises(EnvironmentFailure, match="is gone"):
-        dataset.domain_of(sample)
+        dataset.load_sample_domain(sample)
 
 
 def test_the_rule_user_runs_what_it_can_play_and_a_model_all(folder):

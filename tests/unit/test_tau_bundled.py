@@ -5,15 +5,20 @@ import re
 
 import pytest
 
-from evalcore.benchmarks.tau_bench.environment import load_domain, load_tasks, reward, splits
+from evalcore.benchmarks.tau_bench.environment import (
+    compute_reward,
+    list_splits,
+    load_domain,
+    load_tasks,
+)
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
-from evalcore.benchmarks.tau_bench.environment.reward import truth
+from evalcore.benchmarks.tau_bench.environment.reward import replay_ground_truth
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
-from evalcore.benchmarks.tau_bench.generate import SPLIT, generate
+from evalcore.benchmarks.tau_bench.generate import SPLIT, generate_data_files
 from evalcore.benchmarks.tau_bench.generate.__main__ import main
-from evalcore.benchmarks.tau_bench.generate.retail_world import HYGIENE
+from evalcore.benchmarks.tau_bench.generate.retail_fixtures import HYGIENE
 from evalcore.benchmarks.tau_bench.users import RuleUser, from_slots
-from evalcore.benchmarks.tau_bench.users.goals import SLOTS, values
+from evalcore.benchmarks.tau_bench.users.goals import SLOTS, list_slot_values
 from evalcore.settings import ROOT
 from tests.support import tau_agents, tau_airline_agents
 from tests.support.tau_episodes import play
@@ -41,7 +46,7 @@ def rows(domain):
 
 def value(domain, task, make, seed):
     played = play(domain, task, make, seed)
-    return reward(domain, task, played.environment, played.said).value
+    return compute_reward(domain, task, played.environment, played.said).value
 
 
 def share(domain, tasks, make, start=0):
@@ -63,13 +68,16 @@ def test_the_files_are_those_that_the_script_writes(tmp_path):
 
 def test_no_other_file_is_shipped_and_all_are_small():
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
-    assert {str(path.relative_to(FOLDER)) for path in files} == {*generate(), "README.md"}
+    assert {str(path.relative_to(FOLDER)) for path in files} == {
+        *generate_data_files(),
+        "README.md",
+    }
     assert sum(path.stat().st_size for path in files) < LARGEST
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_another_seed_gives_other_data_that_keeps_the_rules(seed):
-    files = generate(seed)  # raises where a task breaks a rule
+    files = generate_data_files(seed)  # raises where a task breaks a rule
     assert files["retail/orders.json"] != (FOLDER / "retail/orders.json").read_text("utf-8")
     assert files["retail/policy.md"] == (FOLDER / "retail/policy.md").read_text("utf-8")
 
@@ -80,7 +88,7 @@ def test_wrong_arguments_of_the_script_are_refused(capsys):
 
 
 def test_there_are_many_tasks_of_all_kinds(domain, tasks, rows):
-    assert splits(FOLDER, domain.name) == (SPLIT,)
+    assert list_splits(FOLDER, domain.name) == (SPLIT,)
     assert len(tasks) >= 40
     assert len({task.instruction for task in tasks}) == len(tasks)
     assert len({task.user_id for task in tasks}) == len(tasks)
@@ -96,12 +104,12 @@ def test_there_are_many_tasks_of_all_kinds(domain, tasks, rows):
 def test_the_ground_truth_does_just_what_it_says(domain, tasks):
     for task in tasks:
         assert TRUTH_ERRS not in task.flags, task.id
-        environment = truth(domain, task)
+        environment = replay_ground_truth(domain, task)
         assert len(environment.writes) == len(task.actions), task.id
         goals = from_slots(task.slots).goals
         denied = all(goal.refusal and goal.fallback is None for goal in goals)
         assert (NOTHING_TO_DO in task.flags) == denied, task.id
-        assert bool(task.actions) == bool(environment.database.changed()), task.id
+        assert bool(task.actions) == bool(environment.database.list_changed_entities()), task.id
 
 
 def test_the_policy_names_what_nobody_may_return():
@@ -159,8 +167,10 @@ def test_the_opening_tells_no_slot(tasks):
             state = RuleUser().open(task, seed)
             for goal in state.scenario.goals:
                 for slot in SLOTS:
-                    told = [one for one in values(state.scenario, goal, slot) if len(one) > 3]
-                    assert not any(one in state.said for one in told), (task.id, slot)
+                    told = [
+                        one for one in list_slot_values(state.scenario, goal, slot) if len(one) > 3
+                    ]
+                    assert not any(one in state.last_message for one in told), (task.id, slot)
 
 
 def test_the_same_seed_gives_the_same_transcript(domain, tasks):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.benchmarks.tau_bench.environment import ABSENT, Database, Difference
-from evalcore.benchmarks.tau_bench.environment.base import Base
-from evalcore.benchmarks.tau_bench.environment.canonical import canonical, clone
+from evalcore.benchmarks.tau_bench.environment import ABSENT, Database, DatabaseDifference
+from evalcore.benchmarks.tau_bench.environment.base import SharedTables
+from evalcore.benchmarks.tau_bench.environment.canonical import canonical_text, clone_json
 
 TABLES = {
     "birds": {"b": {"name": "Bee's", "legs": 2}, "a": {"legs": [1, 1.0, True, None]}},
@@ -37,13 +37,13 @@ def plain_hash(tables) -> str:
 
 @given(JSON)
 def test_the_canonical_text_is_that_of_sorted_tuples(value):
-    assert canonical(value) == repr(frozen(value))
+    assert canonical_text(value) == repr(frozen(value))
 
 
 @given(JSON)
 def test_a_clone_is_equal_and_apart(value):
-    copy = clone(value)
-    assert canonical(copy) == canonical(value)
+    copy = clone_json(value)
+    assert canonical_text(copy) == canonical_text(value)
     assert not isinstance(value, dict | list) or copy is not value
 
 
@@ -55,7 +55,7 @@ def test_the_hash_is_that_of_the_whole_data():
 @pytest.mark.parametrize("table", sorted(TABLES))
 @pytest.mark.parametrize("entity", ["0", "aa", "z", "zz"])
 def test_the_hash_follows_what_was_put_anywhere(table, entity):
-    database, whole = Database(TABLES), clone(TABLES)
+    database, whole = Database(TABLES), clone_json(TABLES)
     database.put(table, entity, {"legs": 1.5})
     whole[table][entity] = {"legs": 1.5}
     assert database.hash() == plain_hash(whole)
@@ -69,8 +69,8 @@ def test_an_edit_changes_one_episode_only():
     assert first.get("birds", "b")["legs"] == 3
     assert second.get("birds", "b") is TABLES["birds"]["b"]
     assert TABLES["birds"]["b"]["legs"] == 2
-    assert first.changed() == {("birds", "b"): {"name": "Bee's", "legs": 3}}
-    assert second.changed() == {}
+    assert first.list_changed_entities() == {("birds", "b"): {"name": "Bee's", "legs": 3}}
+    assert second.list_changed_entities() == {}
 
 
 def test_a_fork_leaves_its_origin_alone():
@@ -79,16 +79,16 @@ def test_a_fork_leaves_its_origin_alone():
     fork = database.fork()
     fork.edit("birds", "b")["legs"] = 4
     assert database.get("birds", "b")["legs"] == 3
-    assert fork.touched() == (("birds", "b"),)
+    assert fork.pop_touched_keys() == (("birds", "b"),)
 
 
 def test_what_was_touched_is_told_once_even_if_nothing_changed():
     database = Database(TABLES)
     database.edit("birds", "b")["legs"] = 2
-    assert database.changed() == {}
+    assert database.list_changed_entities() == {}
     assert database.hash() == plain_hash(TABLES)
-    assert database.touched() == (("birds", "b"),)
-    assert database.touched() == ()
+    assert database.pop_touched_keys() == (("birds", "b"),)
+    assert database.pop_touched_keys() == ()
 
 
 def test_reading_what_is_not_there():
@@ -115,26 +115,32 @@ def test_the_first_difference_is_found_to_its_path(edit, path, expected, actual)
     edit(database.edit("birds", "a"))
     database.edit("birds", "b")["legs"] = 9
     found = database.first_difference(other)
-    assert found == Difference("birds", "a", path, expected, actual)
+    assert found == DatabaseDifference("birds", "a", path, expected, actual)
     assert type(found.actual) is type(actual)
-    assert not database.same(other)
+    assert not database.has_same_state(other)
 
 
 def test_an_entity_that_only_one_side_has_differs_as_a_whole():
     database, other = Database(TABLES), Database(TABLES)
     other.put("cats", "c", {"legs": 4})
-    assert database.first_difference(other) == Difference("cats", "c", (), {"legs": 4}, ABSENT)
+    assert database.first_difference(other) == DatabaseDifference(
+        "cats", "c", (), {"legs": 4}, ABSENT
+    )
     database.put("cats", "c", {"legs": 4})
     assert database.first_difference(other) is None
-    assert database.same(other)
+    assert database.has_same_state(other)
 
 
 def test_equal_changes_are_hashed_once(monkeypatch):
     rows = {str(number): {"text": "x" * 500} for number in range(4000)}
     one = Database({"rows": rows})
     one.edit("rows", "5")["text"] = "y"
-    hashed, of_base = [], Base._hash
-    monkeypatch.setattr(Base, "_hash", lambda *changes: hashed.append(changes) or of_base(*changes))
+    hashed, of_base = [], SharedTables._compute_digest
+    monkeypatch.setattr(
+        SharedTables,
+        "_compute_digest",
+        lambda *changes: hashed.append(changes) or of_base(*changes),
+    )
     hashes = {fork.hash() for fork in (one.fork() for _ in range(1000))}
     assert len(hashes) == 1
     assert len(hashed) == 1

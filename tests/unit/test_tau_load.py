@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evalcore.benchmarks.tau_bench.environment import files, load_domain, load_tasks, splits
+from evalcore.benchmarks.tau_bench.environment import files, list_splits, load_domain, load_tasks
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
 from evalcore.benchmarks.tau_bench.environment.task import OTHER_START, TAU2_OFFLINE, TRUTH_ERRS
 from evalcore.errors import DatasetError, UsageError
@@ -106,7 +106,7 @@ def test_the_json_layout(tmp_path, domain, packed):
     loaded = load_domain(folder, domain.name)
     assert loaded.database.hash() == domain.database.hash()
     assert (loaded.policy, loaded.label) == ("Be kind.", "")
-    assert splits(folder, domain.name) == ("test",)
+    assert list_splits(folder, domain.name) == ("test",)
     (task,) = load_tasks(folder, loaded, "test")
     assert (task.id, task.domain, task.user_id) == (f"{domain.name}/test/0", domain.name, "user_1")
     assert task.actions[0].kwargs == CANCEL
@@ -160,7 +160,7 @@ def test_tau2_is_labelled_and_its_users_calls_are_left_out(tmp_path):
     folder = write_tau2(tmp_path)
     domain = load_domain(folder, "retail")
     assert domain.label == TAU2_OFFLINE
-    assert splits(folder, "retail") == ("base", "test")
+    assert list_splits(folder, "retail") == ("base", "test")
     assert [task.id for task in load_tasks(folder, domain, "base")] == [
         "retail/base/7",
         "retail/base/8",
@@ -253,7 +253,7 @@ def test_a_file_that_grows_without_end_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "users.json.gz"
     path.write_bytes(gzip.compress(b" " * 1_000_000))
     with pytest.raises(DatasetError, match="is larger than 10000 bytes"):
-        files.text_of(path)
+        files.read_data_text(path)
     path.write_bytes(gzip.compress(b"{}")[:-9])
     with pytest.raises(DatasetError, match="cannot be read"):
-        files.text_of(path)
+        files.read_data_text(path)

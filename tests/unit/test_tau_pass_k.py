@@ -7,7 +7,7 @@ from math import comb
 import pytest
 
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO
-from evalcore.benchmarks.tau_bench.pass_k import adjusted, groups, pass_k
+from evalcore.benchmarks.tau_bench.pass_k import adjust_for_noop, compute_pass_groups, pass_k
 from evalcore.records import Sample, Verdict
 
 
@@ -54,7 +54,7 @@ def test_neither_order_nor_chance_moves_an_interval():
 
 
 def test_groups_carry_everything_by_name():
-    found = groups(samples(4, idle=1), verdicts("pp", "pf", "ff", "pp"), 2)
+    found = compute_pass_groups(samples(4, idle=1), verdicts("pp", "pf", "ff", "pp"), 2)
     assert found["pass^1"] == pytest.approx(62.5)
     assert found["pass^2"] == pytest.approx(50)
     assert found["p0"] == 25
@@ -65,22 +65,22 @@ def test_groups_carry_everything_by_name():
 
 @pytest.mark.parametrize("row", ["pe", "p", ""])
 def test_an_epoch_that_was_not_measured_leaves_it_open(row):
-    found = groups(samples(2), verdicts("pp", row), 2)
+    found = compute_pass_groups(samples(2), verdicts("pp", row), 2)
     assert found == {"p0": 0, "pass^1": None, "pass^2": None, "adjusted": None}
 
 
 def test_what_was_not_declared_counts_for_nothing():
     more = [*verdicts("p"), Verdict("retail", "0", "failed", 7), Verdict("airline", "0", "failed")]
-    assert groups(samples(1), more, 1)["pass^1"] == 100
+    assert compute_pass_groups(samples(1), more, 1)["pass^1"] == 100
 
 
 def test_no_samples_no_groups():
-    assert groups([], [], 3) == {}
+    assert compute_pass_groups([], [], 3) == {}
     assert pass_k([], 3) == ()
 
 
 def test_adjusted_is_zero_for_doing_nothing_and_below_for_less():
-    assert adjusted(38, 38) == 0
-    assert adjusted(100, 38) == 100
-    assert adjusted(22.5, 38) == pytest.approx(-25)
-    assert adjusted(100, 100) is None
+    assert adjust_for_noop(38, 38) == 0
+    assert adjust_for_noop(100, 38) == 100
+    assert adjust_for_noop(22.5, 38) == pytest.approx(-25)
+    assert adjust_for_noop(100, 100) is None

@@ -89,7 +89,7 @@ REFUSALS = [
 def test_a_refused_call_says_why_and_changes_nothing(order, name, kwargs, refusal):
     environment = Environment(retail(**order))
     assert environment.call(name, kwargs) == f"Error: {refusal}"
-    assert environment.database.changed() == {}
+    assert environment.database.list_changed_entities() == {}
     assert environment.writes == []
 
 
@@ -101,7 +101,7 @@ def played(name, kwargs, **order):
     record = user if name == "modify_user_address" else environment.database.get("orders", "#W1")
     assert json.loads(said) == record
     assert [write.tool for write in environment.writes] == [name]
-    assert set(environment.database.changed()) <= set(environment.writes[0].changed)
+    assert set(environment.database.list_changed_entities()) <= set(environment.writes[0].changed)
     methods = user["payment_methods"]
     return record, (methods["gift_card_1"]["balance"], methods["gift_card_2"]["balance"])
 
@@ -232,7 +232,7 @@ def test_handing_over_ends_the_conversation_and_later_calls_do_nothing():
     said = environment.call("transfer_to_human_agents", {"summary": "x"})
     assert (said, environment.terminated) == ("Transfer successful", True)
     assert environment.call(CANCEL, cancelled()) == "Error: the conversation has ended"
-    assert environment.database.changed() == {}
+    assert environment.database.list_changed_entities() == {}
 
 
 def test_handing_over_with_wrong_arguments_ends_it_too():

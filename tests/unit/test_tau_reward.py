@@ -9,15 +9,15 @@ import pytest
 
 from evalcore.benchmarks.tau_bench.environment import (
     Action,
-    Difference,
+    DatabaseDifference,
     Environment,
     Task,
-    reward,
-    truth,
+    compute_reward,
+    replay_ground_truth,
 )
-from evalcore.benchmarks.tau_bench.environment.arguments import MOST_CHARACTERS
-from evalcore.benchmarks.tau_bench.environment.reward import flagged
-from evalcore.benchmarks.tau_bench.environment.said import missing
+from evalcore.benchmarks.tau_bench.environment.arguments import MAX_CHARACTERS
+from evalcore.benchmarks.tau_bench.environment.output_check import find_missing_outputs
+from evalcore.benchmarks.tau_bench.environment.reward import flag_task
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
 from tests.support.hangs import stop_hang
 from tests.support.tau import airline, retail
@@ -37,7 +37,7 @@ def rewarded(wanted: Task, *actions: Action, said: tuple[str, ...] = ()):
     environment = Environment(domain)
     for action in actions:
         environment.call(action.name, action.kwargs)
-    return reward(domain, wanted, environment, said)
+    return compute_reward(domain, wanted, environment, said)
 
 
 def test_the_same_state_is_rewarded_whatever_way_led_there():
@@ -52,7 +52,7 @@ def test_another_state_is_not_and_the_first_difference_is_told():
     assert (got.value, got.actions_ok) == (0.0, False)
     assert got.db_hash != got.gt_hash
     expected = ("ordered by mistake", "no longer needed")
-    assert got.difference == Difference("orders", "#W1", ("cancel_reason",), *expected)
+    assert got.difference == DatabaseDifference("orders", "#W1", ("cancel_reason",), *expected)
 
 
 def test_what_had_to_be_said_counts_too():
@@ -64,7 +64,7 @@ def test_what_had_to_be_said_counts_too():
 
 
 def test_the_ground_truth_does_not_hand_over():
-    environment = truth(retail(), task(TRANSFER, CANCEL))
+    environment = replay_ground_truth(retail(), task(TRANSFER, CANCEL))
     assert not environment.terminated
     assert [write.tool for write in environment.writes] == [CANCEL.name]
 
@@ -82,7 +82,7 @@ def test_the_ground_truth_does_not_hand_over():
     ],
 )
 def test_degenerate_tasks_are_flagged(wanted, flags):
-    assert flagged(retail(), wanted).flags == flags
+    assert flag_task(retail(), wanted).flags == flags
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,19 @@ def test_degenerate_tasks_are_flagged(wanted, flags):
     ],
 )
 def test_an_expected_text_is_found(output, said, as_number, as_text):
-    assert missing([output], ["hello", said], substring=False) == (() if as_number else (output,))
-    assert missing([output], ["hello", said], substring=True) == (() if as_text else (output,))
+    assert find_missing_outputs([output], ["hello", said], substring=False) == (
+        () if as_number else (output,)
+    )
+    assert find_missing_outputs([output], ["hello", said], substring=True) == (
+        () if as_text else (output,)
+    )
 
 
 def test_many_digits_are_searched_in_little_time():
     with stop_hang():
-        missing(["10"], ["1" * 300_000, "1," * 150_000, "1,111" * 60_000], substring=False)
+        find_missing_outputs(
+            ["10"], ["1" * 300_000, "1," * 150_000, "1,111" * 60_000], substring=False
+        )
 
 
 NAMES = "GetUserDetails.invoke()"
@@ -206,7 +212,7 @@ def test_a_value_that_the_tool_would_have_written_is_refused_by_its_schema(
 ):
     environment = Environment(domain())
     assert environment.call(name, kwargs) == f"Error: {said}"
-    assert environment.database.changed() == {}
+    assert environment.database.list_changed_entities() == {}
 
 
 def nested(depth):
@@ -224,7 +230,7 @@ HOSTILE = [
     nested(5_000),
     ["x"] * 1_000_000,
     {str(number): number for number in range(100_000)},
-    "x" * (MOST_CHARACTERS + 1),
+    "x" * (MAX_CHARACTERS + 1),
     object(),
     {1: 2},
     "\ud800",
@@ -240,7 +246,7 @@ def test_too_much_is_refused_in_little_time(name, value):
     kwargs = {"thought": value} if name == "think" else {"user_id": "user_1", "amount": value}
     with stop_hang():
         assert environment.call(name, kwargs).startswith("Error: ")
-    assert environment.database.changed() == {}
+    assert environment.database.list_changed_entities() == {}
 
 
 def test_many_items_are_checked_in_little_time():
@@ -318,7 +324,7 @@ def test_two_thousand_hostile_episodes_raise_nothing():
             assert said.encode() == said.encode(errors="replace")
         wrote += len(environment.writes)
         assert isinstance(json.dumps([write.kwargs for write in environment.writes]), str)
-        found = reward(domain, wanted, environment, ["x"])
+        found = compute_reward(domain, wanted, environment, ["x"])
         assert found.value in (0.0, 1.0)
     assert wrote > 1000
-    assert domains[0].database.changed() == {}
+    assert domains[0].database.list_changed_entities() == {}

@@ -5,8 +5,8 @@ import random
 from types import SimpleNamespace
 
 from evalcore.benchmarks.tau_bench.users import Goal, Item, RuleUser, Scenario
-from evalcore.benchmarks.tau_bench.users.goals import IDENTITY, SLOTS, TOOLS, values
-from evalcore.benchmarks.tau_bench.users.rule import opening
+from evalcore.benchmarks.tau_bench.users.goals import IDENTITY, SLOTS, WRITE_TOOLS, list_slot_values
+from evalcore.benchmarks.tau_bench.users.rule import build_opening_state
 
 TURNS = 10_000
 USER = RuleUser()
@@ -104,16 +104,16 @@ def message(pick):
 def test_no_slot_leaks_in_ten_thousand_fuzzed_turns():
     pick = random.Random(7)
     leaks, ended, told, open_to = [], 0, 0, {}
-    state = opening(SCENARIOS[0], 0)
+    state = build_opening_state(SCENARIOS[0], 0)
     for turn in range(TURNS):
         if state.done:
             ended += 1
-            state, open_to = opening(SCENARIOS[ended % len(SCENARIOS)], turn), {}
+            state, open_to = build_opening_state(SCENARIOS[ended % len(SCENARIOS)], turn), {}
         text, allowed = message(pick)
         at, goal = state.current, state.goals[state.current]
         writes = [SimpleNamespace(tool="none", kwargs={})] * state.writes
         if pick.random() < 0.05:
-            tool = TOOLS[goal.kind][0]
+            tool = WRITE_TOOLS[goal.kind][0]
             writes.append(SimpleNamespace(tool=tool, kwargs={"order_id": goal.order}))
         for slot in allowed:
             open_to.setdefault("who" if slot in IDENTITY else at, set()).add(slot)
@@ -121,7 +121,9 @@ def test_no_slot_leaks_in_ten_thousand_fuzzed_turns():
         for index, each in enumerate(state.goals):
             may = open_to.get("who", set()) | (open_to.get(index, set()) if index == at else set())
             for slot in set(SLOTS) - may:
-                hits = [value for value in values(state.scenario, each, slot) if value in said]
+                hits = [
+                    value for value in list_slot_values(state.scenario, each, slot) if value in said
+                ]
                 # The name of a product also stands in front of its new options.
                 if hits and not (slot == "items" and "options" in may):
                     leaks.append((slot, hits, text, said))
@@ -134,7 +136,7 @@ def test_no_slot_leaks_in_ten_thousand_fuzzed_turns():
 def test_an_agent_that_only_talks_reaches_no_goal():
     pick = random.Random(11)
     for scenario in SCENARIOS * 50:
-        state, done = opening(scenario, pick.randrange(1000)), False
+        state, done = build_opening_state(scenario, pick.randrange(1000)), False
         while not done:
             _, state, done = USER.reply(state, message(pick)[0], [])
         assert "written" not in state.progress
@@ -144,7 +146,9 @@ def test_an_agent_that_only_talks_reaches_no_goal():
 def test_the_wording_of_a_wish_holds_no_value():
     for scenario in SCENARIOS:
         for seed in range(200):
-            state = opening(scenario, seed)
+            state = build_opening_state(scenario, seed)
             for goal in scenario.goals:
                 for slot in SLOTS:
-                    assert not any(v in state.said for v in values(scenario, goal, slot))
+                    assert not any(
+                        v in state.last_message for v in list_slot_values(scenario, goal, slot)
+                    )

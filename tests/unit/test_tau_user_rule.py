@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from evalcore.benchmarks.tau_bench.users import Goal, Item, RuleUser, Scenario, from_slots
-from evalcore.benchmarks.tau_bench.users.rule import INSISTS, PATIENCE, opening
+from evalcore.benchmarks.tau_bench.users.rule import INSISTS, PATIENCE, build_opening_state
 from evalcore.benchmarks.tau_bench.users.state import UserState
 from evalcore.errors import UsageError
 from evalcore.records import from_json, to_json
@@ -28,7 +28,7 @@ ADDRESS = Goal(
 
 
 def begin(*goals, identity=WHO, seed=0, noun="order"):
-    return opening(Scenario(identity, goals, noun), seed)
+    return build_opening_state(Scenario(identity, goals, noun), seed)
 
 
 def write(tool, order):
@@ -44,7 +44,7 @@ def test_a_slot_is_told_when_asked_and_only_that():
     assert "#W1234567" in text
     assert "no longer" not in text
     assert "Ada" not in text
-    assert state.told == ("0/order",)
+    assert state.revealed_slots == ("0/order",)
     assert not done
 
 
@@ -60,7 +60,7 @@ def test_what_the_user_does_not_know_it_says_so():
     text, state, _ = say(begin(CANCEL), "What is your email?")
     assert "email" in text
     assert "@" not in text
-    assert state.told == ()
+    assert state.revealed_slots == ()
 
 
 def test_a_hidden_order_id_is_not_known():
@@ -253,7 +253,7 @@ def test_a_price_above_the_limit_is_not_paid():
 def test_a_question_is_over_when_an_answer_came():
     question = Goal("question", question="How much do I get back in total?")
     state = begin(question)
-    assert "in total" in state.said
+    assert "in total" in state.last_message
     text, after, done = say(state, "What is your zip code?")
     assert "54321" in text
     assert not done
@@ -307,7 +307,7 @@ def test_after_the_end_nothing_is_said():
 def test_the_user_of_an_airline_knows_reservations():
     goal = Goal("cancel", "ZX81QL", reason="change of plan")
     state = begin(goal, noun="reservation")
-    assert "reservation" in state.said
+    assert "reservation" in state.last_message
     assert "ZX81QL" in say(state, "What is your reservation number?")[0]
     assert say(state, "Shall I cancel reservation ZX81QL?")[0].startswith("Yes")
     assert "ZX81QL" in say(state, "Shall I cancel reservation AB12CD?")[0]
@@ -343,4 +343,4 @@ def test_seeds_choose_among_several_wordings():
     task = SimpleNamespace(
         id="t", instruction="", slots={"identity": WHO, "goals": [{"kind": "cancel"}]}
     )
-    assert len({USER.open(task, seed).said for seed in range(20)}) >= 4
+    assert len({USER.open(task, seed).last_message for seed in range(20)}) >= 4

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from evalcore.benchmarks.tau_bench.environment import load_domain, load_tasks, reward
+from evalcore.benchmarks.tau_bench.environment import compute_reward, load_domain, load_tasks
 from evalcore.benchmarks.tau_bench.users import RuleUser, from_slots, to_slots
-from evalcore.benchmarks.tau_bench.users.goals import TOOLS, values
-from evalcore.benchmarks.tau_bench.users.train_slots import parse_train
+from evalcore.benchmarks.tau_bench.users.goals import WRITE_TOOLS, list_slot_values
+from evalcore.benchmarks.tau_bench.users.train_slots import parse_train_instruction
 from evalcore.errors import UsageError
 from tests.support import tau_agents
 from tests.support.shared_data import shared_data
@@ -43,18 +43,18 @@ def passed(domain, tasks, make, seed=0):
     rewards = []
     for at, task in enumerate(tasks):
         played = play(domain, task, make, seed + at)
-        rewards.append(reward(domain, task, played.environment, played.said).value)
+        rewards.append(compute_reward(domain, task, played.environment, played.said).value)
     return sum(rewards) / len(rewards)
 
 
 def test_every_instruction_is_parsed_into_the_goals_of_its_actions(tasks):
     assert len(tasks) == 500
     for task in tasks:
-        scenario = parse_train(task.instruction)
+        scenario = parse_train_instruction(task.instruction)
         assert from_slots(to_slots(scenario)) == scenario
         assert len(scenario.goals) == len(task.actions)
         for goal, action in zip(scenario.goals, task.actions, strict=True):
-            assert action.name in TOOLS[goal.kind]
+            assert action.name in WRITE_TOOLS[goal.kind]
             assert goal.order == action.kwargs["order_id"]
             assert goal.payment == action.kwargs.get("payment_method_id", "")
             assert goal.reason == action.kwargs.get("reason", "")
@@ -67,13 +67,13 @@ def test_free_prose_is_refused():
     lines = gzip.decompress(place.read_bytes()).decode().splitlines()
     for line in lines:
         with pytest.raises(UsageError):
-            parse_train(json.loads(line)["instruction"])
+            parse_train_instruction(json.loads(line)["instruction"])
 
 
 def test_nothing_of_an_instruction_may_be_left_over(tasks):
     for extra in ("And be quick.", "Cancel order #W1 because why not. ", "Return #W1 via x: "):
         with pytest.raises(UsageError):
-            parse_train(tasks[0].instruction + extra)
+            parse_train_instruction(tasks[0].instruction + extra)
 
 
 def test_the_opening_tells_no_slot(tasks):
@@ -82,8 +82,8 @@ def test_the_opening_tells_no_slot(tasks):
         for task in tasks:
             state = user.open(task, seed)
             for slot in ("name", "email", "zip", "order", "payment", "items"):
-                for value in values(state.scenario, state.goals[0], slot):
-                    assert value not in state.said, task.id
+                for value in list_slot_values(state.scenario, state.goals[0], slot):
+                    assert value not in state.last_message, task.id
 
 
 def test_a_competent_agent_passes(domain, clean):

@@ -13,22 +13,22 @@ from evalcore.benchmarks.agents.agent import Tools, run_agent
 from evalcore.benchmarks.agents.loop import AgentResult
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
 from evalcore.benchmarks.gaia import controls, dataset, prompts
-from evalcore.benchmarks.gaia.attachments import as_data_url, text_of
+from evalcore.benchmarks.gaia.attachments import read_attachment_text, to_data_url
 from evalcore.benchmarks.gaia.card import CARD
-from evalcore.benchmarks.gaia.extraction import as_text
-from evalcore.benchmarks.gaia.prompts import ShownFile
+from evalcore.benchmarks.gaia.extraction import to_answer_text
+from evalcore.benchmarks.gaia.prompts import PromptFile
 from evalcore.benchmarks.gaia.score import question_scorer
 from evalcore.benchmarks.gaia.tools import web
-from evalcore.benchmarks.gaia.tools.desk import FINAL, Desk
-from evalcore.benchmarks.gaia.verdict import verdict_on
+from evalcore.benchmarks.gaia.tools.toolset import FINAL, Toolset
+from evalcore.benchmarks.gaia.verdict import build_gaia_verdict
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, utc_now
 from evalcore.sandbox.detect import detect_sandbox
 
 #: Modes in which an agent has tools; the others are one request.
 WITH_TOOLS = ("local", "web")
-_MOST_STEPS = 200
-_INLINED = 20_000  # characters of an attachment in a prompt without tools
+_MAX_STEPS = 200
+_MAX_INLINED_CHARS = 20_000  # characters of an attachment in a prompt without tools
 
 
 class Gaia(Benchmark):
@@ -41,13 +41,13 @@ class Gaia(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a level or a limit that is none."""
         super().__init__(options)
-        self._levels = self.options["levels"] = _levels(options["levels"])
+        self._levels = self.options["levels"] = _parse_levels(options["levels"])
         self._mode = str(options["tool_mode"])
-        if not 1 <= options["max_steps"] <= _MOST_STEPS:
-            raise UsageError(f"option gaia.max_steps: give 1 to {_MOST_STEPS}")
+        if not 1 <= options["max_steps"] <= _MAX_STEPS:
+            raise UsageError(f"option gaia.max_steps: give 1 to {_MAX_STEPS}")
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return dataset.load(source, self.options["split"], self._levels)
+        return dataset.load_gaia_samples(source, self.options["split"], self._levels)
 
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Those that ask something; rows of a scoring set do not. With tools the host has to be
@@ -56,47 +56,47 @@ class Gaia(Benchmark):
             why = f"{detect_sandbox().problem} {detect_sandbox().fix}"
             raise UsageError(f"option gaia.tool_mode={self._mode} runs programs: {why}")
         if self._mode == "web":  # of which the results are part, so that it belongs to the column
-            self.options["provider"] = web.provider(self.options["provider"])
+            self.options["provider"] = web.find_provider_name(self.options["provider"])
         return [sample for sample in samples if "question" in sample.input]
 
     def build_prompt(self, sample: Sample) -> list[Message]:
         """The messages; without tools they hold what can be read of the attachments."""
-        files = dataset.attachments_of(sample)
-        shown = [self._shown(path) for path in files]
+        files = dataset.find_attachments(sample)
+        prompt_files = [self._load_prompt_file(path) for path in files]
         question, style = sample.input["question"], self.options["prompt_style"]
-        made = prompts.messages(question, self._mode, style, shown)
+        messages = prompts.build_gaia_messages(question, self._mode, style, prompt_files)
         if self.options["images"]:
-            images = tuple(filter(None, map(as_data_url, files)))
-            made[-1] = msgspec.structs.replace(made[-1], images=images)
-        return made
+            images = tuple(filter(None, map(to_data_url, files)))
+            messages[-1] = msgspec.structs.replace(messages[-1], images=images)
+        return messages
 
-    def _shown(self, path: Path) -> ShownFile:
+    def _load_prompt_file(self, path: Path) -> PromptFile:
         if self._mode in WITH_TOOLS:
-            return ShownFile(name=path.name, kind=path.suffix.removeprefix("."), text=None)
-        found = text_of(path, _INLINED)
-        return ShownFile(name=path.name, kind=found.kind, text=found.text)
+            return PromptFile(name=path.name, kind=path.suffix.removeprefix("."), text=None)
+        attachment = read_attachment_text(path, _MAX_INLINED_CHARS)
+        return PromptFile(name=path.name, kind=attachment.kind, text=attachment.text)
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         if self._mode in WITH_TOOLS:
-            return await self._work(sample, context)
+            return await self._run_agent(sample, context)
         episode = await super().run_sample(sample, context)
-        kept = tuple(map(_without_images, episode.messages))
-        return msgspec.structs.replace(episode, messages=kept)
+        messages = tuple(map(_strip_images, episode.messages))
+        return msgspec.structs.replace(episode, messages=messages)
 
-    async def _work(self, sample: Sample, context: Context) -> Episode:
-        wanted, browser = self.options["provider"], None
+    async def _run_agent(self, sample: Sample, context: Context) -> Episode:
+        provider_name, browser = self.options["provider"], None
         if self._mode == "web":
-            browser = web.Browser(wanted=wanted)
-        with Desk(dataset.attachments_of(sample), browser=browser) as desk:
-            tools = Tools(desk.tools, desk.call, FINAL.name)
-            worked = await run_agent(self, sample, context, tools, self.options["max_steps"])
+            browser = web.Browser(provider_name=provider_name)
+        with Toolset(dataset.find_attachments(sample), browser=browser) as toolset:
+            tools = Tools(toolset.tools, toolset.call, FINAL.name)
+            result = await run_agent(self, sample, context, tools, self.options["max_steps"])
         searched = {"provider": browser.provider, "date": utc_now()[:10]} if browser else {}
-        return _episode(self.generation_key(sample), context.epoch, worked, searched)
+        return _build_agent_episode(self.generation_key(sample), context.epoch, result, searched)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        return verdict_on(sample, episode, bare=self.options["prompt_style"] == "bare")
+        return build_gaia_verdict(sample, episode, bare=self.options["prompt_style"] == "bare")
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` takes the steps and answers, `null` says nothing, `noop` repeats what it is
@@ -134,20 +134,20 @@ class Gaia(Benchmark):
         self, samples: Sequence[Sample]
     ) -> tuple[list[DatasetIssue], dict[str, str]]:
         """Take the steps of every derivation: the last one has to bring the answer."""
-        findings = [finding for sample in samples for finding in _not_derived(sample)]
+        findings = [finding for sample in samples for finding in _iter_derivation_issues(sample)]
         return findings, {"tools": detect_sandbox().means} if detect_sandbox().means else {}
 
     def gold_field(self, sample: Sample) -> str:
         return "Final answer"
 
 
-def _not_derived(sample: Sample) -> Iterator[DatasetIssue]:
+def _iter_derivation_issues(sample: Sample) -> Iterator[DatasetIssue]:
     steps = sample.reference.get("derivation", ())
     if not steps:
         return
     try:
-        with Desk(dataset.attachments_of(sample)) as desk:
-            results = [desk.call(step["tool"], step["arguments"]) for step in steps]
+        with Toolset(dataset.find_attachments(sample)) as toolset:
+            results = [toolset.call(step["tool"], step["arguments"]) for step in steps]
     except EnvironmentFailure as error:
         problem = f"the derivation cannot be run here: {error}"
         yield DatasetIssue(sample.key, problem, "derivation", kind="unconfirmed")
@@ -157,30 +157,32 @@ def _not_derived(sample: Sample) -> Iterator[DatasetIssue]:
         yield DatasetIssue(sample.key, problem, "derivation")
 
 
-def _levels(given: Sequence[Any]) -> list[int]:
+def _parse_levels(levels: Sequence[Any]) -> list[int]:
     """The levels as numbers, however they were written; they are part of the column."""
-    names = [str(one).strip() for one in given]
+    names = [str(level).strip() for level in levels]
     wrong = [name for name in names if name not in ("1", "2", "3")]
     if wrong or not names:
         raise UsageError(f"option gaia.levels: give some of 1, 2, 3, not {', '.join(names)!r}")
     return sorted({int(name) for name in names})
 
 
-def _without_images(message: Message) -> Message:
+def _strip_images(message: Message) -> Message:
     """Images are not journaled; what was sent is known from the attachment."""
     return msgspec.structs.replace(message, images=())
 
 
-def _episode(key: str, epoch: int, worked: AgentResult, searched: Mapping[str, str]) -> Episode:
-    state: dict[str, Any] = {"calls": list(worked.calls), **searched}
-    if worked.final is not None:
-        state["answer"] = as_text(worked.final.get("answer", ""))
+def _build_agent_episode(
+    key: str, epoch: int, result: AgentResult, searched: Mapping[str, str]
+) -> Episode:
+    state: dict[str, Any] = {"calls": list(result.calls), **searched}
+    if result.final is not None:
+        state["answer"] = to_answer_text(result.final.get("answer", ""))
     return Episode(
         key=key,
         epoch=epoch,
-        answer=worked.last_text,
-        messages=tuple(map(_without_images, worked.messages)),
-        finish_reason=worked.finish_reason,
-        termination=worked.ended,
+        answer=result.last_text,
+        messages=tuple(map(_strip_images, result.messages)),
+        finish_reason=result.finish_reason,
+        termination=result.ended,
         state=state,
     )

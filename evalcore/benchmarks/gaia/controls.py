@@ -11,10 +11,10 @@ from evalcore.records import Completion, Message, Sample, ToolCall
 def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool) -> Completion:
     """What it does next."""
     steps = sample.reference.get("derivation", ()) if tools else ()
-    made = sum(len(message.tool_calls) for message in transcript)
-    if made < len(steps):
-        step = steps[made]
+    call_index = sum(len(message.tool_calls) for message in transcript)
+    if call_index < len(steps):
+        step = steps[call_index]
         arguments = json.dumps(step["arguments"], ensure_ascii=False)
-        call = ToolCall(f"call_{made}", step["tool"], arguments)
+        call = ToolCall(f"call_{call_index}", step["tool"], arguments)
         return Completion(tool_calls=(call,), finish_reason="tool_calls")
     return Completion(text=f"FINAL ANSWER: {sample.reference['answer']}")

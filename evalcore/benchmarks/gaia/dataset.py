@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.gaia.rows import SPLITS, rows
+from evalcore.benchmarks.gaia.rows import SPLITS, iter_gaia_rows
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import Record, Sample
 from evalcore.settings import ROOT
@@ -32,7 +32,7 @@ _WEB = re.compile(
 _NUMBER = re.compile(r"\s*(\d{1,4})\b")
 
 
-class _Line(Record, frozen=True):
+class _DatasetLine(Record, frozen=True):
     """One row and where it is from; `base` is the folder that its file must be in."""
 
     path: Path
@@ -41,7 +41,7 @@ class _Line(Record, frozen=True):
     base: Path
     split: str
 
-    def wrong(self, field: str, problem: str) -> NoReturn:
+    def raise_error(self, field: str, problem: str) -> NoReturn:
         raise DatasetError(self.path, self.number, field, problem)
 
     @property
@@ -49,42 +49,42 @@ class _Line(Record, frozen=True):
         return f"{self.path.relative_to(self.base).as_posix()}:{self.number}"
 
     @property
-    def scoring(self) -> bool:
+    def is_scoring(self) -> bool:
         """Whether it is a row of a scoring set: an id and its reference, nothing to ask."""
         return "reference" in self.row and "Question" not in self.row
 
 
-def load(source: DatasetSource, split: str, levels: Sequence[int]) -> list[Sample]:
+def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) -> list[Sample]:
     """The samples of a folder's split, or of a file, of some levels (none: of all).
 
     Rows without a level are always among them, and metrics that the source names go before the
     levels. Raises DatasetError naming file, line and field, also for a file that is missing.
     """
-    wanted = source.metrics or (*(f"level_{level}" for level in levels or (1, 2, 3)), UNLEVELLED)
+    metrics = source.metrics or (*(f"level_{level}" for level in levels or (1, 2, 3)), UNLEVELLED)
     base = source.folder if source.folder.is_dir() else source.folder.parent
     samples: dict[str, Sample] = {}
-    for path, number, row in rows(source.folder, split):
-        line = _Line(path, number, row, base, split)
-        sample = _scoring(line) if line.scoring else _sample(line)
+    for path, number, row in iter_gaia_rows(source.folder, split):
+        line = _DatasetLine(path, number, row, base, split)
+        sample = _build_scoring_sample(line) if line.is_scoring else _build_question_sample(line)
         if sample.id in samples:
-            line.wrong(_id_field(line), f"{sample.id!r} stands here twice")
+            line.raise_error(_id_field(line), f"{sample.id!r} stands here twice")
         samples[sample.id] = sample
-    chosen = [sample for sample in samples.values() if sample.metric in wanted]
+    chosen = [sample for sample in samples.values() if sample.metric in metrics]
     if not chosen:
-        raise DatasetError(source.folder, None, "Level", f"has no question of {', '.join(wanted)}")
+        raise DatasetError(source.folder, None, "Level", f"has no question of {', '.join(metrics)}")
     return chosen
 
 
-def attachments_of(sample: Sample) -> tuple[Path, ...]:
+def find_attachments(sample: Sample) -> tuple[Path, ...]:
     """The files of a sample. Raises EnvironmentFailure where one is gone or was changed."""
     hashes: dict[str, str] = sample.reference.get("files", {})
     if not hashes:
         return ()
     base, relative = ROOT / str(sample.meta.get("folder", "")), str(sample.meta.get("file", ""))
-    path = _inside(base, relative)
+    path = _resolve_inside(base, relative)
     if path is None:
         raise EnvironmentFailure(f"the file {relative} of {sample.id} is gone from {base}")
-    if _sha256(path) != hashes.get(path.name):
+    if _hash_attachment(path) != hashes.get(path.name):
         raise EnvironmentFailure(
             f"{path} is not what this run was planned on; restore it or start a new run"
         )
@@ -96,113 +96,117 @@ def needs_web(sample: Sample) -> bool:
     return bool(sample.meta.get("needs_web"))
 
 
-def _scoring(line: _Line) -> Sample:
+def _build_scoring_sample(line: _DatasetLine) -> Sample:
     """Never hidden: its reference is given to score by, whatever it is."""
     level = line.row.get("Level", line.row.get("level"))
     return Sample(
-        metric=_metric(line, level),
-        id=_id(line),
+        metric=_parse_level_metric(line, level),
+        id=_parse_task_id(line),
         input={},
-        reference={"answer": _answer(line)},
+        reference={"answer": _parse_reference_answer(line)},
         meta={"source": line.source},
     )
 
 
-def _sample(line: _Line) -> Sample:
+def _build_question_sample(line: _DatasetLine) -> Sample:
     level = line.row.get("Level")
-    metric, answer = _metric(line, level), _answer(line)
-    asked: dict[str, Any] = {"question": _question(line)}
+    metric, answer = _parse_level_metric(line, level), _parse_reference_answer(line)
+    question_fields: dict[str, Any] = {"question": _parse_question(line)}
     reference: dict[str, Any] = {"answer": answer}
     meta: dict[str, Any] = {}
     if metric != UNLEVELLED:
-        asked["level"] = int(metric[-1])
-    if path := _file(line):
-        asked["file_name"] = path.name
-        reference["files"] = {path.name: _sha256(path) or _unreadable(line, path)}
-        meta["folder"] = _from_root(line.base)
+        question_fields["level"] = int(metric[-1])
+    if path := _find_row_file(line):
+        question_fields["file_name"] = path.name
+        reference["files"] = {path.name: _hash_attachment(path) or _raise_unreadable(line, path)}
+        meta["folder"] = _relative_to_root(line.base)
         meta["file"] = path.relative_to(line.base.resolve()).as_posix()
     if line.row.get("derivation"):
-        reference["derivation"] = _derivation(line)
+        reference["derivation"] = _parse_derivation(line)
     return Sample(
-        metric=metric, id=_id(line), input=asked, reference=reference, meta=meta | _about(line)
+        metric=metric,
+        id=_parse_task_id(line),
+        input=question_fields,
+        reference=reference,
+        meta=meta | _build_sample_meta(line),
     )
 
 
-def _about(line: _Line) -> dict[str, Any]:
+def _build_sample_meta(line: _DatasetLine) -> dict[str, Any]:
     """What is known of a question and is neither asked nor right or wrong."""
-    annotated = _annotated(line)
-    tools = str(annotated.get("Tools") or "")
-    steps = _NUMBER.match(str(annotated.get("Number of steps", "")))
+    annotator_notes = _parse_annotations(line)
+    tools = str(annotator_notes.get("Tools") or "")
+    steps = _NUMBER.match(str(annotator_notes.get("Number of steps", "")))
     wrong = line.row.get("wrong") or []
     if not isinstance(wrong, list):
-        line.wrong("wrong", "must be a list of texts")
-    found = {
+        line.raise_error("wrong", "must be a list of texts")
+    meta = {
         "tools": tools,
         "needs_web": bool(_WEB.search(tools)),
         "steps": int(steps[1]) if steps else 0,
-        "gated": bool(_UUID.fullmatch(_id(line))),
-        "hidden": line.split == SPLITS[1] or _answer(line).strip() in _HIDDEN,
+        "gated": bool(_UUID.fullmatch(_parse_task_id(line))),
+        "hidden": line.split == SPLITS[1] or _parse_reference_answer(line).strip() in _HIDDEN,
         "topic": str(line.row.get("topic") or ""),
-        "counterexamples": [str(one) for one in wrong],
+        "counterexamples": [str(text) for text in wrong],
         "source": line.source,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in meta.items() if value}
 
 
-def _id_field(line: _Line) -> str:
-    return "id" if line.scoring else "task_id"
+def _id_field(line: _DatasetLine) -> str:
+    return "id" if line.is_scoring else "task_id"
 
 
-def _id(line: _Line) -> str:
+def _parse_task_id(line: _DatasetLine) -> str:
     field = _id_field(line)
     value = line.row.get(field)
     if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
-        line.wrong(field, "is missing or no text")
+        line.raise_error(field, "is missing or no text")
     return str(value)
 
 
-def _question(line: _Line) -> str:
+def _parse_question(line: _DatasetLine) -> str:
     value = line.row.get("Question")
     if not isinstance(value, str) or not value.strip():
-        line.wrong("Question", "is missing or no text")
+        line.raise_error("Question", "is missing or no text")
     return value
 
 
-def _answer(line: _Line) -> str:
+def _parse_reference_answer(line: _DatasetLine) -> str:
     """The right answer as text, "" where there is none; only the test split may lack it."""
-    field = "reference" if line.scoring else _ANSWER
+    field = "reference" if line.is_scoring else _ANSWER
     value = line.row.get(field, "" if line.split == SPLITS[1] else line)
     if value is None:
         return ""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        line.wrong(field, "is missing or no text")
+        line.raise_error(field, "is missing or no text")
     return str(value)
 
 
-def _metric(line: _Line, level: Any) -> str:
+def _parse_level_metric(line: _DatasetLine, level: Any) -> str:
     """Levels are numbers in some versions of the data and texts in others."""
     if level in (None, ""):
         return UNLEVELLED
-    known = {"1", "2", "3", "1.0", "2.0", "3.0"}
-    if isinstance(level, bool) or str(level).strip() not in known:
-        line.wrong("Level", f"{str(level)[:40]!r} is not 1, 2 or 3")
+    level_texts = {"1", "2", "3", "1.0", "2.0", "3.0"}
+    if isinstance(level, bool) or str(level).strip() not in level_texts:
+        line.raise_error("Level", f"{str(level)[:40]!r} is not 1, 2 or 3")
     return f"level_{str(level).strip()[0]}"
 
 
-def _annotated(line: _Line) -> Mapping[str, Any]:
+def _parse_annotations(line: _DatasetLine) -> Mapping[str, Any]:
     """The annotator's notes: a struct in Parquet, an object or its JSON text elsewhere."""
     value = line.row.get(_ANNOTATED)
     if isinstance(value, str) and value.strip():
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            line.wrong(_ANNOTATED, "is not JSON")
+            line.raise_error(_ANNOTATED, "is not JSON")
     if value and not isinstance(value, dict):
-        line.wrong(_ANNOTATED, "is not an object")
+        line.raise_error(_ANNOTATED, "is not an object")
     return value or {}
 
 
-def _derivation(line: _Line) -> list[dict[str, Any]]:
+def _parse_derivation(line: _DatasetLine) -> list[dict[str, Any]]:
     steps = line.row["derivation"]
     fits = isinstance(steps, list) and all(
         isinstance(step, dict)
@@ -211,60 +215,64 @@ def _derivation(line: _Line) -> list[dict[str, Any]]:
         for step in steps
     )
     if not fits:
-        line.wrong("derivation", 'must be a list of {"tool", "arguments"}')
+        line.raise_error("derivation", 'must be a list of {"tool", "arguments"}')
     return [{"tool": step["tool"], "arguments": step["arguments"]} for step in steps]
 
 
-def _file(line: _Line) -> Path | None:
+def _find_row_file(line: _DatasetLine) -> Path | None:
     """The file of a row: by its path from the root of the data, else beside its row."""
-    named, paths = {}, []
+    names, paths = {}, []
     for field in ("file_path", "file_name"):
         value = line.row.get(field) or ""
-        if not isinstance(value, str) or (value and not _harmless(value)):
-            line.wrong(field, f"{str(value)[:80]!r} is no path within the folder of the data")
-        named[field] = value
-    if named["file_path"]:
-        paths.append(line.base / named["file_path"])
-    if name := named["file_name"]:
-        beside = line.path.parent
-        paths += [beside / name, beside / "files" / name, beside / line.split / name]
+        if not isinstance(value, str) or (value and not _is_safe_path(value)):
+            line.raise_error(field, f"{str(value)[:80]!r} is no path within the folder of the data")
+        names[field] = value
+    if names["file_path"]:
+        paths.append(line.base / names["file_path"])
+    if name := names["file_name"]:
+        row_folder = line.path.parent
+        paths += [row_folder / name, row_folder / "files" / name, row_folder / line.split / name]
     for path in paths:
         if path.is_file():
             relative = path.relative_to(line.base).as_posix()
-            found = _inside(line.base, relative)
-            if found is None:
-                line.wrong("file_name", f"{relative} is a link that leaves the folder of the data")
-            return found
+            resolved = _resolve_inside(line.base, relative)
+            if resolved is None:
+                line.raise_error(
+                    "file_name", f"{relative} is a link that leaves the folder of the data"
+                )
+            return resolved
     if paths:
-        line.wrong("file_name", f"there is no file {name or named['file_path']} beside the rows")
+        line.raise_error(
+            "file_name", f"there is no file {name or names['file_path']} beside the rows"
+        )
     return None
 
 
-def _harmless(name: str) -> bool:
+def _is_safe_path(name: str) -> bool:
     """Whether a name is a plain relative path: no root, no drive, no way up."""
     path = PurePosixPath(name)
     plain = not any(mark in name for mark in ("\\", ":", "\0"))
     return plain and not path.is_absolute() and ".." not in path.parts and bool(path.name)
 
 
-def _inside(base: Path, relative: str) -> Path | None:
+def _resolve_inside(base: Path, relative: str) -> Path | None:
     """The file itself, None where it is gone or a link leads out of the folder."""
-    if not _harmless(relative):
+    if not _is_safe_path(relative):
         return None
     root, path = base.resolve(), (base / relative).resolve()
     return path if path.is_relative_to(root) and path.is_file() else None
 
 
-def _from_root(folder: Path) -> str:
-    place = folder.resolve()
-    return str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
+def _relative_to_root(folder: Path) -> str:
+    resolved = folder.resolve()
+    return str(resolved.relative_to(ROOT) if resolved.is_relative_to(ROOT) else resolved)
 
 
-def _unreadable(line: _Line, path: Path) -> NoReturn:
-    line.wrong("file_name", f"{path} cannot be read; check its permissions")
+def _raise_unreadable(line: _DatasetLine, path: Path) -> NoReturn:
+    line.raise_error("file_name", f"{path} cannot be read; check its permissions")
 
 
-def _sha256(path: Path) -> str:
+def _hash_attachment(path: Path) -> str:
     """The hash of a file, "" where it cannot be read."""
     try:
         with path.open("rb") as file:

@@ -39,7 +39,7 @@ _AROUND = (
 )
 
 
-class Extracted(Record, frozen=True):
+class ExtractedAnswer(Record, frozen=True):
     """An answer and the rule that found it: the form that was asked for is `final_answer`."""
 
     answer: str = ""
@@ -51,34 +51,34 @@ class Extracted(Record, frozen=True):
         return self.answer if self.how == "final_answer" else ""
 
 
-def extract(text: str) -> Extracted:
+def extract_answer(text: str) -> ExtractedAnswer:
     """The answer in a reply; reasoning between its tags is passed over."""
-    shown = strip_reasoning(text)
+    visible_text = strip_reasoning(text)
     for how, rule in _RULES:
-        found = unwrapped(rule(shown))
-        if found:
-            return Extracted(found, how)
-    return Extracted()
+        answer = unwrap_answer(rule(visible_text))
+        if answer:
+            return ExtractedAnswer(answer, how)
+    return ExtractedAnswer()
 
 
-def as_text(value: object) -> str:
+def to_answer_text(value: object) -> str:
     """An answer that came as a JSON value, as an argument of a tool does: elements of a list are
     joined by commas."""
     if isinstance(value, list):
-        return ", ".join(map(as_text, value))
+        return ", ".join(map(to_answer_text, value))
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
 
 
-def unwrapped(text: str) -> str:
+def unwrap_answer(text: str) -> str:
     """Without the blanks, and without one layer of each mark that stands around the whole."""
-    text, left = text.strip(), list(_AROUND)
-    while pair := next((pair for pair in left if _encloses(pair, text)), None):
-        left.remove(pair)
+    text, remaining = text.strip(), list(_AROUND)
+    while pair := next((pair for pair in remaining if _is_enclosed(pair, text)), None):
+        remaining.remove(pair)
         text = text[len(pair[0]) : -len(pair[1])].strip()
     return text
 
 
-def _encloses(pair: tuple[str, str], text: str) -> bool:
+def _is_enclosed(pair: tuple[str, str], text: str) -> bool:
     """Whether the marks are one pair around all: those of `"a", "b"` are two."""
     start, end = pair
     if len(text) < len(start) + len(end) or not (text.startswith(start) and text.endswith(end)):
@@ -94,15 +94,15 @@ def _encloses(pair: tuple[str, str], text: str) -> bool:
     return depth == 0
 
 
-def _final_answer(text: str) -> str:
-    return _labelled(text, final=True)
+def _find_final_answer(text: str) -> str:
+    return _find_labelled_answer(text, final=True)
 
 
-def _answer(text: str) -> str:
-    return _labelled(text, final=False)
+def _find_plain_answer(text: str) -> str:
+    return _find_labelled_answer(text, final=False)
 
 
-def _labelled(text: str, *, final: bool) -> str:
+def _find_labelled_answer(text: str, *, final: bool) -> str:
     """What follows the last label on its line, or else the next line that is not empty."""
     last = opened = None
     for label in _LABEL.finditer(text):
@@ -112,11 +112,11 @@ def _labelled(text: str, *, final: bool) -> str:
     if last is None:
         return ""
     rest, _, below = text[last.end() :].partition("\n")
-    said = _without_closing(rest.strip(), "" if last["closed"] else opened or "")
-    return said or _first_line(below)
+    answer = _strip_closing_marks(rest.strip(), "" if last["closed"] else opened or "")
+    return answer or _find_first_line(below)
 
 
-def _without_closing(rest: str, marks: str) -> str:
+def _strip_closing_marks(rest: str, marks: str) -> str:
     """Without the marks that close those before the label, wherever on the line they stand."""
     if not marks:
         return rest
@@ -127,13 +127,13 @@ def _without_closing(rest: str, marks: str) -> str:
     return rest.replace(marks, "") if len(marks) > 1 and rest.count(marks) == 1 else rest
 
 
-def _first_line(text: str) -> str:
+def _find_first_line(text: str) -> str:
     """The first line with something to read, of a code fence its content."""
     lines = (line.strip() for line in text.split("\n"))
     return next((line for line in lines if line and not _FENCE.fullmatch(line)), "")
 
 
-def _boxed(text: str) -> str:
+def _find_boxed_answer(text: str) -> str:
     """The content of the last box, which may hold braces in pairs."""
     start = text.rfind(_BOX)
     if start < 0:
@@ -147,7 +147,7 @@ def _boxed(text: str) -> str:
     return ""
 
 
-def _last_line(text: str) -> str:
+def _find_last_line(text: str) -> str:
     """The last line that says something; a label with nothing behind it does not."""
     last = text.rstrip().rpartition("\n")[2]
     labels = list(_LABEL.finditer(last))
@@ -155,8 +155,8 @@ def _last_line(text: str) -> str:
 
 
 _RULES: tuple[tuple[How, Callable[[str], str]], ...] = (
-    ("final_answer", _final_answer),
-    ("answer", _answer),
-    ("boxed", _boxed),
-    ("fallback", _last_line),
+    ("final_answer", _find_final_answer),
+    ("answer", _find_plain_answer),
+    ("boxed", _find_boxed_answer),
+    ("fallback", _find_last_line),
 )

@@ -33,9 +33,9 @@ _BARE = (
     "for: a number without unit and without separators, words without articles. Give nothing but "
     "the answer."
 )
-_FORMS: dict[str, str] = {"official": OFFICIAL, "bare": _BARE}
+_STYLE_TEXTS: dict[str, str] = {"official": OFFICIAL, "bare": _BARE}
 
-_TOLD = (
+_TOOL_SUMMARIES = (
     ("web_search", "find pages of the web for some words"),
     ("visit_page", "read a page of the web"),
     ("read_file", "read a file that comes with the question"),
@@ -45,7 +45,7 @@ _TOLD = (
 _DESCRIBE = "\n".join(
     [
         "These tools would be of use for such questions:",
-        *(f"- {name}: {what}" for name, what in _TOLD),
+        *(f"- {name}: {what}" for name, what in _TOOL_SUMMARIES),
         "Here none of them can be called, and nothing you write is run. Reason about which of "
         "them you would use and for what, get as far as you can without them, and commit to an "
         "answer in the form above.",
@@ -57,7 +57,7 @@ _AGENT = (
     "are sure, call final_answer with the answer alone, by the rules above and without words "
     "around it; a reply without a call counts as your final one."
 )
-_MODES: dict[str, str] = {
+_MODE_TEXTS: dict[str, str] = {
     "none": "",
     "describe": _DESCRIBE,
     "local": f"{_AGENT} There is no access to the web: work from the question and its files.",
@@ -65,7 +65,7 @@ _MODES: dict[str, str] = {
 }
 
 
-class ShownFile(Record, frozen=True):
+class PromptFile(Record, frozen=True):
     """A file of a question: its name, what it is, and as much of its text as is to be shown, None
     where it has none."""
 
@@ -74,23 +74,25 @@ class ShownFile(Record, frozen=True):
     text: str | None = None
 
 
-def messages(question: str, mode: str, style: str, files: Sequence[ShownFile]) -> list[Message]:
+def build_gaia_messages(
+    question: str, mode: str, style: str, files: Sequence[PromptFile]
+) -> list[Message]:
     """The system message and the question with its files, for one of `MODES` and `STYLES`."""
-    system = "\n\n".join(filter(None, [_FORMS[style], _MODES[mode]]))
-    asked = "\n\n".join([question, *(_shown(file, mode) for file in files)])
-    return [Message("system", system), Message("user", asked)]
+    system = "\n\n".join(filter(None, [_STYLE_TEXTS[style], _MODE_TEXTS[mode]]))
+    user_text = "\n\n".join([question, *(_format_prompt_file(file, mode) for file in files)])
+    return [Message("system", system), Message("user", user_text)]
 
 
-def _shown(file: ShownFile, mode: str) -> str:
+def _format_prompt_file(file: PromptFile, mode: str) -> str:
     """A file as text where nobody can open it, else its name."""
-    about = f"{file.name} ({file.kind})" if file.kind else file.name
+    label = f"{file.name} ({file.kind})" if file.kind else file.name
     if mode in ("local", "web"):
-        return f"File of this question: {about}. Read it with the tools."
+        return f"File of this question: {label}. Read it with the tools."
     if mode == "describe":
-        return f"File of this question: {about}. You cannot open it."
+        return f"File of this question: {label}. You cannot open it."
     if file.text is None:
-        return f"File of this question: {about}. It cannot be shown as text."
+        return f"File of this question: {label}. It cannot be shown as text."
     return (
-        f"File of this question: {about}.\n"
+        f"File of this question: {label}.\n"
         f"--- begin of {file.name} ---\n{file.text}\n--- end of {file.name} ---"
     )

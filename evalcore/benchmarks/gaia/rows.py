@@ -15,61 +15,62 @@ from evalcore.intake.json_text import read_rows
 
 SPLITS = ("validation", "test")
 YEAR = "2023"
-_WHOLE = ("metadata.parquet", "metadata.jsonl")
-_BY_LEVEL = tuple(f"metadata.level{level}.parquet" for level in (1, 2, 3))
+_SPLIT_FILES = ("metadata.parquet", "metadata.jsonl")
+_LEVEL_FILES = tuple(f"metadata.level{level}.parquet" for level in (1, 2, 3))
 #: Bytes of a Parquet file once unpacked, by what it says itself; the real ones have under 1 MB.
 _LIMIT = 512 << 20
 
 Row = tuple[Path, int, dict[str, Any]]
 
 
-def rows(place: Path, split: str) -> Iterator[Row]:
+def iter_gaia_rows(source: Path, split: str) -> Iterator[Row]:
     """File, number (from 1) and content of each row of a file, or of one split of a folder.
 
     Raises DatasetError where there is none or one cannot be read.
     """
-    for path in _files(place, split):
-        read = _parquet if path.suffix == ".parquet" else read_rows
+    for path in _find_row_files(source, split):
+        read = _read_parquet_rows if path.suffix == ".parquet" else read_rows
         for number, row in read(path):
             yield path, number, row
 
 
-def _files(place: Path, split: str) -> list[Path]:
-    if place.is_file():
-        return [place]
-    if not place.is_dir():
-        raise DatasetError(place, None, "", "no such file or folder")
-    for folder in _folders(place, split):
-        for names in (*((name,) for name in _WHOLE), _BY_LEVEL):
-            found = [path for name in names if (path := folder / name).is_file()]
-            if found:
-                return found
-    return _by_name(place, split)
+def _find_row_files(source: Path, split: str) -> list[Path]:
+    if source.is_file():
+        return [source]
+    if not source.is_dir():
+        raise DatasetError(source, None, "", "no such file or folder")
+    for folder in _list_split_folders(source, split):
+        for names in (*((name,) for name in _SPLIT_FILES), _LEVEL_FILES):
+            paths = [path for name in names if (path := folder / name).is_file()]
+            if paths:
+                return paths
+    return _find_file_by_name(source, split)
 
 
-def _folders(place: Path, split: str) -> list[Path]:
+def _list_split_folders(folder: Path, split: str) -> list[Path]:
     """Where the files of a split may be: never in the folder of another one."""
     others = {name for name in SPLITS if name != split}
-    own = [] if place.name in others else [place]
-    return [place / YEAR / split, place / split, *own]
+    own = [] if folder.name in others else [folder]
+    return [folder / YEAR / split, folder / split, *own]
 
 
-def _by_name(place: Path, split: str) -> list[Path]:
+def _find_file_by_name(folder: Path, split: str) -> list[Path]:
     """A file named after the split, else the only one of JSON lines that is not of another."""
     for name in (f"{split}.jsonl", f"{split}.parquet"):
-        if (place / name).is_file():
-            return [place / name]
-    found = [path for path in sorted(place.glob("*.jsonl")) if path.stem not in SPLITS]
-    if len(found) != 1:
+        if (folder / name).is_file():
+            return [folder / name]
+    paths = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in SPLITS]
+    if len(paths) != 1:
         problem = (
-            f"holds no split {split!r}: neither {YEAR}/{split}/{_WHOLE[0]} nor {split}.jsonl; "
+            f"holds no split {split!r}: neither {YEAR}/{split}/{_SPLIT_FILES[0]} nor "
+            f"{split}.jsonl; "
             "name another split or folder"
         )
-        raise DatasetError(place, None, "", problem)
-    return found
+        raise DatasetError(folder, None, "", problem)
+    return paths
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pyarrow
     from pyarrow import parquet
 

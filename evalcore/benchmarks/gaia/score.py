@@ -37,7 +37,7 @@ _UNREADABLE = "String {} cannot be normalized to number str."
 _PART = 60  # characters of an answer in a note
 
 
-class Scored(Record, frozen=True):
+class ScoredAnswer(Record, frozen=True):
     """A verdict, by which of the three comparisons it came, and in a sentence why it is not right.
 
     `warnings` and `printed` are the lines by which the official scorer complains.
@@ -50,71 +50,73 @@ class Scored(Record, frozen=True):
     printed: tuple[str, ...] = ()
 
 
-def question_scorer(answer: object, truth: str) -> Scored:
+def question_scorer(answer: object, truth: str) -> ScoredAnswer:
     """Whether an answer is right. What is no text, such as a number out of JSON, is read as Python
     writes it. Time is linear in the lengths."""
     text = answer if isinstance(answer, str) else str(answer)
-    branch = branch_of(truth)
+    branch = select_branch(truth)
     return _RULES[branch](text, truth)
 
 
-def branch_of(truth: str) -> Branch:
+def select_branch(truth: str) -> Branch:
     """How answers to a question with this truth are compared."""
-    if _number(truth) is not None:
+    if _parse_number(truth) is not None:
         return "number"
     return "list" if _SEPARATORS.search(truth) else "string"
 
 
-def _as_number(answer: str, truth: str) -> Scored:
-    right, printed = _same_number(answer, truth)
+def _score_number(answer: str, truth: str) -> ScoredAnswer:
+    right, printed = _compare_number(answer, truth)
     note = NOTES["not_a_number" if printed else "other_number"]
-    return Scored(right, "number", _filled(right, note, answer), printed=printed)
+    return ScoredAnswer(right, "number", _format_score_note(right, note, answer), printed=printed)
 
 
-def _as_list(answer: str, truth: str) -> Scored:
-    found, due = _SEPARATORS.split(answer), _SEPARATORS.split(truth)
-    if len(found) != len(due):
-        note = NOTES["other_length"].format(found=len(found))
-        return Scored(False, "list", note, warnings=(_OTHER_LENGTH,))
+def _score_list(answer: str, truth: str) -> ScoredAnswer:
+    elements, expected = _SEPARATORS.split(answer), _SEPARATORS.split(truth)
+    if len(elements) != len(expected):
+        note = NOTES["other_length"].format(found=len(elements))
+        return ScoredAnswer(False, "list", note, warnings=(_OTHER_LENGTH,))
     note, printed = "", list[str]()
-    for index, (one, other) in enumerate(zip(found, due, strict=True), 1):
-        right, said = _same_element(one, other)
-        printed += said
+    for index, (element, other) in enumerate(zip(elements, expected, strict=True), 1):
+        right, complaints = _compare_element(element, other)
+        printed += complaints
         if not right and not note:
-            wrong = NOTES["element_not_a_number" if said else "other_element"]
-            note = _filled(right, wrong, one, index)
-    return Scored(not note, "list", note, printed=tuple(printed))
+            wrong = NOTES["element_not_a_number" if complaints else "other_element"]
+            note = _format_score_note(right, wrong, element, index)
+    return ScoredAnswer(not note, "list", note, printed=tuple(printed))
 
 
-def _as_text(answer: str, truth: str) -> Scored:
-    right = _bare(answer).translate(_PUNCTUATION) == _bare(truth).translate(_PUNCTUATION)
-    return Scored(right, "string", _filled(right, NOTES["other_text"], answer))
+def _score_text(answer: str, truth: str) -> ScoredAnswer:
+    right = _normalize_answer_text(answer).translate(_PUNCTUATION) == _normalize_answer_text(
+        truth
+    ).translate(_PUNCTUATION)
+    return ScoredAnswer(right, "string", _format_score_note(right, NOTES["other_text"], answer))
 
 
-_RULES: dict[Branch, Callable[[str, str], Scored]] = {
-    "number": _as_number,
-    "list": _as_list,
-    "string": _as_text,
+_RULES: dict[Branch, Callable[[str, str], ScoredAnswer]] = {
+    "number": _score_number,
+    "list": _score_list,
+    "string": _score_text,
 }
 
 
-def _same_element(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
+def _compare_element(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
     """Punctuation counts in the texts of a list, unlike in a text alone."""
-    if _number(truth) is None:
-        return _bare(answer) == _bare(truth), ()
-    return _same_number(answer, truth)
+    if _parse_number(truth) is None:
+        return _normalize_answer_text(answer) == _normalize_answer_text(truth), ()
+    return _compare_number(answer, truth)
 
 
-def _same_number(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
+def _compare_number(answer: str, truth: str) -> tuple[bool, tuple[str, ...]]:
     """Whether they are equal, and what is printed; what cannot be read counts as infinite."""
     digits = answer.translate(_NOT_IN_NUMBERS)
-    number = _number(digits)
+    number = _parse_number(digits)
     if number is None:
         return float("inf") == float(truth), (_UNREADABLE.format(replace_surrogates(digits)),)
     return number == float(truth), ()
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """Whatever Python reads as a number: blanks around it, 1_000, 1e3, inf, nan, any digits."""
     try:
         return float(text)
@@ -122,11 +124,11 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _bare(text: str) -> str:
+def _normalize_answer_text(text: str) -> str:
     return _BLANK.sub("", text).lower()
 
 
-def _filled(right: bool, note: str, part: str, index: int = 0) -> str:
+def _format_score_note(right: bool, note: str, part: str, index: int = 0) -> str:
     if right:
         return ""
     short = " ".join(replace_surrogates(part[: 4 * _PART]).split())

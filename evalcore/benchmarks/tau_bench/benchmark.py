@@ -13,12 +13,16 @@ from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, user_role
 from evalcore.benchmarks.tau_bench import controls, dataset, pass_k, score
-from evalcore.benchmarks.tau_bench.budgets import TRANSFER, USER_STOP, budgets_of
+from evalcore.benchmarks.tau_bench.budgets import TRANSFER, USER_STOP, parse_budgets
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.confirm import confirm_actions
 from evalcore.benchmarks.tau_bench.environment import Domain
-from evalcore.benchmarks.tau_bench.episode import Conversation, Played
-from evalcore.benchmarks.tau_bench.speakers import ModelSpeaker, RuleSpeaker, Speaker
+from evalcore.benchmarks.tau_bench.episode import Conversation, ConversationResult
+from evalcore.benchmarks.tau_bench.user_simulators import (
+    LLMUserSimulator,
+    RuleUserSimulator,
+    UserSimulator,
+)
 from evalcore.errors import UsageError
 from evalcore.records import (
     BenchmarkScore,
@@ -45,10 +49,10 @@ class TauBench(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
-        self._budgets = budgets_of(options)
+        self._budgets = parse_budgets(options)
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return dataset.load(source, self.options["domain"], self.options["split"])
+        return dataset.load_tau_samples(source, self.options["domain"], self.options["split"])
 
     def simulated_users(self) -> tuple[str, ...]:
         if not self.options["use_llm_user"]:
@@ -63,29 +67,35 @@ class TauBench(Benchmark):
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """With the rule user only the tasks whose wishes it can know; a split that was named has
         to be of such tasks altogether."""
-        playable = [one for one in samples if self.simulated_users() or _has_rules(one)]
-        left = len(samples) - len(playable)
-        if left and (self.options["split"] or not playable):
+        playable = [
+            sample for sample in samples if self.simulated_users() or _is_rule_playable(sample)
+        ]
+        unplayable = len(samples) - len(playable)
+        if unplayable and (self.options["split"] or not playable):
             raise UsageError(
-                f"{left} of {len(samples)} tasks are free prose, which the rule user cannot play; "
+                f"{unplayable} of {len(samples)} tasks are free prose, which the rule user "
+                "cannot play; "
                 "set tau_bench.use_llm_user=true and tau_bench.user_model, or another split"
             )
         return playable
 
     def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
         """The system message; the user's first line follows when the episode begins."""
-        return [Message("system", _instructions(dataset.domain_of(sample), style))]
+        return [Message("system", _build_system_text(dataset.load_sample_domain(sample), style))]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         style = agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
-        user, domain = self._speaker(sample, context), dataset.domain_of(sample)
+        user, domain = (
+            self._build_user_simulator(sample, context),
+            dataset.load_sample_domain(sample),
+        )
         first = Message("user", await user.open())
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), first])
-        ask = partial(self._ask, sample, context, domain, style)
-        played = await Conversation(domain, user, ask, style, self._budgets).play(opening)
-        return _episode(self.generation_key(sample), context.epoch, style, played)
+        ask = partial(self._ask_target, sample, context, domain, style)
+        result = await Conversation(domain, user, ask, style, self._budgets).play(opening)
+        return _build_tau_episode(self.generation_key(sample), context.epoch, style, result)
 
-    async def _ask(
+    async def _ask_target(
         self,
         sample: Sample,
         context: Context,
@@ -98,18 +108,20 @@ class TauBench(Benchmark):
             tools=agents.build_tool_schemas(domain.tools) if style == "native" else (),
             input=self.request_input(sample),
         )
-        return await _answered(context, "target", request)
+        return await _generate_with_price(context, "target", request)
 
-    def _speaker(self, sample: Sample, context: Context) -> Speaker:
-        task = dataset.task_of(sample)
+    def _build_user_simulator(self, sample: Sample, context: Context) -> UserSimulator:
+        task = dataset.to_task(sample)
         for model in self.simulated_users():
-            return ModelSpeaker(task, partial(_answered, context, user_role(model)))
-        return RuleSpeaker(task, context.seed + context.epoch)
+            return LLMUserSimulator(task, partial(_generate_with_price, context, user_role(model)))
+        return RuleUserSimulator(task, context.seed + context.epoch)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        return score.verdict(sample, episode, substring=self.options["outputs"] == "substring")
+        return score.build_tau_verdict(
+            sample, episode, substring=self.options["outputs"] == "substring"
+        )
 
     def aggregate(
         self,
@@ -119,9 +131,9 @@ class TauBench(Benchmark):
         **score_fields: Any,
     ) -> BenchmarkScore:
         """The score, with pass^k and the score of doing nothing as its groups."""
-        found = super().aggregate(samples, verdicts, weights, **score_fields)
-        groups = pass_k.groups(samples, verdicts, score_fields.get("epochs", 1))
-        return msgspec.structs.replace(found, groups=groups)
+        benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
+        groups = pass_k.compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
+        return msgspec.structs.replace(benchmark_score, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` makes the true calls and says what is asked, `null` says nothing, `noop`
@@ -131,7 +143,7 @@ class TauBench(Benchmark):
         if kind == "noop":
             return Completion(text=transcript[-1].content if transcript else "")
         return controls.reference_step(
-            dataset.domain_of(sample), dataset.task_of(sample), transcript
+            dataset.load_sample_domain(sample), dataset.to_task(sample), transcript
         )
 
     def episode_from_answer(
@@ -140,7 +152,7 @@ class TauBench(Benchmark):
         prediction: Any,
         extra_fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> Episode:
-        state = score.state_of(prediction)
+        state = score.to_episode_state(prediction)
         says = state["says"]
         return Episode(
             key=self.generation_key(sample),
@@ -150,7 +162,7 @@ class TauBench(Benchmark):
         )
 
     def reference_episode(self, sample: Sample) -> Episode:
-        task, domain = dataset.task_of(sample), dataset.domain_of(sample)
+        task, domain = dataset.to_task(sample), dataset.load_sample_domain(sample)
         return self.episode_from_answer(sample, controls.reference_prediction(domain, task))
 
     def validate_references(
@@ -163,7 +175,7 @@ class TauBench(Benchmark):
         return "actions"
 
 
-async def _answered(
+async def _generate_with_price(
     context: Context, role: str, request: GenerationRequest
 ) -> tuple[Completion, float | None]:
     """The answer and its price."""
@@ -171,34 +183,34 @@ async def _answered(
     return answer, context.price(role, answer.usage)
 
 
-def _instructions(domain: Domain, style: Style) -> str:
+def _build_system_text(domain: Domain, style: Style) -> str:
     """The policy, and the tools unless they are offered natively."""
     return domain.policy + agents.describe_tools(domain.tools, style)
 
 
-def _has_rules(sample: Sample) -> bool:
+def _is_rule_playable(sample: Sample) -> bool:
     try:
-        RuleSpeaker(dataset.task_of(sample), 0)
+        RuleUserSimulator(dataset.to_task(sample), 0)
     except UsageError:
         return False
     return True
 
 
-def _episode(key: str, epoch: int, style: Style, played: Played) -> Episode:
-    ended = played.ended
+def _build_tau_episode(key: str, epoch: int, style: Style, result: ConversationResult) -> Episode:
+    ended = result.ended
     return Episode(
         key=key,
         epoch=epoch,
-        answer=played.says[-1] if played.says else "",
-        messages=played.messages,
-        finish_reason=played.finish_reason,
+        answer=result.says[-1] if result.says else "",
+        messages=result.messages,
+        finish_reason=result.finish_reason,
         termination="" if ended in (USER_STOP, TRANSFER) else ended,
         state={
             "mode": _MODES[style],
-            "actions": list(played.actions),
-            "says": list(played.says),
+            "actions": list(result.actions),
+            "says": list(result.says),
             "ended": ended,
-            "parse_errors": played.spent.max_parse_errors,
-            "user": played.user,
+            "parse_errors": result.spent.max_parse_errors,
+            "user": result.user,
         },
     )

@@ -13,7 +13,7 @@ USER_STOP, TRANSFER = "user_stop", "transfer"
 OVERFLOW = "context_overflow"
 #: The provider withheld the answer: whatever follows would be withheld too.
 FILTERED = "content_filter"
-MOST_TURNS = 200
+MAX_TURNS = 200
 
 
 class Budgets(Record, frozen=True):
@@ -28,19 +28,19 @@ class Budgets(Record, frozen=True):
     max_cost: float = 0.0
 
 
-def budgets_of(options: Mapping[str, Any]) -> Budgets:
+def parse_budgets(options: Mapping[str, Any]) -> Budgets:
     """The limits among a benchmark's options. Raises UsageError for one below 0, and for turns
     without end."""
-    found = {name: options[name] for name in Budgets.__struct_fields__}
-    for name, limit in found.items():
+    limits = {name: options[name] for name in Budgets.__struct_fields__}
+    for name, limit in limits.items():
         if not 0 <= limit < float("inf"):
             raise UsageError(f"option tau_bench.{name}={limit}: give a number from 0 up")
-    if not 1 <= found["max_turns"] <= MOST_TURNS:
-        raise UsageError(f"option tau_bench.max_turns: give 1 to {MOST_TURNS}")
-    return Budgets(**found)
+    if not 1 <= limits["max_turns"] <= MAX_TURNS:
+        raise UsageError(f"option tau_bench.max_turns: give 1 to {MAX_TURNS}")
+    return Budgets(**limits)
 
 
-class Spent(Record, frozen=True):
+class BudgetUsage(Record, frozen=True):
     """What an episode took so far, in the units of `Budgets`.
 
     All of it comes from the answers themselves, so that an episode that is resumed adds up to the
@@ -54,7 +54,7 @@ class Spent(Record, frozen=True):
     max_seconds: float = 0.0
     max_cost: float = 0.0
 
-    def exceeded(self, budgets: Budgets) -> str:
+    def find_exceeded_limit(self, budgets: Budgets) -> str:
         """The name of the first limit that is reached, else empty."""
         for name in Budgets.__struct_fields__:
             limit = getattr(budgets, name)
@@ -63,10 +63,10 @@ class Spent(Record, frozen=True):
         return ""
 
 
-def after(spent: Spent, answer: Completion, cost: float | None) -> Spent:
+def add_answer_usage(spent: BudgetUsage, answer: Completion, cost: float | None) -> BudgetUsage:
     """With one more answer of the agent."""
     usage = answer.usage
-    return Spent(
+    return BudgetUsage(
         spent.max_turns + 1,
         spent.max_tool_errors,
         spent.max_parse_errors,

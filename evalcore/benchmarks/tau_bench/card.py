@@ -11,7 +11,7 @@ _ABOUT = {
 }
 
 
-def _limit(name: str, default: float, english: str, chinese: str) -> OptionCard:
+def _build_limit_option(name: str, default: float, english: str, chinese: str) -> OptionCard:
     kind = "int" if isinstance(default, int) else "float"
     return OptionCard(
         name=name,
@@ -106,18 +106,22 @@ CARD = BenchmarkCard(
                 "zh": "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
             },
         ),
-        _limit(
+        _build_limit_option(
             "max_turns", 30, "answers of the agent; slm-evals: 15", "最多回答数；slm-evals 为 15"
         ),
-        _limit("max_tool_errors", 10, "errors of tools; 0: no limit", "工具错误上限；0 为不限"),
-        _limit(
+        _build_limit_option(
+            "max_tool_errors", 10, "errors of tools; 0: no limit", "工具错误上限；0 为不限"
+        ),
+        _build_limit_option(
             "max_parse_errors", 5, "calls that cannot be read; 0: no limit", "无法解析的调用上限"
         ),
-        _limit(
+        _build_limit_option(
             "max_tokens", 0, "tokens read and written; 0: no limit", "读写 token 上限；0 为不限"
         ),
-        _limit("max_seconds", 0.0, "seconds of the target; 0: no limit", "目标用时上限；0 为不限"),
-        _limit(
+        _build_limit_option(
+            "max_seconds", 0.0, "seconds of the target; 0: no limit", "目标用时上限；0 为不限"
+        ),
+        _build_limit_option(
             "max_cost", 0.0, "USD for the target; 0: no limit", "目标费用上限（美元）；0 为不限"
         ),
     ),

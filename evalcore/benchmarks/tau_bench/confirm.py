@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from evalcore.benchmarks.base import DatasetIssue
-from evalcore.benchmarks.tau_bench.dataset import domain_of, task_of
+from evalcore.benchmarks.tau_bench.dataset import load_sample_domain, to_task
 from evalcore.benchmarks.tau_bench.environment import Task
 from evalcore.benchmarks.tau_bench.environment.reward import faults
 from evalcore.benchmarks.tau_bench.environment.task import TAU2_OFFLINE
@@ -47,9 +47,9 @@ _PUBLISHED = frozenset(
 
 def confirm_actions(sample: Sample) -> Iterator[DatasetIssue]:
     """A finding where a call of the ground truth is of no tool, or a write of it is refused."""
-    task = task_of(sample)
+    task = to_task(sample)
     try:
-        domain = domain_of(sample)
+        domain = load_sample_domain(sample)
     except EnvironmentFailure as error:
         yield DatasetIssue(sample.key, str(error), "actions", kind="unconfirmed")
         return

@@ -16,9 +16,9 @@ from evalcore.benchmarks.tau_bench.environment import (
     Action,
     Domain,
     Task,
+    list_splits,
     load_domain,
     load_tasks,
-    splits,
 )
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TAU2_OFFLINE
@@ -31,11 +31,11 @@ BOTH = "both"
 _WHOLE = "base"
 #: Where the data of a task lies that does not say where.
 _BUNDLED = "datasets/tau_bench"
-_KEPT = 8
+_MAX_CACHED_DOMAINS = 8
 _domains: dict[str, Domain] = {}
 
 
-def load(source: DatasetSource, domain: str, split: str) -> list[Sample]:
+def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sample]:
     """The samples of a folder: of one domain or of `both` as far as it has them, of one split or,
     where none is named, of all.
 
@@ -44,95 +44,103 @@ def load(source: DatasetSource, domain: str, split: str) -> list[Sample]:
     if not source.folder.is_dir():
         raise DatasetError(source.folder, None, "", "is not a folder with retail or airline in it")
     samples = []
-    for name in _present(source.folder, [d for d in DOMAINS if domain in (d, BOTH)]):
+    for name in _list_present_domains(source.folder, [d for d in DOMAINS if domain in (d, BOTH)]):
         if not source.metrics or name in source.metrics:
-            samples += _of_domain(source.folder, name, split, others=domain == BOTH)
+            samples += _load_domain_samples(source.folder, name, split, others=domain == BOTH)
     if split and not samples:
         raise DatasetError(source.folder, None, "", f"has no task of split {split!r}")
     return samples
 
 
-def task_of(sample: Sample) -> Task:
+def to_task(sample: Sample) -> Task:
     """The task that a sample was made of."""
-    told = sample.reference
-    slots = told.get("slots")
+    reference = sample.reference
+    slots = reference.get("slots")
     return Task(
         id=sample.id,
         domain=sample.metric,
-        user_id=told.get("user_id", ""),
-        instruction=told["instruction"],
-        actions=tuple(Action(one["name"], json.loads(one["kwargs"])) for one in told["actions"]),
-        outputs=tuple(told["outputs"]),
+        user_id=reference.get("user_id", ""),
+        instruction=reference["instruction"],
+        actions=tuple(
+            Action(action["name"], json.loads(action["kwargs"])) for action in reference["actions"]
+        ),
+        outputs=tuple(reference["outputs"]),
         slots=None if slots is None else json.loads(slots),
-        flags=flags(sample),
+        flags=list_task_flags(sample),
     )
 
 
-def flags(sample: Sample) -> tuple[str, ...]:
+def list_task_flags(sample: Sample) -> tuple[str, ...]:
     """What a replay of the ground truth found to be odd about a task."""
     return tuple(sample.meta.get("flags", ()))
 
 
-def idle_passes(sample: Sample) -> bool:
+def noop_passes(sample: Sample) -> bool:
     """Whether doing nothing and saying nothing is rewarded, found by replay when it was loaded."""
-    return NOTHING_TO_DO in flags(sample)
+    return NOTHING_TO_DO in list_task_flags(sample)
 
 
-def domain_of(sample: Sample) -> Domain:
+def load_sample_domain(sample: Sample) -> Domain:
     """The domain of a sample. Raises EnvironmentFailure where its data is gone or was changed."""
-    wanted = str(sample.reference["domain"])
-    if wanted not in _domains:
+    domain_hash = str(sample.reference["domain"])
+    if domain_hash not in _domains:
         folder = ROOT / str(sample.meta.get("folder") or _BUNDLED)
         try:
-            found = load_domain(folder, sample.metric)
+            domain = load_domain(folder, sample.metric)
         except DatasetError as error:
             raise EnvironmentFailure(f"the data of {sample.metric} is gone: {error}") from None
-        if _named(found) != wanted:
+        if _cache_domain(domain) != domain_hash:
             problem = "is not what this run was planned on; restore it or start a new run"
             raise EnvironmentFailure(f"the data of {sample.metric} in {folder} {problem}")
-    return _domains[wanted]
+    return _domains[domain_hash]
 
 
-def _present(folder: Path, names: Sequence[str]) -> list[str]:
+def _list_present_domains(folder: Path, names: Sequence[str]) -> list[str]:
     """Those of the domains that the folder holds. Raises DatasetError where it has none."""
-    found, problem = [], None
+    present, problem = [], None
     for name in names:
         try:
-            splits(folder, name)
-            found.append(name)
+            list_splits(folder, name)
+            present.append(name)
         except DatasetError as error:
             problem = error
-    if not found and problem is not None:
+    if not present and problem is not None:
         raise problem
-    return found
+    return present
 
 
-def _of_domain(folder: Path, name: str, split: str, *, others: bool) -> list[Sample]:
+def _load_domain_samples(folder: Path, name: str, split: str, *, others: bool) -> list[Sample]:
     """A domain's samples; with `others` it need not have the split."""
     domain = load_domain(folder, name)
-    known = splits(folder, name)
-    chosen = (_WHOLE,) if domain.label == TAU2_OFFLINE and _WHOLE in known else known
+    available_splits = list_splits(folder, name)
+    chosen = (
+        (_WHOLE,)
+        if domain.label == TAU2_OFFLINE and _WHOLE in available_splits
+        else available_splits
+    )
     if split:
-        chosen = (split,) if split in known or not others else ()
-    named = _named(domain)
-    place = folder.resolve()
-    inside = place.relative_to(ROOT) if place.is_relative_to(ROOT) else place
+        chosen = (split,) if split in available_splits or not others else ()
+    domain_hash = _cache_domain(domain)
+    resolved = folder.resolve()
+    inside = resolved.relative_to(ROOT) if resolved.is_relative_to(ROOT) else resolved
     return [
-        _sample(task, named, str(inside))
-        for each in chosen
-        for task in load_tasks(folder, domain, each)
+        _build_tau_sample(task, domain_hash, str(inside))
+        for split_name in chosen
+        for task in load_tasks(folder, domain, split_name)
     ]
 
 
-def _sample(task: Task, named: str, folder: str) -> Sample:
+def _build_tau_sample(task: Task, domain_hash: str, folder: str) -> Sample:
     """Calls and slots stay JSON text: the order of their keys is that of the words they become."""
-    actions = [{"name": one.name, "kwargs": json.dumps(one.kwargs)} for one in task.actions]
+    actions = [
+        {"name": action.name, "kwargs": json.dumps(action.kwargs)} for action in task.actions
+    ]
     reference: dict[str, Any] = {
         "instruction": task.instruction,
         "user_id": task.user_id,
         "actions": actions,
         "outputs": list(task.outputs),
-        "domain": named,
+        "domain": domain_hash,
     }
     if task.slots is not None:
         reference["slots"] = json.dumps(task.slots, ensure_ascii=False)
@@ -149,10 +157,10 @@ def _sample(task: Task, named: str, folder: str) -> Sample:
     )
 
 
-def _named(domain: Domain) -> str:
+def _cache_domain(domain: Domain) -> str:
     """The hash of a domain's data, by which it is kept in memory."""
     name = content_hash([domain.name, domain.database.hash(), domain.policy, domain.label])
-    while len(_domains) >= _KEPT and name not in _domains:
+    while len(_domains) >= _MAX_CACHED_DOMAINS and name not in _domains:
         _domains.pop(next(iter(_domains)))
     _domains.setdefault(name, domain)
     return name

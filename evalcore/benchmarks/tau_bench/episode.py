@@ -18,9 +18,9 @@ from evalcore.benchmarks.agents.calls import assign_call_ids, repair_call_argume
 from evalcore.benchmarks.agents.prompts import OUTPUT
 from evalcore.benchmarks.agents.turn import replace_surrogates
 from evalcore.benchmarks.tau_bench import budgets as limits
-from evalcore.benchmarks.tau_bench.budgets import Budgets, Spent
+from evalcore.benchmarks.tau_bench.budgets import Budgets, BudgetUsage
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
-from evalcore.benchmarks.tau_bench.speakers import Speaker
+from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.records import Completion, Message, Record, ToolCall, is_withheld
 
 #: The agent's answer to the messages so far, and its price in USD where known.
@@ -29,7 +29,7 @@ Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]
 _ERRORS = ("Error", "Unknown action")
 
 
-class Played(Record, frozen=True):
+class ConversationResult(Record, frozen=True):
     """A conversation. `actions` are all calls in order, their arguments as JSON text; `says` what
     the user was told; `ended` the reason of the end, of `budgets` or the name of a limit."""
 
@@ -37,12 +37,12 @@ class Played(Record, frozen=True):
     actions: tuple[dict[str, str], ...]
     says: tuple[str, ...]
     ended: str
-    spent: Spent
+    spent: BudgetUsage
     finish_reason: str
     user: dict[str, Any]
 
 
-def erred(observation: str) -> bool:
+def is_tool_error(observation: str) -> bool:
     """Whether what a tool answered is an error."""
     return observation.startswith(_ERRORS)
 
@@ -51,7 +51,7 @@ class Conversation:
     """One episode while it is played."""
 
     def __init__(
-        self, domain: Domain, user: Speaker, ask: Ask, style: Style, budgets: Budgets
+        self, domain: Domain, user: UserSimulator, ask: Ask, style: Style, budgets: Budgets
     ) -> None:
         self._environment = Environment(domain)
         self._user, self._ask, self._style, self._budgets = user, ask, style, budgets
@@ -59,29 +59,29 @@ class Conversation:
         self._sent: list[Message] = []
         self._actions: list[dict[str, str]] = []
         self._says: list[str] = []
-        self._spent = Spent()
+        self._spent = BudgetUsage()
         self._finish_reason = ""
 
-    async def play(self, opening: Sequence[Message]) -> Played:
+    async def play(self, opening: Sequence[Message]) -> ConversationResult:
         """The whole of it, from the system message and the user's first line on."""
-        self._add(*opening)
+        self._append_messages(*opening)
         ended = ""
         while not ended:
-            ended = await self._step()
-        return Played(
+            ended = await self._run_step()
+        return ConversationResult(
             tuple(self._messages),
             tuple(self._actions),
             tuple(self._says),
             ended,
             self._spent,
             self._finish_reason,
-            self._user.told(),
+            self._user.to_dict(),
         )
 
-    async def _step(self) -> str:
+    async def _run_step(self) -> str:
         """One answer of the agent and what follows from it; why the episode ended, if it did."""
         answer, cost = await self._ask(self._sent)
-        self._spent = limits.after(self._spent, answer, cost)
+        self._spent = limits.add_answer_usage(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
         turn = parse_turn(answer, self._style, self._environment.domain.tools)
         calls = (
@@ -104,51 +104,55 @@ class Conversation:
         if is_withheld(answer):
             return limits.FILTERED
         if turn.calls:
-            ended = self._call(turn.calls, calls)
+            ended = self._execute_calls(turn.calls, calls)
         elif turn.problem:
-            self._observed(self._unreadable(turn.problem))
+            self._add_observations(self._record_parse_error(turn.problem))
             ended = ""
         else:
-            ended = await self._say(turn)
-        return ended or self._spent.exceeded(self._budgets)
+            ended = await self._send_to_user(turn)
+        return ended or self._spent.find_exceeded_limit(self._budgets)
 
-    async def _say(self, turn: AgentTurn) -> str:
+    async def _send_to_user(self, turn: AgentTurn) -> str:
         self._says.append(turn.user_message)
         text, done = await self._user.reply(turn.user_message, self._environment.writes)
-        self._add(Message("user", replace_surrogates(text)))
+        self._append_messages(Message("user", replace_surrogates(text)))
         return limits.USER_STOP if done else ""
 
-    def _call(self, called: Sequence[AgentCall], native: Sequence[ToolCall]) -> str:
-        seen = [self._result(one) for one in called]
+    def _execute_calls(self, calls: Sequence[AgentCall], native: Sequence[ToolCall]) -> str:
+        observations = [self._execute_call(requested) for requested in calls]
         if native:
-            pairs = zip(seen, native, strict=True)
-            self._add(*(Message("tool", text, tool_call_id=call.id) for text, call in pairs))
+            pairs = zip(observations, native, strict=True)
+            self._append_messages(
+                *(Message("tool", text, tool_call_id=call.id) for text, call in pairs)
+            )
         else:
-            self._observed(*seen)
+            self._add_observations(*observations)
         return limits.TRANSFER if self._environment.terminated else ""
 
-    def _result(self, call: AgentCall) -> str:
+    def _execute_call(self, call: AgentCall) -> str:
         if call.problem:
-            return self._unreadable(call.problem)
+            return self._record_parse_error(call.problem)
         if self._environment.terminated:  # what comes after the end is no action any more
             return self._environment.call(call.name, call.kwargs)
         self._actions.append({"name": call.name, "kwargs": json.dumps(call.kwargs)})
-        seen = replace_surrogates(self._environment.call(call.name, call.kwargs))
-        if erred(seen):
-            self._count(max_tool_errors=self._spent.max_tool_errors + 1)
-        return seen
+        observation = replace_surrogates(self._environment.call(call.name, call.kwargs))
+        if is_tool_error(observation):
+            self._update_error_counts(max_tool_errors=self._spent.max_tool_errors + 1)
+        return observation
 
-    def _unreadable(self, problem: str) -> str:
-        self._count(max_parse_errors=self._spent.max_parse_errors + 1)
+    def _record_parse_error(self, problem: str) -> str:
+        self._update_error_counts(max_parse_errors=self._spent.max_parse_errors + 1)
         return f"Error: {problem}"
 
-    def _observed(self, *seen: str) -> None:
+    def _add_observations(self, *observations: str) -> None:
         """Results as a message that stands for the environment."""
-        self._add(Message("user", "\n".join(f"{OUTPUT}{text}" for text in seen)))
+        self._append_messages(
+            Message("user", "\n".join(f"{OUTPUT}{text}" for text in observations))
+        )
 
-    def _add(self, *messages: Message) -> None:
+    def _append_messages(self, *messages: Message) -> None:
         self._messages += messages
         self._sent += messages
 
-    def _count(self, **errors: int) -> None:
+    def _update_error_counts(self, **errors: int) -> None:
         self._spent = msgspec.structs.replace(self._spent, **errors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalcore.benchmarks.gaia.extraction import as_text, extract
+from evalcore.benchmarks.gaia.extraction import extract_answer, to_answer_text
 from evalcore.exchange.submission import answered, write_lines
 from evalcore.records import Episode, Message, Record
 from evalcore.store.run_folder import RunFolder
@@ -51,9 +51,9 @@ def export(folder: RunFolder, out: Path) -> Exported:
 def answer_of(episode: Episode) -> str:
     """The bare answer that is scored, "" where there is none."""
     if "answer" not in episode.state:
-        return extract(episode.answer).answer
+        return extract_answer(episode.answer).answer
     given = episode.state["answer"]
-    return "" if given is None else as_text(given)
+    return "" if given is None else to_answer_text(given)
 
 
 def _trace(episode: Episode) -> Iterator[str]:

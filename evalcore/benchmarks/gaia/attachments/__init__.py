@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable, clean
-from evalcore.benchmarks.gaia.attachments.locked import (
+from evalcore.benchmarks.gaia.attachments.attachment_text import (
+    AttachmentText,
+    read_attachment_text,
+    to_data_url,
+)
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable, sanitize_text
+from evalcore.benchmarks.gaia.attachments.reader_process import (
     close_readers,
-    content_of,
-    members_of,
+    list_archive_members,
+    read_attachment_bytes,
     read_content,
 )
-from evalcore.benchmarks.gaia.attachments.shown import Shown, as_data_url, text_of
 
 __all__ = [
-    "Asked",
-    "Shown",
+    "AttachmentText",
+    "ReadRequest",
     "Unreadable",
-    "as_data_url",
-    "clean",
     "close_readers",
-    "content_of",
-    "members_of",
+    "list_archive_members",
+    "read_attachment_bytes",
+    "read_attachment_text",
     "read_content",
-    "text_of",
+    "sanitize_text",
+    "to_data_url",
 ]

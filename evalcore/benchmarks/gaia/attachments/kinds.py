@@ -41,7 +41,7 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 WITHOUT_TEXT = frozenset(("image", "wav", "audio", "video", "old office"))
 
 
-def kind_of(name: str, head: bytes) -> str:
+def detect_file_kind(name: str, head: bytes) -> str:
     """The kind of a file, "" where neither its name nor its first 16 bytes tell."""
     ending = PurePosixPath(name).suffix.lower().removeprefix(".")
     if ending in _BY_ENDING:

@@ -19,9 +19,13 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable, clean
-from evalcore.benchmarks.gaia.attachments.kinds import kind_of
-from evalcore.benchmarks.gaia.attachments.readers.archives import listed, member_of, read_zip
+from evalcore.benchmarks.gaia.attachments.kinds import detect_file_kind
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable, sanitize_text
+from evalcore.benchmarks.gaia.attachments.readers.archives import (
+    list_zip_members,
+    read_zip,
+    read_zip_member,
+)
 from evalcore.benchmarks.gaia.attachments.readers.databases import read_sqlite
 from evalcore.benchmarks.gaia.attachments.readers.documents import read_docx
 from evalcore.benchmarks.gaia.attachments.readers.media import read_picture, read_wav
@@ -36,16 +40,16 @@ from evalcore.benchmarks.gaia.attachments.readers.structured import (
     read_xml,
 )
 from evalcore.benchmarks.gaia.attachments.readers.workbook import read_xlsx
-from evalcore.benchmarks.gaia.attachments.rehearsal import examples
+from evalcore.benchmarks.gaia.attachments.warmup import build_sample_files
 
-Reader = Callable[[bytes, Asked], str]
+Reader = Callable[[bytes, ReadRequest], str]
 
 
-def _refused(reason: str) -> Reader:
-    def refuse(content: bytes, asked: Asked) -> str:
+def _build_refusing_reader(reason: str) -> Reader:
+    def refuse_file(content: bytes, request: ReadRequest) -> str:
         raise Unreadable(f"{reason}; {len(content)} bytes")
 
-    return refuse
+    return refuse_file
 
 
 READERS: Mapping[str, Reader] = {
@@ -64,9 +68,9 @@ READERS: Mapping[str, Reader] = {
     "sqlite": read_sqlite,
     "text": read_text,
     "": read_text,
-    "audio": _refused("this sound cannot be read"),
-    "video": _refused("a film cannot be read"),
-    "old office": _refused("the old binary format of office files cannot be read"),
+    "audio": _build_refusing_reader("this sound cannot be read"),
+    "video": _build_refusing_reader("a film cannot be read"),
+    "old office": _build_refusing_reader("the old binary format of office files cannot be read"),
 }
 _LONGEST_ERROR = 300
 _FIELD_LIMIT = 10_000_000
@@ -83,14 +87,14 @@ def open_readers(options: Mapping[str, Any]) -> Readers:
         except (LookupError, ImportError):  # no encoding, or one of another platform
             continue
     service = Readers()
-    for name, content in examples().items():
-        READERS[kind_of(name, content[:16])](content, Asked(name=name))
+    for name, content in build_sample_files().items():
+        READERS[detect_file_kind(name, content[:16])](content, ReadRequest(name=name))
     return service
 
 
 class Readers:
-    """Requests are {"op", "content"} with the fields of `Asked` and, for a part of an archive,
-    {"member"}; op is "read" or "members". Replies: {"text"}, {"members"}, or {"error"} for
+    """Requests are {"op", "content"} with the fields of `ReadRequest` and, for a part of an
+    archive, {"member"}; op is "read" or "members". Replies: {"text"}, {"members"}, or {"error"} for
     what a file holds or a model asked for."""
 
     def __init__(self) -> None:
@@ -100,17 +104,23 @@ class Readers:
         try:
             content = base64.b64decode(request.get("content", ""))
             if request.get("op") == "members":
-                return {"members": [[clean(name), size] for name, size in listed(content)]}
-            asked = msgspec.convert(dict(request), Asked)
-            name = asked.name
+                return {
+                    "members": [
+                        [sanitize_text(name), size] for name, size in list_zip_members(content)
+                    ]
+                }
+            read_request = msgspec.convert(dict(request), ReadRequest)
+            name = read_request.name
             if request.get("member"):
-                name, content = member_of(content, request["member"])
-            reader = READERS[kind_of(PurePosixPath(name).name, content[:16])]
-            return {"text": clean(reader(content, asked))}
+                name, content = read_zip_member(content, request["member"])
+            reader = READERS[detect_file_kind(PurePosixPath(name).name, content[:16])]
+            return {"text": sanitize_text(reader(content, read_request))}
         except MemoryError:
             raise
         except Unreadable as error:
-            return {"error": clean(str(error))}
+            return {"error": sanitize_text(str(error))}
         except Exception as error:  # what a library raises for a broken or hostile file
-            told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
-            return {"error": clean(f"the file is broken or of another kind ({told})")}
+            description = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+            return {
+                "error": sanitize_text(f"the file is broken or of another kind ({description})")
+            }

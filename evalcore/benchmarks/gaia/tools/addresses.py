@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from evalcore import addresses
 from evalcore.addresses import Address, NotPublic, Resolve, is_public, resolve_host
-from evalcore.benchmarks.gaia.tools.tool import Refusal
+from evalcore.benchmarks.gaia.tools.tool import ToolError
 
 __all__ = ["Address", "Resolve", "checked_addresses", "is_public", "resolve_host"]
 
@@ -22,4 +22,4 @@ def checked_addresses(
     try:
         return addresses.resolve_public_addresses(host, port, resolve, allowed)
     except NotPublic as error:
-        raise Refusal(str(error)) from None
+        raise ToolError(str(error)) from None

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evalcore.benchmarks.gaia.attachments import (
-    Asked,
+    ReadRequest,
     Unreadable,
-    content_of,
-    members_of,
+    list_archive_members,
+    read_attachment_bytes,
     read_content,
 )
-from evalcore.benchmarks.gaia.attachments.kinds import kind_of
-from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
+from evalcore.benchmarks.gaia.attachments.kinds import detect_file_kind
+from evalcore.benchmarks.gaia.tools.tool import ToolError, text_tool
 
-_MOST_LISTED = 200  # members of an archive
+_MAX_LISTED_MEMBERS = 200  # members of an archive
 _LONGEST_PATH = 500
 
 LIST = text_tool(
@@ -45,52 +45,52 @@ def list_files(files: Mapping[str, Path]) -> str:
     lines: list[str] = []
     for name, path in files.items():
         try:
-            content = content_of(path)
-            kind = kind_of(name, content[:16])
+            content = read_attachment_bytes(path)
+            kind = detect_file_kind(name, content[:16])
             lines.append(f"{name}, {kind or 'unknown kind'}, {len(content)} bytes")
             if kind == "zip":
-                lines += _members(name, content)
+                lines += _list_member_lines(name, content)
         except Unreadable as problem:
             lines.append(f"{name}, not readable: {problem}")
     return "\n".join(lines) or "There are no files."
 
 
-def _members(archive: str, content: bytes) -> list[str]:
-    found = members_of(content)
+def _list_member_lines(archive: str, content: bytes) -> list[str]:
+    members = list_archive_members(content)
     lines = [
-        f"{archive}/{name}, {kind_of(name, b'') or 'unknown kind'}, {size} bytes"
-        for name, size in found[:_MOST_LISTED]
+        f"{archive}/{name}, {detect_file_kind(name, b'') or 'unknown kind'}, {size} bytes"
+        for name, size in members[:_MAX_LISTED_MEMBERS]
     ]
-    if len(found) > _MOST_LISTED:
-        lines.append(f"[{len(found) - _MOST_LISTED} more files in {archive}]")
+    if len(members) > _MAX_LISTED_MEMBERS:
+        lines.append(f"[{len(members) - _MAX_LISTED_MEMBERS} more files in {archive}]")
     return lines
 
 
-def read_file(files: Mapping[str, Path], path: str, asked: Asked) -> str:
+def read_file(files: Mapping[str, Path], path: str, request: ReadRequest) -> str:
     """The text of a file or of a member of an archive. Raises Refusal and EnvironmentFailure."""
-    name, member = _found(files, path)
+    name, member = _split_attachment_path(files, path)
     try:
-        content = content_of(files[name])
-        if member and kind_of(name, content[:16]) != "zip":
-            raise Refusal(f'"{name}" is not an archive')
-        return read_content(content, asked, member)
+        content = read_attachment_bytes(files[name])
+        if member and detect_file_kind(name, content[:16]) != "zip":
+            raise ToolError(f'"{name}" is not an archive')
+        return read_content(content, request, member)
     except Unreadable as problem:
-        raise Refusal(f'"{path[:_LONGEST_PATH]}": {problem}') from None
+        raise ToolError(f'"{path[:_LONGEST_PATH]}": {problem}') from None
 
 
-def _found(files: Mapping[str, Path], path: str) -> tuple[str, str]:
+def _split_attachment_path(files: Mapping[str, Path], path: str) -> tuple[str, str]:
     """The attachment a path names, and the path within it."""
     plain = path.strip().removeprefix("./")
     steps = plain.split("/")
-    known = ", ".join(files) or "none"
+    available = ", ".join(files) or "none"
     forbidden = {"..", ".", ""} & set(steps)
     if forbidden or "\\" in plain or "\x00" in plain or len(plain) > _LONGEST_PATH:
-        raise Refusal(
-            f'"{path[:_LONGEST_PATH]}" is not a path of an attached file; the files: {known}'
+        raise ToolError(
+            f'"{path[:_LONGEST_PATH]}" is not a path of an attached file; the files: {available}'
         )
     for name in sorted(files, key=len, reverse=True):
         if plain == name:
             return name, ""
         if plain.startswith(f"{name}/"):
             return name, plain[len(name) + 1 :]
-    raise Refusal(f'there is no file "{path[:_LONGEST_PATH]}"; the files: {known}')
+    raise ToolError(f'there is no file "{path[:_LONGEST_PATH]}"; the files: {available}')

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
+from evalcore.benchmarks.gaia.tools.tool import ToolError, text_tool
 from evalcore.errors import EnvironmentFailure
 from evalcore.sandbox.folder import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, ProgramResult, run_program
@@ -18,7 +18,7 @@ _LONGEST_CODE = 100_000
 _FILES, _PROGRAM = "/files", "/program"
 #: So that Python files among the attachments can be imported.
 _ENVIRONMENT = {"PYTHONPATH": _FILES, "PYTHONDONTWRITEBYTECODE": "1"}
-_ENDED = {
+_END_REASONS = {
     "time": "it ran longer than {seconds:g} seconds",
     "output": "it printed too much",
     "memory": "it took too much memory",
@@ -36,18 +36,18 @@ TOOL = text_tool(
 )
 
 
-def run_python(code: str, files: Mapping[str, bytes], most: int) -> str:
-    """What the program printed, cut in its middle to about `most` characters, and its exit status
-    where that is not 0.
+def run_python(code: str, files: Mapping[str, bytes], max_chars: int) -> str:
+    """What the program printed, cut in its middle to about `max_chars` characters, and its exit
+    status where that is not 0.
 
     Raises Refusal where a limit ended it, EnvironmentFailure where there is no sandbox.
     """
     if len(code) > _LONGEST_CODE:
-        raise Refusal(f"the program is longer than {_LONGEST_CODE} characters")
+        raise ToolError(f"the program is longer than {_LONGEST_CODE} characters")
     try:
         folder = Path(tempfile.mkdtemp(prefix="evalcore-python-"))
         try:
-            return _told(_run(folder, code, files), most)
+            return _format_program_output(_run_sandboxed_code(folder, code, files), max_chars)
         finally:
             remove_tree(folder)
     except OSError as error:
@@ -56,7 +56,7 @@ def run_python(code: str, files: Mapping[str, bytes], most: int) -> str:
         ) from error
 
 
-def _run(folder: Path, code: str, files: Mapping[str, bytes]) -> ProgramResult:
+def _run_sandboxed_code(folder: Path, code: str, files: Mapping[str, bytes]) -> ProgramResult:
     work, program = folder / "work", folder / "program"
     work.mkdir()
     program.mkdir()
@@ -74,20 +74,20 @@ def _run(folder: Path, code: str, files: Mapping[str, bytes]) -> ProgramResult:
     )
 
 
-def _told(finished: ProgramResult, most: int) -> str:
-    printed = middle_cut(finished.output, most)
+def _format_program_output(finished: ProgramResult, max_chars: int) -> str:
+    printed = cut_middle(finished.output, max_chars)
     if finished.ended_by or finished.exit_code is None:
-        reason = _ENDED.get(finished.ended_by, "it was killed").format(seconds=LIMITS.seconds)
-        raise Refusal(f"the program was ended: {reason}" + (f"\n{printed}" if printed else ""))
+        reason = _END_REASONS.get(finished.ended_by, "it was killed").format(seconds=LIMITS.seconds)
+        raise ToolError(f"the program was ended: {reason}" + (f"\n{printed}" if printed else ""))
     status = f"[exit status {finished.exit_code}]" if finished.exit_code else ""
     parts: Sequence[str] = [part for part in (printed, status) if part.strip()]
     return "\n".join(parts) or "(nothing was printed)"
 
 
-def middle_cut(text: str, most: int) -> str:
-    """The beginning and the end of a text longer than `most` characters."""
-    if len(text) <= most:
+def cut_middle(text: str, max_chars: int) -> str:
+    """The beginning and the end of a text longer than `max_chars` characters."""
+    if len(text) <= max_chars:
         return text
-    half = most // 2
+    half = max_chars // 2
     left_out = len(text) - 2 * half
     return f"{text[:half]}\n[... {left_out} characters are left out ...]\n{text[-half:]}"

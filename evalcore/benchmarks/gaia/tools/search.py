@@ -14,13 +14,18 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
-from evalcore.benchmarks.gaia.tools.transfer import Reply, Sent, Unreachable, exchange
+from evalcore.benchmarks.gaia.tools.tool import ToolError, text_tool
+from evalcore.benchmarks.gaia.tools.transfer import (
+    HttpReply,
+    HttpRequest,
+    Unreachable,
+    send_http_request,
+)
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Record
 from evalcore.secrets import Secrets
 
-_MOST_RESULTS = 8
+_MAX_RESULTS = 8
 _LONGEST_QUERY = 400
 _LONGEST_SNIPPET = 600
 _ATTEMPTS = 3
@@ -33,7 +38,7 @@ TOOL = text_tool(
 )
 
 
-class Provider(Record, frozen=True):
+class SearchProvider(Record, frozen=True):
     """A search service: its name, the variable of its key, its address, the header that takes the
     key with what stands before it, and where its replies keep the results and their parts."""
 
@@ -49,7 +54,7 @@ class Provider(Record, frozen=True):
 
 #: In the order of preference. Addresses and fields are those of the services' own references.
 PROVIDERS = (
-    Provider(
+    SearchProvider(
         name="tavily",
         variable="TAVILY_API_KEY",
         url="https://api.tavily.com/search",
@@ -59,7 +64,7 @@ PROVIDERS = (
         address="url",
         snippet="content",
     ),
-    Provider(
+    SearchProvider(
         name="serper",
         variable="SERPER_API_KEY",
         url="https://google.serper.dev/search",
@@ -68,7 +73,7 @@ PROVIDERS = (
         address="link",
         snippet="snippet",
     ),
-    Provider(
+    SearchProvider(
         name="brave",
         variable="BRAVE_API_KEY",
         url="https://api.search.brave.com/res/v1/web/search",
@@ -80,21 +85,21 @@ PROVIDERS = (
 )
 
 
-def provider_of(secrets: Secrets, wanted: str = "") -> Provider:
+def select_provider(secrets: Secrets, provider_name: str = "") -> SearchProvider:
     """The first service that has a key, or the one that is wanted.
 
     Raises UsageError naming the variables looked for.
     """
-    asked = [provider for provider in PROVIDERS if wanted in ("", provider.name)]
-    for provider in asked:
+    candidates = [provider for provider in PROVIDERS if provider_name in ("", provider.name)]
+    for provider in candidates:
         if secrets.has_key(provider.variable):
             return provider
-    names = ", ".join(provider.variable for provider in asked or PROVIDERS)
+    names = ", ".join(provider.variable for provider in candidates or PROVIDERS)
     raise UsageError(f"no key for a web search: set one of {names}, or use the tool mode local")
 
 
-def search(
-    provider: Provider, key: str, query: str, *, pause: Callable[[float], None] = time.sleep
+def run_web_search(
+    provider: SearchProvider, key: str, query: str, *, pause: Callable[[float], None] = time.sleep
 ) -> str:
     """The results as text, naming the service and the day (UTC).
 
@@ -103,16 +108,16 @@ def search(
     """
     query = " ".join(query.split())
     if not query or len(query) > _LONGEST_QUERY:
-        raise Refusal(f"a query has 1 to {_LONGEST_QUERY} characters")
+        raise ToolError(f"a query has 1 to {_LONGEST_QUERY} characters")
     problem = ""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            reply = exchange(_request(provider, key, query))
+            reply = send_http_request(_build_search_request(provider, key, query))
             if reply.status == 200:
-                return _text(provider, query, reply)
+                return _format_search_results(provider, query, reply)
             problem = f"it answers with status {reply.status}"
             if reply.status in (400, 422):
-                raise Refusal("the search does not take this query; ask in other words")
+                raise ToolError("the search does not take this query; ask in other words")
             if reply.status != 429 and reply.status < 500:
                 break
         except Unreachable as error:
@@ -125,22 +130,22 @@ def search(
     )
 
 
-def _request(provider: Provider, key: str, query: str) -> Sent:
+def _build_search_request(provider: SearchProvider, key: str, query: str) -> HttpRequest:
     headers = {provider.header: provider.before_key + key, "Accept": "application/json"}
-    count = _MOST_RESULTS
+    count = _MAX_RESULTS
     if provider.name == "brave":
-        return Sent(provider.url, headers=headers, params={"q": query, "count": str(count)})
-    asked = {"query": query, "max_results": count}
-    body = asked if provider.name == "tavily" else {"q": query, "num": count}
-    return Sent(provider.url, "POST", headers=headers, json=body)
+        return HttpRequest(provider.url, headers=headers, params={"q": query, "count": str(count)})
+    tavily_body = {"query": query, "max_results": count}
+    body = tavily_body if provider.name == "tavily" else {"q": query, "num": count}
+    return HttpRequest(provider.url, "POST", headers=headers, json=body)
 
 
-def _text(provider: Provider, query: str, reply: Reply) -> str:
+def _format_search_results(provider: SearchProvider, query: str, reply: HttpReply) -> str:
     try:
-        found: Any = json.loads(reply.content)
+        results: Any = json.loads(reply.content)
         for name in provider.items:
-            found = found.get(name) or {}
-        rows = [row for row in list(found)[:_MOST_RESULTS] if isinstance(row, dict)]
+            results = results.get(name) or {}
+        rows = [row for row in list(results)[:_MAX_RESULTS] if isinstance(row, dict)]
     except (ValueError, AttributeError, TypeError, RecursionError):
         raise EnvironmentFailure(
             f"the web search {provider.name} gives a reply that cannot be read; try another service"
@@ -148,13 +153,13 @@ def _text(provider: Provider, query: str, reply: Reply) -> str:
     day = datetime.now(UTC).date().isoformat()
     lines = [f'[{len(rows)} results of {provider.name} on {day} for "{query}"]']
     for number, row in enumerate(rows, 1):
-        lines.append(f"{number}. {_plain(row.get('title'))}")
-        lines.append(f"   {_plain(row.get(provider.address))}")
-        lines.append(f"   {_plain(row.get(provider.snippet))}")
+        lines.append(f"{number}. {_strip_markup(row.get('title'))}")
+        lines.append(f"   {_strip_markup(row.get(provider.address))}")
+        lines.append(f"   {_strip_markup(row.get(provider.snippet))}")
     return "\n".join(lines)
 
 
-def _plain(value: Any) -> str:
+def _strip_markup(value: Any) -> str:
     """A field without marks of HTML, on one line."""
     text = html.unescape(_TAG.sub("", str(value or "")[: 4 * _LONGEST_SNIPPET]))
     return " ".join(text.split())[:_LONGEST_SNIPPET]

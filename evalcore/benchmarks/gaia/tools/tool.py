@@ -7,12 +7,12 @@ from typing import Any
 
 from evalcore.benchmarks.agents.tool import Tool
 
-__all__ = ["Refusal", "Tool", "checked", "text_tool"]
+__all__ = ["Tool", "ToolError", "text_tool", "validate_arguments"]
 
 _LONGEST_NAME = 60
 
 
-class Refusal(Exception):
+class ToolError(Exception):
     """What the model asked for cannot be done; the message is for the model."""
 
 
@@ -25,39 +25,40 @@ def text_tool(
     """A tool whose arguments, given with their descriptions, are all texts."""
     needed, possible = dict(required or {}), dict(optional or {})
     properties = {
-        argument: {"type": "string", "description": told}
-        for argument, told in (needed | possible).items()
+        argument: {"type": "string", "description": explanation}
+        for argument, explanation in (needed | possible).items()
     }
     schema = {"type": "object", "properties": properties, "required": list(needed)}
     return Tool(name, description, schema)
 
 
-def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
+def validate_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
     """The arguments as texts; null stands for an optional one that is not given.
 
     A number is taken for its text, as in `"pages": 3`. Raises Refusal naming the argument that is
     missing, unknown or of another type.
     """
     properties, needed = tool.parameters["properties"], tool.parameters["required"]
-    given = {name: value for name, value in arguments.items() if value is not None}
-    for name in given:
+    values = {name: value for name, value in arguments.items() if value is not None}
+    for name in values:
         if name not in properties:
-            known = ", ".join(properties) or "none"
-            raise Refusal(
-                f'{tool.name} has no argument "{str(name)[:_LONGEST_NAME]}"; its arguments: {known}'
+            available = ", ".join(properties) or "none"
+            raise ToolError(
+                f'{tool.name} has no argument "{str(name)[:_LONGEST_NAME]}"; its arguments: '
+                f"{available}"
             )
     for name in needed:
-        if name not in given:
-            raise Refusal(f'{tool.name} needs the argument "{name}"')
-    return {name: _text(tool, name, value) for name, value in given.items()}
+        if name not in values:
+            raise ToolError(f'{tool.name} needs the argument "{name}"')
+    return {name: _convert_argument(tool, name, value) for name, value in values.items()}
 
 
-def _text(tool: Tool, name: str, value: Any) -> str:
+def _convert_argument(tool: Tool, name: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         kind = {bool: "a boolean", list: "a list", dict: "an object"}.get(type(value), "other")
-        raise Refusal(f'the argument "{name}" of {tool.name} must be a string, not {kind}')
+        raise ToolError(f'the argument "{name}" of {tool.name} must be a string, not {kind}')
     try:
         text = str(value)
     except ValueError:  # an integer of more digits than are turned into text
-        raise Refusal(f'the argument "{name}" of {tool.name} is too long') from None
+        raise ToolError(f'the argument "{name}" of {tool.name} is too long') from None
     return text.encode("utf-8", "replace").decode("utf-8")

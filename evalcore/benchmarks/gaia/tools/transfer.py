@@ -12,7 +12,7 @@ from evalcore.benchmarks.gaia.tools.addresses import (
     checked_addresses,
     resolve_host,
 )
-from evalcore.benchmarks.gaia.tools.tool import Refusal
+from evalcore.benchmarks.gaia.tools.tool import ToolError
 from evalcore.intake.http import ReplyLimits, ReplyTooLarge, ReplyUnreadable, read_body
 from evalcore.records import Record
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import httpx2
 
 SECONDS = 20.0
-MOST_BYTES = 5_000_000
+MAX_REPLY_BYTES = 5_000_000
 _CONNECT_SECONDS = 5.0
-_MOST_ADDRESSES = 3
+_MAX_ADDRESSES = 3
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -30,7 +30,7 @@ class Unreachable(Exception):
     """There was no whole reply: no connection, no end in time, too many bytes."""
 
 
-class Sent(Record, frozen=True):
+class HttpRequest(Record, frozen=True):
     """A request; `json` is None where it has no body."""
 
     url: str
@@ -40,7 +40,7 @@ class Sent(Record, frozen=True):
     json: Any = None
 
 
-class Reply(Record, frozen=True):
+class HttpReply(Record, frozen=True):
     """A whole reply; names of headers are in lower case."""
 
     status: int
@@ -48,30 +48,30 @@ class Reply(Record, frozen=True):
     content: bytes
 
 
-def exchange(
-    sent: Sent,
+def send_http_request(
+    outgoing: HttpRequest,
     *,
     allowed: Callable[[Address], bool] | None = None,
     resolve: Resolve = resolve_host,
     seconds: float = SECONDS,
-    most: int = MOST_BYTES,
-) -> Reply:
+    max_bytes: int = MAX_REPLY_BYTES,
+) -> HttpReply:
     """Send a request and read its reply; no redirect is followed.
 
     With `allowed` the connection goes to an address of the host that was checked and no proxy is
     used. Synchronous; call it in a thread that runs no event loop. Raises Unreachable, and Refusal
     for an address that is none or not allowed.
     """
-    return asyncio.run(_in_time(sent, allowed, resolve, seconds, most))
+    return asyncio.run(_send_with_timeout(outgoing, allowed, resolve, seconds, max_bytes))
 
 
-async def _in_time(
-    sent: Sent,
+async def _send_with_timeout(
+    outgoing: HttpRequest,
     allowed: Callable[[Address], bool] | None,
     resolve: Resolve,
     seconds: float,
-    most: int,
-) -> Reply:
+    max_bytes: int,
+) -> HttpReply:
     import httpx2
 
     # The timeouts of a client are per step; a server that sends a byte now and then needs the sum.
@@ -82,69 +82,77 @@ async def _in_time(
             httpx2.AsyncClient(timeout=timeout, trust_env=allowed is None) as client,
         ):
             if allowed is None:
-                return await _transfer(client, _request(client, sent), most)
-            return await _guarded(client, sent, allowed, resolve, most)
+                return await _receive_reply(
+                    client, _build_httpx_request(client, outgoing), max_bytes
+                )
+            return await _send_to_checked_address(client, outgoing, allowed, resolve, max_bytes)
     except TimeoutError:
         raise Unreachable(f"no whole reply within {seconds:g} seconds") from None
     except httpx2.InvalidURL:
-        raise Refusal("not an address of a web page") from None
+        raise ToolError("not an address of a web page") from None
     except httpx2.HTTPError as error:  # its text may hold the address with a key: only its name
         raise Unreachable(f"no reply ({type(error).__name__})") from None
 
 
-async def _guarded(
+async def _send_to_checked_address(
     client: httpx2.AsyncClient,
-    sent: Sent,
+    outgoing: HttpRequest,
     allowed: Callable[[Address], bool],
     resolve: Resolve,
-    most: int,
-) -> Reply:
+    max_bytes: int,
+) -> HttpReply:
     """To the first address that takes the connection. The name in the address is replaced by the
     number that was checked, so that it is not looked up a second time with another outcome."""
     import httpx2
 
-    url = httpx2.URL(sent.url)
+    url = httpx2.URL(outgoing.url)
     if url.scheme not in _PORTS or not url.host:
-        raise Refusal("only addresses beginning with http:// or https:// can be visited")
+        raise ToolError("only addresses beginning with http:// or https:// can be visited")
     if url.userinfo:
-        raise Refusal("an address with a name and password cannot be visited")
+        raise ToolError("an address with a name and password cannot be visited")
     host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
-    found = await asyncio.to_thread(checked_addresses, host, port, allowed, resolve)
-    for number, address in enumerate(found[:_MOST_ADDRESSES], 1):
-        request = _request(
-            client, sent, url.copy_with(host=address), {"Host": url.netloc.decode("ascii")}
+    addresses = await asyncio.to_thread(checked_addresses, host, port, allowed, resolve)
+    for number, address in enumerate(addresses[:_MAX_ADDRESSES], 1):
+        request = _build_httpx_request(
+            client, outgoing, url.copy_with(host=address), {"Host": url.netloc.decode("ascii")}
         )
         request.extensions = {**request.extensions, "sni_hostname": host}
         try:
-            return await _transfer(client, request, most)
+            return await _receive_reply(client, request, max_bytes)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
-            if number == min(len(found), _MOST_ADDRESSES):
+            if number == min(len(addresses), _MAX_ADDRESSES):
                 raise
     raise Unreachable("the host has no address")
 
 
-def _request(
+def _build_httpx_request(
     client: httpx2.AsyncClient,
-    sent: Sent,
+    outgoing: HttpRequest,
     url: httpx2.URL | None = None,
-    more: Mapping[str, str] | None = None,
+    extra_headers: Mapping[str, str] | None = None,
 ) -> httpx2.Request:
-    headers = {"Accept-Encoding": "identity", **sent.headers, **(more or {})}
+    headers = {"Accept-Encoding": "identity", **outgoing.headers, **(extra_headers or {})}
     return client.build_request(
-        sent.method, url or sent.url, headers=headers, params=sent.params, json=sent.json
+        outgoing.method,
+        url or outgoing.url,
+        headers=headers,
+        params=outgoing.params,
+        json=outgoing.json,
     )
 
 
-async def _transfer(client: httpx2.AsyncClient, request: httpx2.Request, most: int) -> Reply:
+async def _receive_reply(
+    client: httpx2.AsyncClient, request: httpx2.Request, max_bytes: int
+) -> HttpReply:
     reply = await client.send(request, stream=True)
     headers = {name.lower(): value for name, value in reply.headers.items()}
-    packed = headers.get("content-encoding", "")
+    encoding = headers.get("content-encoding", "")
     try:
-        content = await read_body(reply.aiter_raw(), packed, ReplyLimits(per_reply=most))
+        content = await read_body(reply.aiter_raw(), encoding, ReplyLimits(per_reply=max_bytes))
     except ReplyTooLarge:
-        raise Unreachable(f"the reply has more than {most} bytes") from None
+        raise Unreachable(f"the reply has more than {max_bytes} bytes") from None
     except ReplyUnreadable as error:
         raise Unreachable(f"the reply is {error}") from None
     finally:
         await reply.aclose()
-    return Reply(reply.status_code, headers, content)
+    return HttpReply(reply.status_code, headers, content)

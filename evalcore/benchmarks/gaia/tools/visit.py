@@ -6,15 +6,20 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urljoin, urlsplit
 
-from evalcore.benchmarks.gaia.attachments import Asked, Unreadable, read_content
-from evalcore.benchmarks.gaia.attachments.kinds import kind_of
+from evalcore.benchmarks.gaia.attachments import ReadRequest, Unreadable, read_content
+from evalcore.benchmarks.gaia.attachments.kinds import detect_file_kind
 from evalcore.benchmarks.gaia.tools.addresses import Address, Resolve, is_public, resolve_host
-from evalcore.benchmarks.gaia.tools.tool import Refusal, text_tool
-from evalcore.benchmarks.gaia.tools.transfer import Reply, Sent, Unreachable, exchange
+from evalcore.benchmarks.gaia.tools.tool import ToolError, text_tool
+from evalcore.benchmarks.gaia.tools.transfer import (
+    HttpReply,
+    HttpRequest,
+    Unreachable,
+    send_http_request,
+)
 
 #: Where the answers to GAIA's own questions lie, for those who may see them.
-_ANSWERS = "gaia-benchmark"
-_MOST_REDIRECTS = 5
+_BLOCKED_DATASET = "gaia-benchmark"
+_MAX_REDIRECTS = 5
 _LONGEST_ADDRESS = 2000
 _HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; Evalboard)", "Accept": "*/*"}
 #: The ending by which a reply is read, by the type that a server gives it.
@@ -41,7 +46,7 @@ TOOL = text_tool(
 
 def visit_page(
     url: str,
-    asked: Asked,
+    request: ReadRequest,
     *,
     allowed: Callable[[Address], bool] = is_public,
     resolve: Resolve = resolve_host,
@@ -51,49 +56,53 @@ def visit_page(
     Raises Refusal for what cannot be visited or read, EnvironmentFailure where the process of the
     readers does not start. `allowed` and `resolve` are for tests.
     """
-    url, reply = _followed(url.strip(), allowed, resolve)
+    url, reply = _follow_redirects(url.strip(), allowed, resolve)
     if reply.status >= 400:
-        raise Refusal(f"{url[:200]} answers with status {reply.status}")
-    place = f"[{url[:_LONGEST_ADDRESS]}]\n"
-    wanted = Asked(
-        name=_name(url, reply),
-        range=asked.range,
-        pages=asked.pages,
-        limit=asked.limit - len(place),
+        raise ToolError(f"{url[:200]} answers with status {reply.status}")
+    header = f"[{url[:_LONGEST_ADDRESS]}]\n"
+    page_request = ReadRequest(
+        name=_choose_reply_name(url, reply),
+        range=request.range,
+        pages=request.pages,
+        limit=request.limit - len(header),
         base=url,
     )
     try:
-        return place + read_content(reply.content, wanted)
+        return header + read_content(reply.content, page_request)
     except Unreadable as problem:
-        raise Refusal(f"{url[:200]}: {problem}") from None
+        raise ToolError(f"{url[:200]}: {problem}") from None
 
 
-def _followed(url: str, allowed: Callable[[Address], bool], resolve: Resolve) -> tuple[str, Reply]:
+def _follow_redirects(
+    url: str, allowed: Callable[[Address], bool], resolve: Resolve
+) -> tuple[str, HttpReply]:
     """The reply at the end of the redirects; each of their addresses is checked anew."""
-    for _ in range(_MOST_REDIRECTS + 1):
+    for _ in range(_MAX_REDIRECTS + 1):
         if len(url) > _LONGEST_ADDRESS:
-            raise Refusal(f"the address is longer than {_LONGEST_ADDRESS} characters")
-        if _ANSWERS in unquote(url).lower():
-            raise Refusal(f"{url[:200]} holds the answers to such questions")
+            raise ToolError(f"the address is longer than {_LONGEST_ADDRESS} characters")
+        if _BLOCKED_DATASET in unquote(url).lower():
+            raise ToolError(f"{url[:200]} holds the answers to such questions")
         try:
-            reply = exchange(Sent(url, headers=_HEADERS), allowed=allowed, resolve=resolve)
+            reply = send_http_request(
+                HttpRequest(url, headers=_HEADERS), allowed=allowed, resolve=resolve
+            )
         except Unreachable as problem:
-            raise Refusal(f"{url[:200]} cannot be fetched: {problem}") from None
+            raise ToolError(f"{url[:200]} cannot be fetched: {problem}") from None
         target = reply.headers.get("location", "")
         if not 300 <= reply.status < 400 or not target:
             return url, reply
         try:
             url = urljoin(url, target)
         except ValueError:
-            raise Refusal(f"{url[:200]} leads to an address that is none") from None
-    raise Refusal(f"more than {_MOST_REDIRECTS} redirects")
+            raise ToolError(f"{url[:200]} leads to an address that is none") from None
+    raise ToolError(f"more than {_MAX_REDIRECTS} redirects")
 
 
-def _name(url: str, reply: Reply) -> str:
+def _choose_reply_name(url: str, reply: HttpReply) -> str:
     """A name that tells the readers of what kind the reply is."""
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     name = PurePosixPath(urlsplit(url).path).name
-    if kind in _ENDINGS and not (kind == "text/plain" and kind_of(name, b"")):
+    if kind in _ENDINGS and not (kind == "text/plain" and detect_file_kind(name, b"")):
         return f"page{_ENDINGS[kind]}"
     if not kind and reply.content.lstrip()[:1] == b"<":
         return "page.html"

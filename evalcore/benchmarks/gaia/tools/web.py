@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evalcore.benchmarks.gaia.attachments import Asked
+from evalcore.benchmarks.gaia.attachments import ReadRequest
 from evalcore.benchmarks.gaia.tools import search, visit
 from evalcore.benchmarks.gaia.tools.addresses import Address, is_public
 from evalcore.errors import UsageError
@@ -13,17 +13,17 @@ from evalcore.secrets import Secrets
 SEARCH, VISIT = search.TOOL, visit.TOOL
 
 
-def provider(wanted: str = "") -> str:
+def find_provider_name(provider_name: str = "") -> str:
     """The name of the search service that has a key, for the record of a run.
 
     Raises UsageError naming the variables that are looked for.
     """
-    return search.provider_of(Secrets(), wanted).name
+    return search.select_provider(Secrets(), provider_name).name
 
 
 class Browser:
-    """Searches and visits for one run; `provider` names the service, which may be `wanted` by
-    name. Usable from several threads.
+    """Searches and visits for one run; `find_provider_name` names the service, which may be
+    `wanted` by name. Usable from several threads.
 
     Raises UsageError where there is no key. `allowed` says which addresses may be visited; another
     choice than public ones is for tests.
@@ -33,11 +33,11 @@ class Browser:
         self,
         secrets: Secrets | None = None,
         *,
-        wanted: str = "",
+        provider_name: str = "",
         allowed: Callable[[Address], bool] = is_public,
     ) -> None:
         keys = secrets or Secrets()
-        self._provider = search.provider_of(keys, wanted)
+        self._provider = search.select_provider(keys, provider_name)
         self._key = (keys.get(self._provider.variable) or "").strip()
         if not self._key.isascii() or not self._key.isprintable() or not self._key:
             raise UsageError(f"the key in {self._provider.variable} holds characters of no key")
@@ -46,8 +46,8 @@ class Browser:
 
     def search(self, query: str) -> str:
         """Results as text. Raises Refusal and EnvironmentFailure."""
-        return search.search(self._provider, self._key, query)
+        return search.run_web_search(self._provider, self._key, query)
 
-    def visit(self, url: str, asked: Asked) -> str:
+    def visit(self, url: str, request: ReadRequest) -> str:
         """The text of a page. Raises Refusal and EnvironmentFailure."""
-        return visit.visit_page(url, asked, allowed=self._allowed)
+        return visit.visit_page(url, request, allowed=self._allowed)

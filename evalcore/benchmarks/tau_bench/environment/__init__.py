@@ -1,13 +1,17 @@
 """The worlds that tau-bench plays in: tools on a database, data from files, reward by state.
 
 No model is asked in here. `load_domain` and `load_tasks` read data, an `Environment` plays one
-episode, `reward` scores it.
+episode, `compute_reward` scores it.
 """
 
-from evalcore.benchmarks.tau_bench.environment.database import ABSENT, Database, Difference
-from evalcore.benchmarks.tau_bench.environment.load import load_domain, load_tasks, splits
+from evalcore.benchmarks.tau_bench.environment.database import ABSENT, Database, DatabaseDifference
+from evalcore.benchmarks.tau_bench.environment.load import list_splits, load_domain, load_tasks
 from evalcore.benchmarks.tau_bench.environment.play import Environment, Write
-from evalcore.benchmarks.tau_bench.environment.reward import Reward, reward, truth
+from evalcore.benchmarks.tau_bench.environment.reward import (
+    Reward,
+    compute_reward,
+    replay_ground_truth,
+)
 from evalcore.benchmarks.tau_bench.environment.task import Action, Task
 from evalcore.benchmarks.tau_bench.environment.tool import Domain, Tool
 
@@ -15,16 +19,16 @@ __all__ = [
     "ABSENT",
     "Action",
     "Database",
-    "Difference",
+    "DatabaseDifference",
     "Domain",
     "Environment",
     "Reward",
     "Task",
     "Tool",
     "Write",
+    "compute_reward",
+    "list_splits",
     "load_domain",
     "load_tasks",
-    "reward",
-    "splits",
-    "truth",
+    "replay_ground_truth",
 ]

@@ -14,7 +14,12 @@ from evalcore.benchmarks.tau_bench.environment import airline_bookings as bookin
 from evalcore.benchmarks.tau_bench.environment.base import Entity
 from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.benchmarks.tau_bench.environment.general import GENERAL_TOOLS
-from evalcore.benchmarks.tau_bench.environment.tool import found, objects, text, tool
+from evalcore.benchmarks.tau_bench.environment.tool import (
+    build_tool,
+    object_list_schema,
+    require_entity,
+    text_schema,
+)
 
 TABLES = ("flights", "reservations", "users")
 
@@ -44,11 +49,11 @@ AIRPORTS = {
 
 
 def get_user_details(database: Database, user_id: str) -> str:
-    return json.dumps(found(database, "users", user_id, "user"))
+    return json.dumps(require_entity(database, "users", user_id, "user"))
 
 
 def get_reservation_details(database: Database, reservation_id: str) -> str:
-    return json.dumps(found(database, "reservations", reservation_id, "user"))
+    return json.dumps(require_entity(database, "reservations", reservation_id, "user"))
 
 
 def list_all_airports(database: Database) -> str:
@@ -62,7 +67,7 @@ def search_direct_flight(database: Database, origin: str, destination: str, date
             for _, flight in database.rows("flights")
             if flight["origin"] == origin
             and flight["destination"] == destination
-            and _available(flight, date)
+            and _is_available(flight, date)
         ]
     )
 
@@ -80,20 +85,20 @@ def search_onestop_flight(database: Database, origin: str, destination: str, dat
                 continue
             day = f"2024-05-{int(date[-2:]) + 1}" if "+1" in arrival else date
             in_time = arrival <= second["scheduled_departure_time_est"]
-            if in_time and _connect(first, date, second, day):
+            if in_time and _can_connect(first, date, second, day):
                 legs = _on_day(first, date), _on_day(second, date)
                 connections.append([{**legs[0], "date": date}, {**legs[1], "date": day}])
     return json.dumps(connections)
 
 
-def _connect(first: Entity, date: str, second: Entity, day: str) -> bool:
+def _can_connect(first: Entity, date: str, second: Entity, day: str) -> bool:
     """Whether both legs can be had, each on its day; both days are looked for first."""
     if date not in first["dates"] or day not in second["dates"]:
         return False
-    return _available(first, date) and _available(second, day)
+    return _is_available(first, date) and _is_available(second, day)
 
 
-def _available(flight: Entity, date: str) -> bool:
+def _is_available(flight: Entity, date: str) -> bool:
     return date in flight["dates"] and flight["dates"][date]["status"] == "available"
 
 
@@ -103,38 +108,43 @@ def _on_day(flight: Entity, date: str) -> dict[str, Any]:
     return {**plain, **flight["dates"][date]}
 
 
-_USER = text("The id of the user, such as 'given_family_0000'.")
-_RESERVATION = text("The id of the reservation, six letters and digits such as 'ABC123'.")
-_FROM = text("Where the trip starts, as the three letters of the airport, such as 'SFO'.")
-_TO = text("Where the trip goes to, as the three letters of the airport, such as 'JFK'.")
-_DAY = text("The day of the flight, such as '2024-05-01'.")
-_CABIN = text("The cabin of all flights.", "basic_economy", "economy", "business")
-_METHOD = text("The id of a payment method in the user's profile, such as 'gift_card_0000000'.")
-_FLIGHT = {"flight_number": text("The number of the flight, such as 'HAT001'."), "date": _DAY}
-_PASSENGERS = objects(
+_USER = text_schema("The id of the user, such as 'given_family_0000'.")
+_RESERVATION = text_schema("The id of the reservation, six letters and digits such as 'ABC123'.")
+_FROM = text_schema("Where the trip starts, as the three letters of the airport, such as 'SFO'.")
+_TO = text_schema("Where the trip goes to, as the three letters of the airport, such as 'JFK'.")
+_DAY = text_schema("The day of the flight, such as '2024-05-01'.")
+_CABIN = text_schema("The cabin of all flights.", "basic_economy", "economy", "business")
+_METHOD = text_schema(
+    "The id of a payment method in the user's profile, such as 'gift_card_0000000'."
+)
+_FLIGHT = {
+    "flight_number": text_schema("The number of the flight, such as 'HAT001'."),
+    "date": _DAY,
+}
+_PASSENGERS = object_list_schema(
     "All passengers.",
     {
-        "first_name": text("The first name."),
-        "last_name": text("The last name."),
-        "dob": text("The date of birth, such as '1990-01-01'."),
+        "first_name": text_schema("The first name."),
+        "last_name": text_schema("The last name."),
+        "dob": text_schema("The date of birth, such as '1990-01-01'."),
     },
 )
 _TOTAL = {"type": "integer", "description": "How many checked bags there are in all."}
 _NONFREE = {"type": "integer", "description": "How many of the checked bags are not free."}
 
 TOOLS = (
-    tool(
+    build_tool(
         bookings.book_reservation,
         "Book a trip for a user. The payments have to add up to the total price.",
         {
             "user_id": _USER,
             "origin": _FROM,
             "destination": _TO,
-            "flight_type": text("Whether the trip goes back.", "one_way", "round_trip"),
+            "flight_type": text_schema("Whether the trip goes back.", "one_way", "round_trip"),
             "cabin": _CABIN,
-            "flights": objects("All flights of the trip, in order.", _FLIGHT),
+            "flights": object_list_schema("All flights of the trip, in order.", _FLIGHT),
             "passengers": _PASSENGERS,
-            "payment_methods": objects(
+            "payment_methods": object_list_schema(
                 "What is paid with which payment method.",
                 {
                     "payment_id": _METHOD,
@@ -143,38 +153,38 @@ TOOLS = (
             ),
             "total_baggages": _TOTAL,
             "nonfree_baggages": _NONFREE,
-            "insurance": text("Whether the trip is insured.", "yes", "no"),
+            "insurance": text_schema("Whether the trip is insured.", "yes", "no"),
         },
         writes=True,
     ),
-    tool(
+    build_tool(
         bookings.cancel_reservation,
         "Cancel a whole reservation.",
         {"reservation_id": _RESERVATION},
         writes=True,
     ),
-    tool(
+    build_tool(
         get_reservation_details,
         "All about a reservation: its flights, passengers, bags and payments.",
         {"reservation_id": _RESERVATION},
     ),
-    tool(
+    build_tool(
         get_user_details,
         "All about a user: payment methods, membership and reservations.",
         {"user_id": _USER},
     ),
-    tool(list_all_airports, "All airports and their cities.", {}),
-    tool(
+    build_tool(list_all_airports, "All airports and their cities.", {}),
+    build_tool(
         search_direct_flight,
         "Find flights between two airports on a day, without a stop.",
         {"origin": _FROM, "destination": _TO, "date": _DAY},
     ),
-    tool(
+    build_tool(
         search_onestop_flight,
         "Find connections between two airports on a day, with one stop.",
         {"origin": _FROM, "destination": _TO, "date": _DAY},
     ),
-    tool(
+    build_tool(
         bookings.send_certificate,
         "Give a user a travel certificate. Use it only where the policy allows it.",
         {
@@ -183,7 +193,7 @@ TOOLS = (
         },
         writes=True,
     ),
-    tool(
+    build_tool(
         bookings.update_reservation_baggages,
         "Change how many bags a reservation has.",
         {
@@ -194,20 +204,20 @@ TOOLS = (
         },
         writes=True,
     ),
-    tool(
+    build_tool(
         bookings.update_reservation_flights,
         "Change the flights or the cabin of a reservation.",
         {
             "reservation_id": _RESERVATION,
             "cabin": _CABIN,
-            "flights": objects(
+            "flights": object_list_schema(
                 "All flights of the changed reservation, in order, also those that stay.", _FLIGHT
             ),
             "payment_id": _METHOD,
         },
         writes=True,
     ),
-    tool(
+    build_tool(
         bookings.update_reservation_passengers,
         "Change who flies; the number of passengers stays.",
         {"reservation_id": _RESERVATION, "passengers": _PASSENGERS},

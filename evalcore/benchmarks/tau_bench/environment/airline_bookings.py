@@ -11,9 +11,9 @@ import json
 from typing import Any
 
 from evalcore.benchmarks.tau_bench.environment.base import Entity
-from evalcore.benchmarks.tau_bench.environment.canonical import clone
+from evalcore.benchmarks.tau_bench.environment.canonical import clone_json
 from evalcore.benchmarks.tau_bench.environment.database import Database
-from evalcore.benchmarks.tau_bench.environment.tool import Refused, found
+from evalcore.benchmarks.tau_bench.environment.tool import ToolError, require_entity
 
 #: Ids of the reservations and certificates that can be made in one conversation.
 NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
@@ -37,14 +37,18 @@ def book_reservation(
     nonfree_baggages: int,
     insurance: str,
 ) -> str:
-    user = found(database, "users", user_id, "user")
-    taken = [one for one in NEW_RESERVATIONS if database.get("reservations", one) is not None]
+    user = require_entity(database, "users", user_id, "user")
+    taken = [
+        candidate
+        for candidate in NEW_RESERVATIONS
+        if database.get("reservations", candidate) is not None
+    ]
     reservation_id = NEW_RESERVATIONS[min(len(taken), 2)]
-    flights = clone(flights)
-    total = sum(_seated(database, flight, cabin, len(passengers)) for flight in flights)
+    flights = clone_json(flights)
+    total = sum(_price_flight_seats(database, flight, cabin, len(passengers)) for flight in flights)
     total += INSURANCE * len(passengers) * (insurance == "yes") + BAG * nonfree_baggages
     _check_payments(user, payment_methods, total)
-    _pay(database, user_id, payment_methods)
+    _deduct_payments(database, user_id, payment_methods)
     reservation = {
         "reservation_id": reservation_id,
         "user_id": user_id,
@@ -66,7 +70,7 @@ def book_reservation(
 
 
 def cancel_reservation(database: Database, reservation_id: str) -> str:
-    found(database, "reservations", reservation_id, "reservation")
+    require_entity(database, "reservations", reservation_id, "reservation")
     reservation = database.edit("reservations", reservation_id)
     reservation["payment_history"] += [
         {"payment_id": paid["payment_id"], "amount": -paid["amount"]}
@@ -79,22 +83,22 @@ def cancel_reservation(database: Database, reservation_id: str) -> str:
 def update_reservation_flights(
     database: Database, reservation_id: str, cabin: str, flights: list[Entity], payment_id: str
 ) -> str:
-    reservation = found(database, "reservations", reservation_id, "reservation")
+    reservation = require_entity(database, "reservations", reservation_id, "reservation")
     seats = len(reservation["passengers"])
-    flights = clone(flights)
+    flights = clone_json(flights)
     total: Any = 0
     for flight in flights:
-        kept = _kept(reservation, flight, cabin)
-        if kept is None:
-            total += _seated(database, flight, cabin, seats)
+        reserved = _find_reserved_flight(reservation, flight, cabin)
+        if reserved is None:
+            total += _price_flight_seats(database, flight, cabin, seats)
         else:
-            total += kept["price"] * seats
-            flight.update({name: kept[name] for name in ("price", "origin", "destination")})
+            total += reserved["price"] * seats
+            flight.update({name: reserved[name] for name in ("price", "origin", "destination")})
     total -= sum(flight["price"] for flight in reservation["flights"]) * seats
     _check_update(database, reservation, payment_id, total)
     reservation = database.edit("reservations", reservation_id)
     reservation["flights"] = flights
-    _settle(database, reservation, payment_id, total)
+    _apply_price_change(database, reservation, payment_id, total)
     return json.dumps(reservation)
 
 
@@ -105,31 +109,31 @@ def update_reservation_baggages(
     nonfree_baggages: int,
     payment_id: str,
 ) -> str:
-    reservation = found(database, "reservations", reservation_id, "reservation")
+    reservation = require_entity(database, "reservations", reservation_id, "reservation")
     total = BAG * max(0, nonfree_baggages - reservation["nonfree_baggages"])
     _check_update(database, reservation, payment_id, total)
     reservation = database.edit("reservations", reservation_id)
     reservation["total_baggages"] = total_baggages
     reservation["nonfree_baggages"] = nonfree_baggages
-    _settle(database, reservation, payment_id, total)
+    _apply_price_change(database, reservation, payment_id, total)
     return json.dumps(reservation)
 
 
 def update_reservation_passengers(
     database: Database, reservation_id: str, passengers: list[Entity]
 ) -> str:
-    reservation = found(database, "reservations", reservation_id, "reservation")
+    reservation = require_entity(database, "reservations", reservation_id, "reservation")
     if len(passengers) != len(reservation["passengers"]):
-        raise Refused("number of passengers does not match")
+        raise ToolError("number of passengers does not match")
     reservation = database.edit("reservations", reservation_id)
-    reservation["passengers"] = clone(passengers)
+    reservation["passengers"] = clone_json(passengers)
     return json.dumps(reservation)
 
 
 def send_certificate(database: Database, user_id: str, amount: float) -> str:
     """The text of upstream's answer; where all certificates are given out it has none: `None`."""
-    methods = found(database, "users", user_id, "user")["payment_methods"]
-    free = next((one for one in NEW_CERTIFICATES if one not in methods), None)
+    methods = require_entity(database, "users", user_id, "user")["payment_methods"]
+    free = next((candidate for candidate in NEW_CERTIFICATES if candidate not in methods), None)
     if free is None:
         return "None"
     certificate = {"source": "certificate", "amount": amount, "id": free}
@@ -137,29 +141,35 @@ def send_certificate(database: Database, user_id: str, amount: float) -> str:
     return f"Certificate {free} added to user {user_id} with amount {amount}."
 
 
-def _seated(database: Database, flight: Entity, cabin: str, seats: int) -> Any:
+def _price_flight_seats(database: Database, flight: Entity, cabin: str, seats: int) -> Any:
     """What the seats on a flight cost; the flight gets its price and airports."""
     number = flight["flight_number"]
-    known = found(database, "flights", number, f"flight {number}")
+    scheduled_flight = require_entity(database, "flights", number, f"flight {number}")
     day = flight["date"]
-    if day not in known["dates"]:
-        raise Refused(f"flight {number} not found on date {day}")
-    offered = known["dates"][day]
+    if day not in scheduled_flight["dates"]:
+        raise ToolError(f"flight {number} not found on date {day}")
+    offered = scheduled_flight["dates"][day]
     if offered["status"] != "available":
-        raise Refused(f"flight {number} not available on date {day}")
+        raise ToolError(f"flight {number} not available on date {day}")
     if offered["available_seats"][cabin] < seats:
-        raise Refused(f"not enough seats on flight {number}")
+        raise ToolError(f"not enough seats on flight {number}")
     flight["price"] = offered["prices"][cabin]
-    flight["origin"], flight["destination"] = known["origin"], known["destination"]
+    flight["origin"], flight["destination"] = (
+        scheduled_flight["origin"],
+        scheduled_flight["destination"],
+    )
     return flight["price"] * seats
 
 
-def _kept(reservation: Entity, flight: Entity, cabin: str) -> Entity | None:
+def _find_reserved_flight(reservation: Entity, flight: Entity, cabin: str) -> Entity | None:
     """The flight as it is already reserved, in the same cabin: it keeps its price."""
-    for one in reservation["flights"]:
-        same = one["flight_number"] == flight["flight_number"] and one["date"] == flight["date"]
+    for reserved in reservation["flights"]:
+        same = (
+            reserved["flight_number"] == flight["flight_number"]
+            and reserved["date"] == flight["date"]
+        )
         if same and cabin == reservation["cabin"]:
-            return dict(one)
+            return dict(reserved)
     return None
 
 
@@ -168,16 +178,16 @@ def _check_payments(user: Entity, payments: list[Entity], total: Any) -> None:
     for payment in payments:
         name, amount = payment["payment_id"], payment["amount"]
         if name not in methods:
-            raise Refused(f"payment method {name} not found")
+            raise ToolError(f"payment method {name} not found")
         limited = methods[name]["source"] in ("gift_card", "certificate")
         if limited and methods[name]["amount"] < amount:
-            raise Refused(f"not enough balance in payment method {name}")
+            raise ToolError(f"not enough balance in payment method {name}")
     paid = sum(payment["amount"] for payment in payments)
     if paid != total:
-        raise Refused(f"payment amount does not add up, total price is {total}, but paid {paid}")
+        raise ToolError(f"payment amount does not add up, total price is {total}, but paid {paid}")
 
 
-def _pay(database: Database, user_id: str, payments: list[Entity]) -> None:
+def _deduct_payments(database: Database, user_id: str, payments: list[Entity]) -> None:
     """Gift cards shrink, certificates are used up. A certificate that is named twice ends in a
     KeyError after the payments before it, as upstream."""
     methods = database.edit("users", user_id)["payment_methods"]
@@ -190,20 +200,22 @@ def _pay(database: Database, user_id: str, payments: list[Entity]) -> None:
 
 
 def _check_update(database: Database, reservation: Entity, payment_id: str, total: Any) -> None:
-    methods = found(database, "users", reservation["user_id"], "user")["payment_methods"]
+    methods = require_entity(database, "users", reservation["user_id"], "user")["payment_methods"]
     if payment_id not in methods:
-        raise Refused("payment method not found")
+        raise ToolError("payment method not found")
     method = methods[payment_id]
     if method["source"] == "certificate":
-        raise Refused("certificate cannot be used to update reservation")
+        raise ToolError("certificate cannot be used to update reservation")
     if method["source"] == "gift_card" and method["amount"] < total:
-        raise Refused("gift card balance is not enough")
+        raise ToolError("gift card balance is not enough")
 
 
-def _settle(database: Database, reservation: Entity, payment_id: str, total: Any) -> None:
+def _apply_price_change(
+    database: Database, reservation: Entity, payment_id: str, total: Any
+) -> None:
     """Enter what a change costs, or gives back, into the gift card and the history."""
     user_id = reservation["user_id"]
-    user = found(database, "users", user_id, "user")
+    user = require_entity(database, "users", user_id, "user")
     if user["payment_methods"][payment_id]["source"] == "gift_card":
         database.edit("users", user_id)["payment_methods"][payment_id]["amount"] -= total
     if total != 0:

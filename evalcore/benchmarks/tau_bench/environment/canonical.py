@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def canonical(value: Any) -> str:
+def canonical_text(value: Any) -> str:
     """The text of JSON data. Raises RecursionError for data nested some hundred levels deep."""
     if isinstance(value, dict):
-        return tuple_text([pair_text(key, canonical(value[key])) for key in sorted(value)])
+        return tuple_text([pair_text(key, canonical_text(value[key])) for key in sorted(value)])
     if isinstance(value, list):
-        return tuple_text([canonical(item) for item in value])
+        return tuple_text([canonical_text(item) for item in value])
     return repr(value)
 
 
@@ -28,10 +28,10 @@ def tuple_text(parts: Sequence[str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def clone(value: Any) -> Any:
+def clone_json(value: Any) -> Any:
     """A copy of JSON data that shares nothing that could be changed."""
     if isinstance(value, dict):
-        return {key: clone(item) for key, item in value.items()}
+        return {key: clone_json(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [clone(item) for item in value]
+        return [clone_json(item) for item in value]
     return value

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalcore.benchmarks.tau_bench.environment.arguments import misnamed, mistyped, unfit
-from evalcore.benchmarks.tau_bench.environment.base import Key
-from evalcore.benchmarks.tau_bench.environment.canonical import clone
+from evalcore.benchmarks.tau_bench.environment.arguments import (
+    find_bounds_problem,
+    find_name_problem,
+    find_type_problem,
+)
+from evalcore.benchmarks.tau_bench.environment.base import EntityKey
+from evalcore.benchmarks.tau_bench.environment.canonical import clone_json
 from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.benchmarks.tau_bench.environment.tool import Domain, Tool
 from evalcore.records import Record
@@ -21,7 +25,7 @@ class Write(Record, frozen=True):
 
     tool: str
     kwargs: dict[str, Any]
-    changed: tuple[Key, ...]
+    changed: tuple[EntityKey, ...]
 
 
 class Environment:
@@ -44,34 +48,34 @@ class Environment:
             return "Error: the conversation has ended"
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            return f"Unknown action {_shown(name)}"
+            return f"Unknown action {_format_unknown_name(name)}"
         self.terminated = tool.terminates
         if not isinstance(kwargs, Mapping):
             return "Error: the arguments must be an object of names and values"
         kwargs = dict(kwargs)
-        problem = unfit(kwargs) or misnamed(tool, kwargs)
+        problem = find_bounds_problem(kwargs) or find_name_problem(tool, kwargs)
         if problem:
             return f"Error: {problem}"
-        problem = mistyped(tool.parameters, kwargs)
+        problem = find_type_problem(tool.parameters, kwargs)
         if problem:
-            said, done = _answer(tool, self.database.fork(), kwargs)
-            return f"Error: {problem}" if done else said
-        return self._run(tool, kwargs)
+            answer, done = _invoke_tool(tool, self.database.fork(), kwargs)
+            return f"Error: {problem}" if done else answer
+        return self._run_tool(tool, kwargs)
 
-    def _run(self, tool: Tool, kwargs: dict[str, Any]) -> str:
-        said, done = _answer(tool, self.database, kwargs)
-        touched = self.database.touched()
+    def _run_tool(self, tool: Tool, kwargs: dict[str, Any]) -> str:
+        answer, done = _invoke_tool(tool, self.database, kwargs)
+        touched = self.database.pop_touched_keys()
         if done and touched:
-            self.writes.append(Write(tool.name, clone(kwargs), touched))
-        return said
+            self.writes.append(Write(tool.name, clone_json(kwargs), touched))
+        return answer
 
 
-def _shown(name: Any) -> str:
+def _format_unknown_name(name: Any) -> str:
     """A name that no tool has, cut and as Unicode; empty if it is no text."""
     return name[:_LONGEST_NAME].encode(errors="replace").decode() if isinstance(name, str) else ""
 
 
-def _answer(tool: Tool, database: Database, kwargs: dict[str, Any]) -> tuple[str, bool]:
+def _invoke_tool(tool: Tool, database: Database, kwargs: dict[str, Any]) -> tuple[str, bool]:
     """What a tool says, and whether it did what it was called for."""
     try:
         return tool.run(database, kwargs), True

@@ -11,17 +11,23 @@ from evalcore.benchmarks.agents.tool import Schema
 from evalcore.benchmarks.tau_bench.environment import retail_orders as orders
 from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.benchmarks.tau_bench.environment.general import GENERAL_TOOLS
-from evalcore.benchmarks.tau_bench.environment.tool import Refused, found, text, texts, tool
+from evalcore.benchmarks.tau_bench.environment.tool import (
+    ToolError,
+    build_tool,
+    require_entity,
+    text_list_schema,
+    text_schema,
+)
 
 TABLES = ("orders", "products", "users")
 
 
 def find_user_id_by_email(database: Database, email: str) -> str:
-    wanted = email.lower()
+    lowered_email = email.lower()
     for user_id, user in database.rows("users"):
-        if user["email"].lower() == wanted:
+        if user["email"].lower() == lowered_email:
             return user_id
-    raise Refused("user not found")
+    raise ToolError("user not found")
 
 
 def find_user_id_by_name_zip(database: Database, first_name: str, last_name: str, zip: str) -> str:
@@ -32,19 +38,19 @@ def find_user_id_by_name_zip(database: Database, first_name: str, last_name: str
             "address"
         ]["zip"] == zip:
             return user_id
-    raise Refused("user not found")
+    raise ToolError("user not found")
 
 
 def get_user_details(database: Database, user_id: str) -> str:
-    return json.dumps(found(database, "users", user_id, "user"))
+    return json.dumps(require_entity(database, "users", user_id, "user"))
 
 
 def get_order_details(database: Database, order_id: str) -> str:
-    return json.dumps(found(database, "orders", order_id, "order"))
+    return json.dumps(require_entity(database, "orders", order_id, "order"))
 
 
 def get_product_details(database: Database, product_id: str) -> str:
-    return json.dumps(found(database, "products", product_id, "product"))
+    return json.dumps(require_entity(database, "products", product_id, "product"))
 
 
 def list_all_product_types(database: Database) -> str:
@@ -52,32 +58,34 @@ def list_all_product_types(database: Database) -> str:
     return json.dumps(dict(sorted(names.items())))
 
 
-_ORDER = text("The id of the order, with its leading '#', such as '#W0000000'.")
-_USER = text("The id of the user, such as 'given_family_0000'.")
-_METHOD = text("The id of a payment method in the user's profile, such as 'paypal_0000000'.")
-_ITEMS = texts("Ids of items of the order; an item that is there twice may be named twice.")
-_NEW_ITEMS = texts(
+_ORDER = text_schema("The id of the order, with its leading '#', such as '#W0000000'.")
+_USER = text_schema("The id of the user, such as 'given_family_0000'.")
+_METHOD = text_schema("The id of a payment method in the user's profile, such as 'paypal_0000000'.")
+_ITEMS = text_list_schema(
+    "Ids of items of the order; an item that is there twice may be named twice."
+)
+_NEW_ITEMS = text_list_schema(
     "Ids of the new items, each in the place of the item it is for, of the same product."
 )
-_PLACE: dict[str, Schema] = {
-    "address1": text("First line of the address, such as '12 Long Street'."),
-    "address2": text("Second line of the address, such as 'Suite 3'; may be empty."),
-    "city": text("The city."),
-    "state": text("The state, such as 'NY'."),
-    "country": text("The country, such as 'USA'."),
-    "zip": text("The zip code, such as '12345'."),
+_ADDRESS_FIELDS: dict[str, Schema] = {
+    "address1": text_schema("First line of the address, such as '12 Long Street'."),
+    "address2": text_schema("Second line of the address, such as 'Suite 3'; may be empty."),
+    "city": text_schema("The city."),
+    "state": text_schema("The state, such as 'NY'."),
+    "country": text_schema("The country, such as 'USA'."),
+    "zip": text_schema("The zip code, such as '12345'."),
 }
 _AFTER_YES = " Say what will be done and have the user's yes before."
 
 TOOLS = (
-    tool(
+    build_tool(
         orders.cancel_pending_order,
         "Cancel an order that is pending. Gift cards are refunded at once, other payment methods "
         "within days." + _AFTER_YES,
-        {"order_id": _ORDER, "reason": text("Why it is cancelled.", *orders.REASONS)},
+        {"order_id": _ORDER, "reason": text_schema("Why it is cancelled.", *orders.REASONS)},
         writes=True,
     ),
-    tool(
+    build_tool(
         orders.exchange_delivered_order_items,
         "Exchange items of a delivered order for others of the same products; possible once for "
         "an order." + _AFTER_YES,
@@ -89,43 +97,43 @@ TOOLS = (
         },
         writes=True,
     ),
-    tool(
+    build_tool(
         find_user_id_by_email,
         "Find the id of the user with an email address.",
-        {"email": text("The email address.")},
+        {"email": text_schema("The email address.")},
     ),
-    tool(
+    build_tool(
         find_user_id_by_name_zip,
         "Find the id of a user by name and zip code; meant for users who cannot be found by email.",
         {
-            "first_name": text("The first name."),
-            "last_name": text("The last name."),
-            "zip": text("The zip code, such as '12345'."),
+            "first_name": text_schema("The first name."),
+            "last_name": text_schema("The last name."),
+            "zip": text_schema("The zip code, such as '12345'."),
         },
     ),
-    tool(
+    build_tool(
         get_order_details,
         "All about an order: its status, items and payments.",
         {"order_id": _ORDER},
     ),
-    tool(
+    build_tool(
         get_product_details,
         "All about a product: its items with their options, prices and availability.",
-        {"product_id": text("The id of the product, which is not that of an item.")},
+        {"product_id": text_schema("The id of the product, which is not that of an item.")},
     ),
-    tool(
+    build_tool(
         get_user_details,
         "All about a user: address, payment methods and orders.",
         {"user_id": _USER},
     ),
-    tool(list_all_product_types, "The names and ids of all products of the shop.", {}),
-    tool(
+    build_tool(list_all_product_types, "The names and ids of all products of the shop.", {}),
+    build_tool(
         orders.modify_pending_order_address,
         "Change the address that a pending order goes to." + _AFTER_YES,
-        {"order_id": _ORDER, **_PLACE},
+        {"order_id": _ORDER, **_ADDRESS_FIELDS},
         writes=True,
     ),
-    tool(
+    build_tool(
         orders.modify_pending_order_items,
         "Change items of a pending order to others of the same products; possible once for an "
         "order." + _AFTER_YES,
@@ -137,19 +145,19 @@ TOOLS = (
         },
         writes=True,
     ),
-    tool(
+    build_tool(
         orders.modify_pending_order_payment,
         "Change what a pending order is paid with." + _AFTER_YES,
         {"order_id": _ORDER, "payment_method_id": _METHOD},
         writes=True,
     ),
-    tool(
+    build_tool(
         orders.modify_user_address,
         "Change the default address of a user." + _AFTER_YES,
-        {"user_id": _USER, **_PLACE},
+        {"user_id": _USER, **_ADDRESS_FIELDS},
         writes=True,
     ),
-    tool(
+    build_tool(
         orders.return_delivered_order_items,
         "Return items of a delivered order. The refund goes to the original payment method or to "
         "a gift card." + _AFTER_YES,

@@ -11,25 +11,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalcore.benchmarks.tau_bench.environment.base import Entity
-from evalcore.benchmarks.tau_bench.environment.canonical import clone
+from evalcore.benchmarks.tau_bench.environment.canonical import clone_json
 from evalcore.benchmarks.tau_bench.environment.database import Database
-from evalcore.benchmarks.tau_bench.environment.tool import Refused, found
+from evalcore.benchmarks.tau_bench.environment.tool import ToolError, require_entity
 
 REASONS = ("no longer needed", "ordered by mistake")
 
 
 def cancel_pending_order(database: Database, order_id: str, reason: str) -> str:
-    order = _order(database, order_id, "pending", "cancelled")
+    order = _require_order(database, order_id, "pending", "cancelled")
     if reason not in REASONS:
-        raise Refused("invalid reason")
+        raise ToolError("invalid reason")
     refunds = [
-        _entry("refund", paid["amount"], paid["payment_method_id"])
+        _build_payment_entry("refund", paid["amount"], paid["payment_method_id"])
         for paid in order["payment_history"]
     ]
     order = database.edit("orders", order_id)
     for refund in refunds:
         if "gift_card" in refund["payment_method_id"]:
-            _charge(database, order, refund["payment_method_id"], -refund["amount"])
+            _charge_gift_card(database, order, refund["payment_method_id"], -refund["amount"])
     order["status"] = "cancelled"
     order["cancel_reason"] = reason
     order["payment_history"] += refunds
@@ -46,9 +46,9 @@ def modify_pending_order_address(
     country: str,
     zip: str,
 ) -> str:
-    _order(database, order_id, "pending", "modified")
+    _require_order(database, order_id, "pending", "modified")
     order = database.edit("orders", order_id)
-    order["address"] = _address(address1, address2, city, state, country, zip)
+    order["address"] = _build_address(address1, address2, city, state, country, zip)
     return json.dumps(order)
 
 
@@ -62,31 +62,31 @@ def modify_user_address(
     country: str,
     zip: str,
 ) -> str:
-    found(database, "users", user_id, "user")
+    require_entity(database, "users", user_id, "user")
     user = database.edit("users", user_id)
-    user["address"] = _address(address1, address2, city, state, country, zip)
+    user["address"] = _build_address(address1, address2, city, state, country, zip)
     return json.dumps(user)
 
 
 def modify_pending_order_payment(database: Database, order_id: str, payment_method_id: str) -> str:
-    order = _order(database, order_id, "pending", "modified")
-    method = _method(database, order, payment_method_id)
+    order = _require_order(database, order_id, "pending", "modified")
+    method = _require_payment_method(database, order, payment_method_id)
     first = order["payment_history"][0]
     if len(order["payment_history"]) > 1 or first["transaction_type"] != "payment":
-        raise Refused("there should be exactly one payment for a pending order")
+        raise ToolError("there should be exactly one payment for a pending order")
     former, amount = first["payment_method_id"], first["amount"]
     if former == payment_method_id:
-        raise Refused("the new payment method should be different from the current one")
-    _covers(method, amount, "order")
+        raise ToolError("the new payment method should be different from the current one")
+    _check_gift_balance(method, amount, "order")
     order = database.edit("orders", order_id)
     order["payment_history"] += [
-        _entry("payment", amount, payment_method_id),
-        _entry("refund", amount, former),
+        _build_payment_entry("payment", amount, payment_method_id),
+        _build_payment_entry("refund", amount, former),
     ]
     if method["source"] == "gift_card":
-        _charge(database, order, payment_method_id, amount)
+        _charge_gift_card(database, order, payment_method_id, amount)
     if "gift_card" in former:
-        _charge(database, order, former, -amount)
+        _charge_gift_card(database, order, former, -amount)
     return json.dumps(order)
 
 
@@ -97,21 +97,21 @@ def modify_pending_order_items(
     new_item_ids: list[str],
     payment_method_id: str,
 ) -> str:
-    order = _order(database, order_id, "pending", "modified")
+    order = _require_order(database, order_id, "pending", "modified")
     difference = _price_difference(database, order, item_ids, new_item_ids)
-    method = _method(database, order, payment_method_id)
-    _covers(method, difference, "new item")
+    method = _require_payment_method(database, order, payment_method_id)
+    _check_gift_balance(method, difference, "new item")
     order = database.edit("orders", order_id)
     kind = "payment" if difference > 0 else "refund"
-    order["payment_history"].append(_entry(kind, abs(difference), payment_method_id))
+    order["payment_history"].append(_build_payment_entry(kind, abs(difference), payment_method_id))
     if method["source"] == "gift_card":
-        _charge(database, order, payment_method_id, difference)
+        _charge_gift_card(database, order, payment_method_id, difference)
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=True):
-        item = _item(order, item_id)
-        variant = _variants(database, item)[new_item_id]
+        item = _find_order_item(order, item_id)
+        variant = _load_product_variants(database, item)[new_item_id]
         item["item_id"] = new_item_id
         item["price"] = variant["price"]
-        item["options"] = clone(variant["options"])
+        item["options"] = clone_json(variant["options"])
     order["status"] = "pending (item modified)"
     return json.dumps(order)
 
@@ -123,14 +123,16 @@ def exchange_delivered_order_items(
     new_item_ids: list[str],
     payment_method_id: str,
 ) -> str:
-    order = _order(database, order_id, "delivered", "exchanged")
+    order = _require_order(database, order_id, "delivered", "exchanged")
     difference = round(_price_difference(database, order, item_ids, new_item_ids), 2)
-    _covers(_method(database, order, payment_method_id), difference, "price difference")
-    taken, given = sorted(item_ids), sorted(new_item_ids)
+    _check_gift_balance(
+        _require_payment_method(database, order, payment_method_id), difference, "price difference"
+    )
+    returned_ids, new_ids = sorted(item_ids), sorted(new_item_ids)
     order = database.edit("orders", order_id)
     order["status"] = "exchange requested"
-    order["exchange_items"] = taken
-    order["exchange_new_items"] = given
+    order["exchange_items"] = returned_ids
+    order["exchange_new_items"] = new_ids
     order["exchange_payment_method_id"] = payment_method_id
     order["exchange_price_difference"] = difference
     return json.dumps(order)
@@ -139,89 +141,95 @@ def exchange_delivered_order_items(
 def return_delivered_order_items(
     database: Database, order_id: str, item_ids: list[str], payment_method_id: str
 ) -> str:
-    order = _order(database, order_id, "delivered", "returned")
-    _method(database, order, payment_method_id)
+    order = _require_order(database, order_id, "delivered", "returned")
+    _require_payment_method(database, order, payment_method_id)
     original = order["payment_history"][0]["payment_method_id"]
     if "gift_card" not in payment_method_id and payment_method_id != original:
-        raise Refused("payment method should be either the original payment method or a gift card")
-    if _surplus(order, item_ids) is not None:
-        raise Refused("some item not found")
-    taken = sorted(item_ids)
+        raise ToolError(
+            "payment method should be either the original payment method or a gift card"
+        )
+    if _find_surplus_item(order, item_ids) is not None:
+        raise ToolError("some item not found")
+    returned_ids = sorted(item_ids)
     order = database.edit("orders", order_id)
     order["status"] = "return requested"
-    order["return_items"] = taken
+    order["return_items"] = returned_ids
     order["return_payment_method_id"] = payment_method_id
     return json.dumps(order)
 
 
-def _order(database: Database, order_id: str, status: str, deed: str) -> Entity:
-    order = found(database, "orders", order_id, "order")
+def _require_order(database: Database, order_id: str, status: str, action: str) -> Entity:
+    order = require_entity(database, "orders", order_id, "order")
     if order["status"] != status:
-        raise Refused(f"non-{status} order cannot be {deed}")
+        raise ToolError(f"non-{status} order cannot be {action}")
     return order
 
 
-def _method(database: Database, order: Entity, method_id: str) -> Entity:
-    methods: dict[str, Entity] = found(database, "users", order["user_id"], "user")[
+def _require_payment_method(database: Database, order: Entity, method_id: str) -> Entity:
+    methods: dict[str, Entity] = require_entity(database, "users", order["user_id"], "user")[
         "payment_methods"
     ]
     if method_id not in methods:
-        raise Refused("payment method not found")
+        raise ToolError("payment method not found")
     return methods[method_id]
 
 
-def _covers(method: Entity, amount: float, what: str) -> None:
+def _check_gift_balance(method: Entity, amount: float, what: str) -> None:
     if method["source"] == "gift_card" and method["balance"] < amount:
-        raise Refused(f"insufficient gift card balance to pay for the {what}")
+        raise ToolError(f"insufficient gift card balance to pay for the {what}")
 
 
-def _charge(database: Database, order: Entity, method_id: str, amount: float) -> None:
+def _charge_gift_card(database: Database, order: Entity, method_id: str, amount: float) -> None:
     """Take an amount from a gift card of the order's user; a negative one is paid back."""
     card = database.edit("users", order["user_id"])["payment_methods"][method_id]
     card["balance"] = round(card["balance"] - amount, 2)
 
 
-def _surplus(order: Entity, item_ids: Sequence[str]) -> str | None:
+def _find_surplus_item(order: Entity, item_ids: Sequence[str]) -> str | None:
     """The first item that is asked for more often than the order has it."""
     owned = [item["item_id"] for item in order["items"]]
-    return next((one for one in item_ids if item_ids.count(one) > owned.count(one)), None)
+    return next(
+        (item_id for item_id in item_ids if item_ids.count(item_id) > owned.count(item_id)), None
+    )
 
 
 def _price_difference(
     database: Database, order: Entity, item_ids: Sequence[str], new_item_ids: Sequence[str]
 ) -> Any:
     """What the new items cost more than the old ones. Raises Refused where one is not to be had."""
-    surplus = _surplus(order, item_ids)
+    surplus = _find_surplus_item(order, item_ids)
     if surplus is not None:
-        raise Refused(f"{surplus} not found")
+        raise ToolError(f"{surplus} not found")
     if len(item_ids) != len(new_item_ids):
-        raise Refused("the number of items to be exchanged should match")
+        raise ToolError("the number of items to be exchanged should match")
     difference = 0
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=True):
-        item = _item(order, item_id)
-        variants = _variants(database, item)
+        item = _find_order_item(order, item_id)
+        variants = _load_product_variants(database, item)
         if new_item_id not in variants or not variants[new_item_id]["available"]:
-            raise Refused(f"new item {new_item_id} not found or available")
+            raise ToolError(f"new item {new_item_id} not found or available")
         difference += variants[new_item_id]["price"] - item["price"]
     return difference
 
 
-def _item(order: Entity, item_id: str) -> Entity:
+def _find_order_item(order: Entity, item_id: str) -> Entity:
     items: list[Entity] = order["items"]
     return next(item for item in items if item["item_id"] == item_id)
 
 
-def _variants(database: Database, item: Entity) -> dict[str, Entity]:
-    product = found(database, "products", item["product_id"], "product")
+def _load_product_variants(database: Database, item: Entity) -> dict[str, Entity]:
+    product = require_entity(database, "products", item["product_id"], "product")
     variants: dict[str, Entity] = product["variants"]
     return variants
 
 
-def _entry(kind: str, amount: float, method_id: str) -> Entity:
+def _build_payment_entry(kind: str, amount: float, method_id: str) -> Entity:
     return {"transaction_type": kind, "amount": amount, "payment_method_id": method_id}
 
 
-def _address(address1: str, address2: str, city: str, state: str, country: str, zip: str) -> Entity:
+def _build_address(
+    address1: str, address2: str, city: str, state: str, country: str, zip: str
+) -> Entity:
     return {
         "address1": address1,
         "address2": address2,

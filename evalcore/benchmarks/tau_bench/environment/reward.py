@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from evalcore.benchmarks.tau_bench.environment.database import Difference
+from evalcore.benchmarks.tau_bench.environment.database import DatabaseDifference
+from evalcore.benchmarks.tau_bench.environment.output_check import find_missing_outputs
 from evalcore.benchmarks.tau_bench.environment.play import Environment
-from evalcore.benchmarks.tau_bench.environment.said import missing
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS, Task
 from evalcore.benchmarks.tau_bench.environment.tool import Domain
 from evalcore.records import Record
@@ -26,14 +26,14 @@ class Reward(Record, frozen=True):
     db_hash: str
     gt_hash: str
     missing_outputs: tuple[str, ...] = ()
-    difference: Difference | None = None
+    difference: DatabaseDifference | None = None
 
 
-def reward(
+def compute_reward(
     domain: Domain,
     task: Task,
     environment: Environment,
-    said: Sequence[str],
+    agent_messages: Sequence[str],
     *,
     substring: bool = False,
 ) -> Reward:
@@ -42,8 +42,8 @@ def reward(
     `substring` compares expected numbers as tau-bench itself does. Whether the episode came to its
     end at all, without which there is no reward, is the caller's to know.
     """
-    expected = truth(domain, task).database
-    unsaid = missing(task.outputs, said, substring=substring)
+    expected = replay_ground_truth(domain, task).database
+    unsaid = find_missing_outputs(task.outputs, agent_messages, substring=substring)
     difference = environment.database.first_difference(expected)
     return Reward(
         float(difference is None and not unsaid),
@@ -56,28 +56,28 @@ def reward(
     )
 
 
-def truth(domain: Domain, task: Task) -> Environment:
+def replay_ground_truth(domain: Domain, task: Task) -> Environment:
     """A fresh environment after the actions of the ground truth; those that end the conversation
     are left out, as upstream does."""
-    return _replayed(domain, task)[0]
+    return _replay_actions(domain, task)[0]
 
 
 def faults(domain: Domain, task: Task) -> list[str]:
     """What does not run of the ground truth: writes that are refused, and calls of no tool."""
-    _, refused, unknown = _replayed(domain, task)
+    _, refused, unknown = _replay_actions(domain, task)
     return [*refused, *unknown]
 
 
-def flagged(domain: Domain, task: Task) -> Task:
+def flag_task(domain: Domain, task: Task) -> Task:
     """The task, with the flags that a replay of its ground truth gives."""
-    environment, refused, _ = _replayed(domain, task)
+    environment, refused, _ = _replay_actions(domain, task)
     flags = [*task.flags, *([TRUTH_ERRS] if refused else [])]
-    if not task.outputs and not environment.database.changed():
+    if not task.outputs and not environment.database.list_changed_entities():
         flags.append(NOTHING_TO_DO)
     return msgspec.structs.replace(task, flags=tuple(flags))
 
 
-def _replayed(domain: Domain, task: Task) -> tuple[Environment, list[str], list[str]]:
+def _replay_actions(domain: Domain, task: Task) -> tuple[Environment, list[str], list[str]]:
     """The environment after the ground truth, its writes that were refused and its calls of no
     tool, both in words."""
     tools = {tool.name: tool for tool in domain.tools}
@@ -89,7 +89,7 @@ def _replayed(domain: Domain, task: Task) -> tuple[Environment, list[str], list[
         if tool is None:
             unknown.append(f"action {number}: {domain.name} has no tool {action.name[:60]!r}")
         elif not tool.terminates:
-            said = environment.call(action.name, action.kwargs)
-            if tool.writes and said.startswith("Error"):
-                refused.append(f"action {number}: {action.name} is refused: {said[:200]}")
+            answer = environment.call(action.name, action.kwargs)
+            if tool.writes and answer.startswith("Error"):
+                refused.append(f"action {number}: {action.name} is refused: {answer[:200]}")
     return environment, refused, unknown

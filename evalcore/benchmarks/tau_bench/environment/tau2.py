@@ -9,48 +9,56 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evalcore.benchmarks.tau_bench.environment.files import existing, json_of, needed
+from evalcore.benchmarks.tau_bench.environment.files import (
+    find_data_file,
+    read_data_json,
+    require_data_file,
+)
 from evalcore.benchmarks.tau_bench.environment.task import OTHER_START, TAU2_OFFLINE
 from evalcore.errors import DatasetError
 
 _PARTS = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
 
 
-def tau2_splits(folder: Path) -> dict[str, list[str]]:
+def load_tau2_splits(folder: Path) -> dict[str, list[str]]:
     """The ids of the tasks of each split; all of them are `base` where no file says otherwise.
 
     Raises DatasetError.
     """
-    path = existing(folder, "split_tasks.json")
-    found = json_of(path) if path else {"base": [_id(task) for task in _tasks(folder)]}
-    if not isinstance(found, dict) or not all(isinstance(ids, list) for ids in found.values()):
+    path = find_data_file(folder, "split_tasks.json")
+    splits = (
+        read_data_json(path)
+        if path
+        else {"base": [_get_task_id(task) for task in _read_task_list(folder)]}
+    )
+    if not isinstance(splits, dict) or not all(isinstance(ids, list) for ids in splits.values()):
         raise DatasetError(path or folder, None, "", "must hold a list of ids for each split")
-    return {split: [str(one) for one in ids] for split, ids in found.items()}
+    return {split: [str(task_id) for task_id in ids] for split, ids in splits.items()}
 
 
-def tau2_tasks(folder: Path, split: str) -> list[tuple[str, dict[str, Any]]]:
+def load_tau2_tasks(folder: Path, split: str) -> list[tuple[str, dict[str, Any]]]:
     """Id and fields, in the names of tau-bench, of a split's tasks. Raises DatasetError."""
-    wanted = tau2_splits(folder)[split]
-    known = {_id(task): task for task in _tasks(folder)}
-    missing = next((one for one in wanted if one not in known), None)
+    task_ids = load_tau2_splits(folder)[split]
+    tasks_by_id = {_get_task_id(task): task for task in _read_task_list(folder)}
+    missing = next((task_id for task_id in task_ids if task_id not in tasks_by_id), None)
     if missing is not None:
         raise DatasetError(folder, None, "id", f"no task has the id {missing!r} of split {split}")
-    return [(one, _fields(folder, known[one])) for one in wanted]
+    return [(task_id, _convert_task_fields(folder, tasks_by_id[task_id])) for task_id in task_ids]
 
 
-def _tasks(folder: Path) -> list[dict[str, Any]]:
-    path = needed(folder, "tasks.json")
-    found = json_of(path)
-    if not isinstance(found, list) or not all(isinstance(task, dict) for task in found):
+def _read_task_list(folder: Path) -> list[dict[str, Any]]:
+    path = require_data_file(folder, "tasks.json")
+    tasks = read_data_json(path)
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DatasetError(path, None, "", "must hold a list of tasks")
-    return found
+    return tasks
 
 
-def _id(task: dict[str, Any]) -> str:
+def _get_task_id(task: dict[str, Any]) -> str:
     return str(task.get("id"))
 
 
-def _fields(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def _convert_task_fields(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     try:
         criteria = task["evaluation_criteria"] or {}
         instructions = task["user_scenario"]["instructions"]
@@ -63,7 +71,7 @@ def _fields(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
             if action.get("requestor", "assistant") == "assistant"
         ]
     except (AttributeError, KeyError, TypeError) as error:
-        problem = f"task {_id(task)} is not in tau2's layout: {error!r}"
+        problem = f"task {_get_task_id(task)} is not in tau2's layout: {error!r}"
         raise DatasetError(folder / "tasks.json", None, "", problem) from None
     return {
         "instruction": instructions,

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalcore.benchmarks.agents.tool import Schema
-from evalcore.benchmarks.agents.tool import Tool as Described
+from evalcore.benchmarks.agents.tool import Tool as BaseTool
 from evalcore.benchmarks.tau_bench.environment.base import Entity
 from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.records import Record
 
 
-class Refused(Exception):
+class ToolError(Exception):
     """A tool does nothing and says why; the agent reads the message after `Error: `."""
 
 
-class Tool(Described, frozen=True):
+class Tool(BaseTool, frozen=True):
     """A tool as an agent sees it, and what it does.
 
     `run` takes the database and arguments whose names fit the schema; it raises Refused, or
@@ -40,7 +40,7 @@ class Domain(Record, frozen=True):
     label: str = ""
 
 
-def tool(
+def build_tool(
     function: Callable[..., str],
     description: str,
     properties: Mapping[str, Schema],
@@ -57,25 +57,25 @@ def tool(
     return Tool(function.__name__, description, parameters, run, writes, terminates)
 
 
-def text(description: str, *choices: str) -> Schema:
+def text_schema(description: str, *choices: str) -> Schema:
     """The schema of a text, or of one of some texts."""
     schema: Schema = {"type": "string", "description": description}
     return {**schema, "enum": list(choices)} if choices else schema
 
 
-def texts(description: str) -> Schema:
+def text_list_schema(description: str) -> Schema:
     return {"type": "array", "items": {"type": "string"}, "description": description}
 
 
-def objects(description: str, properties: Mapping[str, Schema]) -> Schema:
+def object_list_schema(description: str, properties: Mapping[str, Schema]) -> Schema:
     """The schema of a list of objects that have at least these properties."""
     item = {"type": "object", "properties": dict(properties), "required": list(properties)}
     return {"type": "array", "items": item, "description": description}
 
 
-def found(database: Database, table: str, entity: str, what: str) -> Entity:
+def require_entity(database: Database, table: str, entity: str, what: str) -> Entity:
     """An entity to read. Raises Refused where there is none."""
     value = database.get(table, entity)
     if value is None:
-        raise Refused(f"{what} not found")
+        raise ToolError(f"{what} not found")
     return value

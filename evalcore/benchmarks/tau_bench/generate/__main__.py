@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from evalcore.benchmarks.tau_bench.generate import SEED, generate
+from evalcore.benchmarks.tau_bench.generate import SEED, generate_data_files
 
 
 def main(arguments: list[str]) -> int:
@@ -13,10 +13,10 @@ def main(arguments: list[str]) -> int:
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2
-    for path, text in generate(int(arguments[1]) if arguments[1:] else SEED).items():
-        place = Path(arguments[0]) / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8", newline="\n")
+    for path, text in generate_data_files(int(arguments[1]) if arguments[1:] else SEED).items():
+        destination = Path(arguments[0]) / path
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        destination.write_text(text, encoding="utf-8", newline="\n")
     return 0
 
 

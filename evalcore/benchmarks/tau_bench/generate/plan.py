@@ -9,7 +9,7 @@ from evalcore.benchmarks.tau_bench.users.goals import Goal
 from evalcore.records import Record
 
 
-class Deed(Record, frozen=True):
+class PlannedGoal(Record, frozen=True):
     """A goal of the user, the writes that fulfil it under the policy, and what has to be said."""
 
     goal: Goal
@@ -17,52 +17,58 @@ class Deed(Record, frozen=True):
     outputs: tuple[str, ...] = ()
 
 
-class Plan(Record, frozen=True):
+class TaskPlan(Record, frozen=True):
     """A task before its text: its deeds in order. `difficulty` is 1 to 3."""
 
     user_id: str
     topic: str
     difficulty: int
-    deeds: tuple[Deed, ...]
+    planned_goals: tuple[PlannedGoal, ...]
 
     @property
     def goals(self) -> tuple[Goal, ...]:
-        return tuple(deed.goal for deed in self.deeds)
+        return tuple(planned.goal for planned in self.planned_goals)
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        return tuple(action for deed in self.deeds for action in deed.actions)
+        return tuple(action for planned in self.planned_goals for action in planned.actions)
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return tuple(text for deed in self.deeds for text in deed.outputs)
+        return tuple(text for planned in self.planned_goals for text in planned.outputs)
 
 
-def changed(goal: Goal, **fields: object) -> Goal:
+def replace_goal_fields(goal: Goal, **fields: object) -> Goal:
     return msgspec.structs.replace(goal, **fields)
 
 
-def refused(deed: Deed) -> Deed:
+def plan_refusal(planned: PlannedGoal) -> PlannedGoal:
     """The same wish where policy forbids it: nothing is to be written."""
-    return Deed(changed(deed.goal, refusal=True))
+    return PlannedGoal(replace_goal_fields(planned.goal, refusal=True))
 
 
-def instead(first: Deed, then: Deed) -> Deed:
+def plan_fallback(first: PlannedGoal, then: PlannedGoal) -> PlannedGoal:
     """A wish that cannot be fulfilled, and what the user wants in its place."""
-    return Deed(changed(first.goal, refusal=True, fallback=then.goal), then.actions)
+    return PlannedGoal(
+        replace_goal_fields(first.goal, refusal=True, fallback=then.goal), then.actions
+    )
 
 
-def dearer(first: Deed, limit: float, then: Deed) -> Deed:
+def plan_price_limit(first: PlannedGoal, limit: float, then: PlannedGoal) -> PlannedGoal:
     """A wish that costs more than the user's limit, and what the user wants in its place."""
-    return Deed(changed(first.goal, limit=limit, fallback=then.goal), then.actions)
+    return PlannedGoal(
+        replace_goal_fields(first.goal, limit=limit, fallback=then.goal), then.actions
+    )
 
 
-def unknown_id(deed: Deed) -> Deed:
+def hide_order_id(planned: PlannedGoal) -> PlannedGoal:
     """The same wish of a user who does not know the id of the order or reservation."""
-    return Deed(changed(deed.goal, hidden=("order",)), deed.actions, deed.outputs)
+    return PlannedGoal(
+        replace_goal_fields(planned.goal, hidden=("order",)), planned.actions, planned.outputs
+    )
 
 
-def amount(value: float) -> str:
+def format_amount(value: float) -> str:
     """A number as short as it can be written: also a piece of the text with two decimals."""
     text = f"{value:.2f}"
     return text.rstrip("0").rstrip(".")

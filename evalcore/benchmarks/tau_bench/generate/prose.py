@@ -22,17 +22,17 @@ _WISHES: Mapping[Kind, str] = {
 }
 
 
-def instruction(scenario: Scenario) -> str:
+def build_instruction(scenario: Scenario) -> str:
     """Who the user is and what they want, goal by goal, with conditions and what is unknown."""
-    known = {"name": "Your name is {}.", "zip": "Your zip code is {}."}
-    known |= {"email": "Your email is {}.", "user_id": "Your user id is {}."}
-    who = " ".join(known[slot].format(text) for slot, text in scenario.identity.items())
-    lines = [_goal(goal, scenario.noun) for goal in scenario.goals]
+    identity_texts = {"name": "Your name is {}.", "zip": "Your zip code is {}."}
+    identity_texts |= {"email": "Your email is {}.", "user_id": "Your user id is {}."}
+    who = " ".join(identity_texts[slot].format(text) for slot, text in scenario.identity.items())
+    lines = [_describe_goal(goal, scenario.noun) for goal in scenario.goals]
     joined = " Then ".join([lines[0], *(line[0].lower() + line[1:] for line in lines[1:])])
     return f"{who} {joined} You know nothing else, and tell each detail only when asked."
 
 
-def _goal(goal: Goal, noun: str) -> str:
+def _describe_goal(goal: Goal, noun: str) -> str:
     if goal.kind == "question":
         return f"You want to know: {goal.question}"
     what = (
@@ -41,7 +41,7 @@ def _goal(goal: Goal, noun: str) -> str:
     if noun == "order" and "order" in goal.hidden:
         what = "an order whose id you do not know"
     wish = _WISHES[goal.kind].format(what=what)
-    text = f"You want to {wish}{_details(goal)}."
+    text = f"You want to {wish}{_describe_details(goal)}."
     if goal.limit is not None:
         text += (
             f" You pay ${goal.limit:g} more at most."
@@ -49,7 +49,7 @@ def _goal(goal: Goal, noun: str) -> str:
             else (f" You pay ${goal.limit:g} in all at most.")
         )
     if goal.fallback is not None:
-        otherwise = _goal(goal.fallback, noun)
+        otherwise = _describe_goal(goal.fallback, noun)
         when = "If that is not possible" if goal.limit is None else "If it costs more"
         text += f" {when}, {otherwise[0].lower()}{otherwise[1:]}"
     elif goal.refusal:
@@ -57,10 +57,10 @@ def _goal(goal: Goal, noun: str) -> str:
     return text
 
 
-def _details(goal: Goal) -> str:
+def _describe_details(goal: Goal) -> str:
     parts = [f"{slot}: {text}" for slot, text in goal.details.items()]
     if goal.items:
-        parts.append("items: " + "; ".join(_item(item) for item in goal.items))
+        parts.append("items: " + "; ".join(_describe_item(item) for item in goal.items))
     if goal.address:
         parts.append("new address: " + ", ".join(text for text in goal.address.values() if text))
     if goal.payment:
@@ -70,10 +70,10 @@ def _details(goal: Goal) -> str:
     return f" ({' | '.join(parts)})" if parts else ""
 
 
-def _item(item: Item) -> str:
-    now = f" ({_options(item.options)})" if item.options else ""
-    return f"{item.product}{now}" + (f" to {_options(item.change)}" if item.change else "")
+def _describe_item(item: Item) -> str:
+    now = f" ({_format_options(item.options)})" if item.options else ""
+    return f"{item.product}{now}" + (f" to {_format_options(item.change)}" if item.change else "")
 
 
-def _options(options: Mapping[str, str]) -> str:
+def _format_options(options: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in options.items())

@@ -31,12 +31,12 @@ TOWNS = (
 PEOPLE = tuple((first, second) for first in FIRST for second in SECOND)
 
 
-def digits(rng: Random, count: int) -> str:
+def random_digits(rng: Random, count: int) -> str:
     """A number of so many digits, the first of which is not 0."""
     return str(rng.randrange(10 ** (count - 1), 10**count))
 
 
-def address(rng: Random) -> dict[str, Any]:
+def make_address(rng: Random) -> dict[str, Any]:
     """An address as the records hold it."""
     city, state = rng.choice(TOWNS)
     return {
@@ -45,16 +45,16 @@ def address(rng: Random) -> dict[str, Any]:
         "city": city,
         "country": "USA",
         "state": state,
-        "zip": digits(rng, 5),
+        "zip": random_digits(rng, 5),
     }
 
 
-def profile(rng: Random, taken: int) -> tuple[str, dict[str, Any]]:
-    """The id of a new user and what all users have; `taken` is how many there are already."""
-    first, second = PEOPLE[taken * 37 % len(PEOPLE)]
-    user_id = f"{first}_{second}_{digits(rng, 4)}".lower()
+def make_user_profile(rng: Random, user_count: int) -> tuple[str, dict[str, Any]]:
+    """The id of a new user and what all users have; `user_count` is how many there are already."""
+    first, second = PEOPLE[user_count * 37 % len(PEOPLE)]
+    user_id = f"{first}_{second}_{random_digits(rng, 4)}".lower()
     return user_id, {
         "name": {"first_name": first, "last_name": second},
-        "address": address(rng),
+        "address": make_address(rng),
         "email": f"{first}.{second}{rng.randrange(10, 99)}@example.org".lower(),
     }

@@ -47,7 +47,7 @@ _FAMILY: dict[Kind, str] = {
 }
 
 
-class Compared(Record, frozen=True):
+class GoalComparison(Record, frozen=True):
     """`named`: the slots whose values a message names, right or wrong; `wrong`: those that
     contradict the goal; `wrong_verb`: another action is proposed; `amount`: the highest sum it asks
     the user to pay, in dollars; `choice`: slots of which it offers several values."""
@@ -59,42 +59,42 @@ class Compared(Record, frozen=True):
     choice: frozenset[Slot] = frozenset()
 
 
-def compare(text: str, scenario: Scenario, goal: Goal) -> Compared:
+def compare_to_goal(text: str, scenario: Scenario, goal: Goal) -> GoalComparison:
     """Holds one message against the goal; only its first 12,000 characters are read."""
     text = text[:_LONGEST]
-    found: dict[Slot, set[str]] = {
-        slot: values for slot, values in _found(text, scenario).items() if values
+    named_values: dict[Slot, set[str]] = {
+        slot: values for slot, values in _find_named_values(text, scenario).items() if values
     }
-    wanted = _wanted(goal)
+    expected_values = _collect_expected_values(goal)
     wrong: list[Slot] = []
-    for slot, right in wanted.items():
-        values = found.get(slot, set())
-        if values and (right not in values or _spoilt(slot, text, scenario, goal)):
+    for slot, right in expected_values.items():
+        values = named_values.get(slot, set())
+        if values and (right not in values or _is_contradicted(slot, text, scenario, goal)):
             wrong.append(slot)
-    wrong += _wrong_flights(found, goal) + _wrong_source(text, found, goal)
+    wrong += _find_wrong_flights(named_values, goal) + _find_wrong_payment(text, named_values, goal)
     parts: tuple[tuple[Slot, bool | None], ...] = (
-        ("items", _items(text, goal)),
-        ("options", _options(text, goal)),
+        ("items", _check_items(text, goal)),
+        ("options", _check_options(text, goal)),
     )
     for slot, right_part in parts:
         if right_part is not None:
-            found[slot] = {slot}
+            named_values[slot] = {slot}
         if right_part is False:
             wrong.append(slot)
-    several = frozenset(slot for slot, values in found.items() if len(values) > 1)
-    return Compared(
-        named=frozenset(found),
+    several = frozenset(slot for slot, values in named_values.items() if len(values) > 1)
+    return GoalComparison(
+        named=frozenset(named_values),
         wrong=tuple(wrong),
-        wrong_verb=_other_verb(text, goal),
-        amount=_amount(text),
+        wrong_verb=_has_other_verb(text, goal),
+        amount=_find_highest_charge(text),
         choice=several,
     )
 
 
-def _found(text: str, scenario: Scenario) -> dict[Slot, set[str]]:
+def _find_named_values(text: str, scenario: Scenario) -> dict[Slot, set[str]]:
     lowered = text.lower()
     return {
-        "order": _orders(text, scenario),
+        "order": _find_order_ids(text, scenario),
         "payment": set(_PAYMENT.findall(text)),
         "reason": {reason for reason in _REASONS if reason in lowered},
         "address": set(_STREET.findall(text)),
@@ -103,72 +103,81 @@ def _found(text: str, scenario: Scenario) -> dict[Slot, set[str]]:
     }
 
 
-def _orders(text: str, scenario: Scenario) -> set[str]:
+def _find_order_ids(text: str, scenario: Scenario) -> set[str]:
     """Ids of orders or reservations; of what looks like a flight only those that a goal has."""
     if scenario.noun == "order":
-        return {_order(value) for value in _ORDER.findall(text)}
-    known = {goal.order for goal in scenario.goals if goal.order and goal.order in text}
-    return known | (set(_RESERVATION.findall(text)) - set(_FLIGHT.findall(text)))
+        return {_normalize_order_id(value) for value in _ORDER.findall(text)}
+    goal_ids = {goal.order for goal in scenario.goals if goal.order and goal.order in text}
+    return goal_ids | (set(_RESERVATION.findall(text)) - set(_FLIGHT.findall(text)))
 
 
-def _wanted(goal: Goal) -> dict[Slot, str]:
-    """The single right value by slot, written as `_found` does; a hidden one is not compared."""
-    wanted: dict[Slot, str] = {
-        "order": _order(goal.order),
+def _collect_expected_values(goal: Goal) -> dict[Slot, str]:
+    """The single right value by slot, written as `_find_named_values` does; a hidden one is not
+    compared."""
+    expected_values: dict[Slot, str] = {
+        "order": _normalize_order_id(goal.order),
         "payment": goal.payment,
         "reason": goal.reason,
         "address": goal.address.get("address1", ""),
         "cabin": goal.details.get("cabin", "").lower(),
     }
-    return {slot: value for slot, value in wanted.items() if value and slot not in goal.hidden}
+    return {
+        slot: value for slot, value in expected_values.items() if value and slot not in goal.hidden
+    }
 
 
-def _order(value: str) -> str:
+def _normalize_order_id(value: str) -> str:
     return value.lstrip("#")
 
 
-def _spoilt(slot: Slot, text: str, scenario: Scenario, goal: Goal) -> bool:
+def _is_contradicted(slot: Slot, text: str, scenario: Scenario, goal: Goal) -> bool:
     """Whether the right value stands beside one that makes the whole wrong."""
     if slot == "address":
         fives = set(_FIVE.findall(text))
         return bool(fives) and goal.address.get("zip", "") not in fives
-    return slot == "order" and _beyond(text, scenario, goal)
+    return slot == "order" and _has_other_order(text, scenario, goal)
 
 
-def _beyond(text: str, scenario: Scenario, goal: Goal) -> bool:
+def _has_other_order(text: str, scenario: Scenario, goal: Goal) -> bool:
     """Whether a sentence that proposes an action names an order that no goal is about."""
-    known = {_order(each.order) for each in scenario.goals} | {_order(goal.order)}
+    goal_ids = {_normalize_order_id(each.order) for each in scenario.goals} | {
+        _normalize_order_id(goal.order)
+    }
     for sentence in _SENTENCE.split(text):
         lowered = sentence.lower()
-        if _ABOUT_TO.search(lowered) and _orders(sentence, scenario) - known:
+        if _ABOUT_TO.search(lowered) and _find_order_ids(sentence, scenario) - goal_ids:
             return True
     return False
 
 
-def _wrong_flights(found: Mapping[Slot, set[str]], goal: Goal) -> list[Slot]:
+def _find_wrong_flights(named_values: Mapping[Slot, set[str]], goal: Goal) -> list[Slot]:
     """All flights of the goal must be named where any is."""
-    wanted = set(_FLIGHT.findall(goal.details.get("flight", "")))
-    named = found.get("flight")
-    return ["flight"] if named and not wanted <= named and "flight" not in goal.hidden else []
+    expected_flights = set(_FLIGHT.findall(goal.details.get("flight", "")))
+    named = named_values.get("flight")
+    return (
+        ["flight"]
+        if named and not expected_flights <= named and "flight" not in goal.hidden
+        else []
+    )
 
 
-def _wrong_source(text: str, found: dict[Slot, set[str]], goal: Goal) -> list[Slot]:
+def _find_wrong_payment(text: str, named_values: dict[Slot, set[str]], goal: Goal) -> list[Slot]:
     """A message without payment ids that speaks of one kind of payment only, the wrong one."""
     named = [source for words, source in _SOURCES.items() if words in text.lower()]
-    if "payment" in found or len(named) != 1 or not goal.payment or "payment" in goal.hidden:
+    if "payment" in named_values or len(named) != 1 or not goal.payment or "payment" in goal.hidden:
         return []
-    found["payment"] = set(named)
+    named_values["payment"] = set(named)
     return [] if goal.payment.startswith(named[0]) else ["payment"]
 
 
-def _items(text: str, goal: Goal) -> bool | None:
+def _check_items(text: str, goal: Goal) -> bool | None:
     """None: no product of the goal is named; False: not all of them are."""
     lowered = text.lower()
     named = [item.product.lower() in lowered for item in goal.items]
     return all(named) if any(named) else None
 
 
-def _options(text: str, goal: Goal) -> bool | None:
+def _check_options(text: str, goal: Goal) -> bool | None:
     """None: no option that is to change is named; False: one is, without its wanted value."""
     lowered = text.lower().replace("_", " ")
     named, right = False, True
@@ -183,7 +192,7 @@ def _options(text: str, goal: Goal) -> bool | None:
     return right if named else None
 
 
-def _other_verb(text: str, goal: Goal) -> bool:
+def _has_other_verb(text: str, goal: Goal) -> bool:
     own = _FAMILY.get(goal.kind, "change")
     if not own:
         return False
@@ -191,7 +200,7 @@ def _other_verb(text: str, goal: Goal) -> bool:
     return bool(verbs) and own not in verbs
 
 
-def _amount(text: str) -> float | None:
+def _find_highest_charge(text: str) -> float | None:
     sums = []
     for sentence in _SENTENCE.split(text):
         lowered = sentence.lower()

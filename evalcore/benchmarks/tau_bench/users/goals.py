@@ -53,7 +53,7 @@ SLOTS: tuple[Slot, ...] = get_args(Slot)
 IDENTITY: frozenset[Slot] = frozenset({"name", "email", "zip", "user_id"})
 
 #: The write tools that fulfil a kind of goal.
-TOOLS: Mapping[Kind, tuple[str, ...]] = {
+WRITE_TOOLS: Mapping[Kind, tuple[str, ...]] = {
     "cancel": ("cancel_pending_order", "cancel_reservation"),
     "return": ("return_delivered_order_items",),
     "exchange": ("exchange_delivered_order_items",),
@@ -138,7 +138,7 @@ def to_slots(scenario: Scenario) -> dict[str, object]:
     return plain
 
 
-def knows(scenario: Scenario, goal: Goal, slot: Slot) -> bool:
+def can_answer_slot(scenario: Scenario, goal: Goal, slot: Slot) -> bool:
     """Whether the user can answer for this slot."""
     if slot in goal.hidden:
         return False
@@ -151,7 +151,7 @@ def knows(scenario: Scenario, goal: Goal, slot: Slot) -> bool:
     return slot in goal.details
 
 
-def values(scenario: Scenario, goal: Goal, slot: Slot) -> tuple[str, ...]:
+def list_slot_values(scenario: Scenario, goal: Goal, slot: Slot) -> tuple[str, ...]:
     """The texts that answer a slot, none of which may be said before it was asked for."""
     if slot in IDENTITY:
         return (scenario.identity[slot],) if slot in scenario.identity else ()

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from evalcore.benchmarks.tau_bench.users.goals import Slot
 
 
-def _pattern(*words: str) -> re.Pattern[str]:
+def _compile_pattern(*words: str) -> re.Pattern[str]:
     return re.compile("|".join(words))
 
 
 #: A sentence that wants something from the user.
-REQUEST = _pattern(
+REQUEST = _compile_pattern(
     r"[?？]",
     r"\b(?:please|kindly|just) (?:also )?(?:provide|share|tell|give|confirm|specify|verify|send"
     r"|enter"
@@ -36,7 +36,7 @@ REQUEST = _pattern(
     r"请|麻烦|能否|可以.{0,20}吗|什么|哪|是否|吗|需要您",
 )
 #: A request for nothing but patience.
-WAIT = _pattern(
+WAIT = _compile_pattern(
     r"\b(?:hold on|one moment|a moment|just a (?:sec|second|minute|moment)|please wait"
     r"|bear with)\b",
     r"\b(?:let me|i will|i'll|i am going to|i'm going to|i need to|i have to) (?:now |first "
@@ -46,17 +46,19 @@ WAIT = _pattern(
 )
 _TRIP = r"(?:order|reservation|booking|confirmation)"
 ASKS: Mapping[Slot, re.Pattern[str]] = {
-    "name": _pattern(
+    "name": _compile_pattern(
         r"(?<!product )(?<!item )\bnames?\b(?! of (?:the|your|each) (?:item|product))",
         r"姓名|名字|称呼",
     ),
-    "email": _pattern(r"\be-?mails?\b", r"邮箱|电子邮件"),
-    "zip": _pattern(r"\bzip\b", r"\bzip ?codes?\b", r"\bpost(?:al)? ?codes?\b", r"邮编|邮政编码"),
-    "user_id": _pattern(
+    "email": _compile_pattern(r"\be-?mails?\b", r"邮箱|电子邮件"),
+    "zip": _compile_pattern(
+        r"\bzip\b", r"\bzip ?codes?\b", r"\bpost(?:al)? ?codes?\b", r"邮编|邮政编码"
+    ),
+    "user_id": _compile_pattern(
         r"\b(?:user|customer|account|member|profile)[ _-]?(?:id|name|number)\b",
         r"用户(?:id|名)|账号",
     ),
-    "order": _pattern(
+    "order": _compile_pattern(
         rf"\b{_TRIP}s?[ _-]?(?:ids?|numbers?|no\b|#|codes?|reference)",
         rf"\b(?:which|what)(?: of)?(?: your| the| specific| is| pending| delivered"
         rf"| recent)* {_TRIP}s?\b"
@@ -65,8 +67,8 @@ ASKS: Mapping[Slot, re.Pattern[str]] = {
         rf"\bwhat(?:'s| is) (?:the|your) {_TRIP}\b(?! (?:items?|products?))",
         r"订单号|订单编号|哪个订单|哪一个订单|预订号",
     ),
-    "items": _pattern(r"\b(?:items?|products?|articles?|goods)\b", r"商品|产品|物品"),
-    "options": _pattern(
+    "items": _compile_pattern(r"\b(?:items?|products?|articles?|goods)\b", r"商品|产品|物品"),
+    "options": _compile_pattern(
         r"(?<!payment )\boptions?\b",
         r"\b(?:variants?|variations?|colou?rs?|sizes?|materials?|specifications?|specs?|features?"
         r"|styles?|models?|versions?|types?|capacity|preferences?|attributes?|replacements?"
@@ -76,42 +78,42 @@ ASKS: Mapping[Slot, re.Pattern[str]] = {
         r"\b(?:to|for|with|into) (?:what|which)\b",
         r"颜色|尺寸|规格|型号|款式|选项|材质",
     ),
-    "payment": _pattern(
+    "payment": _compile_pattern(
         r"\b(?:pay|payments?|paying|paypal|charged?|billing|billed)\b",
         r"\b(?:credit|debit|gift|which|what) cards?\b",
         r"\brefund(?:ed)? (?:method|to|go|be)\b",
         r"支付|付款|退款方式",
     ),
-    "address": _pattern(
+    "address": _compile_pattern(
         r"\b(?:address(?:es)?|street|apartment|suite|city|country)\b",
         r"\b(?:ship|shipped|deliver|delivered|send|sent) (?:it |them |this )?to\b",
         r"地址",
     ),
-    "reason": _pattern(r"\b(?:reasons?|why|because)\b", r"原因|为什么|理由"),
-    "route": _pattern(
+    "reason": _compile_pattern(r"\b(?:reasons?|why|because)\b", r"原因|为什么|理由"),
+    "route": _compile_pattern(
         r"\b(?:origin|destination|departure (?:city|airport)|arrival (?:city|airport)|route"
         r"|airports?)\b",
         r"\bwhere (?:are|do|would|will) you(?: \w+){0,3} (?:fly|flying|go|going|travel"
         r"|travell?ing)\b",
         r"出发地|目的地",
     ),
-    "date": _pattern(r"\b(?:dates?|what day|which day|when)\b", r"日期|哪天|什么时候"),
-    "flight": _pattern(
+    "date": _compile_pattern(r"\b(?:dates?|what day|which day|when)\b", r"日期|哪天|什么时候"),
+    "flight": _compile_pattern(
         r"\bflight (?:numbers?|options?|choices?)\b",
         r"\b(?:which|what|new|preferred) flights?\b",
         r"航班",
     ),
-    "cabin": _pattern(
+    "cabin": _compile_pattern(
         r"\b(?:cabin|travel class|seat class|class of service|which class)\b", r"舱位"
     ),
-    "passengers": _pattern(
+    "passengers": _compile_pattern(
         r"\b(?:passengers?|travell?ers?|date of birth|birth ?dates?|dob)\b", r"乘客|旅客"
     ),
-    "baggage": _pattern(r"\b(?:bags?|baggages?|luggage|suitcases?)\b", r"行李"),
-    "insurance": _pattern(r"\b(?:insurance|insured?)\b", r"保险"),
+    "baggage": _compile_pattern(r"\b(?:bags?|baggages?|luggage|suitcases?)\b", r"行李"),
+    "insurance": _compile_pattern(r"\b(?:insurance|insured?)\b", r"保险"),
 }
 #: Who are you, in general.
-IDENTIFY = _pattern(
+IDENTIFY = _compile_pattern(
     r"\b(?:verify|confirm|authenticate|validate|establish|prove) (?:your|the user's) (?:identity"
     r"|account)\b",
     r"\bauthenticate you\b|\bverify you\b|\bwho you are\b|\bwho am i (?:speaking|talking"
@@ -119,7 +121,7 @@ IDENTIFY = _pattern(
     r"\b(?:identify|identifying) (?:yourself|information)\b|\byour (?:identity|identification)\b",
     r"身份",
 )
-CONFIRM = _pattern(
+CONFIRM = _compile_pattern(
     r"\bconfirm\w*\b",
     r"\b(?:correct|accurate|proceed|go ahead|continue|approve|agree|accept|are you sure|all set)\b",
     r"\b(?:shall|should|may|can) (?:i|we) (?:now |then |please )?"
@@ -134,12 +136,12 @@ CONFIRM = _pattern(
     r"\bok(?:ay)?\?",
     r"确认|同意|是否继续|对吗|可以吗",
 )
-ELSE = _pattern(
+ELSE = _compile_pattern(
     r"\b(?:anything|something|what) else\b",
     r"\bfurther (?:assistance|help|questions?)\b",
     r"\bother (?:questions?|requests?|concerns?)\b|其他|还有什么",
 )
-INTENT = _pattern(
+INTENT = _compile_pattern(
     r"\bhow (?:can|may|could|might) (?:i|we) (?:\w+ )?(?:help|assist|be of)\b",
     r"\bwhat (?:can|may|could) (?:i|we) (?:do|help|assist)\b",
     r"\bwhat (?:would|do) you (?:like|want|need|wish)(?: help)?(?: (?:me )?to (?:do|change"
@@ -150,7 +152,7 @@ INTENT = _pattern(
     r"\bwhat brings you\b|\bwhat is it (?:you|that)\b|^\W*(?:hi|hello|hey|welcome|greetings)\b",
     r"有什么可以帮|需要什么帮助|您好|你好",
 )
-REFUSE = _pattern(
+REFUSE = _compile_pattern(
     r"\b(?:i|we)(?:'m| am|'re| are)?(?: sorry,? but)?(?: \w+)? (?:cannot|can't|can not|unable"
     r"|not able"
     r"|not allowed|not permitted|won't be able|will not be able|must deny|must decline"
@@ -170,17 +172,17 @@ REFUSE = _pattern(
     r"无法|不能|不可以|抱歉",
 )
 #: What makes a sentence with such words a warning about later, not a refusal.
-WARNING = _pattern(
+WARNING = _compile_pattern(
     r"\b(?:once|after|afterwards|note that|any ?more|any further|again|keep in mind|be aware"
     r"|later)\b"
 )
 #: "I cannot find it": the agent lacks something and refuses nothing.
-NOT_FOUND = _pattern(
+CANNOT_LOCATE = _compile_pattern(
     r"\b(?:find|locate|found|verif\w+|authenticat\w+|access|identify|look up|see any|retrieve|match"
     r"|proceed without|help you until|assist you until|continue without)\b"
 )
 #: The agent says that it is done; only the environment decides.
-CLAIM = _pattern(
+CLAIM = _compile_pattern(
     r"\b(?:has|have|had|was|were|is|are)(?: now| been| already| successfully)+ (?:\w+ )?"
     r"(?:cancel|return|exchang|modif|chang|updat|process|complet|submit|book|refund|done)",
     r"\b(?:successfully|all done|done)\b|\bi(?:'ve| have) (?:now |just )?(?:cancel|process|updat"
@@ -188,7 +190,7 @@ CLAIM = _pattern(
     r"|modif|complet|submit|return|exchang|book)|已经|已为您|成功",
 )
 #: Neither question nor news: the conversation is the user's again.
-FILLER = _pattern(
+FILLER = _compile_pattern(
     r"\b(?:thank|thanks|verified|located|found|understood|noted|got it|sure|great|certainly"
     r"|of course"
     r"|here (?:is|are)|welcome|yes|ok|okay|happy to|glad to|looking|checking|processing)\b",

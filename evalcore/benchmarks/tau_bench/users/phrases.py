@@ -1,6 +1,6 @@
 """What the rule user says: several wordings of every line, chosen by the seed.
 
-Only `tell` and `correct` hold values of slots.
+Only `format_slot_answer` and `correct` hold values of slots.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evalcore.benchmarks.tau_bench.users.goals import (
     Kind,
     Scenario,
     Slot,
-    knows,
+    can_answer_slot,
 )
 
 STOP = "###STOP###"
@@ -149,55 +149,55 @@ _WHAT: Mapping[Slot, str] = {
 }
 
 
-def say(key: str, seed: int, *, noun: str = "order") -> str:
+def format_line(key: str, seed: int, *, noun: str = "order") -> str:
     """One of the wordings of a line."""
-    return _pick(_LINES[key], seed, key).format(noun=noun)
+    return _pick_wording(_LINES[key], seed, key).format(noun=noun)
 
 
-def intent(scenario: Scenario, goal: Goal, seed: int, *, again: bool = False) -> str:
+def format_goal(scenario: Scenario, goal: Goal, seed: int, *, again: bool = False) -> str:
     """The wish in words, without any value but what a question itself asks about; `again`: the
     same was wished for another order before."""
     if goal.kind == "question":
         return goal.question
     noun = scenario.noun
     article = "another" if again else "an" if noun == "order" else "a"
-    wording = _pick(_INTENTS[goal.kind], seed, goal.kind)
+    wording = _pick_wording(_INTENTS[goal.kind], seed, goal.kind)
     pending = "another" if again else "a"
     return wording.format(noun=noun, a=pending, a_noun=f"{article} {noun}")
 
 
-def tell(scenario: Scenario, goal: Goal, slot: Slot, seed: int) -> str:
+def format_slot_answer(scenario: Scenario, goal: Goal, slot: Slot, seed: int) -> str:
     """The answer to a question for one slot; the user invents nothing."""
-    if not knows(scenario, goal, slot):
+    if not can_answer_slot(scenario, goal, slot):
         what = _WHAT.get(slot, f"anything about the {slot}").format(noun=scenario.noun)
-        return _pick(_LINES["unknown"], seed, slot).format(what=what)
-    wording = _pick(_TELL.get(slot, _OTHER), seed, slot)
-    return wording.format(v=_value(scenario, goal, slot), noun=scenario.noun, slot=slot)
+        return _pick_wording(_LINES["unknown"], seed, slot).format(what=what)
+    wording = _pick_wording(_TELL.get(slot, _OTHER), seed, slot)
+    return wording.format(v=_format_slot_value(scenario, goal, slot), noun=scenario.noun, slot=slot)
 
 
-def _value(scenario: Scenario, goal: Goal, slot: Slot) -> str:
+def _format_slot_value(scenario: Scenario, goal: Goal, slot: Slot) -> str:
     if slot in scenario.identity:
         return scenario.identity[slot]
     if slot == "items":
-        return "; ".join(_described(item, item.options) for item in goal.items)
+        return "; ".join(_describe_item(item, item.options) for item in goal.items)
     if slot == "options":
-        return "; ".join(_wanted(item) for item in goal.items if item.change is not None)
+        return "; ".join(_describe_change(item) for item in goal.items if item.change is not None)
     if slot == "address":
         return ", ".join(f"{name}: {text}" for name, text in goal.address.items())
     return str(getattr(goal, slot, "") or goal.details.get(slot, ""))
 
 
-def _described(item: Item, options: Mapping[str, str]) -> str:
+def _describe_item(item: Item, options: Mapping[str, str]) -> str:
     if not options:
         return item.product
     return f"{item.product} ({', '.join(f'{name}: {text}' for name, text in options.items())})"
 
 
-def _wanted(item: Item) -> str:
+def _describe_change(item: Item) -> str:
     if not item.change:
         return f"{item.product} (the very same options again)"
-    return _described(item, item.change)
+    return _describe_item(item, item.change)
 
 
-def _pick(wordings: Sequence[str], seed: int, key: str) -> str:
+def _pick_wording(wordings: Sequence[str], seed: int, key: str) -> str:
     return wordings[zlib.crc32(f"{seed}/{key}".encode()) % len(wordings)]

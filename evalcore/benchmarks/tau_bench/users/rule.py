@@ -13,28 +13,28 @@ import zlib
 from collections.abc import Sequence
 
 from evalcore.benchmarks.tau_bench.users import phrases
-from evalcore.benchmarks.tau_bench.users.compare import Compared, compare
+from evalcore.benchmarks.tau_bench.users.compare import GoalComparison, compare_to_goal
 from evalcore.benchmarks.tau_bench.users.goals import (
     IDENTITY,
     SLOTS,
     Goal,
     Scenario,
     Slot,
+    can_answer_slot,
     from_slots,
-    knows,
 )
-from evalcore.benchmarks.tau_bench.users.listen import Heard, listen
+from evalcore.benchmarks.tau_bench.users.intent_parser import AgentIntent, parse_agent_intent
 from evalcore.benchmarks.tau_bench.users.state import (
     OPEN,
     TaskLike,
     UserState,
     WriteLike,
-    mark,
     note_writes,
-    replaced,
+    replace_state,
+    set_goal_progress,
     slot_key,
 )
-from evalcore.benchmarks.tau_bench.users.train_slots import parse_train
+from evalcore.benchmarks.tau_bench.users.train_slots import parse_train_instruction
 
 #: Turns in a row that may bring nothing new, before the user gives up.
 PATIENCE = 6
@@ -51,8 +51,12 @@ class RuleUser:
 
         Raises UsageError where the task has no usable slots and is not of the TRAIN template.
         """
-        scenario = parse_train(task.instruction) if task.slots is None else from_slots(task.slots)
-        return opening(scenario, zlib.crc32(f"{task.id}/{seed}".encode()))
+        scenario = (
+            parse_train_instruction(task.instruction)
+            if task.slots is None
+            else from_slots(task.slots)
+        )
+        return build_opening_state(scenario, zlib.crc32(f"{task.id}/{seed}".encode()))
 
     def reply(
         self, state: UserState, agent_text: str, writes: Sequence[WriteLike]
@@ -60,166 +64,197 @@ class RuleUser:
         """The answer to one message of the agent; nothing that it says can raise."""
         if state.done:
             return "", state, True
-        state = replaced(state, turns=state.turns + 1)
+        state = replace_state(state, turns=state.turns + 1)
         before = state.current
         state = note_writes(state, writes)
-        at = state.current
-        if at is None or at != before:
-            text, state = _advanced(state)
+        goal_index = state.current
+        if goal_index is None or goal_index != before:
+            text, state = _advance_goal(state)
         else:
-            text, state = _answer(state, at, listen(agent_text), agent_text)
+            text, state = _answer_agent(
+                state, goal_index, parse_agent_intent(agent_text), agent_text
+            )
         if state.idle >= PATIENCE and not state.done:
-            text, state = _stop(state, "give_up", "given_up")
-        state = replaced(state, said=text)
+            text, state = _end_conversation(state, "give_up", "given_up")
+        state = replace_state(state, last_message=text)
         return text, state, state.done
 
 
-def opening(scenario: Scenario, seed: int) -> UserState:
+def build_opening_state(scenario: Scenario, seed: int) -> UserState:
     """The state of a scenario before the agent's first message."""
     goals = scenario.goals
-    first = phrases.intent(scenario, goals[0], seed) if goals else ""
-    said = f"{phrases.say('hello', seed)} {first}".strip()
-    return UserState(scenario, seed, said, goals, (OPEN,) * len(goals))
+    first = phrases.format_goal(scenario, goals[0], seed) if goals else ""
+    message = f"{phrases.format_line('hello', seed)} {first}".strip()
+    return UserState(scenario, seed, message, goals, (OPEN,) * len(goals))
 
 
-def _advanced(state: UserState, line: str = "next") -> tuple[str, UserState]:
+def _advance_goal(state: UserState, line: str = "next") -> tuple[str, UserState]:
     """The line after a goal was left behind: the next wish, or goodbye."""
-    at = state.current
-    state = replaced(state, idle=0, refusals=0)
-    if at is None:
-        return _stop(state, "bye", "satisfied")
-    wish = _wish(state, at, state.seed + at)
-    return f"{phrases.say(line, state.seed + at)} {wish}", state
+    goal_index = state.current
+    state = replace_state(state, idle=0, refusals=0)
+    if goal_index is None:
+        return _end_conversation(state, "bye", "satisfied")
+    wish = _phrase_goal(state, goal_index, state.seed + goal_index)
+    return f"{phrases.format_line(line, state.seed + goal_index)} {wish}", state
 
 
-def _stop(state: UserState, line: str, ending: str) -> tuple[str, UserState]:
+def _end_conversation(state: UserState, line: str, ending: str) -> tuple[str, UserState]:
     if ending == "given_up":
         left = tuple("given_up" if each == "open" else each for each in state.progress)
-        state = replaced(state, progress=left)
-    return f"{phrases.say(line, state.seed)} {phrases.STOP}", replaced(state, ending=ending)
+        state = replace_state(state, progress=left)
+    return f"{phrases.format_line(line, state.seed)} {phrases.STOP}", replace_state(
+        state, ending=ending
+    )
 
 
-def _answer(state: UserState, at: int, heard: Heard, text: str) -> tuple[str, UserState]:
-    """The answer while goal `at` is open. A price, a refusal or an answer to a question leave it;
-    then what contradicts the goal goes before what is asked, and that before a bare yes."""
-    goal = state.goals[at]
-    compared = compare(text, state.scenario, goal)
-    asks = _asks(state, goal, heard, compared)
-    if goal.limit is not None and (compared.amount or 0) > goal.limit:
-        return _drop(state, at, "limit")
-    new = [slot for slot in asks if slot_key(at, slot) not in state.told]
-    if heard.refuses and not (new and any(knows(state.scenario, goal, slot) for slot in new)):
-        return _refused(state, at)
-    if goal.kind == "question" and _is_answer(state, heard, asks):
-        return _advanced(mark(state, at, "answered"))
-    if heard.confirm and (compared.wrong_verb or compared.wrong):
-        return _corrected(state, at, asks, compared)
+def _answer_agent(
+    state: UserState, goal_index: int, agent_intent: AgentIntent, text: str
+) -> tuple[str, UserState]:
+    """The answer while goal `goal_index` is open. A price, a refusal or an answer to a question
+    leave it; then what contradicts the goal goes before what is asked, and that before a bare yes.
+    """
+    goal = state.goals[goal_index]
+    comparison = compare_to_goal(text, state.scenario, goal)
+    asks = _select_asked_slots(state, goal, agent_intent, comparison)
+    if goal.limit is not None and (comparison.amount or 0) > goal.limit:
+        return _drop_goal(state, goal_index, "limit")
+    new = [slot for slot in asks if slot_key(goal_index, slot) not in state.revealed_slots]
+    if agent_intent.refuses and not (
+        new and any(can_answer_slot(state.scenario, goal, slot) for slot in new)
+    ):
+        return _handle_refusal(state, goal_index)
+    if goal.kind == "question" and _is_answer(state, agent_intent, asks):
+        return _advance_goal(set_goal_progress(state, goal_index, "answered"))
+    if agent_intent.confirm and (comparison.wrong_verb or comparison.wrong):
+        return _correct_agent(state, goal_index, asks, comparison)
     if asks:
-        yes = heard.confirm and bool(compared.named)
-        return _told(state, at, phrases.say("yes", _turn(state)) if yes else "", asks)
-    if heard.confirm and not (heard.more and not compared.named):
-        return phrases.say("yes", _turn(state)), replaced(state, idle=state.idle + 1)
-    return _restate(state, at, heard)
+        yes = agent_intent.confirm and bool(comparison.named)
+        return _reveal_slots(
+            state, goal_index, phrases.format_line("yes", _turn_seed(state)) if yes else "", asks
+        )
+    if agent_intent.confirm and not (agent_intent.more and not comparison.named):
+        return phrases.format_line("yes", _turn_seed(state)), replace_state(
+            state, idle=state.idle + 1
+        )
+    return _restate_goal(state, goal_index, agent_intent)
 
 
-def _asks(state: UserState, goal: Goal, heard: Heard, compared: Compared) -> tuple[Slot, ...]:
+def _select_asked_slots(
+    state: UserState, goal: Goal, agent_intent: AgentIntent, comparison: GoalComparison
+) -> tuple[Slot, ...]:
     """The slots to answer: what is asked, less what the message itself states for a yes (unless it
     leaves a choice), and less what has no meaning for the goal when a yes is what matters."""
-    asks = set(heard.asks)
-    if heard.identify:
-        asks |= {slot for slot in IDENTITY if knows(state.scenario, goal, slot)}
-    if heard.question or heard.confirm:
-        offered = compared.choice - set(compared.wrong)
-        asks |= {slot for slot in offered if knows(state.scenario, goal, slot)}
+    asks = set(agent_intent.asks)
+    if agent_intent.identify:
+        asks |= {slot for slot in IDENTITY if can_answer_slot(state.scenario, goal, slot)}
+    if agent_intent.question or agent_intent.confirm:
+        offered = comparison.choice - set(comparison.wrong)
+        asks |= {slot for slot in offered if can_answer_slot(state.scenario, goal, slot)}
     if "address" in asks and goal.address and not asks & {"name", "email"}:
         asks.discard("zip")
-    if heard.confirm and compared.named:
-        stated = compared.named - compared.choice
-        asks = {slot for slot in asks - stated if knows(state.scenario, goal, slot)}
-    known = {slot for slot in asks if knows(state.scenario, goal, slot)}
-    if known and not asks <= IDENTITY:
-        asks = known | {slot for slot in asks if slot == "order"}
+    if agent_intent.confirm and comparison.named:
+        stated = comparison.named - comparison.choice
+        asks = {slot for slot in asks - stated if can_answer_slot(state.scenario, goal, slot)}
+    answerable = {slot for slot in asks if can_answer_slot(state.scenario, goal, slot)}
+    if answerable and not asks <= IDENTITY:
+        asks = answerable | {slot for slot in asks if slot == "order"}
     return tuple(sorted(asks, key=SLOTS.index))
 
 
-def _is_answer(state: UserState, heard: Heard, asks: Sequence[Slot]) -> bool:
+def _is_answer(state: UserState, agent_intent: AgentIntent, asks: Sequence[Slot]) -> bool:
     """Whether a message can be the answer to the user's question, asked three times at most."""
-    if asks or heard.waits or heard.intent:
+    if asks or agent_intent.waits or agent_intent.intent:
         return False
-    plain = not heard.confirm and not heard.question and not heard.filler
-    said = heard.number and not heard.confirm
-    return plain or said or heard.more or state.idle >= _ASKED_AGAIN
+    plain = not agent_intent.confirm and not agent_intent.question and not agent_intent.filler
+    states_number = agent_intent.number and not agent_intent.confirm
+    return plain or states_number or agent_intent.more or state.idle >= _ASKED_AGAIN
 
 
-def _told(state: UserState, at: int, first: str, slots: Sequence[Slot]) -> tuple[str, UserState]:
+def _reveal_slots(
+    state: UserState, goal_index: int, first: str, slots: Sequence[Slot]
+) -> tuple[str, UserState]:
     """The answers to several slots; a turn that tells nothing new is idle."""
-    goal = state.goals[at]
-    lines = [phrases.tell(state.scenario, goal, slot, _turn(state)) for slot in slots]
-    new = {slot_key(at, slot) for slot in slots if knows(state.scenario, goal, slot)}
-    fresh = new - set(state.told)
-    state = replaced(
+    goal = state.goals[goal_index]
+    lines = [
+        phrases.format_slot_answer(state.scenario, goal, slot, _turn_seed(state)) for slot in slots
+    ]
+    new = {
+        slot_key(goal_index, slot) for slot in slots if can_answer_slot(state.scenario, goal, slot)
+    }
+    fresh = new - set(state.revealed_slots)
+    state = replace_state(
         state,
-        told=(*state.told, *sorted(fresh)),
+        revealed_slots=(*state.revealed_slots, *sorted(fresh)),
         idle=0 if fresh else state.idle + 1,
     )
     return " ".join([line for line in (first, *lines) if line]), state
 
 
-def _corrected(
-    state: UserState, at: int, asks: Sequence[Slot], compared: Compared
+def _correct_agent(
+    state: UserState, goal_index: int, asks: Sequence[Slot], comparison: GoalComparison
 ) -> tuple[str, UserState]:
     """No, and the right value of everything that was wrong."""
-    partly = compared.wrong == ("items",) and not compared.wrong_verb
-    first = phrases.say("partly" if partly else "no", _turn(state))
-    if compared.wrong_verb:
-        first = f"{first} {_wish(state, at, state.seed)}"
-    slots = sorted({*asks, *compared.wrong}, key=SLOTS.index)
-    return _told(state, at, first, slots)
+    partly = comparison.wrong == ("items",) and not comparison.wrong_verb
+    first = phrases.format_line("partly" if partly else "no", _turn_seed(state))
+    if comparison.wrong_verb:
+        first = f"{first} {_phrase_goal(state, goal_index, state.seed)}"
+    slots = sorted({*asks, *comparison.wrong}, key=SLOTS.index)
+    return _reveal_slots(state, goal_index, first, slots)
 
 
-def _refused(state: UserState, at: int) -> tuple[str, UserState]:
-    if state.goals[at].fallback is None and state.refusals < INSISTS:
-        wish = _wish(state, at, state.seed + state.refusals)
-        line = phrases.say("insist", state.seed + state.refusals)
-        return f"{line} {wish}", replaced(state, refusals=state.refusals + 1)
-    return _drop(state, at, "instead")
+def _handle_refusal(state: UserState, goal_index: int) -> tuple[str, UserState]:
+    if state.goals[goal_index].fallback is None and state.refusals < INSISTS:
+        wish = _phrase_goal(state, goal_index, state.seed + state.refusals)
+        line = phrases.format_line("insist", state.seed + state.refusals)
+        return f"{line} {wish}", replace_state(state, refusals=state.refusals + 1)
+    return _drop_goal(state, goal_index, "instead")
 
 
-def _drop(state: UserState, at: int, line: str) -> tuple[str, UserState]:
+def _drop_goal(state: UserState, goal_index: int, line: str) -> tuple[str, UserState]:
     """Leaves a goal unreached; its fallback, if any, becomes the next goal."""
-    fallback = state.goals[at].fallback
-    state = mark(state, at, "refused")
+    fallback = state.goals[goal_index].fallback
+    state = set_goal_progress(state, goal_index, "refused")
     if fallback is not None:
-        goals = (*state.goals[: at + 1], fallback, *state.goals[at + 1 :])
-        progress = (*state.progress[: at + 1], OPEN, *state.progress[at + 1 :])
-        told = tuple(_moved(key, at) for key in state.told)
-        state = replaced(state, goals=goals, progress=progress, told=told)
-    return _advanced(state, line)
+        goals = (*state.goals[: goal_index + 1], fallback, *state.goals[goal_index + 1 :])
+        progress = (*state.progress[: goal_index + 1], OPEN, *state.progress[goal_index + 1 :])
+        revealed_slots = tuple(_shift_slot_key(key, goal_index) for key in state.revealed_slots)
+        state = replace_state(state, goals=goals, progress=progress, revealed_slots=revealed_slots)
+    return _advance_goal(state, line)
 
 
-def _moved(key: str, at: int) -> str:
+def _shift_slot_key(key: str, goal_index: int) -> str:
     index, _, slot = key.partition("/")
-    return f"{int(index) + 1}/{slot}" if index.isdigit() and int(index) > at else key
+    return f"{int(index) + 1}/{slot}" if index.isdigit() and int(index) > goal_index else key
 
 
-def _restate(state: UserState, at: int, heard: Heard) -> tuple[str, UserState]:
+def _restate_goal(
+    state: UserState, goal_index: int, agent_intent: AgentIntent
+) -> tuple[str, UserState]:
     """The wish again, without values; a message that is not understood first gets a menu."""
-    wish = _wish(state, at, state.seed + at)
-    lost = state.unrecognised + (not heard.recognised)
-    state = replaced(state, idle=state.idle + 1, unrecognised=lost)
-    if not heard.recognised:
-        key = "menu" if heard.question or lost % 2 else "still"
+    wish = _phrase_goal(state, goal_index, state.seed + goal_index)
+    lost = state.unrecognised + (not agent_intent.is_recognised)
+    state = replace_state(state, idle=state.idle + 1, unrecognised=lost)
+    if not agent_intent.is_recognised:
+        key = "menu" if agent_intent.question or lost % 2 else "still"
     else:
-        key = "not_yet" if heard.claims else "go_on" if heard.waits or heard.filler else "still"
-    return f"{phrases.say(key, _turn(state), noun=state.scenario.noun)} {wish}", state
+        key = (
+            "not_yet"
+            if agent_intent.claims
+            else "go_on"
+            if agent_intent.waits or agent_intent.filler
+            else "still"
+        )
+    return f"{phrases.format_line(key, _turn_seed(state), noun=state.scenario.noun)} {wish}", state
 
 
-def _wish(state: UserState, at: int, seed: int) -> str:
-    """What goal `at` is about, in words."""
-    goal = state.goals[at]
-    again = any(each.kind == goal.kind and each.order != goal.order for each in state.goals[:at])
-    return phrases.intent(state.scenario, goal, seed, again=again)
+def _phrase_goal(state: UserState, goal_index: int, seed: int) -> str:
+    """What goal `goal_index` is about, in words."""
+    goal = state.goals[goal_index]
+    again = any(
+        each.kind == goal.kind and each.order != goal.order for each in state.goals[:goal_index]
+    )
+    return phrases.format_goal(state.scenario, goal, seed, again=again)
 
 
-def _turn(state: UserState) -> int:
+def _turn_seed(state: UserState) -> int:
     return state.seed + state.turns

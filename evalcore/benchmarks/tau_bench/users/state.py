@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from evalcore.benchmarks.tau_bench.users.goals import IDENTITY, TOOLS, Goal, Scenario, Slot
+from evalcore.benchmarks.tau_bench.users.goals import IDENTITY, WRITE_TOOLS, Goal, Scenario, Slot
 from evalcore.records import Record
 
 Progress = Literal["open", "written", "answered", "refused", "given_up"]
@@ -35,16 +35,16 @@ class WriteLike(Protocol):
 
 
 class UserState(Record, frozen=True):
-    """Where the user stands. `said` is the last line; `progress` goes goal by goal.
+    """Where the user stands. `last_message` is the last line; `progress` goes goal by goal.
 
     `idle` counts turns in a row that brought nothing, `refusals` those of the present goal,
-    `unrecognised` all messages that no rule understood; `told` the slots told, as `goal/slot`
-    (identity once for all); `ending` is why the user stopped: satisfied, given_up.
+    `unrecognised` all messages that no rule understood; `revealed_slots` the slots told, as
+    `goal/slot` (identity once for all); `ending` is why the user stopped: satisfied, given_up.
     """
 
     scenario: Scenario
     seed: int
-    said: str
+    last_message: str
     goals: tuple[Goal, ...]
     progress: tuple[Progress, ...]
     writes: int = 0
@@ -52,7 +52,7 @@ class UserState(Record, frozen=True):
     idle: int = 0
     refusals: int = 0
     unrecognised: int = 0
-    told: tuple[str, ...] = ()
+    revealed_slots: tuple[str, ...] = ()
     ending: str = ""
 
     @property
@@ -79,29 +79,29 @@ def note_writes(state: UserState, writes: Sequence[WriteLike]) -> UserState:
     """Marks the goals that new writes of the log concern, each write one goal at most."""
     progress = list(state.progress)
     for write in writes[state.writes :]:
-        for at, goal in enumerate(state.goals):
-            if progress[at] == OPEN and concerns(write, goal):
-                progress[at] = "written"
+        for goal_index, goal in enumerate(state.goals):
+            if progress[goal_index] == OPEN and is_write_for_goal(write, goal):
+                progress[goal_index] = "written"
                 break
-    return replaced(state, progress=tuple(progress), writes=max(state.writes, len(writes)))
+    return replace_state(state, progress=tuple(progress), writes=max(state.writes, len(writes)))
 
 
-def concerns(write: WriteLike, goal: Goal) -> bool:
+def is_write_for_goal(write: WriteLike, goal: Goal) -> bool:
     """Whether a write is of the goal's kind and to its order; whether it is right is not asked."""
-    if write.tool not in TOOLS[goal.kind]:
+    if write.tool not in WRITE_TOOLS[goal.kind]:
         return False
     to = write.kwargs.get("order_id") or write.kwargs.get("reservation_id")
     return not goal.order or not to or to == goal.order
 
 
-def slot_key(at: int, slot: Slot) -> str:
-    return slot if slot in IDENTITY else f"{at}/{slot}"
+def slot_key(goal_index: int, slot: Slot) -> str:
+    return slot if slot in IDENTITY else f"{goal_index}/{slot}"
 
 
-def mark(state: UserState, at: int, value: Progress) -> UserState:
-    progress = (*state.progress[:at], value, *state.progress[at + 1 :])
-    return replaced(state, progress=progress)
+def set_goal_progress(state: UserState, goal_index: int, value: Progress) -> UserState:
+    progress = (*state.progress[:goal_index], value, *state.progress[goal_index + 1 :])
+    return replace_state(state, progress=progress)
 
 
-def replaced(state: UserState, **changes: Any) -> UserState:
+def replace_state(state: UserState, **changes: Any) -> UserState:
     return msgspec.structs.replace(state, **changes)

@@ -31,59 +31,65 @@ _VIA = re.compile(r"via (\w+)\.\s*")
 _CHANGES: dict[str, Kind] = {"exchange": "exchange", "modify": "modify_items"}
 
 
-def parse_train(instruction: str) -> Scenario:
+def parse_train_instruction(instruction: str) -> Scenario:
     """The scenario of one instruction; raises UsageError where any of its text is left over."""
     who = _WHO.match(instruction)
     if who is None or len(instruction) > _LONGEST:
         raise UsageError("the instruction does not follow the template of the TRAIN split")
-    known = "zip" if who["what"] == "zip code" else "email"
-    goals, at = [], who.end()
-    while at < len(instruction):
-        goal, at = _goal(instruction, at)
+    identity_slot = "zip" if who["what"] == "zip code" else "email"
+    goals, position = [], who.end()
+    while position < len(instruction):
+        goal, position = _parse_goal(instruction, position)
         goals.append(goal)
-    return Scenario({"name": who["name"], known: who["value"]}, tuple(goals))
+    return Scenario({"name": who["name"], identity_slot: who["value"]}, tuple(goals))
 
 
-def _goal(text: str, at: int) -> tuple[Goal, int]:
-    if found := _CANCEL.match(text, at):
-        return Goal("cancel", found[1], reason=found[2]), found.end()
-    if found := _PAYMENT.match(text, at):
-        return Goal("modify_payment", found[1], payment=found[2]), found.end()
-    if found := _ADDRESS.match(text, at):
-        address = {key: value for key, value in _options(found[2]).items() if key != "order_id"}
-        return Goal("modify_address", found[1], address=address), found.end()
-    if found := _RETURN.match(text, at):
-        items, end = _items(_RETURNED, text, found.end())
-        return Goal("return", found[1], items, found[2]), end
-    if found := _CHANGE.match(text, at):
-        items, end = _items(_CHANGED, text, found.end())
+def _parse_goal(text: str, position: int) -> tuple[Goal, int]:
+    if match := _CANCEL.match(text, position):
+        return Goal("cancel", match[1], reason=match[2]), match.end()
+    if match := _PAYMENT.match(text, position):
+        return Goal("modify_payment", match[1], payment=match[2]), match.end()
+    if match := _ADDRESS.match(text, position):
+        address = {
+            key: value for key, value in _parse_options(match[2]).items() if key != "order_id"
+        }
+        return Goal("modify_address", match[1], address=address), match.end()
+    if match := _RETURN.match(text, position):
+        items, end = _parse_items(_RETURNED, text, match.end())
+        return Goal("return", match[1], items, match[2]), end
+    if match := _CHANGE.match(text, position):
+        items, end = _parse_items(_CHANGED, text, match.end())
         paid = _VIA.match(text, end)
         if paid:
-            return Goal(_CHANGES[found[2]], found[1], items, paid[1]), paid.end()
-    raise UsageError(f"the instruction is not understood from {text[at : at + 60]!r}")
+            return Goal(_CHANGES[match[2]], match[1], items, paid[1]), paid.end()
+    raise UsageError(f"the instruction is not understood from {text[position : position + 60]!r}")
 
 
-def _items(pattern: re.Pattern[str], text: str, at: int) -> tuple[tuple[Item, ...], int]:
+def _parse_items(
+    pattern: re.Pattern[str], text: str, position: int
+) -> tuple[tuple[Item, ...], int]:
     items = []
-    while found := pattern.match(text, at):
-        parts = found.groupdict()
+    while match := pattern.match(text, position):
+        parts = match.groupdict()
         change = parts.get("change")
-        options = _options(parts["options"] or "{}")
-        items.append(Item(parts["product"], options, None if change is None else _options(change)))
-        at = found.end()
+        options = _parse_options(parts["options"] or "{}")
+        items.append(
+            Item(parts["product"], options, None if change is None else _parse_options(change))
+        )
+        position = match.end()
     if not items:
-        raise UsageError(f"no item is named at {text[at : at + 60]!r}")
-    return tuple(items), at
+        raise UsageError(f"no item is named at {text[position : position + 60]!r}")
+    return tuple(items), position
 
 
-def _options(text: str) -> dict[str, str]:
+def _parse_options(text: str) -> dict[str, str]:
     """A literal of texts by text; nothing of it is evaluated."""
     try:
-        found = ast.literal_eval(text)
+        options = ast.literal_eval(text)
     except (SyntaxError, ValueError):
-        found = None
-    if not isinstance(found, dict) or not all(
-        isinstance(part, str) for pair in found.items() for part in pair
+        options = None
+    if not isinstance(options, dict) or not all(
+        isinstance(part, str) for pair in options.items() for part in pair
     ):
         raise UsageError(f"not an object of texts: {text[:60]!r}")
-    return found
+    return options

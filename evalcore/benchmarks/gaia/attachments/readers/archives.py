@@ -6,17 +6,17 @@ import stat
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable
-from evalcore.benchmarks.gaia.attachments.paging import by_lines
+from evalcore.benchmarks.gaia.attachments.paging import cut_by_lines
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable
 
 #: The largest member that is read, in bytes, and all members of an office file together.
-MOST_MEMBER = 25_000_000
-MOST_UNPACKED = 200_000_000
-_MOST_MEMBERS = 20_000
+MAX_MEMBER_BYTES = 25_000_000
+MAX_UNPACKED_BYTES = 200_000_000
+_MAX_MEMBERS = 20_000
 _ENCRYPTED = 0x1
 
 
-def opened(content: bytes) -> ZipFile:
+def open_archive(content: bytes) -> ZipFile:
     """The archive, if it has no more members and no more content than may be unpacked.
 
     `zipfile` never yields more of a member than its header declares, so that the sum is a bound.
@@ -26,51 +26,53 @@ def opened(content: bytes) -> ZipFile:
     except BadZipFile as error:
         raise Unreadable(f"not a ZIP archive, or a broken one: {error}") from None
     members = archive.infolist()
-    if len(members) > _MOST_MEMBERS:
+    if len(members) > _MAX_MEMBERS:
         raise Unreadable(f"the archive holds {len(members)} members, too many to be read")
     return archive
 
 
-def checked_office_file(content: bytes) -> BytesIO:
+def check_office_file(content: bytes) -> BytesIO:
     """The bytes of an office file, which is an archive that will be unpacked as a whole."""
-    total = sum(member.file_size for member in opened(content).infolist())
-    if total > MOST_UNPACKED:
+    total = sum(member.file_size for member in open_archive(content).infolist())
+    if total > MAX_UNPACKED_BYTES:
         raise Unreadable(f"the file holds {total} bytes when unpacked, too many to be read")
     return BytesIO(content)
 
 
-def read_zip(content: bytes, asked: Asked) -> str:
+def read_zip(content: bytes, request: ReadRequest) -> str:
     """A line a member: its path and its size."""
-    members = listed(content)
+    members = list_zip_members(content)
     lines = [f"{name}  {size} bytes" for name, size in members]
-    return by_lines(f"zip; {len(lines)} files", lines, asked)
+    return cut_by_lines(f"zip; {len(lines)} files", lines, request)
 
 
-def listed(content: bytes) -> list[tuple[str, int]]:
+def list_zip_members(content: bytes) -> list[tuple[str, int]]:
     """Path and size of every member that is a file, in the archive's order."""
-    found = opened(content).infolist()
-    return [(member.filename, member.file_size) for member in found if not member.is_dir()]
+    entries = open_archive(content).infolist()
+    return [(member.filename, member.file_size) for member in entries if not member.is_dir()]
 
 
-def member_of(content: bytes, path: str, deeper: bool = True) -> tuple[str, bytes]:
+def read_zip_member(content: bytes, path: str, deeper: bool = True) -> tuple[str, bytes]:
     """The name and the bytes of the member at `path`, which may lead into one archive within."""
-    archive = opened(content)
+    archive = open_archive(content)
     by_name = {member.filename: member for member in archive.infolist() if not member.is_dir()}
     if path in by_name:
-        return path, _bytes_of(archive, by_name[path])
+        return path, _read_member_bytes(archive, by_name[path])
     for name in sorted(by_name, key=len, reverse=True):
         if deeper and name.lower().endswith(".zip") and path.startswith(f"{name}/"):
-            inner = _bytes_of(archive, by_name[name])
-            return member_of(inner, path[len(name) + 1 :], deeper=False)
+            inner = _read_member_bytes(archive, by_name[name])
+            return read_zip_member(inner, path[len(name) + 1 :], deeper=False)
     some = ", ".join(list(by_name)[:20])
     raise Unreadable(f'the archive has no member "{path[:200]}"; it has: {some or "none"}')
 
 
-def _bytes_of(archive: ZipFile, member: ZipInfo) -> bytes:
+def _read_member_bytes(archive: ZipFile, member: ZipInfo) -> bytes:
     if stat.S_ISLNK(member.external_attr >> 16):
         raise Unreadable("the member is a link, and links are not followed")
     if member.flag_bits & _ENCRYPTED:
         raise Unreadable("the member is encrypted")
-    if member.file_size > MOST_MEMBER:
-        raise Unreadable(f"the member has {member.file_size} bytes; {MOST_MEMBER} are read at most")
+    if member.file_size > MAX_MEMBER_BYTES:
+        raise Unreadable(
+            f"the member has {member.file_size} bytes; {MAX_MEMBER_BYTES} are read at most"
+        )
     return archive.read(member)

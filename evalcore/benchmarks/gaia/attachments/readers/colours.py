@@ -15,7 +15,7 @@ _SWAPPED = {0: 1, 1: 0, 2: 3, 3: 2}
 _SYSTEM_COLOURS = 64  # indexes from here on are the window's own colours
 
 
-def theme_of(book: Any) -> tuple[str, ...]:
+def read_theme_colours(book: Any) -> tuple[str, ...]:
     """The colours of a workbook's theme in the order of the file, () where it has none."""
     from openpyxl.xml.functions import fromstring
 
@@ -31,25 +31,25 @@ def theme_of(book: Any) -> tuple[str, ...]:
     )
 
 
-def fill_of(cell: Any, theme: Sequence[str]) -> str:
+def format_cell_fill(cell: Any, theme: Sequence[str]) -> str:
     """What a cell is filled with, as #RRGGBB (two of them for a gradient), "" for nothing."""
     fill = cell.fill
     stops = getattr(fill, "stop", None)
     if stops:
-        return " to ".join(filter(None, (_hex(stop.color, theme) for stop in stops)))
+        return " to ".join(filter(None, (_format_colour(stop.color, theme) for stop in stops)))
     if getattr(fill, "fill_type", None) is None:
         return ""
-    colour = _hex(fill.fgColor, theme)
+    colour = _format_colour(fill.fgColor, theme)
     return colour if fill.fill_type == "solid" else f"{fill.fill_type} {colour}".strip()
 
 
-def font_colour_of(cell: Any, theme: Sequence[str]) -> str:
+def format_font_colour(cell: Any, theme: Sequence[str]) -> str:
     """The colour of a cell's text as #RRGGBB, "" where it is black or none is set."""
-    colour = _hex(cell.font.color, theme) if cell.font and cell.font.color else ""
+    colour = _format_colour(cell.font.color, theme) if cell.font and cell.font.color else ""
     return "" if colour == "#000000" else colour
 
 
-def _hex(colour: Any, theme: Sequence[str]) -> str:
+def _format_colour(colour: Any, theme: Sequence[str]) -> str:
     from openpyxl.styles.colors import COLOR_INDEX
 
     if colour.type == "rgb" and isinstance(colour.rgb, str):
@@ -59,11 +59,11 @@ def _hex(colour: Any, theme: Sequence[str]) -> str:
     if colour.type == "theme":
         number = _SWAPPED.get(colour.theme, colour.theme)
         if 0 <= number < len(theme) and len(theme[number]) == 6:
-            return f"#{_tinted(theme[number], float(colour.tint or 0.0))}"
+            return f"#{_apply_tint(theme[number], float(colour.tint or 0.0))}"
     return ""
 
 
-def _tinted(digits: str, tint: float) -> str:
+def _apply_tint(digits: str, tint: float) -> str:
     """A colour made darker (tint below 0) or lighter by its lightness."""
     red, green, blue = (int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
     hue, light, saturation = rgb_to_hls(red, green, blue)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable
-from evalcore.benchmarks.gaia.attachments.paging import by_lines
-from evalcore.benchmarks.gaia.attachments.readers.archives import checked_office_file, opened
+from evalcore.benchmarks.gaia.attachments.paging import cut_by_lines
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable
+from evalcore.benchmarks.gaia.attachments.readers.archives import check_office_file, open_archive
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -24,18 +24,18 @@ _NOTES = {
 }
 
 
-def read_docx(content: bytes, asked: Asked) -> str:
+def read_docx(content: bytes, request: ReadRequest) -> str:
     """A line a paragraph or row of a table, in the document's order."""
     from docx import Document
 
-    document = Document(checked_office_file(content))
-    lines = [*_margins(document), *_body(document), *_notes(content)]
+    document = Document(check_office_file(content))
+    lines = [*_iter_header_lines(document), *_iter_body_lines(document), *_iter_note_lines(content)]
     pictures = len(document.inline_shapes)
     head = f"docx; {len(document.paragraphs)} paragraphs, {len(document.tables)} tables"
-    return by_lines(head + (f", {pictures} pictures" if pictures else ""), lines, asked)
+    return cut_by_lines(head + (f", {pictures} pictures" if pictures else ""), lines, request)
 
 
-def _margins(document: Document) -> Iterator[str]:
+def _iter_header_lines(document: Document) -> Iterator[str]:
     """Headers and footers, each once. One that is linked to the section before is left alone:
     asking for its content would create it."""
     seen = set()
@@ -49,23 +49,23 @@ def _margins(document: Document) -> Iterator[str]:
                 yield f"{name}: {text}"
 
 
-def _body(document: Document) -> Iterator[str]:
+def _iter_body_lines(document: Document) -> Iterator[str]:
     from docx.table import Table
 
     for block in document.iter_inner_content():
         if isinstance(block, Table):
-            yield from _table(block)
+            yield from _iter_docx_table(block)
         else:
-            yield from _paragraph(block)
+            yield from _iter_paragraph_lines(block)
 
 
-def _paragraph(paragraph: Paragraph) -> Iterator[str]:
+def _iter_paragraph_lines(paragraph: Paragraph) -> Iterator[str]:
     name = paragraph.style.name or "" if paragraph.style is not None else ""
     if paragraph.text.strip():
         yield ("" if name in _PLAIN_STYLES else f"[{name}] ") + paragraph.text
 
 
-def _table(table: Table) -> Iterator[str]:
+def _iter_docx_table(table: Table) -> Iterator[str]:
     """Rows between bars; a cell that spans columns is shown once."""
     for row in table.rows:
         cells: list[str] = []
@@ -77,39 +77,39 @@ def _table(table: Table) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _notes(content: bytes) -> Iterator[str]:
-    archive = opened(content)
+def _iter_note_lines(content: bytes) -> Iterator[str]:
+    archive = open_archive(content)
     for path, name in _NOTES.items():
         if path in archive.namelist():
-            for text in _texts(archive.read(path)):
+            for text in _parse_paragraph_texts(archive.read(path)):
                 yield f"{name}: {text}"
 
 
-def _texts(xml: bytes) -> list[str]:
+def _parse_paragraph_texts(xml: bytes) -> list[str]:
     """The text of each paragraph in a part of the document."""
-    found: list[str] = []
+    texts: list[str] = []
     inside = False
 
-    def start(name: str, _: dict[str, str]) -> None:
+    def handle_start(name: str, _: dict[str, str]) -> None:
         nonlocal inside
         inside = name == "w:t"
         if name == "w:p":
-            found.append("")
+            texts.append("")
 
-    def end(_: str) -> None:
+    def handle_end(_: str) -> None:
         nonlocal inside
         inside = False
 
-    def data(text: str) -> None:
-        if inside and found:
-            found[-1] += text
+    def handle_data(text: str) -> None:
+        if inside and texts:
+            texts[-1] += text
 
-    def entity(*_: object) -> None:
+    def reject_entity(*_: object) -> None:
         raise Unreadable("the document declares entities, which are not expanded")
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.EntityDeclHandler = data, entity
+    parser.StartElementHandler, parser.EndElementHandler = handle_start, handle_end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = handle_data, reject_entity
     parser.Parse(xml, True)
-    return [text.strip() for text in found if text.strip()]
+    return [text.strip() for text in texts if text.strip()]

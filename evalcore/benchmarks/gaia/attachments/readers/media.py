@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable
-from evalcore.benchmarks.gaia.attachments.paging import by_lines
+from evalcore.benchmarks.gaia.attachments.paging import cut_by_lines
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 #: Texts of a PNG may stand behind its pixels, which are then decoded; not for larger pictures.
-_MOST_PIXELS = 25_000_000
+_MAX_PIXELS = 25_000_000
 _LONGEST = 1000
 _FORMATS = {1: "PCM", 3: "floating point", 6: "A-law", 7: "mu-law", 0xFFFE: "extensible"}
 
 
-def read_picture(content: bytes, asked: Asked) -> str:
+def read_picture(content: bytes, request: ReadRequest) -> str:
     """Format, size, mode and the metadata of a picture."""
     from PIL import Image, UnidentifiedImageError
 
@@ -31,13 +31,13 @@ def read_picture(content: bytes, asked: Asked) -> str:
         f"picture; format {picture.format}, {picture.width} x {picture.height} pixels, "
         f"mode {picture.mode}" + (f", {frames} frames" if frames > 1 else "")
     )
-    lines = [*_stored(picture), *_exif(picture)]
+    lines = [*_iter_info_lines(picture), *_iter_exif_lines(picture)]
     lines.append("What the picture shows cannot be read by this tool.")
-    return by_lines(head, lines, asked)
+    return cut_by_lines(head, lines, request)
 
 
-def _stored(picture: Image) -> Iterator[str]:
-    if picture.format == "PNG" and picture.width * picture.height <= _MOST_PIXELS:
+def _iter_info_lines(picture: Image) -> Iterator[str]:
+    if picture.format == "PNG" and picture.width * picture.height <= _MAX_PIXELS:
         picture.load()
     for name, value in picture.info.items():
         if isinstance(value, bytes):
@@ -46,7 +46,7 @@ def _stored(picture: Image) -> Iterator[str]:
             yield f"{name}: {str(value)[:_LONGEST]}"
 
 
-def _exif(picture: Image) -> Iterator[str]:
+def _iter_exif_lines(picture: Image) -> Iterator[str]:
     from PIL.ExifTags import GPSTAGS, IFD, TAGS
 
     exif = picture.getexif()
@@ -57,11 +57,11 @@ def _exif(picture: Image) -> Iterator[str]:
                 yield f"EXIF {names.get(number, number)}: {str(value)[:_LONGEST]}"
 
 
-def read_wav(content: bytes, asked: Asked) -> str:
+def read_wav(content: bytes, request: ReadRequest) -> str:
     """Length, channels and rate of a sound, from the chunks of a RIFF file."""
     if content[:4] != b"RIFF" or content[8:12] != b"WAVE":
         raise Unreadable("not a WAV file, or a broken one")
-    chunks = dict(_chunks(content))
+    chunks = dict(_iter_riff_chunks(content))
     form = chunks.get(b"fmt ", b"")
     if len(form) < 16 or b"data" not in chunks:
         raise Unreadable("the WAV file has no description of its sound")
@@ -77,12 +77,12 @@ def read_wav(content: bytes, asked: Asked) -> str:
         f"sound; WAV, {_FORMATS.get(number, f'format {number}')}, {seconds:.3f} seconds, "
         f"{channels} channels, {rate} Hz, {bits} bits"
     )
-    return by_lines(head, ["What is heard cannot be read by this tool."], asked)
+    return cut_by_lines(head, ["What is heard cannot be read by this tool."], request)
 
 
-def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    at = 12
-    while at + 8 <= len(content):
-        size = int.from_bytes(content[at + 4 : at + 8], "little")
-        yield content[at : at + 4], content[at + 8 : at + 8 + size]
-        at += 8 + size + size % 2
+def _iter_riff_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    offset = 12
+    while offset + 8 <= len(content):
+        size = int.from_bytes(content[offset + 4 : offset + 8], "little")
+        yield content[offset : offset + 4], content[offset + 8 : offset + 8 + size]
+        offset += 8 + size + size % 2

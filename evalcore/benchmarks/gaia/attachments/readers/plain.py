@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked
-from evalcore.benchmarks.gaia.attachments.paging import by_lines
+from evalcore.benchmarks.gaia.attachments.paging import cut_by_lines
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest
 
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -18,12 +18,12 @@ _MARKS = (
 _DECLARED = re.compile(rb"""(?:encoding|charset)\s{0,4}=\s{0,4}["']?([A-Za-z0-9._-]{1,40})""")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _END = re.compile(r"\r\n|\n|\r")
-_LOOKED_AT = 65_536
+_SNIFFED_BYTES = 65_536
 _HEX_BYTES = 256
 _ROW = 16
 
 
-def decoded(content: bytes, *, declared: bool = False) -> tuple[str, str] | None:
+def decode_text(content: bytes, *, declared: bool = False) -> tuple[str, str] | None:
     """The text of a file and its encoding; None where it is not text.
 
     With `declared` an encoding named in the first bytes is believed. What is not UTF-8 and holds
@@ -32,13 +32,13 @@ def decoded(content: bytes, *, declared: bool = False) -> tuple[str, str] | None
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return content.decode(encoding, "replace"), encoding
-    named = _DECLARED.search(content[:1024]) if declared else None
-    if named:
+    declaration = _DECLARED.search(content[:1024]) if declared else None
+    if declaration:
         try:
-            return content.decode(named[1].decode("ascii")), named[1].decode("ascii")
+            return content.decode(declaration[1].decode("ascii")), declaration[1].decode("ascii")
         except (LookupError, ValueError):
             pass  # a wrong declaration is no reason not to read the file
-    if _CONTROL.search(content[:_LOOKED_AT]):
+    if _CONTROL.search(content[:_SNIFFED_BYTES]):
         return None
     try:
         return content.decode("utf-8"), "utf-8"
@@ -46,28 +46,28 @@ def decoded(content: bytes, *, declared: bool = False) -> tuple[str, str] | None
         return content.decode("cp1252", "replace"), "windows-1252"
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """The lines of a text, ended by line feeds, carriage returns or both."""
     lines = _END.split(text)
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def read_text(content: bytes, asked: Asked) -> str:
+def read_text(content: bytes, request: ReadRequest) -> str:
     """The lines of a text; the first bytes as hexadecimal digits where the file is not text."""
-    found = decoded(content)
-    if found is None:
-        return _hex(content)
-    text, encoding = found
-    lines = lines_of(text)
-    return by_lines(f"text; {len(lines)} lines; {encoding}", lines, asked)
+    text_and_encoding = decode_text(content)
+    if text_and_encoding is None:
+        return _format_hex_dump(content)
+    text, encoding = text_and_encoding
+    lines = split_lines(text)
+    return cut_by_lines(f"text; {len(lines)} lines; {encoding}", lines, request)
 
 
-def _hex(content: bytes) -> str:
+def _format_hex_dump(content: bytes) -> str:
     rows = []
     for start in range(0, min(len(content), _HEX_BYTES), _ROW):
         row = content[start : start + _ROW]
-        seen = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
-        rows.append(f"{start:06x}  {row.hex(' '):<{_ROW * 3}} {seen}")
+        printable = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        rows.append(f"{start:06x}  {row.hex(' '):<{_ROW * 3}} {printable}")
     shown = min(len(content), _HEX_BYTES)
     head = f"unknown kind of file, not text; {len(content)} bytes; the first {shown} are"
     return "\n".join((f"[{head}]", *rows))

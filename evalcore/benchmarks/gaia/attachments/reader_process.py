@@ -16,18 +16,18 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.gaia.attachments.asked import Asked, Unreadable
+from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 
 #: The largest attachment that is read, in bytes.
-MOST_BYTES = 25_000_000
+MAX_ATTACHMENT_BYTES = 25_000_000
 SECONDS = 30.0
 _MEMORY_BYTES = 1 << 30
 _MAX_REPLY = 16_000_000
 #: So that what takes the file's place in the meantime is neither followed nor waited for.
-_OPENING = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+_OPEN_FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 
 _worker = WorkerProcess(
     "evalcore.benchmarks.gaia.attachments.service:open_readers",
@@ -38,24 +38,26 @@ _worker = WorkerProcess(
 )
 
 
-class _Answer(Record, frozen=True):
+class _ReaderReply(Record, frozen=True):
     text: str = ""
     error: str = ""
     members: tuple[tuple[str, int], ...] = ()
 
 
-def read_content(content: bytes, asked: Asked, member: str = "") -> str:
+def read_content(content: bytes, request: ReadRequest, member: str = "") -> str:
     """The text of a file, or of a member of the archive that it is.
 
     Raises Unreadable with a message for the model, EnvironmentFailure where no process starts.
     """
-    request = msgspec.to_builtins(asked)
-    return _ask({**request, "op": "read", "member": member, "content": _packed(content)}).text
+    fields = msgspec.to_builtins(request)
+    return _request_reader(
+        {**fields, "op": "read", "member": member, "content": _encode_base64(content)}
+    ).text
 
 
-def members_of(content: bytes) -> tuple[tuple[str, int], ...]:
+def list_archive_members(content: bytes) -> tuple[tuple[str, int], ...]:
     """Path and bytes of each member of an archive. Raises what `read_content` raises."""
-    return _ask({"op": "members", "content": _packed(content)}).members
+    return _request_reader({"op": "members", "content": _encode_base64(content)}).members
 
 
 def close_readers() -> None:
@@ -66,50 +68,52 @@ def close_readers() -> None:
 atexit.register(close_readers)
 
 
-def content_of(path: Path) -> bytes:
+def read_attachment_bytes(path: Path) -> bytes:
     """The bytes of an attachment.
 
     Raises Unreadable for a link, for what is not a file, and for one that is too large, and
     EnvironmentFailure where the file cannot be opened, for attachments are of our keeping.
     """
-    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in _OPENING)
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in _OPEN_FLAGS)
     try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode):
+        file_stat = path.lstat()
+        if not stat.S_ISREG(file_stat.st_mode):
             raise Unreadable("it is a link or no plain file, and is not opened")
-        if found.st_size > MOST_BYTES:
-            raise Unreadable(f"the file has {found.st_size} bytes; {MOST_BYTES} are read at most")
+        if file_stat.st_size > MAX_ATTACHMENT_BYTES:
+            raise Unreadable(
+                f"the file has {file_stat.st_size} bytes; {MAX_ATTACHMENT_BYTES} are read at most"
+            )
         with os.fdopen(os.open(path, flags), "rb") as file:
-            return file.read(MOST_BYTES)
+            return file.read(MAX_ATTACHMENT_BYTES)
     except OSError as error:
         raise EnvironmentFailure(
             f"the attachment {path.name} cannot be opened: {error.strerror}; fetch the data again"
         ) from error
 
 
-def _packed(content: bytes) -> str:
+def _encode_base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _ask(request: Mapping[str, Any], *, again: bool = True) -> _Answer:
+def _request_reader(request: Mapping[str, Any], *, retry: bool = True) -> _ReaderReply:
     _worker.hello()  # so that starting a process does not count as the time of reading
     try:
         reply = _worker.request(request)
     except WorkerLost as lost:
         if lost.timed_out:
             raise Unreadable(f"reading the file took more than {SECONDS:g} seconds") from None
-        if again:
-            return _ask(request, again=False)
+        if retry:
+            return _request_reader(request, retry=False)
         raise Unreadable(f"the file broke its reader ({lost})") from None
     if reply.fault == "memory":
         _worker.restart()
         raise Unreadable("reading the file took too much memory")
     if reply.fault:
         _worker.restart()
-        if again:
-            return _ask(request, again=False)
+        if retry:
+            return _request_reader(request, retry=False)
         raise Unreadable(f"the file cannot be read ({reply.message[:200]})")
-    answer = msgspec.json.decode(reply.result, type=_Answer)
+    answer = msgspec.json.decode(reply.result, type=_ReaderReply)
     if answer.error:
         raise Unreadable(answer.error)
     return answer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from evalcore.records import Record
 
 #: Control characters, which say nothing to a reader and which no terminal or server should get.
-_UNSEEN = dict.fromkeys((*range(9), *range(11, 13), *range(14, 32), 127), "\ufffd")
+_CONTROL_CHARACTERS = dict.fromkeys((*range(9), *range(11, 13), *range(14, 32), 127), "\ufffd")
 
 
-class Asked(Record, frozen=True):
+class ReadRequest(Record, frozen=True):
     """One request to read a file.
 
     `sheet` is a sheet of a workbook or a table of a database, `range` cells (A1:D20) or lines
@@ -28,6 +28,6 @@ class Unreadable(Exception):
     """The file or the part asked for cannot be read; the message is for the model."""
 
 
-def clean(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """The text in characters that a message can hold: no controls, no halves of surrogates."""
-    return text.encode("utf-8", "replace").decode("utf-8").translate(_UNSEEN)
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_CONTROL_CHARACTERS)

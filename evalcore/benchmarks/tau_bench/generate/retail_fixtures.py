@@ -7,7 +7,7 @@ from itertools import product as combinations
 from random import Random
 from typing import Any
 
-from evalcore.benchmarks.tau_bench.generate.words import digits, profile
+from evalcore.benchmarks.tau_bench.generate.words import make_user_profile, random_digits
 
 Row = dict[str, Any]
 _COLORS = ("red", "blue", "green", "grey")
@@ -47,7 +47,7 @@ HYGIENE = ("Beard Trimmer", "Bath Sponge", "Ear Tips")
 _VARIANTS = 8
 #: Places in the order of prices. Ordered items are of the middle, so that both cheaper and dearer
 #: variants are to be had, and some is sold out.
-_ORDERED, CHEAPER, DEARER, SOLD_OUT = (3, 4), (0, 1), (6, 7), (2, 5)
+_ORDERED_RANKS, CHEAPER_RANKS, DEARER_RANKS, SOLD_OUT_RANKS = (3, 4), (0, 1), (6, 7), (2, 5)
 
 
 @dataclass
@@ -61,12 +61,12 @@ class Shop:
     ids: set[str] = field(default_factory=set)
     used: dict[str, set[str]] = field(default_factory=dict)
 
-    def fresh(self, count: int) -> str:
+    def new_id(self, count: int) -> str:
         """Digits that are no other id."""
-        while (found := digits(self.rng, count)) in self.ids:
+        while (candidate := random_digits(self.rng, count)) in self.ids:
             pass
-        self.ids.add(found)
-        return found
+        self.ids.add(candidate)
+        return candidate
 
 
 def new_shop(rng: Random) -> Shop:
@@ -76,38 +76,38 @@ def new_shop(rng: Random) -> Shop:
         spaces = [dict(zip(options, each, strict=True)) for each in combinations(*options.values())]
         variants = {}
         for rank, chosen in enumerate(rng.sample(spaces, _VARIANTS)):
-            item = shop.fresh(10)
+            item = shop.new_id(10)
             price = round(base * (0.78 + 0.07 * rank + rng.random() * 0.04), 2)
-            free = rank not in SOLD_OUT
+            free = rank not in SOLD_OUT_RANKS
             variants[item] = {"item_id": item, "options": chosen, "available": free, "price": price}
         rows = dict(sorted(variants.items()))
-        product_id = shop.fresh(10)
+        product_id = shop.new_id(10)
         shop.products[product_id] = {"name": name, "product_id": product_id, "variants": rows}
     return shop
 
 
 def add_user(shop: Shop, balance: float = 0.0) -> str:
     """A new user with a credit card, PayPal and, given a balance, a gift card."""
-    user_id, row = profile(shop.rng, len(shop.users))
-    card, paypal = f"credit_card_{shop.fresh(7)}", f"paypal_{shop.fresh(7)}"
+    user_id, row = make_user_profile(shop.rng, len(shop.users))
+    card, paypal = f"credit_card_{shop.new_id(7)}", f"paypal_{shop.new_id(7)}"
     methods: dict[str, Row] = {
         card: {
             "source": "credit_card",
             "brand": shop.rng.choice(("visa", "mastercard")),
-            "last_four": digits(shop.rng, 4),
+            "last_four": random_digits(shop.rng, 4),
             "id": card,
         },
         paypal: {"source": "paypal", "id": paypal},
     }
     if balance:
-        gift = f"gift_card_{shop.fresh(7)}"
+        gift = f"gift_card_{shop.new_id(7)}"
         methods[gift] = {"source": "gift_card", "balance": balance, "id": gift}
     shop.users[user_id] = {**row, "payment_methods": methods, "orders": []}
     shop.used[user_id] = set()
     return user_id
 
 
-def method(shop: Shop, user_id: str, source: str) -> str:
+def find_payment_method(shop: Shop, user_id: str, source: str) -> str:
     """The id of the user's payment method of a source."""
     methods: Row = shop.users[user_id]["payment_methods"]
     return next(name for name in methods if name.startswith(source))
@@ -122,10 +122,10 @@ def add_order(
     free = [name for name in PRODUCTS if name not in used and name not in HYGIENE]
     names = only or tuple(shop.rng.sample(free, shop.rng.randrange(2, 5)))
     used.update(names)
-    items = [_ordered(shop, name) for name in names]
-    order_id = f"#W{shop.fresh(7)}"
+    items = [_build_order_item(shop, name) for name in names]
+    order_id = f"#W{shop.new_id(7)}"
     sent = {
-        "tracking_id": [shop.fresh(12)],
+        "tracking_id": [shop.new_id(12)],
         "item_ids": [item["item_id"] for item in items],
     }
     shop.orders[order_id] = {
@@ -139,7 +139,7 @@ def add_order(
             {
                 "transaction_type": "payment",
                 "amount": round(sum(item["price"] for item in items), 2),
-                "payment_method_id": method(shop, user_id, paid),
+                "payment_method_id": find_payment_method(shop, user_id, paid),
             }
         ],
     }
@@ -147,21 +147,21 @@ def add_order(
     return shop.orders[order_id]
 
 
-def product_of(shop: Shop, name: str) -> Row:
+def find_product(shop: Shop, name: str) -> Row:
     return next(row for row in shop.products.values() if row["name"] == name)
 
 
-def ranked(shop: Shop, name: str) -> list[Row]:
+def rank_variants(shop: Shop, name: str) -> list[Row]:
     """The variants of a product from the cheapest to the dearest."""
-    variants: list[Row] = list(product_of(shop, name)["variants"].values())
+    variants: list[Row] = list(find_product(shop, name)["variants"].values())
     return sorted(variants, key=lambda variant: float(variant["price"]))
 
 
-def _ordered(shop: Shop, name: str) -> Row:
-    variant = ranked(shop, name)[shop.rng.choice(_ORDERED)]
+def _build_order_item(shop: Shop, name: str) -> Row:
+    variant = rank_variants(shop, name)[shop.rng.choice(_ORDERED_RANKS)]
     return {
         "name": name,
-        "product_id": product_of(shop, name)["product_id"],
+        "product_id": find_product(shop, name)["product_id"],
         "item_id": variant["item_id"],
         "price": variant["price"],
         "options": dict(variant["options"]),

@@ -36,7 +36,7 @@ _ALWAYS: Mapping[str, re.Pattern[str]] = {
 }
 
 
-class Heard(Record, frozen=True):
+class AgentIntent(Record, frozen=True):
     """One message understood. `asks` in the order of `SLOTS`; `confirm`: a yes is wanted; `number`:
     a digit is in it. A message that has none of the flags was not recognised."""
 
@@ -53,32 +53,32 @@ class Heard(Record, frozen=True):
     number: bool = False
 
     @property
-    def recognised(self) -> bool:
+    def is_recognised(self) -> bool:
         return bool(self.asks or self.identify or self.confirm or self.intent or self.more) or (
             self.refuses or self.claims or self.waits or (self.filler and not self.question)
         )
 
 
-def listen(text: str) -> Heard:
+def parse_agent_intent(text: str) -> AgentIntent:
     """What `text` means to a user; only its first 12,000 characters are read."""
     plain = text[:_LONGEST]
     for _ in range(_NESTED):
         plain = _BRACES.sub(" ", plain)
     plain = plain.translate(_DRESSING).lower()
-    found: set[Slot] = set()
+    slots: set[Slot] = set()
     flags: dict[str, bool] = {}
-    for sentence, listed in _sentences(plain):
-        if listed or (lexicon.REQUEST.search(sentence) and not _only_waits(sentence)):
-            found |= asked(sentence)
-            _note(flags, _IF_ASKING, sentence)
-        _note(flags, _ALWAYS, sentence)
-        flags["refuses"] = flags.get("refuses", False) or _refuses(sentence)
-    flags["identify"] = flags.get("identify", False) and not found & IDENTITY
-    asks = tuple(slot for slot in SLOTS if slot in found)
-    return Heard(asks=asks, number=_DIGIT.search(plain) is not None, **flags)
+    for sentence, in_list in _iter_sentences(plain):
+        if in_list or (lexicon.REQUEST.search(sentence) and not _is_only_waiting(sentence)):
+            slots |= find_asked_slots(sentence)
+            _set_matching_flags(flags, _IF_ASKING, sentence)
+        _set_matching_flags(flags, _ALWAYS, sentence)
+        flags["refuses"] = flags.get("refuses", False) or _is_refusal(sentence)
+    flags["identify"] = flags.get("identify", False) and not slots & IDENTITY
+    asks = tuple(slot for slot in SLOTS if slot in slots)
+    return AgentIntent(asks=asks, number=_DIGIT.search(plain) is not None, **flags)
 
 
-def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+def _iter_sentences(text: str) -> Iterator[tuple[str, bool]]:
     """The sentences, and whether each stands in a list that a request opened."""
     listing = gap = False
     for line in text.split("\n", _MOST_LINES)[:_MOST_LINES]:
@@ -93,28 +93,30 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
             listing, gap = lexicon.REQUEST.search(body) is not None, False
 
 
-def asked(sentence: str) -> set[Slot]:
+def find_asked_slots(sentence: str) -> set[Slot]:
     """The slots that one lower-cased sentence names."""
     sentence = _MAIL_ADDRESS.sub(r"\1", sentence)
-    found = {slot for slot, pattern in lexicon.ASKS.items() if pattern.search(sentence)}
-    if "items" in found and re.search(r"\bnew items?\b", sentence) and "which" not in sentence:
-        found.discard("items")
-    return found
+    slots = {slot for slot, pattern in lexicon.ASKS.items() if pattern.search(sentence)}
+    if "items" in slots and re.search(r"\bnew items?\b", sentence) and "which" not in sentence:
+        slots.discard("items")
+    return slots
 
 
-def _only_waits(sentence: str) -> bool:
+def _is_only_waiting(sentence: str) -> bool:
     return lexicon.WAIT.search(sentence) is not None and "?" not in sentence
 
 
-def _refuses(sentence: str) -> bool:
+def _is_refusal(sentence: str) -> bool:
     return (
         lexicon.REFUSE.search(sentence) is not None
         and lexicon.WARNING.search(sentence) is None
-        and lexicon.NOT_FOUND.search(sentence) is None
+        and lexicon.CANNOT_LOCATE.search(sentence) is None
     )
 
 
-def _note(flags: dict[str, bool], patterns: Mapping[str, re.Pattern[str]], sentence: str) -> None:
+def _set_matching_flags(
+    flags: dict[str, bool], patterns: Mapping[str, re.Pattern[str]], sentence: str
+) -> None:
     for name, pattern in patterns.items():
         if not flags.get(name) and pattern.search(sentence):
             flags[name] = True

@@ -15,13 +15,15 @@ _WHOLE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _NUMBER = re.compile(rf"(?<![0-9A-Za-z_])(?<![0-9][.,]){_DIGITS}(?![0-9A-Za-z_]|[.,][0-9])")
 
 
-def missing(outputs: Sequence[str], said: Sequence[str], *, substring: bool) -> tuple[str, ...]:
+def find_missing_outputs(
+    outputs: Sequence[str], agent_messages: Sequence[str], *, substring: bool
+) -> tuple[str, ...]:
     """The expected texts that were never said, regardless of case and of commas in what was said.
 
     With `substring` numbers are texts too, as in tau-bench itself.
     """
-    plain = [words.lower().replace(",", "") for words in said]
-    numbers = set() if substring else _numbers(said)
+    plain = [words.lower().replace(",", "") for words in agent_messages]
+    numbers = set() if substring else _extract_numbers(agent_messages)
     return tuple(
         output
         for output in outputs
@@ -33,8 +35,8 @@ def missing(outputs: Sequence[str], said: Sequence[str], *, substring: bool) -> 
     )
 
 
-def _numbers(said: Sequence[str]) -> set[str]:
-    return {_plain_number(number) for words in said for number in _NUMBER.findall(words)}
+def _extract_numbers(agent_messages: Sequence[str]) -> set[str]:
+    return {_plain_number(number) for words in agent_messages for number in _NUMBER.findall(words)}
 
 
 def _plain_number(text: str) -> str:

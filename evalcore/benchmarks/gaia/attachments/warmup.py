@@ -10,18 +10,21 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
 
-def examples() -> dict[str, bytes]:
+def build_sample_files() -> dict[str, bytes]:
     """Contents by name."""
     text = b"a,b\n1,2\n"
     page = b"<html><body><h1>a</h1><table><tr><td>b</td></tr></table></body></html>"
     return {
-        "a.xlsx": _workbook(),
-        "a.docx": _document(),
-        "a.pptx": _presentation(),
-        "a.pdf": _pdf(),
-        **{f"a.{name.lower()}": _picture(name) for name in ("PNG", "JPEG", "GIF", "WEBP", "BMP")},
-        "a.sqlite": _database(),
-        "a.zip": _archive(text),
+        "a.xlsx": _build_xlsx(),
+        "a.docx": _build_docx(),
+        "a.pptx": _build_pptx(),
+        "a.pdf": _build_pdf(),
+        **{
+            f"a.{name.lower()}": _build_picture(name)
+            for name in ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+        },
+        "a.sqlite": _build_sqlite(),
+        "a.zip": _build_zip(text),
         "a.csv": text,
         "a.json": b'{"a": [1, 2.5, null]}',
         "a.xml": b'<?xml version="1.0" encoding="windows-1252"?><a b="c">d</a>',
@@ -31,7 +34,7 @@ def examples() -> dict[str, bytes]:
     }
 
 
-def _workbook() -> bytes:
+def _build_xlsx() -> bytes:
     from datetime import datetime
 
     from openpyxl import Workbook
@@ -46,67 +49,67 @@ def _workbook() -> bytes:
     sheet["A1"].comment = Comment("a", "b")
     sheet["A1"].hyperlink = "https://example.org/"
     sheet.merge_cells("A2:B2")
-    written = BytesIO()
-    book.save(written)
-    return written.getvalue()
+    buffer = BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
 
 
-def _document() -> bytes:
+def _build_docx() -> bytes:
     from docx import Document
 
     document = Document()
     document.add_heading("a", 1)
     document.add_table(1, 2).cell(0, 0).text = "b"
     document.sections[0].header.paragraphs[0].text = "c"
-    document.add_picture(BytesIO(_picture("PNG")))
-    written = BytesIO()
-    document.save(written)
-    return written.getvalue()
+    document.add_picture(BytesIO(_build_picture("PNG")))
+    buffer = BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
 
 
-def _presentation() -> bytes:
+def _build_pptx() -> bytes:
     from pptx import Presentation
 
     presentation = Presentation()
     slide = presentation.slides.add_slide(presentation.slide_layouts[5])
     slide.shapes.title.text = "a"
     slide.shapes.add_table(1, 1, 0, 0, 9, 9).table.cell(0, 0).text = "b"
-    slide.shapes.add_picture(BytesIO(_picture("PNG")), 0, 0)
+    slide.shapes.add_picture(BytesIO(_build_picture("PNG")), 0, 0)
     slide.notes_slide.notes_text_frame.text = "c"
-    written = BytesIO()
-    presentation.save(written)
-    return written.getvalue()
+    buffer = BytesIO()
+    presentation.save(buffer)
+    return buffer.getvalue()
 
 
-def _pdf() -> bytes:
+def _build_pdf() -> bytes:
     """One page with one word; its table of positions is left out, which readers mend."""
-    shown = b"BT /F1 12 Tf 10 10 Td (a) Tj ET"
+    stream = b"BT /F1 12 Tf 10 10 Td (a) Tj ET"
     objects = (
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] /Contents 4 0 R "
         b"/Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(shown), shown),
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     )
     body = b"".join(b"%d 0 obj\n%s\nendobj\n" % pair for pair in enumerate(objects, 1))
     return b"%PDF-1.4\n" + body + b"trailer << /Root 1 0 R /Size 6 >>\nstartxref\n0\n%%EOF\n"
 
 
-def _picture(form: str) -> bytes:
+def _build_picture(form: str) -> bytes:
     from PIL import Image
 
     Image.preinit()
     Image.init()
-    written = BytesIO()
+    buffer = BytesIO()
     picture = Image.new("P" if form == "GIF" else "RGB", (2, 2))
     exif = picture.getexif()
     exif[0x010E] = "a"
-    picture.save(written, form, **({"exif": exif} if form in ("JPEG", "PNG", "WEBP") else {}))
-    return written.getvalue()
+    picture.save(buffer, form, **({"exif": exif} if form in ("JPEG", "PNG", "WEBP") else {}))
+    return buffer.getvalue()
 
 
-def _database() -> bytes:
+def _build_sqlite() -> bytes:
     database = sqlite3.connect(":memory:")
     database.executescript("CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('c')")
     content = database.serialize()
@@ -114,8 +117,8 @@ def _database() -> bytes:
     return content
 
 
-def _archive(content: bytes) -> bytes:
-    written = BytesIO()
-    with ZipFile(written, "w", ZIP_DEFLATED) as archive:
+def _build_zip(content: bytes) -> bytes:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
         archive.writestr("b.csv", content)
-    return written.getvalue()
+    return buffer.getvalue()

@@ -33,18 +33,18 @@ _ROLE = f"""You play a customer who writes to a support agent. What you want and
 - Stay the customer; never help or speak as the agent."""
 
 
-class Speaker(Protocol):
+class UserSimulator(Protocol):
     """`open` gives the first line, `reply` the next one and whether the user is done."""
 
     async def open(self) -> str: ...
     async def reply(self, text: str, writes: Sequence[Write]) -> tuple[str, bool]: ...
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """`user_turns`, `ending`; of the rules `unrecognised`, `goals` as rows of kind, order and
         progress, and the `trace` of turns; of a model `user_cost` in USD, None if unknown."""
         ...
 
 
-class RuleSpeaker:
+class RuleUserSimulator:
     """The deterministic user. The seed selects wordings alone."""
 
     def __init__(self, task: Task, seed: int) -> None:
@@ -54,23 +54,23 @@ class RuleSpeaker:
         self._trace: list[dict[str, Any]] = []
 
     async def open(self) -> str:
-        return self._state.said
+        return self._state.last_message
 
     async def reply(self, text: str, writes: Sequence[Write]) -> tuple[str, bool]:
         before = self._state
-        said, self._state, done = self._user.reply(before, text, writes)
+        message, self._state, done = self._user.reply(before, text, writes)
         now = self._state
         self._trace.append(
             {
                 "goal": before.current,
-                "told": [slot for slot in now.told if slot not in before.told],
+                "told": [slot for slot in now.revealed_slots if slot not in before.revealed_slots],
                 "progress": list(now.progress),
                 "recognised": now.unrecognised == before.unrecognised,
             }
         )
-        return said, done
+        return message, done
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         state = self._state
         goals = [
             {"kind": goal.kind, "order": goal.order, "progress": progress}
@@ -85,7 +85,7 @@ class RuleSpeaker:
         }
 
 
-class ModelSpeaker:
+class LLMUserSimulator:
     """A model with the instruction, to whom the agent's words are those of another person."""
 
     def __init__(self, task: Task, ask: AskUser) -> None:
@@ -96,20 +96,20 @@ class ModelSpeaker:
         self._cost: float | None = 0.0
 
     async def open(self) -> str:
-        return await self._say(_GREETING)
+        return await self._ask_model(_GREETING)
 
     async def reply(self, text: str, writes: Sequence[Write]) -> tuple[str, bool]:
-        said = await self._say(text or _SILENCE)
-        return said, self._done
+        message = await self._ask_model(text or _SILENCE)
+        return message, self._done
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         turns = sum(message.role == "user" for message in self._messages) - 1
         ending = "stopped" if self._done else ""
         return {"user_turns": turns, "ending": ending, "user_cost": self._cost}
 
-    async def _say(self, heard: str) -> str:
+    async def _ask_model(self, agent_text: str) -> str:
         """Raises EnvironmentFailure where the model gives no answer: no fault of the agent's."""
-        self._messages.append(Message("user", heard))
+        self._messages.append(Message("user", agent_text))
         try:
             answer, cost = await self._ask(GenerationRequest(messages=tuple(self._messages)))
         except TargetFailure as error:
@@ -117,7 +117,7 @@ class ModelSpeaker:
         self._cost = None if self._cost is None or cost is None else self._cost + cost
         if not answer.text.strip() and answer.finish_reason in _NO_ANSWER:
             raise EnvironmentFailure(f"the model that plays the user: {answer.finish_reason}")
-        said = answer.text.strip() or _SILENCE
-        self._messages.append(Message("assistant", said))
-        self._done = STOP in said
-        return said
+        message = answer.text.strip() or _SILENCE
+        self._messages.append(Message("assistant", message))
+        self._done = STOP in message
+        return message
