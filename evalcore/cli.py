@@ -192,9 +192,9 @@ def _print_listing(args: argparse.Namespace) -> int:
     from evalcore.queries import listing
 
     settings = _load_operator_settings(args)
-    rows = listing.rows(args.what, settings)
+    rows = listing.build_listing(args.what, settings)
     print(json.dumps(rows, ensure_ascii=False) if args.json else listing.as_text(rows))
-    for problem in listing.problems(args.what, settings):
+    for problem in listing.find_listing_problems(args.what, settings):
         print(problem, file=sys.stderr if args.json else sys.stdout)
     return DONE
 
@@ -206,12 +206,12 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
 
     request, slm_evals_path = _build_run_request(args)
     settings, secrets = _load_operator_settings(args), Secrets()
-    run_plan = plan.plan(request, settings)
+    run_plan = plan.plan_run(request, settings)
     registry.create_target(run_plan.spec.target, settings, secrets)
-    for judge in panel.sits_on(run_plan.spec):
-        registry.create_target(panel.spec_of(judge), settings, secrets)
+    for judge in panel.list_judge_specs(run_plan.spec):
+        registry.create_target(panel.parse_model_spec(judge), settings, secrets)
     missing = client.missing_keys(request.target, request.target_options, settings)
-    missing += client.missing_judge_keys(panel.sits_on(run_plan.spec), settings)
+    missing += client.missing_judge_keys(panel.list_judge_specs(run_plan.spec), settings)
     if missing:
         raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
 
@@ -253,11 +253,11 @@ def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | Non
     flags = {name: value for name, value in flag_values.items() if value is not None}
     slm_evals_path = None
     if args.config:
-        file, fields = config.read(args.config)
-        request, overridden = config.apply(file, fields, flags)
+        file, fields = config.read_run_config(args.config)
+        request, overridden = config.apply_flags(file, fields, flags)
         for line in overridden:
             print(f"evalcore: {args.config}: {scrub_secrets(line)}", file=sys.stderr)
-        slm_evals_path = config.place(file, fields)
+        slm_evals_path = config.find_output_folder(file, fields)
     else:
         request = RunRequest(**{"target": "", "benchmarks": (), **flags})
     if not request.target:
@@ -296,7 +296,7 @@ def _execute_run(
     slm_evals_path: Path | None = None,
 ) -> int:
     """Work on a run in this process, showing progress where a person watches."""
-    from evalcore.runner.worker import work
+    from evalcore.runner.worker import work_on_run
     from evalcore.secrets import Secrets
     from evalcore.store import run_folder
 
@@ -305,7 +305,7 @@ def _execute_run(
     if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
         folder.cancel_path.unlink(missing_ok=True)
     watch = None if args.json or not sys.stderr.isatty() else _print_run_progress
-    summary = work(folder, settings, Secrets(), generate=generate, listen=watch)
+    summary = work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
     if watch:
         print(file=sys.stderr)  # ends the line of the progress
     if slm_evals_path is not None:
@@ -343,7 +343,7 @@ def _cancel_run(args: argparse.Namespace) -> int:
     from evalcore.access import OPERATOR
     from evalcore.runner import client
 
-    client.cancel(args.run, _load_operator_settings(args), visitor=OPERATOR)
+    client.cancel_run(args.run, _load_operator_settings(args), visitor=OPERATOR)
     print(json.dumps({"run_id": args.run, "cancelled": True}) if args.json else "asked to stop")
     return DONE
 
@@ -364,7 +364,7 @@ def _score_predictions(args: argparse.Namespace) -> int:
 
     options = dict(_parse_key_value(text, "--option") for text in args.option)
     counts = predictions.score_file(
-        predictions.Request(
+        predictions.ScoreRequest(
             benchmark=args.benchmark,
             predictions=str(args.predictions),
             dataset=args.dataset,

@@ -34,16 +34,18 @@ def add_compare_verb(
 
 def _compare_runs(args: argparse.Namespace) -> int:
     from evalcore import settings
-    from evalcore.queries import comparison_report, lineup
+    from evalcore.queries import comparison_report, comparison_runs
     from evalcore.records import to_json
 
     if args.cases < 0:
         raise UsageError(f"--cases {args.cases} cannot be negative")
     roots = settings.load_settings(args.data).run_roots
-    comparison = lineup.load(roots, lineup.wanted(args.runs))
-    if comparison.absent:
-        raise UsageError("; ".join(excluded.reason for excluded in comparison.absent))
-    report = comparison_report.report(
+    comparison = comparison_runs.load_lineup(
+        roots, comparison_runs.validate_compared_runs(args.runs)
+    )
+    if comparison.excluded:
+        raise UsageError("; ".join(excluded.reason for excluded in comparison.excluded))
+    report = comparison_report.build_comparison_report(
         roots,
         comparison,
         args.base,

@@ -125,7 +125,7 @@ def _load_cli_settings(args: argparse.Namespace) -> Settings:
 def _check_datasets(args: argparse.Namespace) -> int:
     from evalcore.runner import dataset_check
 
-    report = dataset_check.check(args.names, _load_cli_settings(args))
+    report = dataset_check.check_datasets(args.names, _load_cli_settings(args))
     print(json.dumps(report.as_data()) if args.json else report.as_text())
     return _DONE if report.ok else _BAD
 
@@ -135,14 +135,15 @@ def _list_datasets(args: argparse.Namespace) -> int:
     from evalcore.runner import dataset_client
 
     settings = _load_cli_settings(args)
-    entries = datasets.entries(settings)
+    entries = datasets.list_dataset_entries(settings)
     locations = [
-        dataset_client.Place(entry.benchmark, entry.path, entry.options) for entry in entries
+        dataset_client.DatasetLocation(entry.benchmark, entry.path, entry.options)
+        for entry in entries
     ]
-    dataset_client.read(locations, settings)
+    dataset_client.ensure_indexes(locations, settings)
     rows = []
     for entry in entries:
-        numbers = datasets.summary(settings, entry)
+        numbers = datasets.read_dataset_summary(settings, entry)
         about = {"samples": 0, "hash": ""} if numbers is None else _build_dataset_numbers(numbers)
         rows.append(
             {"name": entry.name, "benchmark": entry.benchmark, "origin": entry.origin, **about}
@@ -165,7 +166,9 @@ def _validate_case_file(args: argparse.Namespace) -> int:
     from evalcore.access import OPERATOR
     from evalcore.runner import dataset_client
 
-    validation = dataset_client.validate(_read_upload(args), OPERATOR, _load_cli_settings(args))
+    validation = dataset_client.validate_upload(
+        _read_upload(args), OPERATOR, _load_cli_settings(args)
+    )
     return _print_validation(args, validation, None)
 
 
@@ -174,7 +177,7 @@ def _save_case_file(args: argparse.Namespace) -> int:
     from evalcore.runner import dataset_client
 
     fields = {name: getattr(args, name) for name in ("benchmark", "name", "who", "licence", "note")}
-    validation, card = dataset_client.save(
+    validation, card = dataset_client.save_upload(
         _read_upload(args),
         dataset_client.OwnCard(**fields),
         OPERATOR,
@@ -215,14 +218,14 @@ def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> i
 
 def _read_upload(args: argparse.Namespace) -> Any:
     from evalcore.runner.dataset_client import Upload
-    from evalcore.runner.upload_forms import MOST_BYTES, part_for
+    from evalcore.runner.upload_forms import MAX_FILE_BYTES, guess_part
 
     try:
         with args.file.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{args.file}: {error.strerror or error}") from None
-    part = args.part or part_for(args.benchmark, args.file.name)
+    part = args.part or guess_part(args.benchmark, args.file.name)
     return Upload(args.benchmark, args.file.name, content, part)
 
 
@@ -231,7 +234,7 @@ def _remove_dataset(args: argparse.Namespace) -> int:
     from evalcore.runner import dataset_client
 
     settings = _load_cli_settings(args)
-    version = dataset_client.remove(args.benchmark, args.name, OPERATOR, settings)
+    version = dataset_client.remove_dataset(args.benchmark, args.name, OPERATOR, settings)
     trash_path = settings.data_dir / "trash" / "datasets" / args.benchmark / args.name / version
     print(json.dumps({"trash": str(trash_path)}) if args.json else f"moved to {trash_path}")
     return _DONE

@@ -7,7 +7,7 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.queries.cases import CaseView, case_view
-from evalcore.queries.readers import case_for_readers
+from evalcore.queries.path_redaction import redact_case
 from pages.components import (
     case_answer,
     case_chat,
@@ -45,7 +45,7 @@ def draw_case_page() -> None:
     except EvalboardError as error:
         _draw_missing_case(tr("case.not_found", reason=escape(error, 400)), tr)
         return
-    _draw_case(view if visitor.may("launch") else case_for_readers(view), link, tr)
+    _draw_case(view if visitor.may("launch") else redact_case(view), link, tr)
 
 
 def _draw_case(view: CaseView, link: CaseLink, tr: Translate) -> None:

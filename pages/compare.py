@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.queries import lineup
-from evalcore.queries.lineup import Entrant, Lineup
+from evalcore.queries import comparison_runs
+from evalcore.queries.comparison_runs import ComparedRun, Lineup
 from evalcore.settings import Settings
 from pages.components import (
     compare_cases,
@@ -35,13 +35,13 @@ def draw_compare_page() -> None:
     runs = compare_pick.draw(headers, tr)
     with st.skeleton(height=_LOADING):
         compared_runs = compare_data.lineup_of(current, runs)
-    for run in compared_runs.absent:
+    for run in compared_runs.excluded:
         message = tr(
             f"compare.absent.{run.kind}", run=escape(run.run_id), reason=escape(run.reason)
         )
         st.warning(message, icon=":material/report:")
-    if len(compared_runs.entrants) < lineup.FEWEST:
-        compare_pick.suggest(headers, [run.run_id for run in compared_runs.entrants], tr)
+    if len(compared_runs.compared) < comparison_runs.MIN_COMPARED:
+        compare_pick.suggest(headers, [run.run_id for run in compared_runs.compared], tr)
         return
     compare_scores.table(compared_runs, tr)
     _draw_against_base(current, runs, compared_runs, tr)
@@ -51,7 +51,7 @@ def _draw_against_base(
     current: Settings, runs: list[str], compared_runs: Lineup, tr: Translate
 ) -> None:
     """Everything that needs a run to measure the others against."""
-    runs_by_id = {compared_run.run_id: compared_run for compared_run in compared_runs.entrants}
+    runs_by_id = {compared_run.run_id: compared_run for compared_run in compared_runs.compared}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         base = runs_by_id[
             url_state.select(
@@ -78,8 +78,8 @@ def _draw_against_base(
 def _draw_pair_detail(
     current: Settings,
     runs: list[str],
-    base: Entrant,
-    sides: list[Entrant],
+    base: ComparedRun,
+    sides: list[ComparedRun],
     benchmark: str,
     metric: str,
     tr: Translate,

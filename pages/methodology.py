@@ -6,7 +6,7 @@ import streamlit as st
 
 from evalcore.queries import boards, methodology_worked, targets
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.ranking import SUITE, list_board_orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
@@ -54,16 +54,18 @@ def _draw_methodology(headers: Headers, current: Settings, tr: Translate) -> Non
             title=lambda code: plain(titles[code]),
             width=420,
         )
-    row = targets.row_of(headers, board, identity)
+    row = targets.find_target_row(headers, board, identity)
     if row is None:
         return
-    everyone = boards.rows(headers, board)
+    everyone = boards.list_board_rows(headers, board)
     method_score.score(row, titles[identity], board, current, tr)
     left, right = st.columns(2, gap="large")
     with left:
         method_sure.interval(row, titles[identity], current, tr)
     with right:
-        pair = methodology_worked.pair(current.run_roots, everyone, board, orders(board)[0], frame)
+        pair = methodology_worked.compare_rivals(
+            current.run_roots, everyone, board, list_board_orders(board)[0], frame
+        )
         method_sure.ranks(frame, pair, titles, tr)
     left, right = st.columns([7, 5], gap="large")
     with left:
@@ -80,8 +82,8 @@ def _draw_methodology(headers: Headers, current: Settings, tr: Translate) -> Non
 
 def _load_control_floors(headers: Headers, board: Board) -> dict[str, float]:
     """What the controls score on what the board is ranked by."""
-    order = orders(board)[0]
-    return boards.floors(headers, board, "" if order == SUITE else order)
+    order = list_board_orders(board)[0]
+    return boards.compute_floors(headers, board, "" if order == SUITE else order)
 
 
 draw_methodology_page()

@@ -8,10 +8,10 @@ import streamlit as st
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries import boards
+from evalcore.queries.board_filters import BoardFilter, shown_parts
 from evalcore.queries.board_table import BoardTable
 from evalcore.queries.boards import Board
-from evalcore.queries.narrowing import Wish, shown_parts
-from evalcore.queries.ranking import orders
+from evalcore.queries.ranking import list_board_orders
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import board as shared
@@ -54,7 +54,7 @@ def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
         if board is None:
             return
         whole = View(current, ranking_data.version(current), board, _pick_ranking_order(board, tr))
-        ranking_boards.why(whole, boards.boards(headers, board.suite)[0], tr)
+        ranking_boards.why(whole, boards.list_boards(headers, board.suite)[0], tr)
     with about:
         ranking_boards.about(board, whole.order)
     everything = ranking_data.table(whole)
@@ -80,7 +80,7 @@ def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
 
 
 def _draw_ranking_rows(
-    view: View, board_filter: Wish, sort: str, columns: list[str], tr: Translate
+    view: View, board_filter: BoardFilter, sort: str, columns: list[str], tr: Translate
 ) -> None:
     """All that follows from what is asked for."""
     table, rows = ranking_data.table(view), ranking_data.rows(view, board_filter, sort)
@@ -97,7 +97,7 @@ def _draw_ranking_rows(
 
 def _pick_ranking_order(board: Board, tr: Translate) -> str:
     """What to rank by; asked only where there is a choice."""
-    choices = orders(board)
+    choices = list_board_orders(board)
     if len(choices) == 1:
         return choices[0]
     return url_state.select(
@@ -113,7 +113,7 @@ def _pick_ranking_order(board: Board, tr: Translate) -> str:
 def _draw_ranked_rows(
     table: BoardTable,
     rows: Rows,
-    board_filter: Wish,
+    board_filter: BoardFilter,
     view: View,
     columns: list[str],
     tr: Translate,

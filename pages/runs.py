@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.queries import comparison, model_cards, runs
-from evalcore.queries.readers import row_for_readers
+from evalcore.queries.path_redaction import redact_run_row
 from evalcore.queries.runs import RunRow, RunRows
 from evalcore.runner import client
 from evalcore.settings import Settings
@@ -44,8 +44,8 @@ def draw_runs_page() -> None:
     hub_line.draw(current, tr)
     run_submit.draw(current, tr)
     rows = runs.all_rows(current.run_roots)
-    period = PERIOD if rows.moving else None
-    st.fragment(_draw_live_runs, run_every=period)(current, iter([rows]), rows.moving, tr)
+    period = PERIOD if rows.is_active else None
+    st.fragment(_draw_live_runs, run_every=period)(current, iter([rows]), rows.is_active, tr)
 
 
 def _draw_live_runs(
@@ -54,8 +54,8 @@ def _draw_live_runs(
     """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
     holds the rows that the page has just read, for the first time of drawing."""
     rows, inside = next(read, None) or runs.all_rows(current.run_roots), visitor.may("launch")
-    rows = rows if inside else rows.kept.get("readers", partial(_redact_run_rows, rows))
-    if was_moving and not rows.moving:
+    rows = rows if inside else rows.cache.get("readers", partial(_redact_run_rows, rows))
+    if was_moving and not rows.is_active:
         st.rerun()
     if not rows:
         _draw_no_runs(tr)
@@ -67,7 +67,7 @@ def _draw_live_runs(
     run_list.draw(rows, chosen.run_id if chosen else "", tr)
     if chosen is not None:
         with st.container(border=True):
-            pair = comparison.couple(rows, chosen.run_id)
+            pair = comparison.find_run_pair(rows, chosen.run_id)
             card = None
             if chosen.target.key.startswith("hf:"):
                 card = model_cards.model_card(current.run_roots, chosen.run_id)
@@ -75,7 +75,7 @@ def _draw_live_runs(
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
                 asks = visitor.current()
                 run_detail.log(client.worker_log(chosen.run_id, current, visitor=asks), tr)
-            if chosen.scores and not chosen.moving:
+            if chosen.scores and not chosen.is_active:
                 sides = [pair.first, pair.second] if pair else [chosen]
                 st.page_link(
                     state.COMPARE,
@@ -91,7 +91,7 @@ def _draw_live_runs(
 
 
 def _redact_run_rows(rows: RunRows) -> RunRows:
-    return RunRows(row_for_readers(row) for row in rows)
+    return RunRows(redact_run_row(row) for row in rows)
 
 
 def _select_shown_run(rows: RunRows) -> RunRow | None:

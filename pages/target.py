@@ -39,7 +39,7 @@ def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
     tr, current = translator(), visitor.seen()
     headers = loaded.finished(current, tr)
-    identities, asked = targets.identities(headers), st.query_params.get("key", "")
+    identities, asked = targets.list_identities(headers), st.query_params.get("key", "")
     if not identities or (asked and asked not in identities):
         st.title(tr("common.nav.target"), anchor=False)
     if identities and not asked:
@@ -66,7 +66,7 @@ def _draw_target(headers: Headers, identities: list[str], current: Settings, tr:
             width=420,
         )
         board = shared.choose(headers, PAGE, tr, identity)
-    row = targets.row_of(headers, board, identity) if board else None
+    row = targets.find_target_row(headers, board, identity) if board else None
     if board is None or row is None:
         st.title(escape(titles[identity], 90), anchor=False)
         st.caption(tr("target.no_score"))
@@ -111,10 +111,10 @@ def _draw_target_views(
 
 def _put_leader_first(identities: list[str], headers: Headers, current: Settings) -> list[str]:
     """The targets with the best of the first board in front, the page most worth seeing."""
-    suites = boards.suites(headers)
+    suites = boards.list_suites(headers)
     if not suites:
         return identities
-    frame = shared.frame(current, boards.boards(headers, suites[0])[0])
+    frame = shared.frame(current, boards.list_boards(headers, suites[0])[0])
     best = list(frame.loc[frame["status"] == "ranked", "identity"])[:1]
     return [*best, *(identity for identity in identities if identity not in best)]
 

@@ -33,7 +33,7 @@ from evalcore.benchmarks.bfcl.decode import Call, decode_calls  # noqa: E402
 from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder  # noqa: E402
 from evalcore.benchmarks.bfcl.reference import reference_answer  # noqa: E402
 from evalcore.benchmarks.bfcl.score import decode_answer, score_official  # noqa: E402
-from evalcore.runner.predictions import Request, score_file  # noqa: E402
+from evalcore.runner.predictions import ScoreRequest, score_file  # noqa: E402
 from evalcore.settings import Settings  # noqa: E402
 
 Case = tuple[BfclEntry, str, Any, list[Call]]
@@ -113,7 +113,7 @@ def scoring(folder: Path, every: list[Case], categories: list[str]) -> float:
         answers, out = Path(place, "answers.jsonl"), Path(place, "verdicts.jsonl")
         answers.write_text("\n".join(lines), encoding="utf-8")
         options = {"categories": categories}
-        request = Request("bfcl", str(answers), dataset=str(folder.resolve()), options=options)
+        request = ScoreRequest("bfcl", str(answers), dataset=str(folder.resolve()), options=options)
         seconds = best(lambda: score_file(request, out, Settings()), 3)
         written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     wrong = [line["details"] for line in written if not line["passed"]]

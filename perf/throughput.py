@@ -25,9 +25,9 @@ from evalcore import settings as configuration
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.records import Completion, Episode, Message, Sample, Verdict
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
-from evalcore.runner.worker import work
+from evalcore.runner.worker import work_on_run
 from evalcore.secrets import Secrets
 from tests.support.loopback_server import Options, serve
 
@@ -127,9 +127,9 @@ def ours(base_url: str, count: int, data: Path) -> dict[str, Any]:
         concurrency=CONCURRENCY,
         use_cache=False,
     )
-    folder = create_folder(plan(request, settings), settings)
+    folder = create_folder(plan_run(request, settings), settings)
     wall, cpu = time.perf_counter(), time.process_time()
-    summary = work(folder, settings, Secrets({"OPENAI_API_KEY": "none"}))
+    summary = work_on_run(folder, settings, Secrets({"OPENAI_API_KEY": "none"}))
     return {
         "wall": time.perf_counter() - wall,
         "cpu": time.process_time() - cpu,

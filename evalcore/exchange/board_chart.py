@@ -39,13 +39,13 @@ def render(settings: Settings, chosen: Chosen, form: str, theme: Theme = "light"
     """
     if form not in chart_files.FORMATS:
         raise UsageError("--chart: the file's name must end with .svg or .png")
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     board, by = found(headers, chosen)
     frame = stored_boards.board_ranking(settings, board, by)
     if not (frame["status"] == "ranked").any():
         raise UsageError("--chart: nobody is ranked on this board yet")
     names = named(frame, load_cards(settings))
-    floors = boards.floors(headers, board, "" if by == SUITE else by)
+    floors = boards.compute_floors(headers, board, "" if by == SUITE else by)
     return chart_files.render_chart_file(
         score_chart(names, floors).to_dict(),
         form,

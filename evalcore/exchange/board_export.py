@@ -16,9 +16,9 @@ from evalcore.exchange import markup
 from evalcore.exchange.report_tables import Table
 from evalcore.plain_text import DASH, safe_cell, to_single_line
 from evalcore.queries import boards, listing, stored_boards
+from evalcore.queries.api_payloads import board_data, ranking_data, to_json_value
 from evalcore.queries.boards import Board
-from evalcore.queries.machine import board_data, plain, ranking_data
-from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.ranking import SUITE, list_board_orders
 from evalcore.records import Record
 from evalcore.settings import Settings
 
@@ -58,7 +58,7 @@ def render(settings: Settings, chosen: Chosen, format: str) -> str:
 
     Raises UsageError where there is no such board or order, naming those there are.
     """
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     board, by = found(headers, chosen)
     frame = stored_boards.board_ranking(settings, board, by)
     if format == "csv":
@@ -69,18 +69,20 @@ def render(settings: Settings, chosen: Chosen, format: str) -> str:
 def found(headers: stored_boards.Headers, chosen: Chosen) -> tuple[Board, str]:
     """The board that is meant and what it is ranked by; raises UsageError where there is none."""
     board = _board(headers, chosen)
-    by = chosen.by or orders(board)[0]
-    if by not in orders(board):
-        raise UsageError(f"--by {by!r}: this board is ranked by one of {', '.join(orders(board))}")
+    by = chosen.by or list_board_orders(board)[0]
+    if by not in list_board_orders(board):
+        raise UsageError(
+            f"--by {by!r}: this board is ranked by one of {', '.join(list_board_orders(board))}"
+        )
     return board, by
 
 
 def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
-    suites = boards.suites(headers)
+    suites = boards.list_suites(headers)
     if chosen.suite not in ("", *suites, *suite_cards()):
         names = ", ".join(dict.fromkeys([*suite_cards(), *suites]))
         raise UsageError(f"--suite {chosen.suite!r}: no such suite; known: {names}")
-    known = boards.boards(headers, chosen.suite or suites[0]) if suites else []
+    known = boards.list_boards(headers, chosen.suite or suites[0]) if suites else []
     if not known:
         where = f" of suite {chosen.suite}" if chosen.suite else ""
         raise UsageError(f"there is no board{where} yet; `evalcore run` makes a run that enters it")
@@ -104,7 +106,7 @@ def as_csv(frame: pd.DataFrame) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(frame.columns)
     for record in frame.itertuples(index=False):
-        cells = (plain(value) for value in record)
+        cells = (to_json_value(value) for value in record)
         writer.writerow(["" if cell is None else safe_cell(cell) for cell in cells])
     return text.getvalue()
 

@@ -18,7 +18,7 @@ from evalcore import privacy
 from evalcore.errors import EvalboardError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
-from evalcore.queries.readers import redact_paths
+from evalcore.queries.path_redaction import redact_paths
 from evalcore.runner.export_client import BUNDLE, REFUSED
 from evalcore.settings import Settings
 from evalcore.store import run_folder

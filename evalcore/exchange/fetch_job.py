@@ -10,13 +10,13 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.runner import job_process
-from evalcore.runner.job_process import Say
+from evalcore.runner.job_process import ProgressCallback
 from evalcore.runner.official import OFFICIAL, VARIABLE
 from evalcore.settings import Settings
 
 
 def fetch(
-    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: Say
+    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
 ) -> dict[str, Any]:
     """Fetch the official set of a name into its place below the data folder."""
     known = OFFICIAL.get(str(given["name"]))
@@ -45,4 +45,4 @@ def _told(told: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(job_process.run(fetch))
+    sys.exit(job_process.run_job(fetch))

@@ -16,9 +16,9 @@ from evalcore import access
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
 from evalcore.privacy import mask_target
-from evalcore.queries.readers import redact_paths
+from evalcore.queries.path_redaction import redact_paths
 from evalcore.runner import job_process
-from evalcore.runner.job_process import Say, Stopped
+from evalcore.runner.job_process import ProgressCallback, Stopped
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 
@@ -32,7 +32,7 @@ class _TookTooLong(Stopped):
 
 
 def take_in(
-    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: Say
+    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
 ) -> dict[str, Any]:
     """Take in the bundle at `given["file"]`, which is gone afterwards whatever happens.
 
@@ -68,7 +68,7 @@ def _reason(text: str, place: Path) -> str:
     return redact_paths(bare.replace(str(place), "the bundle"))
 
 
-def _counted(say: Say) -> Callable[[int, int], None]:
+def _counted(say: ProgressCallback) -> Callable[[int, int], None]:
     """Tells how far it is, not oftener than anybody looks."""
     last = 0.0
 
@@ -101,4 +101,4 @@ def _stop(number: int, frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    sys.exit(job_process.run(take_in))
+    sys.exit(job_process.run_job(take_in))

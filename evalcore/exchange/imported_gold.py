@@ -18,9 +18,16 @@ from evalcore.exchange.bundle.at_hand import Cases
 from evalcore.exchange.bundle.checks import is_bare
 from evalcore.exchange.bundle.imported_run import PUBLISHER
 from evalcore.records import Sample
-from evalcore.runner.gold import IMPORTED, GoldProblem, GoldReport, confirm_gold, gold_key, recall
-from evalcore.runner.plan import create_benchmark, gold_place, is_confirmable
-from evalcore.runner.upload_records import Place
+from evalcore.runner.gold import (
+    IMPORT_TIMEOUT,
+    GoldProblem,
+    GoldReport,
+    compute_gold_key,
+    confirm_gold,
+    load_gold_report,
+)
+from evalcore.runner.plan import create_benchmark, find_gold_location, is_confirmable
+from evalcore.runner.upload_records import DatasetLocation
 from evalcore.settings import Settings
 from evalcore.store import published
 from evalcore.store.run_folder import RunFolder, StoredSample
@@ -32,7 +39,7 @@ class GoldCheck:
     """The checks of one import, which share their time: `seconds` for all of them."""
 
     def __init__(
-        self, settings: Settings, progress: Callable[[str], None], seconds: float = IMPORTED
+        self, settings: Settings, progress: Callable[[str], None], seconds: float = IMPORT_TIMEOUT
     ) -> None:
         self._settings, self._progress = settings, progress
         self._seconds = seconds
@@ -48,7 +55,7 @@ class GoldCheck:
         samples = _doubtful(benchmark, cases, self._settings)
         if not samples:
             return GoldReport()
-        report = self._report(Place(benchmark.key, "", benchmark.options), samples)
+        report = self._report(DatasetLocation(benchmark.key, "", benchmark.options), samples)
         if report.contradicted:
             numbers = {
                 (line.benchmark, line.sample.key): number for number, line in enumerate(lines, 1)
@@ -96,7 +103,7 @@ class GoldCheck:
         try:
             benchmark = create_benchmark(benchmark_key, {})
             benchmark.close()
-            place = gold_place(benchmark, folder, self._settings)
+            place = find_gold_location(benchmark, folder, self._settings)
         except UsageError as error:
             return f"no expected answer is confirmed: {error}"
         if place is None:
@@ -108,14 +115,16 @@ class GoldCheck:
             return f"{report.unconfirmed} expected answers are not confirmed: {report.reason}"
         return ""
 
-    def _report(self, place: Place, samples: list[Sample]) -> GoldReport:
+    def _report(self, place: DatasetLocation, samples: list[Sample]) -> GoldReport:
         """Equal cases under equal options are asked about once."""
-        key = gold_key(place, samples)
+        key = compute_gold_key(place, samples)
         if key not in self._reports:
-            self._reports[key] = recall(self._settings, key) or self._asked(place, samples)
+            self._reports[key] = load_gold_report(self._settings, key) or self._asked(
+                place, samples
+            )
         return self._reports[key]
 
-    def _asked(self, place: Place, samples: Iterable[Sample]) -> GoldReport:
+    def _asked(self, place: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
         asked = tuple(samples)
         count = f"{len(asked)} cases" if asked else "a data set"
         self._progress(f"confirming the expected answers of {count} of {place.benchmark}")
@@ -129,7 +138,9 @@ def _doubtful(benchmark: Benchmark, cases: Cases, settings: Settings) -> list[Sa
     """The cases whose expected answers engines can confirm and nobody has; bare ones have none."""
     if not is_confirmable(benchmark):
         return []
-    confirmed = bool(cases.place) and gold_place(benchmark, Path(cases.place), settings) is None
+    confirmed = (
+        bool(cases.place) and find_gold_location(benchmark, Path(cases.place), settings) is None
+    )
     exempt = cases.known if confirmed else frozenset[str]()
     return [one for one in cases.samples if one.key not in exempt and not is_bare(one)]
 

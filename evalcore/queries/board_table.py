@@ -10,14 +10,14 @@ from collections.abc import Sequence
 import pandas as pd
 
 from evalcore.queries import boards
+from evalcore.queries.board_filters import every_part
+from evalcore.queries.board_periods import list_board_months, select_runs_between
 from evalcore.queries.boards import Board, Row
-from evalcore.queries.facts import facts
-from evalcore.queries.leaders import Leader, leaders
-from evalcore.queries.narrowing import every_part
-from evalcore.queries.novelty import newcomers
-from evalcore.queries.periods import months, within
+from evalcore.queries.facts import build_target_facts
+from evalcore.queries.leaders import Leader, find_leaders
 from evalcore.queries.ranking import SUITE
-from evalcore.queries.stored_boards import headers, kept_ranking
+from evalcore.queries.recent_targets import find_recent_targets
+from evalcore.queries.stored_boards import load_cached_ranking, load_run_headers
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -25,7 +25,8 @@ from evalcore.target_cards import load_cards
 
 
 class BoardTable(Record, frozen=True):
-    """`frame` is that of `ranking` with the columns of `facts` and `new`; nobody may change it.
+    """`frame` is that of `ranking` with the columns of `build_target_facts` and `new`; nobody may
+    change it.
 
     `floors` are the scores of the controls, `months` all that the board has runs in, whatever the
     range; `leaders` are of the ranked.
@@ -41,29 +42,39 @@ def board_table(
     settings: Settings, board: Board, order: str, since: str = "", until: str = ""
 ) -> BoardTable:
     """The table of a board by the runs of a range of months, see `periods.within`."""
-    everything = headers(settings)
-    chosen = within(everything, since, until)
-    held = boards.rows(chosen, board)
-    frame = with_facts(kept_ranking(settings, board, order, chosen), held, chosen, board, settings)
-    placed = set(frame.loc[frame["status"] == "ranked", "identity"])
+    all_headers = load_run_headers(settings)
+    selected_headers = select_runs_between(all_headers, since, until)
+    board_rows = boards.list_board_rows(selected_headers, board)
+    frame = join_target_facts(
+        load_cached_ranking(settings, board, order, selected_headers),
+        board_rows,
+        selected_headers,
+        board,
+        settings,
+    )
+    ranked_identities = set(frame.loc[frame["status"] == "ranked", "identity"])
     return BoardTable(
         frame=frame,
-        floors=boards.floors(chosen, board, "" if order == SUITE else order),
-        leaders=leaders([row for row in held if row.identity in placed], frame, every_part(board)),
-        months=tuple(months(everything, board)),
+        floors=boards.compute_floors(selected_headers, board, "" if order == SUITE else order),
+        leaders=find_leaders(
+            [row for row in board_rows if row.identity in ranked_identities],
+            frame,
+            every_part(board),
+        ),
+        months=tuple(list_board_months(all_headers, board)),
     )
 
 
-def with_facts(
+def join_target_facts(
     frame: pd.DataFrame,
-    held: Sequence[Row],
-    chosen: Sequence[RunHeader],
+    board_rows: Sequence[Row],
+    selected_headers: Sequence[RunHeader],
     board: Board,
     settings: Settings,
 ) -> pd.DataFrame:
-    """A ranking with the columns of `facts` and whether a target is `new`."""
-    known = facts(held, load_cards(settings), settings)
-    released = dict(zip(known.index, known["released"], strict=True))
-    lately = newcomers(chosen, board, released)
-    joined = frame.join(known, on="identity")
-    return joined.assign(new=joined["identity"].isin(lately))
+    """A ranking with the columns of `build_target_facts` and whether a target is `new`."""
+    target_facts = build_target_facts(board_rows, load_cards(settings), settings)
+    released = dict(zip(target_facts.index, target_facts["released"], strict=True))
+    recent_identities = find_recent_targets(selected_headers, board, released)
+    joined = frame.join(target_facts, on="identity")
+    return joined.assign(new=joined["identity"].isin(recent_identities))

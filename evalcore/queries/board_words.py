@@ -33,8 +33,8 @@ def board_title(board: Board, language: str) -> str:
     """The columns of a board in words; of a published one its publication."""
     if board.published:
         label = next(iter(board.columns.values())).label
-        said = to_single_line(label.split(" · ")[0], _LONGEST)
-        return f"{said} · {t('ranking.imported', language)}"
+        publication = to_single_line(label.split(" · ")[0], _LONGEST)
+        return f"{publication} · {t('ranking.imported', language)}"
     return _with_members(board, list(board.columns), language)
 
 
@@ -52,8 +52,8 @@ def _with_members(board: Board, keys: Sequence[str], language: str) -> str:
 def ranked_title(board: Board, by: str, language: str) -> str:
     """What a ranking by SUITE or a benchmark rests on: the columns that it counts and no other."""
     if by not in board.columns and not board.published:
-        return _with_members(board, board.counted, language)
-    counted = [by] if by in board.columns else list(board.counted)
+        return _with_members(board, board.counted_benchmarks, language)
+    counted = [by] if by in board.columns else list(board.counted_benchmarks)
     if set(counted) == set(board.columns):
         return board_title(board, language)
     if board.published:
@@ -62,11 +62,13 @@ def ranked_title(board: Board, by: str, language: str) -> str:
     return " + ".join(column_title(board.columns[key], language) for key in counted)
 
 
-def board_about(board: Board, by: str, language: str, shown: Callable[[str], str] = str) -> str:
-    """A ranking in a sentence or two: what it rests on, and who decided; `shown` makes of the title
-    what is to stand there."""
+def board_about(
+    board: Board, by: str, language: str, render_title: Callable[[str], str] = str
+) -> str:
+    """A ranking in a sentence or two: what it rests on, and who decided; `render_title` makes of
+    the title what is to stand there."""
     key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
-    return t(key, language, board=shown(ranked_title(board, by, language)))
+    return t(key, language, board=render_title(ranked_title(board, by, language)))
 
 
 def metric_about(board: Board, benchmark: str, metric: str, language: str) -> str:
@@ -85,37 +87,40 @@ def metric_about(board: Board, benchmark: str, metric: str, language: str) -> st
 
 def column_title(column: Column, language: str) -> str:
     """Data set, mode and size of one column."""
-    title = describe(msgspec.structs.asdict(column), language)
+    title = describe_score(msgspec.structs.asdict(column), language)
     return title if column.executed else f"{title} · {t('ranking.imported', language)}"
 
 
-def describe(score: Mapping[str, Any], language: str) -> str:
+def describe_score(score: Mapping[str, Any], language: str) -> str:
     """What a score rests on, from its benchmark, dataset, label, samples and full: the label's last
     part, the size, is said anew with the number of tasks that were set aside, and the bundled cases
     go by the title of their benchmark."""
-    told = score["label"].split(" · ")
-    unusable = _UNUSABLE.fullmatch(told[-1])
-    parts = (told[:-2] if unusable else told[:-1]) or [score["dataset"]]
-    parts = [parts[0], *filter(None, (_chosen(part, score["benchmark"]) for part in parts[1:]))]
+    label_parts = score["label"].split(" · ")
+    unusable = _UNUSABLE.fullmatch(label_parts[-1])
+    parts = (label_parts[:-2] if unusable else label_parts[:-1]) or [score["dataset"]]
+    parts = [
+        parts[0],
+        *filter(None, (_format_label_options(part, score["benchmark"]) for part in parts[1:])),
+    ]
     if is_bundled(score["benchmark"], score["dataset"]):
         parts[0] = benchmark_title(score["benchmark"], language)
     size = "ranking.cases" if score["full"] else "ranking.subset"
-    said = [
+    pieces = [
         *(to_single_line(part, _LONGEST) for part in parts),
         t(size, language, count=score["samples"]),
     ]
-    said += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
-    return " · ".join(said)
+    pieces += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
+    return " · ".join(pieces)
 
 
-def _chosen(part: str, benchmark: str) -> str:
+def _format_label_options(part: str, benchmark: str) -> str:
     """Options "name=value, name=value" of a label, or a mode alone, without what is the default."""
     card = benchmark_cards().get(benchmark)
     options = card.options if card else ()
-    usual = {f"{one.name}={one.default}" for one in options}
-    usual |= {str(one.default) for one in options if one.name == "mode"}
-    chosen = (told for told in _OPTION.split(part) if told not in usual)
-    return ", ".join(told.replace("_", " ").replace("=", ": ", 1) for told in chosen)
+    usual = {f"{option.name}={option.default}" for option in options}
+    usual |= {str(option.default) for option in options if option.name == "mode"}
+    chosen = (setting for setting in _OPTION.split(part) if setting not in usual)
+    return ", ".join(setting.replace("_", " ").replace("=", ": ", 1) for setting in chosen)
 
 
 def suite_title(suite: str, language: str) -> str:
@@ -131,7 +136,11 @@ def benchmark_title(benchmark: str, language: str) -> str:
 
 def metric_title(benchmark: str, metric: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
-    title = next((one.title for one in card.metrics if one.key == metric), {}) if card else {}
+    title = (
+        next((metric_card.title for metric_card in card.metrics if metric_card.key == metric), {})
+        if card
+        else {}
+    )
     return localize_text(title, language) or to_single_line(metric, _NAME)
 
 
@@ -157,7 +166,7 @@ def kind_title(kind: str, language: str) -> str:
     )
 
 
-def standing(row: Mapping[str, Any], total: int, language: str) -> str:
+def format_standing(row: Mapping[str, Any], total: int, language: str) -> str:
     """Score, interval and rank of a row of `machine.ranking_data` in one line, as on a badge;
     `total` is how many are ranked."""
     if row["score"] is None:
@@ -172,33 +181,36 @@ def standing(row: Mapping[str, Any], total: int, language: str) -> str:
     return t("badge.ranked", language, score=score, rank=rank, total=total)
 
 
-def decision(
-    groups: Iterable[Iterable[str]], language: str, shown: Callable[[str], str] = str
+def describe_ranking(
+    groups: Iterable[Iterable[str]], language: str, render_name: Callable[[str], str] = str
 ) -> str:
     """What a ranking decides, in one or two sentences, from its groups of ties (names, the best
-    group first); `shown` makes of a name what is to stand there. Empty where nobody is ranked."""
-    found = [list(group) for group in groups]
-    names = [name for group in found for name in group]
+    group first); `render_name` makes of a name what is to stand there. Empty where nobody is
+    ranked."""
+    tie_groups = [list(group) for group in groups]
+    names = [name for group in tie_groups for name in group]
     if not names:
         return ""
     if len(names) == 1:
-        return t("ranking.words.single", language, first=shown(names[0]))
-    if len(found[0]) > 1:
-        first = t("ranking.words.tie", language, names=_listed(found[0], language, shown))
+        return t("ranking.words.single", language, first=render_name(names[0]))
+    if len(tie_groups[0]) > 1:
+        first = t(
+            "ranking.words.tie", language, names=_join_names(tie_groups[0], language, render_name)
+        )
     else:
-        pair = {"first": shown(names[0]), "second": shown(names[1])}
+        pair = {"first": render_name(names[0]), "second": render_name(names[1])}
         first = t("ranking.words.leader", language, **pair)
     second = ""
-    if len(found) > 1:
-        second = t("ranking.words.groups", language, targets=len(names), groups=len(found))
+    if len(tie_groups) > 1:
+        second = t("ranking.words.groups", language, targets=len(names), groups=len(tie_groups))
     elif len(names) > _NAMED:
         second = t("ranking.words.one_group", language, targets=len(names))
     return t("ranking.words.two", language, first=first, second=second).strip()
 
 
-def _listed(names: list[str], language: str, shown: Callable[[str], str]) -> str:
-    told, more = [shown(name) for name in names[:_NAMED]], len(names) - _NAMED
+def _join_names(names: list[str], language: str, render_name: Callable[[str], str]) -> str:
+    rendered, more = [render_name(name) for name in names[:_NAMED]], len(names) - _NAMED
     separator = t("ranking.words.separator", language)
     if more > 0:
-        return t("ranking.words.and_more", language, names=separator.join(told), count=more)
-    return t("ranking.words.and", language, names=separator.join(told[:-1]), last=told[-1])
+        return t("ranking.words.and_more", language, names=separator.join(rendered), count=more)
+    return t("ranking.words.and", language, names=separator.join(rendered[:-1]), last=rendered[-1])

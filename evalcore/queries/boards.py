@@ -52,28 +52,30 @@ class Column(Record, frozen=True):
     metrics: tuple[str, ...] = ()
 
     @property
-    def bundled(self) -> bool:
+    def has_bundled_cases(self) -> bool:
         """Whether the cases are those that come with the benchmark."""
         return is_bundled(self.benchmark, self.dataset)
 
     @property
-    def usual(self) -> bool:
+    def is_default_mode(self) -> bool:
         """Whether the benchmark's default mode, where it has modes, stands in the label."""
-        modes = [str(one.default) for one in self.card.options if one.name == "mode"]
+        modes = [str(option.default) for option in self.card.options if option.name == "mode"]
         return set(modes) <= set(self.label.split(" · "))
 
     def evidence(self, metric: str) -> EvidenceKind:
         """What the verdicts on a metric rest on in the mode that stands in the label."""
         named = self.label.split(" · ")[1:]
-        mode = next((one for one in self.card.evidence_by_mode if one in named), "")
+        mode = next(
+            (candidate for candidate in self.card.evidence_by_mode if candidate in named), ""
+        )
         return self.card.evidence(metric, mode)
 
     @property
     def card(self) -> BenchmarkCard:
         """The benchmark's card; of one whose plug-in is absent, what its runs tell."""
-        known = benchmark_cards().get(self.benchmark)
-        if known is not None:
-            return known
+        installed = benchmark_cards().get(self.benchmark)
+        if installed is not None:
+            return installed
         metrics = tuple(MetricCard(key=metric, weight=None) for metric in self.metrics)
         return BenchmarkCard(key=self.benchmark, suite="", implementation="", metrics=metrics)
 
@@ -116,14 +118,14 @@ class Board(Record, frozen=True):
         return self.published and not self.rescored
 
     @property
-    def whole(self) -> bool:
+    def has_all_members(self) -> bool:
         """Whether every member of the suite has a column, so that a mean over them is fair."""
         return bool(self.members) and set(self.members) <= set(self.columns)
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def counted_benchmarks(self) -> tuple[str, ...]:
         """The benchmarks over which sums and means of a row are taken."""
-        return self.members if self.whole else tuple(self.columns)
+        return self.members if self.has_all_members else tuple(self.columns)
 
     @property
     def metrics(self) -> list[str]:
@@ -147,11 +149,11 @@ class Row(Record, frozen=True):
         return self.target_key.partition(":")[0]
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         return all(run.benchmarks[key].complete for key, run in self.runs.items())
 
     @property
-    def finished(self) -> Row:
+    def complete_part(self) -> Row:
         """The row without the benchmarks that were not run to their end."""
         runs = {key: run for key, run in self.runs.items() if run.benchmarks[key].complete}
         return Row(identity=self.identity, target_key=self.target_key, runs=runs)
@@ -161,27 +163,30 @@ class Row(Record, frozen=True):
         return None if run is None else run.benchmarks[benchmark]
 
 
-def suites(headers: Iterable[RunHeader]) -> list[str]:
+def list_suites(headers: Iterable[RunHeader]) -> list[str]:
     """The suites that have any score, in the order of the catalogue, then those of absent plug-ins
     by name."""
-    return list(memoize_on_snapshot(headers, "suites", lambda: _suites(headers)))
+    return list(memoize_on_snapshot(headers, "suites", lambda: _find_suites(headers)))
 
 
-def _suites(headers: Iterable[RunHeader]) -> list[str]:
+def _find_suites(headers: Iterable[RunHeader]) -> list[str]:
     scores = {(key, score.suite) for header in headers for key, score in header.benchmarks.items()}
     present = {_suite_of(key, suite) for key, suite in scores} - {""}
-    known = list(suite_cards())
-    return [*(key for key in known if key in present), *sorted(present - set(known))]
+    catalog_suites = list(suite_cards())
+    return [
+        *(key for key in catalog_suites if key in present),
+        *sorted(present - set(catalog_suites)),
+    ]
 
 
-def benchmark_suites(headers: Iterable[RunHeader]) -> dict[str, str]:
+def map_benchmark_suites(headers: Iterable[RunHeader]) -> dict[str, str]:
     """The suite of every benchmark that is installed or was run."""
-    found = {key: card.suite for key, card in benchmark_cards().items()}
+    suite_by_benchmark = {key: card.suite for key, card in benchmark_cards().items()}
     for header in headers:
         for key, score in header.benchmarks.items():
-            if key not in found and (suite := _suite_of(key, score.suite)):
-                found[key] = suite
-    return found
+            if key not in suite_by_benchmark and (suite := _suite_of(key, score.suite)):
+                suite_by_benchmark[key] = suite
+    return suite_by_benchmark
 
 
 def _suite_of(benchmark: str, recorded: str) -> str:
@@ -192,36 +197,36 @@ def _suite_of(benchmark: str, recorded: str) -> str:
     return recorded if is_usable_key(benchmark) and is_usable_key(recorded) else ""
 
 
-def columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Column]]:
+def list_columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Column]]:
     """Every column of a suite by benchmark, the one for the default board first.
 
     Preferred are, in this order: runs made here over imported ones, full sets over subsets, the
     bundled cases over others, the default mode, more targets with a complete score (controls do not
     count), more targets, the newest.
     """
-    found: dict[tuple[str, str], list[RunHeader]] = defaultdict(list)
+    runs_by_column: dict[tuple[str, str], list[RunHeader]] = defaultdict(list)
     for header in headers:
         for benchmark, score in header.benchmarks.items():
             if _suite_of(benchmark, score.suite) == suite:
-                found[benchmark, score.column].append(header)
+                runs_by_column[benchmark, score.column].append(header)
     by_benchmark: dict[str, list[Column]] = {key: [] for key in benchmark_cards()}
-    for (benchmark, _), runs in sorted(found.items()):
-        by_benchmark.setdefault(benchmark, []).append(_column(benchmark, runs))
+    for (benchmark, _), runs in sorted(runs_by_column.items()):
+        by_benchmark.setdefault(benchmark, []).append(_build_column(benchmark, runs))
     for group in by_benchmark.values():
-        group.sort(key=_preference, reverse=True)
+        group.sort(key=_compute_preference, reverse=True)
     return {key: group for key, group in by_benchmark.items() if group}
 
 
-def _column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
+def _build_column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
     """One column of equal runs. The same cases may go by another name, a path, say, or as all
     metrics chosen one by one: that takes a column no preference that an earlier run gave it."""
 
-    def plainness(run: RunHeader) -> tuple[bool, bool, bool, str, int]:
+    def plainness_key(run: RunHeader) -> tuple[bool, bool, bool, str, int]:
         score = run.benchmarks[benchmark]
         bundled = is_bundled(benchmark, score.dataset)
         return run.origin == "executed", score.full, bundled, run.created_at, score.samples
 
-    plainest = max(runs, key=plainness)
+    plainest = max(runs, key=plainness_key)
     score = plainest.benchmarks[benchmark]
     models = [run for run in runs if not is_control(run.target_key)]
     return Column(
@@ -239,47 +244,49 @@ def _column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
     )
 
 
-def _preference(column: Column) -> tuple[bool, bool, bool, bool, int, int, str]:
-    made_here, full, bundled = column.executed, column.full, column.bundled
+def _compute_preference(column: Column) -> tuple[bool, bool, bool, bool, int, int, str]:
+    made_here, full, bundled = column.executed, column.full, column.has_bundled_cases
     counts = column.complete, column.targets
-    return made_here, full, bundled, column.usual, *counts, column.newest
+    return made_here, full, bundled, column.is_default_mode, *counts, column.newest
 
 
-def boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
+def list_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     """The default board of a suite, one per other membership, one per further column, then those
     that others published, the newest first; none without a score."""
-    return list(memoize_on_snapshot(headers, ("boards", suite), lambda: _boards(headers, suite)))
+    return list(
+        memoize_on_snapshot(headers, ("boards", suite), lambda: _build_boards(headers, suite))
+    )
 
 
-def _boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
-    by_benchmark = columns(headers, suite)
+def _build_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
+    by_benchmark = list_columns(headers, suite)
     own = {
         benchmark: [column for column in group if column.executed]
         for benchmark, group in by_benchmark.items()
     }
     default = {benchmark: group[0] for benchmark, group in own.items() if group}
     others = [column for group in own.values() for column in group[1:]]
-    members = _members(headers, suite, default)
-    made = [
+    members = _choose_members(headers, suite, default)
+    column_boards = [
         Board(
             key=column.key,
             suite=suite,
             columns={**default, column.benchmark: column},
             members=members,
         )
-        for column in sorted(others, key=_preference, reverse=True)
+        for column in sorted(others, key=_compute_preference, reverse=True)
     ]
     first = [Board(key=DEFAULT, suite=suite, columns=default, members=members)] if default else []
-    choices = {**_own_membership(suite), **_versions(suite)}
+    choices = {**_own_membership(suite), **_list_memberships(suite)}
     further = [
         Board(key=key, suite=suite, columns=default, members=other)
         for key, other in choices.items()
         if set(other) != set(members) and set(other) <= set(default)
     ]
-    return [*first, *further, *made, *_published(by_benchmark, suite)]
+    return [*first, *further, *column_boards, *_build_published_boards(by_benchmark, suite)]
 
 
-def _versions(suite: str) -> dict[str, tuple[str, ...]]:
+def _list_memberships(suite: str) -> dict[str, tuple[str, ...]]:
     """The declared memberships of a suite by key of board, the newest first."""
     card = suite_cards().get(suite)
     versions = enumerate(card.memberships if card else (), 1)
@@ -292,19 +299,19 @@ def _own_membership(suite: str) -> dict[str, tuple[str, ...]]:
     return {f"own-{content_hash(sorted(members), 8)}": members} if members else {}
 
 
-def _members(
+def _choose_members(
     headers: Iterable[RunHeader], suite: str, columns: Mapping[str, Column]
 ) -> tuple[str, ...]:
     """The members on the default board: the newest version under which nobody loses a rank that
     an older one gives."""
-    versions = list(_versions(suite).values())
+    versions = list(_list_memberships(suite).values())
     if len(versions) < 2:
         return versions[0] if versions else ()
-    everyone = _rows(headers, Board(key=DEFAULT, suite=suite, columns=dict(columns)))
+    board_rows = _build_board_rows(headers, Board(key=DEFAULT, suite=suite, columns=dict(columns)))
     finished = {
         members: {
             row.identity
-            for row in everyone
+            for row in board_rows
             if all(score is not None and score.complete for score in map(row.score, members))
         }
         for members in versions
@@ -315,28 +322,37 @@ def _members(
     return versions[-1]
 
 
-def _published(by_benchmark: Mapping[str, Sequence[Column]], suite: str) -> list[Board]:
+def _build_published_boards(
+    by_benchmark: Mapping[str, Sequence[Column]], suite: str
+) -> list[Board]:
     """A board per dataset of imported runs, by the newest membership that it fills."""
-    found: dict[str, dict[str, Column]] = defaultdict(dict)
+    columns_by_dataset: dict[str, dict[str, Column]] = defaultdict(dict)
     for benchmark, group in by_benchmark.items():
         for column in group:
             if not column.executed:
-                found[column.dataset].setdefault(benchmark, column)
-    newest = sorted(found, key=lambda key: max(c.newest for c in found[key].values()), reverse=True)
-    versions = list(_versions(suite).values())
+                columns_by_dataset[column.dataset].setdefault(benchmark, column)
+    newest = sorted(
+        columns_by_dataset,
+        key=lambda key: max(c.newest for c in columns_by_dataset[key].values()),
+        reverse=True,
+    )
+    versions = list(_list_memberships(suite).values())
     newest_version = versions[0] if versions else ()
     return [
         Board(
             key=key,
             suite=suite,
-            columns=found[key],
-            members=next((one for one in versions if set(one) <= set(found[key])), newest_version),
+            columns=columns_by_dataset[key],
+            members=next(
+                (version for version in versions if set(version) <= set(columns_by_dataset[key])),
+                newest_version,
+            ),
         )
         for key in newest
     ]
 
 
-def find(boards_of_suite: Sequence[Board], key: str) -> Board:
+def find_board(boards_of_suite: Sequence[Board], key: str) -> Board:
     """The board of that key, else the default one: an old link must not end in an error."""
     return next((board for board in boards_of_suite if board.key == key), boards_of_suite[0])
 
@@ -358,22 +374,24 @@ def is_rescored(dataset: str) -> bool:
     return dataset.startswith(_RESCORED)
 
 
-def rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
+def list_board_rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     """One row per target identity that has a score on the board, controls included."""
     return list(
-        memoize_on_snapshot(headers, ("rows", board.identity), lambda: _rows(headers, board))
+        memoize_on_snapshot(
+            headers, ("rows", board.identity), lambda: _build_board_rows(headers, board)
+        )
     )
 
 
-def _rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
+def _build_board_rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     chosen: dict[str, dict[str, RunHeader]] = defaultdict(dict)
     for header in sorted(headers, key=lambda run: run.created_at):
         for benchmark, column in board.columns.items():
             score = header.benchmarks.get(benchmark)
             if score is None or score.column != column.key:
                 continue
-            held = chosen[header.identity].get(benchmark)
-            if held is None or score.complete or not held.benchmarks[benchmark].complete:
+            current = chosen[header.identity].get(benchmark)
+            if current is None or score.complete or not current.benchmarks[benchmark].complete:
                 chosen[header.identity][benchmark] = header
     return [
         Row(
@@ -386,30 +404,32 @@ def _rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     ]
 
 
-def floors(headers: Iterable[RunHeader], board: Board, benchmark: str = "") -> dict[str, float]:
+def compute_floors(
+    headers: Iterable[RunHeader], board: Board, benchmark: str = ""
+) -> dict[str, float]:
     """Scores of the complete control runs by what they answer with.
 
     `benchmark` empty means the suite: the mean over the board's columns where the control ran in
     all of them.
     """
-    found = {}
-    for row in rows(headers, board):
+    floor_scores = {}
+    for row in list_board_rows(headers, board):
         if not is_control(row.target_key):
             continue
         score = suite_score(row, board) if not benchmark else _complete_score(row, benchmark)
         if score is not None:
-            found[row.target_key.partition(":")[2]] = score
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+            floor_scores[row.target_key.partition(":")[2]] = score
+    return dict(sorted(floor_scores.items(), key=lambda item: item[1]))
 
 
 def suite_score(row: Row, board: Board) -> float | None:
     """The mean over the members of a suite, 0 to 100, None unless all of them ran to their end or
     are claimed."""
     scores = [_complete_score(row, benchmark) for benchmark in board.members]
-    known = [score for score in scores if score is not None]
-    if not board.whole or len(known) < len(scores):
+    complete_scores = [score for score in scores if score is not None]
+    if not board.has_all_members or len(complete_scores) < len(scores):
         return None
-    return sum(known) / len(known)
+    return sum(complete_scores) / len(complete_scores)
 
 
 def _complete_score(row: Row, benchmark: str) -> float | None:

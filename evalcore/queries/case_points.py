@@ -26,8 +26,8 @@ from evalcore.store.run_folder import RunFolder, find_run
 _log = logging.getLogger(__name__)
 
 FOLDER = "cache"
-_MOST_OTHERS = 3_000  # rows of runs that are not on the board now
-_AT_ONCE = 100  # run folders whose cases are in memory together
+_MAX_OTHER_ROWS = 3_000  # rows of runs that are not on the board now
+_BATCH_SIZE = 100  # run folders whose cases are in memory together
 S = TypeVar("S", bound=Hashable)
 #: Benchmark -> the points of its runs.
 Points = dict[str, PointTable]
@@ -45,13 +45,13 @@ def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
 
     A run whose journals cannot be read has no rows: a ranking then says so.
     """
-    paths = tables(folders)
+    paths = ensure_case_tables(folders)
     if not paths:
         return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
     return samples_table.query_samples(paths, _SCORES)
 
 
-def tables(folders: Iterable[RunFolder]) -> list[Path]:
+def ensure_case_tables(folders: Iterable[RunFolder]) -> list[Path]:
     """The tables of cases of those of the runs that can be read."""
     paths = []
     for folder in folders:
@@ -62,7 +62,7 @@ def tables(folders: Iterable[RunFolder]) -> list[Path]:
     return paths
 
 
-def readable(points: Points) -> set[tuple[str, str]]:
+def find_readable_scores(points: Points) -> set[tuple[str, str]]:
     """(benchmark, run) of which any case is known."""
     return {
         (benchmark, run)
@@ -72,18 +72,18 @@ def readable(points: Points) -> set[tuple[str, str]]:
     }
 
 
-def partial(points: Points) -> set[tuple[str, str]]:
-    """(benchmark, run) whose cases are not those of their column, see `partial_runs`."""
+def find_partial_scores(points: Points) -> set[tuple[str, str]]:
+    """(benchmark, run) whose cases are not those of their column, see `find_partial_runs`."""
     runs = set()
     for benchmark, table in points.items():
         present = ~np.isnan(table.points)
         rows = {run: present[row] for run, row in table.runs.items()}
         sets = {run: row.tobytes() for run, row in rows.items() if row.any()}
-        runs |= {(benchmark, run) for run in partial_runs(sets, lambda cases: cases.count(1))}
+        runs |= {(benchmark, run) for run in find_partial_runs(sets, lambda cases: cases.count(1))}
     return runs
 
 
-def partial_runs(sets: Mapping[str, S], size: Callable[[S], int]) -> set[str]:
+def find_partial_runs(sets: Mapping[str, S], size: Callable[[S], int]) -> set[str]:
     """The runs whose set of cases is not the one that most hold, of equally frequent ones the
     largest.
 
@@ -95,44 +95,51 @@ def partial_runs(sets: Mapping[str, S], size: Callable[[S], int]) -> set[str]:
     return {run for run, cases in sets.items() if cases != usual}
 
 
-def of_frame(cases: pd.DataFrame, benchmarks: Iterable[str]) -> Points:
+def build_case_points(cases: pd.DataFrame, benchmarks: Iterable[str]) -> Points:
     """The points of some benchmarks from a frame of `case_scores`."""
     if cases.empty:
         return dict.fromkeys(benchmarks, _NOTHING)
-    return {key: _table(cases[cases["benchmark"] == key]) for key in benchmarks}
+    return {key: _build_point_table(cases[cases["benchmark"] == key]) for key in benchmarks}
 
 
-def of_board(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
+def load_board_points(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
     """The points of every run that stands on a board in one of its `rows`.
 
     Reads the folders that changed since their points were kept, and keeps those in turn. A run that
     is gone or cannot be read is left out.
     """
-    wanted = {
+    runs_by_benchmark = {
         key: sorted({row.runs[key].run_id for row in rows if key in row.runs})
         for key in board.columns
     }
-    folders = _folders(settings, {run for runs in wanted.values() for run in runs})
-    signatures = _signatures(folders)
+    folders = _find_case_folders(
+        settings, {run for runs in runs_by_benchmark.values() for run in runs}
+    )
+    signatures = _read_case_signatures(folders)
     paths = {
         key: settings.data_dir / FOLDER / f"points-{content_hash([key, column.key], 16)}.parquet"
         for key, column in board.columns.items()
     }
     stored = {key: point_table.load_point_table(path) or _NOTHING for key, path in paths.items()}
-    kept = {key: _still_true(stored[key], runs, signatures) for key, runs in wanted.items()}
-    missing = {
-        key: [run for run in runs if run in signatures and run not in kept[key].runs]
-        for key, runs in wanted.items()
+    reusable = {
+        key: _select_unchanged(stored[key], runs, signatures)
+        for key, runs in runs_by_benchmark.items()
     }
-    read = _read(folders, missing, signatures)
-    points = {key: _joined([kept[key], *read[key]]) for key in wanted}
+    missing = {
+        key: [run for run in runs if run in signatures and run not in reusable[key].runs]
+        for key, runs in runs_by_benchmark.items()
+    }
+    read = _read_case_points(folders, missing, signatures)
+    points = {key: _merge_point_tables([reusable[key], *read[key]]) for key in runs_by_benchmark}
     for key, table in points.items():
         if read[key]:
-            _keep(paths[key], _joined([table, _others(stored[key], table)]))
+            _save_point_table(
+                paths[key], _merge_point_tables([table, _select_other_rows(stored[key], table)])
+            )
     return points
 
 
-def _folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
+def _find_case_folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
     """The folders of those runs that still exist: one may be deleted at any moment."""
     folders = {}
     for run in sorted(runs):
@@ -143,61 +150,70 @@ def _folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
     return folders
 
 
-def _signatures(folders: Mapping[str, RunFolder]) -> dict[str, str]:
-    found = {}
+def _read_case_signatures(folders: Mapping[str, RunFolder]) -> dict[str, str]:
+    signatures = {}
     for run, folder in folders.items():
         try:
-            found[run] = samples_table.samples_signature(folder)
+            signatures[run] = samples_table.samples_signature(folder)
         except (EvalboardError, OSError):
             continue
-    return found
+    return signatures
 
 
-def _still_true(
+def _select_unchanged(
     table: PointTable, runs: Sequence[str], signatures: Mapping[str, str]
 ) -> PointTable:
     """The rows of those runs that are as they were when the table was made."""
-    told = table.signatures
-    return _only(table, [run for run in runs if run in told and told[run] == signatures.get(run)])
+    table_signatures = table.signatures
+    return _select_table_rows(
+        table,
+        [
+            run
+            for run in runs
+            if run in table_signatures and table_signatures[run] == signatures.get(run)
+        ],
+    )
 
 
-def _others(table: PointTable, newer: PointTable) -> PointTable:
+def _select_other_rows(table: PointTable, newer: PointTable) -> PointTable:
     """Rows that are not asked for now and may be again: another month, say, ranks other runs."""
-    return _only(table, [run for run in table.runs if run not in newer.runs][:_MOST_OTHERS])
+    return _select_table_rows(
+        table, [run for run in table.runs if run not in newer.runs][:_MAX_OTHER_ROWS]
+    )
 
 
-def _only(table: PointTable, same: Sequence[str]) -> PointTable:
-    told = table.signatures
+def _select_table_rows(table: PointTable, same: Sequence[str]) -> PointTable:
+    table_signatures = table.signatures
     return PointTable(
         table.cases,
         {run: row for row, run in enumerate(same)},
-        {run: told[run] for run in same},
+        {run: table_signatures[run] for run in same},
         table.points[[table.runs[run] for run in same]],
         table.maxima,
     )
 
 
-def _read(
+def _read_case_points(
     folders: Mapping[str, RunFolder],
     missing: Mapping[str, Sequence[str]],
     signatures: Mapping[str, str],
 ) -> dict[str, list[PointTable]]:
     """The points of the missing runs by benchmark, some folders at a time."""
     runs = sorted({run for names in missing.values() for run in names})
-    found: dict[str, list[PointTable]] = {key: [] for key in missing}
-    for start in range(0, len(runs), _AT_ONCE):
-        part = runs[start : start + _AT_ONCE]
+    tables_by_benchmark: dict[str, list[PointTable]] = {key: [] for key in missing}
+    for start in range(0, len(runs), _BATCH_SIZE):
+        part = runs[start : start + _BATCH_SIZE]
         cases = case_scores([folders[run] for run in part])
         for key, names in missing.items():
             own = cases[(cases["benchmark"] == key) & cases["run"].isin(list(names))]
-            table = _table(own)
+            table = _build_point_table(own)
             if table.runs:
-                told = {run: signatures[run] for run in table.runs}
-                found[key].append(table._replace(signatures=told))
-    return found
+                table_signatures = {run: signatures[run] for run in table.runs}
+                tables_by_benchmark[key].append(table._replace(signatures=table_signatures))
+    return tables_by_benchmark
 
 
-def _table(cases: pd.DataFrame) -> PointTable:
+def _build_point_table(cases: pd.DataFrame) -> PointTable:
     """The points of the cases of one benchmark."""
     rows, runs = pd.factorize(cases["run"], sort=True)
     names = pd.MultiIndex.from_arrays([cases["metric"].astype(str), cases["id"].astype(str)])
@@ -220,10 +236,10 @@ def _table(cases: pd.DataFrame) -> PointTable:
     )
 
 
-def _joined(tables: Sequence[PointTable]) -> PointTable:
+def _merge_point_tables(tables: Sequence[PointTable]) -> PointTable:
     """The rows of all tables over all their cases."""
     cases = sorted({case for table in tables if table.runs for case in table.cases})
-    place = {case: column for column, case in enumerate(cases)}
+    column_by_case = {case: column for column, case in enumerate(cases)}
     points = np.full((sum(len(table.runs) for table in tables), len(cases)), np.nan)
     maxima = np.zeros(len(cases))
     runs: dict[str, int] = {}
@@ -231,7 +247,7 @@ def _joined(tables: Sequence[PointTable]) -> PointTable:
     for table in tables:
         if not table.runs:
             continue
-        columns, start = [place[case] for case in table.cases], len(runs)
+        columns, start = [column_by_case[case] for case in table.cases], len(runs)
         points[start : start + len(table.runs), columns] = table.points
         maxima[columns] = np.maximum(maxima[columns], table.maxima)
         runs |= {run: start + row for run, row in table.runs.items()}
@@ -239,7 +255,7 @@ def _joined(tables: Sequence[PointTable]) -> PointTable:
     return PointTable(cases, runs, signatures, points, maxima)
 
 
-def _keep(path: Path, table: PointTable) -> None:
+def _save_point_table(path: Path, table: PointTable) -> None:
     """Keep the table where that is possible: a read-only store goes without."""
     try:
         point_table.save_point_table(path, table)

@@ -32,7 +32,7 @@ class Neighbour(Record, frozen=True):
     epoch: int
 
 
-class Place(Record, frozen=True):
+class CasePosition(Record, frozen=True):
     """Where a case stands among the filtered ones; `number` counts from 1.
 
     `number` is None where the case itself is not among them. `outcomes` counts what the rest of the
@@ -57,7 +57,7 @@ class CaseView(Record, frozen=True):
     sample: Sample
     episode: Episode | None
     verdict: Verdict | None
-    place: Place
+    position: CasePosition
     hidden: bool = False
 
     @property
@@ -67,7 +67,11 @@ class CaseView(Record, frozen=True):
     @property
     def taken_over(self) -> bool:
         """Whether the verdict is that of a publisher, and nothing was decided here."""
-        used = [one.dataset for one in self.spec.benchmarks if one.key == self.benchmark]
+        used = [
+            benchmark_spec.dataset
+            for benchmark_spec in self.spec.benchmarks
+            if benchmark_spec.key == self.benchmark
+        ]
         return self.spec.origin == "imported" and not any(map(is_rescored, used))
 
     @property
@@ -99,7 +103,7 @@ def case_view(
     spec = folder.read_spec()
     if not 0 <= epoch < spec.epochs:
         raise UsageError(f"run {run} has {spec.epochs} epochs, counted from 0; there is no {epoch}")
-    names = [benchmark] if benchmark else [one.key for one in spec.benchmarks]
+    names = [benchmark] if benchmark else [benchmark_spec.key for benchmark_spec in spec.benchmarks]
     for name in names:
         try:
             stored, episode, verdict = load_run_case(folder, name, metric, case, epoch)
@@ -107,10 +111,10 @@ def case_view(
             continue
         closed = frozenset() if show_gated else gated.gated_cases(folder)
         own = Neighbour(metric=metric, id=case, epoch=epoch)
-        place = _place(folder, name, own, where, closed)
+        position = _locate_case(folder, name, own, where, closed)
         verdict = verdict and mask_votes(verdict)
-        view = CaseView(mask_spec(spec), name, stored.sample, episode, verdict, place)
-        return view if show_gated or not gated.is_gated(view.sample) else _bare(view)
+        view = CaseView(mask_spec(spec), name, stored.sample, episode, verdict, position)
+        return view if show_gated or not gated.is_gated(view.sample) else _hide_case_text(view)
     raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")
 
 
@@ -138,7 +142,7 @@ def case_page(
     return (gated.bare_notes(cases, hidden) if hidden else cases), count
 
 
-def _bare(view: CaseView) -> CaseView:
+def _hide_case_text(view: CaseView) -> CaseView:
     return msgspec.structs.replace(
         view,
         sample=gated.bare_sample(view.sample),
@@ -148,13 +152,13 @@ def _bare(view: CaseView) -> CaseView:
     )
 
 
-def _place(
+def _locate_case(
     folder: RunFolder,
     benchmark: str,
     own: Neighbour,
     where: CaseFilter,
     closed: frozenset[samples_table.Case],
-) -> Place:
+) -> CasePosition:
     """Look the whole benchmark up in its declared order: a few columns of it are small."""
     here = msgspec.structs.replace(where, benchmark=(benchmark,))
     table = samples_table.locate_cases(
@@ -167,24 +171,26 @@ def _place(
     index, fits = cases.index(own), [bool(fit) for fit in table["fits"]]
     before = [case for case, fit in zip(cases[:index], fits, strict=False) if fit]
     after = [case for case, fit in zip(cases[index + 1 :], fits[index + 1 :], strict=True) if fit]
-    return Place(
+    return CasePosition(
         number=len(before) + 1 if fits[index] else None,
         total=sum(fits),
         previous=before[-1] if before else None,
         next=after[0] if after else None,
-        outcomes=_outcomes(folder, here, table, closed),
+        outcomes=_count_filtered_outcomes(folder, here, table, closed),
     )
 
 
-def _outcomes(
+def _count_filtered_outcomes(
     folder: RunFolder,
     where: CaseFilter,
     table: pd.DataFrame,
     closed: frozenset[samples_table.Case],
 ) -> dict[str, int]:
     """How many cases of each outcome the rest of the filter admits."""
-    found = table[table["fits"]]
+    matching_cases = table[table["fits"]]
     if where.outcome:
         rest = msgspec.structs.replace(where, outcome=())
-        found = samples_table.locate_cases(folder, rest, rest, hidden_cases=closed)
-    return {str(name): int(count) for name, count in found["outcome"].value_counts().items()}
+        matching_cases = samples_table.locate_cases(folder, rest, rest, hidden_cases=closed)
+    return {
+        str(name): int(count) for name, count in matching_cases["outcome"].value_counts().items()
+    }

@@ -21,7 +21,7 @@ from evalcore.store.run_folder import RunFolder, find_run
 _KEY = ["benchmark", "metric", "id"]
 
 
-class Compared(Record, frozen=True):
+class PairedScores(Record, frozen=True):
     """One benchmark: the scores of both on their common cases (0 to 100), and the paired result
     of the second against the first."""
 
@@ -31,33 +31,34 @@ class Compared(Record, frozen=True):
     result: PairedResult
 
 
-class Couple(Record, frozen=True):
+class RunPair(Record, frozen=True):
     """The two runs of a comparison as they stand now."""
 
     first: RunRow
     second: RunRow
 
 
-def couple(rows: Iterable[RunRow], run: str) -> Couple | None:
+def find_run_pair(rows: Iterable[RunRow], run: str) -> RunPair | None:
     """The comparison that a run was started for, None where there is none or one side is gone."""
-    known = list(rows)
-    own = next((parse_comparison_note(row.note) for row in known if row.run_id == run), None)
+    run_rows = list(rows)
+    own = next((parse_comparison_note(row.note) for row in run_rows if row.run_id == run), None)
     if own is None:
         return None
     sides = {
         pair.side: row
-        for row in known
+        for row in run_rows
         if (pair := parse_comparison_note(row.note)) is not None and pair.id == own.id
     }
-    return Couple(sides["first"], sides["second"]) if len(sides) == 2 else None
+    return RunPair(sides["first"], sides["second"]) if len(sides) == 2 else None
 
 
-def signature(roots: Sequence[Path], first: str, second: str) -> str:
-    """Changes whenever `compared` or `differing` may; raises UsageError for an unknown run."""
+def compute_pair_signature(roots: Sequence[Path], first: str, second: str) -> str:
+    """Changes whenever `compare_benchmarks` or `find_differing_cases` may; raises UsageError for
+    an unknown run."""
     return "|".join(find_run(run, roots).signature() for run in (first, second))
 
 
-def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
+def load_common_cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
     """The cases that count and that both runs hold: benchmark, metric, id, weight, first, second.
 
     Scores are 0 to 1, the mean over the epochs, what was not measured being 0. Benchmarks whose
@@ -65,21 +66,26 @@ def cases(roots: Sequence[Path], first: str, second: str) -> pd.DataFrame:
     there is no such run, RunFolderError when its files are broken.
     """
     folders = [find_run(run, roots) for run in (first, second)]
-    columns = [_columns(folder) for folder in folders]
+    columns = [_find_run_columns(folder) for folder in folders]
     same = [key for key, column in columns[0].items() if columns[1].get(key) == column]
     scores = case_scores(folders)
-    return side_by_side(scores[scores["benchmark"].isin(same)], {first: "first", second: "second"})
+    return pivot_case_scores(
+        scores[scores["benchmark"].isin(same)], {first: "first", second: "second"}
+    )
 
 
-def _columns(folder: RunFolder) -> dict[str, str]:
+def _find_run_columns(folder: RunFolder) -> dict[str, str]:
     """The column of every benchmark: that of its score, which a rescoring may have changed."""
-    columns = {one.key: one.column for one in folder.read_spec().benchmarks}
+    columns = {
+        benchmark_spec.key: benchmark_spec.column
+        for benchmark_spec in folder.read_spec().benchmarks
+    }
     summary = folder.read_summary()
     scored = {} if summary is None else summary.benchmarks
     return columns | {key: score.column for key, score in scored.items()}
 
 
-def side_by_side(scores: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+def pivot_case_scores(scores: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
     """The cases of `case_scores` that all runs of `names` (run -> column) hold: benchmark, metric,
     id, weight and a column of scores per run."""
     own = scores[scores["run"].isin(list(names))]
@@ -89,14 +95,16 @@ def side_by_side(scores: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame
     return table.dropna().reset_index()
 
 
-def compared(cases: pd.DataFrame) -> list[Compared]:
+def compare_benchmarks(cases: pd.DataFrame) -> list[PairedScores]:
     """The paired result of each benchmark in a frame of `cases`, by name."""
-    return [paired(str(name), group) for name, group in cases.groupby("benchmark", sort=True)]
+    return [
+        compare_run_pair(str(name), group) for name, group in cases.groupby("benchmark", sort=True)
+    ]
 
 
-def paired(
+def compare_run_pair(
     benchmark: str, cases: pd.DataFrame, first: str = "first", second: str = "second"
-) -> Compared:
+) -> PairedScores:
     """The column `second` of the cases of one benchmark, measured against the column `first`."""
     keys = list(zip(cases["metric"], cases["id"], strict=True))
     base, other, weights = (
@@ -108,12 +116,12 @@ def paired(
         100 * sum(weights[key] * side[key] for key in keys) / total if total else 0.0
         for side in (base, other)
     ]
-    return Compared(
+    return PairedScores(
         benchmark, scores[0], scores[1], compare_paired(other, base, weights, itemgetter(0))
     )
 
 
-def differing(cases: pd.DataFrame) -> pd.DataFrame:
+def find_differing_cases(cases: pd.DataFrame) -> pd.DataFrame:
     """The cases on which the two differ, those that weigh most first, with `change` (-1 to 1)."""
     change = cases["second"] - cases["first"]
     table = cases.assign(change=change, size=(change * cases["weight"]).abs())

@@ -18,8 +18,9 @@ from evalcore.records import Record, Sample
 from evalcore.settings import Settings
 from evalcore.store import dataset_index
 from evalcore.store.dataset_index import CaseRow
-from evalcore.store.dataset_index import DatasetSummary as Summary
+from evalcore.store.dataset_index import DatasetSummary as DatasetSummary
 from evalcore.store.own_datasets import SOURCE, OwnCard, load_own_cards, own_folder
+from evalcore.store.own_datasets import list_trashed_versions as list_trashed_versions
 
 Origin = Literal["bundled", "fetched", "own"]
 ORIGINS: tuple[Origin, ...] = ("bundled", "fetched", "own")
@@ -27,7 +28,7 @@ _BUNDLED_LICENCE = "MIT"
 _COLUMNS = [field.name for field in msgspec.structs.fields(CaseRow)]
 
 
-class Entry(Record, frozen=True):
+class DatasetEntry(Record, frozen=True):
     """A data set. `dataset` is what a run is given for it ("" for the bundled one), `options` what
     its benchmark needs to read it, `source` where fetched data is from; the rest is its card's."""
 
@@ -43,48 +44,50 @@ class Entry(Record, frozen=True):
     card: OwnCard | None = None
 
     @property
-    def place(self) -> Path:
+    def folder(self) -> Path:
         return Path(self.path)
 
 
-def entries(settings: Settings) -> list[Entry]:
+def list_dataset_entries(settings: Settings) -> list[DatasetEntry]:
     """Every data set, by benchmark and then from the bundled to the own ones."""
     cards = benchmark_cards()
-    found = [_bundled(card, settings) for card in cards.values() if card.dataset]
-    found += _fetched(settings)
-    found += [_own(card, settings) for card in load_own_cards(settings)]
+    entries = [_build_bundled_entry(card, settings) for card in cards.values() if card.dataset]
+    entries += _list_fetched_entries(settings)
+    entries += [_build_own_entry(card, settings) for card in load_own_cards(settings)]
     order = list(cards)
-    return sorted(found, key=lambda one: (order.index(one.benchmark), ORIGINS.index(one.origin)))
+    return sorted(
+        entries, key=lambda entry: (order.index(entry.benchmark), ORIGINS.index(entry.origin))
+    )
 
 
-def entry(settings: Settings, key: str) -> Entry | None:
+def find_dataset_entry(settings: Settings, key: str) -> DatasetEntry | None:
     """One data set, None where there is none of that key."""
-    return next((one for one in entries(settings) if one.key == key), None)
+    return next((entry for entry in list_dataset_entries(settings) if entry.key == key), None)
 
 
-def added(settings: Settings, benchmark: str) -> list[Entry]:
+def list_added_datasets(settings: Settings, benchmark: str) -> list[DatasetEntry]:
     """The fetched and own sets that a run of a benchmark can take instead of the bundled one."""
-    found = [one for one in entries(settings) if one.benchmark == benchmark]
-    return [one for one in found if one.origin != "bundled"]
+    entries = [entry for entry in list_dataset_entries(settings) if entry.benchmark == benchmark]
+    return [entry for entry in entries if entry.origin != "bundled"]
 
 
-def summary(settings: Settings, one: Entry) -> Summary | None:
+def read_dataset_summary(settings: Settings, entry: DatasetEntry) -> DatasetSummary | None:
     """The numbers of a set, None while its present state has not been read yet."""
-    return dataset_index.load_dataset_summary(settings, version(one))
+    return dataset_index.load_dataset_summary(settings, compute_dataset_version(entry))
 
 
-def version(one: Entry) -> str:
+def compute_dataset_version(entry: DatasetEntry) -> str:
     """Changes whenever a file of the set does."""
-    return dataset_index.dataset_signature(one.place, one.options)
+    return dataset_index.dataset_signature(entry.folder, entry.options)
 
 
-def cases(settings: Settings, one: Entry) -> pd.DataFrame:
+def load_dataset_cases(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
     """A row per case of a set whose numbers are ready; gated text is no part of it."""
-    rows = dataset_index.load_case_rows(settings, version(one))
+    rows = dataset_index.load_case_rows(settings, compute_dataset_version(entry))
     return pd.DataFrame([msgspec.structs.astuple(row) for row in rows], columns=_COLUMNS)
 
 
-def chosen(
+def filter_dataset_cases(
     frame: pd.DataFrame,
     *,
     metric: str = "",
@@ -93,34 +96,36 @@ def chosen(
     text: str = "",
 ) -> pd.DataFrame:
     """The cases that fit every filter; `text` is looked for in ids and in what is asked."""
-    kept = pd.Series(True, index=frame.index)
+    matches = pd.Series(True, index=frame.index)
     for name, value in (("metric", metric), ("difficulty", difficulty), ("dialect", dialect)):
         if value:
-            kept &= frame[name].astype(str) == value
+            matches &= frame[name].astype(str) == value
     for word in text.lower().split():
         within = frame["id"].str.lower().str.contains(word, regex=False)
-        kept &= within | frame["text"].str.lower().str.contains(word, regex=False)
-    return frame[kept]
+        matches &= within | frame["text"].str.lower().str.contains(word, regex=False)
+    return frame[matches]
 
 
-def case(settings: Settings, one: Entry, row: Sequence[Any]) -> tuple[Sample, bool]:
-    """The sample of a row of `cases`, and whether its text is hidden."""
-    sample = dataset_index.load_case_sample(settings, version(one), CaseRow(*row))
+def load_dataset_case(
+    settings: Settings, entry: DatasetEntry, row: Sequence[Any]
+) -> tuple[Sample, bool]:
+    """The sample of a row of `load_dataset_cases`, and whether its text is hidden."""
+    sample = dataset_index.load_case_sample(settings, compute_dataset_version(entry), CaseRow(*row))
     if gated.is_gated(sample) and not settings.show_gated:
         return gated.bare_sample(sample), True
     return sample, False
 
 
-def about(one: Entry) -> str:
+def read_dataset_card(entry: DatasetEntry) -> str:
     """The card text of a bundled set, which is ours, without its heading; "" for any other."""
-    path = one.place / "README.md"
-    if one.origin != "bundled" or not path.is_file():
+    path = entry.folder / "README.md"
+    if entry.origin != "bundled" or not path.is_file():
         return ""
     return path.read_text(encoding="utf-8").partition("\n")[2].strip()
 
 
-def _bundled(card: BenchmarkCard, settings: Settings) -> Entry:
-    return Entry(
+def _build_bundled_entry(card: BenchmarkCard, settings: Settings) -> DatasetEntry:
+    return DatasetEntry(
         key=f"bundled:{card.key}",
         origin="bundled",
         benchmark=card.key,
@@ -130,8 +135,8 @@ def _bundled(card: BenchmarkCard, settings: Settings) -> Entry:
     )
 
 
-def _own(card: OwnCard, settings: Settings) -> Entry:
-    return Entry(
+def _build_own_entry(card: OwnCard, settings: Settings) -> DatasetEntry:
+    return DatasetEntry(
         key=f"own:{card.benchmark}:{card.name}",
         origin="own",
         benchmark=card.benchmark,
@@ -143,32 +148,32 @@ def _own(card: OwnCard, settings: Settings) -> Entry:
     )
 
 
-def _fetched(settings: Settings) -> list[Entry]:
+def _list_fetched_entries(settings: Settings) -> list[DatasetEntry]:
     """The folders with a note of where they are from; their names begin with their benchmark."""
-    found = []
+    entries = []
     for path in sorted((settings.data_dir / "datasets").glob(f"*/{SOURCE}")):
         name = path.parent.name
         benchmark = next((key for key in benchmark_cards() if name.split("-")[0] == key), "")
         try:
-            told = msgspec.json.decode(path.read_bytes())
+            note = msgspec.json.decode(path.read_bytes())
         except (OSError, msgspec.MsgspecError):
             continue
-        if benchmark and isinstance(told, dict):
-            found.append(_of_note(benchmark, path.parent, told))
-    return found
+        if benchmark and isinstance(note, dict):
+            entries.append(_build_fetched_entry(benchmark, path.parent, note))
+    return entries
 
 
-def _of_note(benchmark: str, folder: Path, told: dict[str, Any]) -> Entry:
-    commit = str(told.get("commit") or "")[:12]
-    source = [str(told.get(name) or "") for name in ("dataset", "part", "origin", "version")]
-    return Entry(
+def _build_fetched_entry(benchmark: str, folder: Path, note: dict[str, Any]) -> DatasetEntry:
+    commit = str(note.get("commit") or "")[:12]
+    source = [str(note.get(name) or "") for name in ("dataset", "part", "origin", "version")]
+    return DatasetEntry(
         key=f"fetched:{folder.name}",
         origin="fetched",
         benchmark=benchmark,
         name=folder.name,
         path=str(folder),
         dataset=folder.name,
-        options={"split": told["part"]} if benchmark == "gaia" and told.get("part") else {},
-        licence=str(told.get("licence") or ""),
+        options={"split": note["part"]} if benchmark == "gaia" and note.get("part") else {},
+        licence=str(note.get("licence") or ""),
         source=" · ".join(filter(None, [*source, commit])),
     )

@@ -29,44 +29,47 @@ _FREE = frozenset({"baseline", "control", "hf"})
 _LOGO = "data:image/png;base64,"
 
 
-def facts(rows: Iterable[Row], cards: Mapping[str, TargetCard], settings: Settings) -> pd.DataFrame:
+def build_target_facts(
+    rows: Iterable[Row], cards: Mapping[str, TargetCard], settings: Settings
+) -> pd.DataFrame:
     """One line per identity (the index): name, organization, logo (data URI), type, parameters
-    (billions), weights (OPEN, CLOSED or ""), released (ISO 8601), price (USD, see `price`)."""
-    known = list(rows)
-    names = display_names({row.identity: row.target_key for row in known}, cards)
+    (billions), weights (OPEN, CLOSED or ""), released (ISO 8601), price (USD, see
+    `find_token_price`)."""
+    board_rows = list(rows)
+    names = display_names({row.identity: row.target_key for row in board_rows}, cards)
     records = [
-        _record(row, cards.get(row.target_key, NO_CARD), names[row.identity], settings)
-        for row in known
+        _build_fact_record(row, cards.get(row.target_key, NO_CARD), names[row.identity], settings)
+        for row in board_rows
     ]
-    index = pd.Index([row.identity for row in known], name="identity", dtype=str)
+    index = pd.Index([row.identity for row in board_rows], name="identity", dtype=str)
     return pd.DataFrame(records, columns=list(COLUMNS), index=index).astype(
         {"parameters": float, "price": float}
     )
 
 
-def _record(row: Row, card: TargetCard, name: str, settings: Settings) -> dict[str, Any]:
+def _build_fact_record(row: Row, card: TargetCard, name: str, settings: Settings) -> dict[str, Any]:
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     return {
         "name": name,
         "organization": card.organization.strip(),
         "logo": card.logo if card.logo.startswith(_LOGO) else "",
         "type": card.type,
-        "parameters": card.parameters or _counted(newest, settings),
+        "parameters": card.parameters or _find_parameter_count(newest, settings),
         "weights": {True: OPEN, False: CLOSED, None: ""}[card.open_weights],
         "released": card.released,
-        "price": price(newest, settings),
+        "price": find_token_price(newest, settings),
     }
 
 
-def _counted(run: RunHeader, settings: Settings) -> float | None:
+def _find_parameter_count(run: RunHeader, settings: Settings) -> float | None:
     """The billions of parameters that a local model was found to have."""
     if not run.target_key.startswith("hf:"):
         return None
-    found = model_card(settings.run_roots, run.run_id)
-    return found.parameters / 1e9 if found else None
+    card = model_card(settings.run_roots, run.run_id)
+    return card.parameters / 1e9 if card else None
 
 
-def price(run: RunHeader, settings: Settings) -> float | None:
+def find_token_price(run: RunHeader, settings: Settings) -> float | None:
     """USD per million tokens, three of the question to one of the answer, by today's price list.
 
     0 for programs and for what runs on this machine, None where the list does not know the model.
@@ -77,7 +80,7 @@ def price(run: RunHeader, settings: Settings) -> float | None:
     if kind != "openai":
         return None
     try:
-        place = resolve_route(run.target_key, settings, str(run.target_options.get("base_url", "")))
+        route = resolve_route(run.target_key, settings, str(run.target_options.get("base_url", "")))
     except UsageError:
         return None
-    return pricing.compute_cost(place.model, place.name, _MILLION, settings)
+    return pricing.compute_cost(route.model, route.name, _MILLION, settings)

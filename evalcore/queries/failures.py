@@ -31,40 +31,40 @@ WHERE benchmark = ? AND reason = 'unusable_task'
 """
 
 
-def causes(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
+def count_failure_causes(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
     """Failed cases by cause, the most frequent first: cause, count, share (0 to 1 of the failed).
 
     Raises UsageError when there is no such run, RunFolderError when a file is broken.
     """
-    return _shared(_counted(roots, run, benchmark, _CAUSES))
+    return _add_share_column(_query_run_counts(roots, run, benchmark, _CAUSES))
 
 
-def whys(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
+def count_failure_reasons(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
     """Why cases did not pass, errors included, the most frequent first: why, count, share (0 to 1
-    of them). Raises as `causes`."""
-    return _shared(_counted(roots, run, benchmark, _WHYS))
+    of them). Raises as `count_failure_causes`."""
+    return _add_share_column(_query_run_counts(roots, run, benchmark, _WHYS))
 
 
-def answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
+def count_answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
     """Answers to cases where nothing was to be called, in the order of ANSWER_KINDS: kind, count,
-    share (0 to 1 of them). Raises as `causes`."""
-    frame = _counted(roots, run, benchmark, _KINDS)
-    found = dict(zip(frame["kind"], frame["count"], strict=True))
-    known = [kind for kind in ANSWER_KINDS if kind in found]
-    counts = [int(found[kind]) for kind in known]
-    return _shared(pd.DataFrame({"kind": known, "count": counts}))
+    share (0 to 1 of them). Raises as `count_failure_causes`."""
+    frame = _query_run_counts(roots, run, benchmark, _KINDS)
+    counts_by_kind = dict(zip(frame["kind"], frame["count"], strict=True))
+    present_kinds = [kind for kind in ANSWER_KINDS if kind in counts_by_kind]
+    counts = [int(counts_by_kind[kind]) for kind in present_kinds]
+    return _add_share_column(pd.DataFrame({"kind": present_kinds, "count": counts}))
 
 
-def unusable(roots: Sequence[Path], run: str, benchmark: str) -> int:
+def count_unusable_tasks(roots: Sequence[Path], run: str, benchmark: str) -> int:
     """How many tasks were set aside because their own reference does not hold where they were run:
-    they count neither for nor against a target. Raises as `causes`."""
-    return int(_counted(roots, run, benchmark, _UNUSABLE)["count"][0])
+    they count neither for nor against a target. Raises as `count_failure_causes`."""
+    return int(_query_run_counts(roots, run, benchmark, _UNUSABLE)["count"][0])
 
 
-def _counted(roots: Sequence[Path], run: str, benchmark: str, sql: str) -> pd.DataFrame:
+def _query_run_counts(roots: Sequence[Path], run: str, benchmark: str, sql: str) -> pd.DataFrame:
     return samples_table.query_run_cached(find_run(run, roots), sql, [benchmark])
 
 
-def _shared(frame: pd.DataFrame) -> pd.DataFrame:
+def _add_share_column(frame: pd.DataFrame) -> pd.DataFrame:
     total = frame["count"].sum()
     return frame.assign(share=frame["count"] / total if total else 0.0)

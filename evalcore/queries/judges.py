@@ -29,7 +29,7 @@ class PanelReport(Record, frozen=True):
     calibration: tuple[Calibration, ...]
 
 
-def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
+def build_panel_report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     """What the judges of these runs did, None where nothing was judged.
 
     Raises UsageError when there is no such run, RunFolderError when its files are broken.
@@ -37,13 +37,13 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     judged = [
         (verdict, votes)
         for run in dict.fromkeys(runs)
-        for verdict in _verdicts(find_run(run, roots))
-        if (votes := votes_of(verdict))
+        for verdict in _load_judged_verdicts(find_run(run, roots))
+        if (votes := extract_votes(verdict))
     ]
     if not judged:
         return None
     cases = [votes for _, votes in judged]
-    asked = [v.details for v, _ in judged if read_count(v.details.get("judge_requests"))]
+    judge_details = [v.details for v, _ in judged if read_count(v.details.get("judge_requests"))]
     executed = [
         (verdict.details["executed"] == "passed", votes)
         for verdict, votes in judged
@@ -51,8 +51,8 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     ]
     return PanelReport(
         answers=len(judged),
-        requests=add_counts(*(read_count(d["judge_requests"]) for d in asked)) or 0,
-        cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in asked)),
+        requests=add_counts(*(read_count(d["judge_requests"]) for d in judge_details)) or 0,
+        cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in judge_details)),
         profiles=agreement.profile_judges(cases),
         pairs=agreement.compute_pair_agreement(cases),
         splits=agreement.compute_split_rate(cases),
@@ -60,10 +60,10 @@ def report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
     )
 
 
-def votes_of(verdict: Verdict) -> tuple[Vote, ...]:
+def extract_votes(verdict: Verdict) -> tuple[Vote, ...]:
     """The votes that stand in the evidence of a verdict, under the judges' names."""
     return tuple(
-        Vote(judge=_name(line), vote=line["vote"])
+        Vote(judge=_mask_judge_name(line), vote=line["vote"])
         for section in verdict.evidence
         if section.kind == "votes"
         for line in section.body
@@ -71,12 +71,12 @@ def votes_of(verdict: Verdict) -> tuple[Vote, ...]:
     )
 
 
-def _name(line: Mapping[str, Any]) -> str:
+def _mask_judge_name(line: Mapping[str, Any]) -> str:
     """A judge without its options, which only say where it is served and how it is sampled."""
     return mask_target(str(line.get("judge", "")).partition("?")[0])
 
 
-def _verdicts(folder: RunFolder) -> list[Verdict]:
+def _load_judged_verdicts(folder: RunFolder) -> list[Verdict]:
     """The latest verdict on each judged sample under the run's present scoring."""
     summary = folder.read_summary()
     if summary is None or not any(spec.judges for spec in folder.read_spec().benchmarks):

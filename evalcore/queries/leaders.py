@@ -10,7 +10,7 @@ from evalcore.queries.boards import Row
 from evalcore.queries.metrics import metric_line
 from evalcore.records import Record
 
-_Line = tuple[float, float | None, float | None]
+_PartScore = tuple[float, float | None, float | None]
 
 
 class Leader(Record, frozen=True):
@@ -28,34 +28,38 @@ class Leader(Record, frozen=True):
     near: int
 
 
-def leaders(rows: Sequence[Row], frame: pd.DataFrame, parts: Sequence[str]) -> tuple[Leader, ...]:
+def find_leaders(
+    rows: Sequence[Row], frame: pd.DataFrame, parts: Sequence[str]
+) -> tuple[Leader, ...]:
     """The leader of every part that anyone has a score in; equals go to the better ranked.
 
     `frame` names the targets (identity, name) in the order of their ranks.
     """
-    held = {row.identity: row for row in rows}
+    rows_by_identity = {row.identity: row for row in rows}
     names = dict(zip(frame["identity"], frame["name"], strict=True))
-    ordered = [identity for identity in names if identity in held]
-    found = []
+    ordered = [identity for identity in names if identity in rows_by_identity]
+    part_leaders = []
     for part in parts:
-        lines = {one: _line(held[one], part) for one in ordered}
-        known = {one: line for one, line in lines.items() if line is not None}
-        if known:
-            found.append(_leader(part, known, names))
-    return tuple(found)
+        lines = {
+            identity: _find_part_score(rows_by_identity[identity], part) for identity in ordered
+        }
+        scored_lines = {identity: line for identity, line in lines.items() if line is not None}
+        if scored_lines:
+            part_leaders.append(_build_leader(part, scored_lines, names))
+    return tuple(part_leaders)
 
 
-def _leader(part: str, lines: dict[str, _Line], names: dict[str, str]) -> Leader:
-    best = max(lines, key=lambda one: lines[one][0])
+def _build_leader(part: str, lines: dict[str, _PartScore], names: dict[str, str]) -> Leader:
+    best = max(lines, key=lambda identity: lines[identity][0])
     score, low, _ = lines[best]
     reach = score if low is None else low
-    others = [line for one, line in lines.items() if one != best]
+    others = [line for identity, line in lines.items() if identity != best]
     near = sum(1 for value, _, high in others if (value if high is None else high) >= reach)
     equal = sum(1 for value, _, _ in others if value == score)
     return Leader(part, best, names[best], score, equal, max(near, equal))
 
 
-def _line(row: Row, part: str) -> _Line | None:
+def _find_part_score(row: Row, part: str) -> _PartScore | None:
     """Score and bounds of a row in a part, None without a score."""
     benchmark, _, metric = part.partition("/")
     score = row.score(benchmark)

@@ -15,11 +15,11 @@ Row = dict[str, Any]
 _REMEDY = "restore what is damaged from a backup, or delete the folder; nothing in it was changed"
 
 
-def rows(what: str, settings: Settings) -> list[Row]:
+def build_listing(what: str, settings: Settings) -> list[Row]:
     return _LISTS[what](settings)
 
 
-def problems(what: str, settings: Settings) -> list[str]:
+def find_listing_problems(what: str, settings: Settings) -> list[str]:
     """What of the list is not there and why: plug-ins that are left out, wrong members."""
     if what not in ("benchmarks", "targets"):
         return []
@@ -40,7 +40,7 @@ def as_text(table: Sequence[Row]) -> str:
     )
 
 
-def _benchmarks(settings: Settings) -> list[Row]:
+def _list_benchmarks(settings: Settings) -> list[Row]:
     return [
         {
             "key": card.key,
@@ -53,43 +53,45 @@ def _benchmarks(settings: Settings) -> list[Row]:
     ]
 
 
-def _targets(settings: Settings) -> list[Row]:
+def _list_target_kinds(settings: Settings) -> list[Row]:
     return [
         {
             "kind": card.prefix,
             "form": card.form,
             "title": card.title["en"],
             "options": [option.name for option in card.options],
-            "examples": _examples(card, settings),
-            "for_example": ", ".join(_examples(card, settings)),
+            "examples": _list_target_examples(card, settings),
+            "for_example": ", ".join(_list_target_examples(card, settings)),
         }
         for card in catalog.target_kinds().values()
     ]
 
 
-def _examples(card: TargetKindCard, settings: Settings) -> list[str]:
+def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]:
     """The examples of a kind; of services all that have a name."""
     return list(catalog.load_applications(settings) if card.prefix == "app" else card.examples)
 
 
-def _datasets(settings: Settings) -> list[Row]:
+def _list_dataset_folders(settings: Settings) -> list[Row]:
     folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
     return [
         {
             "name": folder.name,
-            "cases": sum(_lines(path) for path in folder.glob("*.jsonl")),
-            "files": {path.name: _lines(path) for path in sorted(folder.glob("*.jsonl"))},
+            "cases": sum(_count_jsonl_rows(path) for path in folder.glob("*.jsonl")),
+            "files": {
+                path.name: _count_jsonl_rows(path) for path in sorted(folder.glob("*.jsonl"))
+            },
         }
         for folder in folders
     ]
 
 
-def _lines(path: Path) -> int:
+def _count_jsonl_rows(path: Path) -> int:
     with path.open("rb") as file:
         return sum(1 for line in file if line.strip())
 
 
-def _runs(settings: Settings) -> list[Row]:
+def _list_runs(settings: Settings) -> list[Row]:
     return [
         {
             "run_id": row.run_id,
@@ -105,8 +107,8 @@ def _runs(settings: Settings) -> list[Row]:
 
 
 _LISTS: dict[str, Callable[[Settings], list[Row]]] = {
-    "benchmarks": _benchmarks,
-    "targets": _targets,
-    "datasets": _datasets,
-    "runs": _runs,
+    "benchmarks": _list_benchmarks,
+    "targets": _list_target_kinds,
+    "datasets": _list_dataset_folders,
+    "runs": _list_runs,
 }

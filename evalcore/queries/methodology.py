@@ -17,7 +17,7 @@ from evalcore.store.run_folder import RunFolder, find_run
 TERMS = ("metric", "weight", "samples", "points", "maximum", "weighted_points", "weighted_maximum")
 
 
-class Worked(Record, frozen=True):
+class ScoreSums(Record, frozen=True):
     """The sums of a benchmark score: score = 100 x points / maximum."""
 
     points: float
@@ -38,17 +38,17 @@ class Prompt(Record, frozen=True):
     hidden: bool = False
 
 
-def terms(score: BenchmarkScore) -> pd.DataFrame:
+def build_score_terms(score: BenchmarkScore) -> pd.DataFrame:
     """One row per metric with cases, in the order of the catalogue: TERMS and score (0 to 100).
 
     `points` is the sum of difficulty x case score, `maximum` that of the difficulties; the weighted
     ones are these times the metric's weight, None for a metric that is reported and not scored.
     """
     card = benchmark_cards().get(score.benchmark)
-    known = [metric.key for metric in card.metrics] if card else []
+    catalog_order = [metric.key for metric in card.metrics] if card else []
 
-    def place(metric: str) -> int:
-        return known.index(metric) if metric in known else len(known)
+    def metric_position(metric: str) -> int:
+        return catalog_order.index(metric) if metric in catalog_order else len(catalog_order)
 
     return pd.DataFrame(
         [
@@ -64,21 +64,23 @@ def terms(score: BenchmarkScore) -> pd.DataFrame:
                 ),
                 "score": metric.score,
             }
-            for metric in sorted(score.metrics.values(), key=lambda metric: place(metric.metric))
+            for metric in sorted(
+                score.metrics.values(), key=lambda metric: metric_position(metric.metric)
+            )
             if metric.samples
         ],
         columns=[*TERMS, "score"],
     )
 
 
-def worked(table: pd.DataFrame) -> Worked:
-    """The benchmark score from its `terms`; 0 where there is nothing to win."""
+def sum_score_terms(table: pd.DataFrame) -> ScoreSums:
+    """The benchmark score from its `build_score_terms`; 0 where there is nothing to win."""
     points = float(table["weighted_points"].astype(float).sum())
     maximum = float(table["weighted_maximum"].astype(float).sum())
-    return Worked(points, maximum, 100 * points / maximum if maximum else 0.0)
+    return ScoreSums(points, maximum, 100 * points / maximum if maximum else 0.0)
 
 
-def run_score(
+def load_run_score(
     roots: Iterable[Path], run: str, benchmark: str
 ) -> tuple[BenchmarkSpec, BenchmarkScore] | None:
     """What a run declared for a benchmark and how it scored, None where it has no such score.
@@ -87,12 +89,15 @@ def run_score(
     """
     folder = find_run(run, roots)
     summary = folder.read_summary()
-    specs = {one.key: one for one in map(mask_benchmark, folder.read_spec().benchmarks)}
+    specs = {
+        benchmark_spec.key: benchmark_spec
+        for benchmark_spec in map(mask_benchmark, folder.read_spec().benchmarks)
+    }
     score = None if summary is None else summary.benchmarks.get(benchmark)
     return None if score is None or benchmark not in specs else (specs[benchmark], score)
 
 
-def prompts(
+def list_first_prompts(
     roots: Sequence[Path], run: str, card: BenchmarkCard, *, show_gated: bool = False
 ) -> list[Prompt]:
     """The question put for the first answered case of each metric of a run.
@@ -100,11 +105,13 @@ def prompts(
     Raises UsageError when there is no such run, RunFolderError when a journal is broken.
     """
     folder = find_run(run, roots)
-    found = (_first_prompt(folder, card.key, metric.key, show_gated) for metric in card.metrics)
-    return [prompt for prompt in found if prompt is not None]
+    candidates = (
+        _find_first_prompt(folder, card.key, metric.key, show_gated) for metric in card.metrics
+    )
+    return [prompt for prompt in candidates if prompt is not None]
 
 
-def _first_prompt(
+def _find_first_prompt(
     folder: RunFolder, benchmark: str, metric: str, show_gated: bool
 ) -> Prompt | None:
     for stored in folder.read_samples():
@@ -115,9 +122,9 @@ def _first_prompt(
             continue
         if is_gated(stored.sample) and not show_gated:
             return Prompt(folder.run_id, metric, stored.sample.id, (), hidden=True)
-        asked = tuple(message for message in episode.messages if message.role in _ASKING)
+        messages = tuple(message for message in episode.messages if message.role in _ASKING)
         mode = str(episode.state.get("mode", ""))
-        return Prompt(folder.run_id, metric, stored.sample.id, asked, mode)
+        return Prompt(folder.run_id, metric, stored.sample.id, messages, mode)
     return None
 
 

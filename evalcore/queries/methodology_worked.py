@@ -36,7 +36,7 @@ class Rate(Record, frozen=True):
         return self.passed / self.samples
 
 
-class Pair(Record, frozen=True):
+class LeaderComparison(Record, frozen=True):
     """The leader of a board against another ranked target, `apart` as their groups say."""
 
     leader: str
@@ -56,16 +56,21 @@ class Kappa(Record, frozen=True):
     kappa: float
 
 
-def plain_rate(score: BenchmarkScore) -> Rate | None:
+def compute_plain_rate(score: BenchmarkScore) -> Rate | None:
     """The share of cases solved in the metrics that count, None without a measured case."""
-    scored = [one for one in score.metrics.values() if one.weight is not None]
-    passed, samples = sum(one.passed for one in scored), sum(one.samples for one in scored)
+    scored = [
+        metric_score for metric_score in score.metrics.values() if metric_score.weight is not None
+    ]
+    passed, samples = (
+        sum(metric_score.passed for metric_score in scored),
+        sum(metric_score.samples for metric_score in scored),
+    )
     if not samples or score.score is None:
         return None
     return Rate(passed, samples, wilson_interval(passed / samples, samples))
 
 
-def rivals(frame: pd.DataFrame) -> tuple[str, str] | None:
+def find_rivals(frame: pd.DataFrame) -> tuple[str, str] | None:
     """The leader and whom to hold it against: the first that can be told from it, else the next;
     None where fewer than two are ranked."""
     groups = tie_groups(frame)
@@ -74,29 +79,31 @@ def rivals(frame: pd.DataFrame) -> tuple[str, str] | None:
     return (groups[0][0], groups[0][1]) if groups and len(groups[0]) > 1 else None
 
 
-def pair(
+def compare_rivals(
     roots: Sequence[Path], rows: Sequence[Row], board: Board, by: str, frame: pd.DataFrame
-) -> Pair | None:
+) -> LeaderComparison | None:
     """The leader of a board against its rival, case by case.
 
     `by` is what `frame`, the ranking, is ordered by: SUITE or a benchmark. None where fewer than
     two are ranked, or where the cases of one cannot be read.
     """
-    found = rivals(frame)
-    if found is None:
+    identities = find_rivals(frame)
+    if identities is None:
         return None
-    known = {row.identity: row for row in rows}
+    rows_by_identity = {row.identity: row for row in rows}
     keys = list(board.members) if by == SUITE else [by]
     try:
-        sides = [_side(roots, known[identity], keys) for identity in found]
+        sides = [
+            _load_side_scores(roots, rows_by_identity[identity], keys) for identity in identities
+        ]
     except EvalboardError:
         return None
     (ours, weights), (theirs, _) = sides
     groups = frame.set_index("identity")["group"]
-    return Pair(
-        leader=found[0],
-        other=found[1],
-        apart=bool(groups[found[0]] != groups[found[1]]),
+    return LeaderComparison(
+        leader=identities[0],
+        other=identities[1],
+        apart=bool(groups[identities[0]] != groups[identities[1]]),
         result=compare_paired(ours, theirs, weights, itemgetter(0, 1)),
     )
 
@@ -104,7 +111,7 @@ def pair(
 _Key = tuple[str, str, str]
 
 
-def _side(
+def _load_side_scores(
     roots: Sequence[Path], row: Row, benchmarks: Sequence[str]
 ) -> tuple[dict[_Key, float], dict[_Key, float]]:
     """Scores (0 to 1) and weights by case; every benchmark weighs 1 in all."""
@@ -122,14 +129,14 @@ def _side(
     return scores, weights
 
 
-def suite_parts(row: Row, board: Board) -> tuple[list[float], float] | None:
+def list_suite_scores(row: Row, board: Board) -> tuple[list[float], float] | None:
     """The scores of a target by benchmark and their mean, None where the board has no such mean
     for it."""
     mean = suite_score(row, board)
     scores = [row.score(benchmark) for benchmark in board.members]
     if mean is None or len(scores) < 2:
         return None
-    return [one.score for one in scores if one is not None and one.score is not None], mean
+    return [score.score for score in scores if score is not None and score.score is not None], mean
 
 
 def standing_counts(frame: pd.DataFrame) -> dict[str, int]:
@@ -138,17 +145,24 @@ def standing_counts(frame: pd.DataFrame) -> dict[str, int]:
     return {status: int(counts.get(status, 0)) for status in STATUSES}
 
 
-def kappa(pairs: Sequence[PairAgreement]) -> Kappa | None:
+def find_best_kappa(pairs: Sequence[PairAgreement]) -> Kappa | None:
     """The pair of judges with the most answers in common that has a kappa, and the agreement that
     chance alone would give it; None where none has one."""
-    known = [
-        Kappa(one.first, one.second, one.n, one.agreed, _chance(one.agreed, one.kappa), one.kappa)
-        for one in pairs
-        if one.agreed is not None and one.kappa is not None and one.kappa < 1
+    kappas = [
+        Kappa(
+            agreement.first,
+            agreement.second,
+            agreement.n,
+            agreement.agreed,
+            _solve_chance(agreement.agreed, agreement.kappa),
+            agreement.kappa,
+        )
+        for agreement in pairs
+        if agreement.agreed is not None and agreement.kappa is not None and agreement.kappa < 1
     ]
-    return max(known, key=lambda one: one.n, default=None)
+    return max(kappas, key=lambda agreement: agreement.n, default=None)
 
 
-def _chance(agreed: float, value: float) -> float:
+def _solve_chance(agreed: float, value: float) -> float:
     """kappa = (agreed - chance) / (1 - chance), solved for chance."""
     return (agreed - value) / (1 - value)

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from evalcore.catalog import FLOOR_CONTROLS
-from evalcore.queries.boards import Board, Row, is_control, rows
-from evalcore.queries.case_points import partial_runs
+from evalcore.queries.boards import Board, Row, is_control, list_board_rows
+from evalcore.queries.case_points import find_partial_runs
 from evalcore.queries.metrics import metric_line
-from evalcore.queries.ranking import STATUSES, standing_of, status_of
+from evalcore.queries.ranking import STATUSES, build_rank_fields, find_row_status
 from evalcore.scoring.ranks import RankRow, rank_board
 from evalcore.store import samples_table
 from evalcore.store.headers import RunHeader
 
-#: The causes that `failures` tells apart; the rest goes together under OTHER.
-MOST_CAUSES, OTHER = 7, ""
+#: The causes that `summarize_failures` tells apart; the rest goes together under OTHER.
+MAX_CAUSES, OTHER = 7, ""
 #: What a target is measured against: a control's answers by name.
 LINES = (*FLOOR_CONTROLS, "reference")
 _COLUMNS = (
@@ -70,16 +70,17 @@ class MetricView(NamedTuple):
 
 
 def metric_view(
-    headers: Sequence[RunHeader], board: Board, benchmark: str, metric: str, found: MetricCases
+    headers: Sequence[RunHeader], board: Board, benchmark: str, metric: str, case_data: MetricCases
 ) -> MetricView:
-    """Everything a page shows of a metric but its `lines`; `found` are the runs on the board."""
-    standing = metric_board(headers, board, benchmark, metric, found.cases)
+    """Everything a page shows of a metric but its `find_control_lines`; `case_data` are the runs
+    on the board."""
+    standing = metric_board(headers, board, benchmark, metric, case_data.cases)
     return MetricView(
         standing=standing,
-        failures=failures(standing, found),
-        cases=found.cases["id"].nunique(),
-        weight=weight_of(found.cases),
-        evidence=evidence_shares(found.cases),
+        failures=summarize_failures(standing, case_data),
+        cases=case_data.cases["id"].nunique(),
+        weight=find_metric_weight(case_data.cases),
+        evidence=evidence_shares(case_data.cases),
     )
 
 
@@ -113,21 +114,30 @@ def metric_board(
     100), passed and cases (plain, tasks that cannot be used left out), cost (USD a case), latency
     (s, median), date (UTC), run_id, and "level/N" per difficulty N that occurs (0 to 100).
     """
-    known = [row for row in rows(headers, board) if _line(row, benchmark, metric)[0] is not None]
-    totals, levels = _totals(cases), _levels(cases)
+    scored_rows = [
+        row
+        for row in list_board_rows(headers, board)
+        if _find_metric_line(row, benchmark, metric)[0] is not None
+    ]
+    totals, levels = _sum_metric_cases(cases), _average_by_difficulty(cases)
     sets = {str(run): frozenset(ids) for run, ids in cases.groupby("run")["id"]}
     readable = {(benchmark, run) for run in sets}
-    partial = {(benchmark, run) for run in partial_runs(sets, len)}
-    statuses = {row.identity: status_of(row, board, benchmark, readable, partial) for row in known}
+    partial = {(benchmark, run) for run in find_partial_runs(sets, len)}
+    statuses = {
+        row.identity: find_row_status(row, board, benchmark, readable, partial)
+        for row in scored_rows
+    }
     ranked = {
         row.identity: row.runs[benchmark].run_id
-        for row in known
+        for row in scored_rows
         if statuses[row.identity] == "ranked"
     }
-    ranks = _ranks(ranked, cases)
+    ranks = _rank_metric_cases(ranked, cases)
     records = [
-        _record(row, benchmark, metric, statuses[row.identity], ranks.get(row.identity))
-        for row in known
+        _build_metric_record(
+            row, benchmark, metric, statuses[row.identity], ranks.get(row.identity)
+        )
+        for row in scored_rows
     ]
     frame = pd.DataFrame(records, columns=[name for name in _COLUMNS if name not in totals])
     frame = frame.join(totals, on="run_id").join(levels, on="run_id")
@@ -143,39 +153,42 @@ def metric_board(
 
 def level_columns(frame: pd.DataFrame) -> list[str]:
     """The columns of scores by difficulty where there is more than one difficulty, else none."""
-    found = [name for name in frame.columns if name.startswith("level/")]
-    return found if len(found) > 1 else []
+    level_names = [name for name in frame.columns if name.startswith("level/")]
+    return level_names if len(level_names) > 1 else []
 
 
-def lines(
+def find_control_lines(
     headers: Iterable[RunHeader], board: Board, benchmark: str, metric: str
 ) -> dict[str, float]:
     """The metric's scores of the complete controls of LINES: the floors and the ceiling."""
-    found = {}
-    for row in rows(headers, board):
-        name, (value, *_) = row.target_key.partition(":")[2], _line(row, benchmark, metric)
+    line_scores = {}
+    for row in list_board_rows(headers, board):
+        name, (value, *_) = (
+            row.target_key.partition(":")[2],
+            _find_metric_line(row, benchmark, metric),
+        )
         score = row.score(benchmark)
         if not is_control(row.target_key) or name not in LINES or value is None:
             continue
         if score is not None and score.complete:
-            found[name] = value
-    return found
+            line_scores[name] = value
+    return line_scores
 
 
-def failures(standing: pd.DataFrame, found: MetricCases) -> pd.DataFrame:
+def summarize_failures(standing: pd.DataFrame, case_data: MetricCases) -> pd.DataFrame:
     """Why the answers of the ranked targets failed: identity, cause (the frequent ones and OTHER),
     count and share (0 to 1, of all tries), targets as in `standing`, the most frequent cause first.
     """
     ranked = standing[standing["status"] == "ranked"]
     names = dict(zip(ranked["run_id"], ranked["identity"], strict=True))
-    own = found.causes[found.causes["run"].isin(list(names))]
+    own = case_data.causes[case_data.causes["run"].isin(list(names))]
     if own.empty:
         return pd.DataFrame(columns=["identity", "cause", "count", "share"])
     totals = own.groupby("cause")["count"].sum().drop(OTHER, errors="ignore")
-    frequent = list(totals.sort_values(ascending=False, kind="stable").index[:MOST_CAUSES])
+    frequent = list(totals.sort_values(ascending=False, kind="stable").index[:MAX_CAUSES])
     own = own.assign(cause=own["cause"].where(own["cause"].isin(frequent), OTHER))
     counts = own.groupby(["run", "cause"], as_index=False)["count"].sum()
-    tries = found.cases.groupby("run")["tries"].sum()
+    tries = case_data.cases.groupby("run")["tries"].sum()
     counts["identity"] = counts["run"].map(names)
     counts["share"] = counts["count"] / counts["run"].map(tries)
     target = {run: number for number, run in enumerate(names)}
@@ -186,11 +199,11 @@ def failures(standing: pd.DataFrame, found: MetricCases) -> pd.DataFrame:
     return shown
 
 
-def weight_of(cases: pd.DataFrame) -> float | None:
+def find_metric_weight(cases: pd.DataFrame) -> float | None:
     """The weight the metric has in these runs, None where it is reported and not scored. The runs
     of one column share it."""
-    known = cases["weight"].dropna()
-    return float(known.iloc[0]) if len(known) else None
+    weights = cases["weight"].dropna()
+    return float(weights.iloc[0]) if len(weights) else None
 
 
 def evidence_shares(cases: pd.DataFrame) -> dict[str, float]:
@@ -199,23 +212,23 @@ def evidence_shares(cases: pd.DataFrame) -> dict[str, float]:
     return {str(kind): float(share) for kind, share in shares.items()}
 
 
-def _line(
+def _find_metric_line(
     row: Row, benchmark: str, metric: str
 ) -> tuple[float | None, float | None, float | None, int]:
     return metric_line(row.score(benchmark), metric)
 
 
-def _record(
+def _build_metric_record(
     row: Row, benchmark: str, metric: str, status: str, rank: RankRow | None
 ) -> dict[str, Any]:
-    score, low, high, _ = _line(row, benchmark, metric)
+    score, low, high, _ = _find_metric_line(row, benchmark, metric)
     run = row.runs[benchmark]
     return {
         "identity": row.identity,
         "target_key": row.target_key,
         "kind": row.kind,
         "status": status,
-        **standing_of(rank),
+        **build_rank_fields(rank),
         "score": score,
         "low": low,
         "high": high,
@@ -224,7 +237,7 @@ def _record(
     }
 
 
-def _totals(cases: pd.DataFrame) -> pd.DataFrame:
+def _sum_metric_cases(cases: pd.DataFrame) -> pd.DataFrame:
     """Per run: passed, cases, cost (unknown where that of a measured case is), latency."""
     usable = cases[~cases["unusable"].astype(bool)]
     groups = usable.groupby("run")
@@ -240,14 +253,14 @@ def _totals(cases: pd.DataFrame) -> pd.DataFrame:
     return totals.assign(cost=totals["cost"].mask(unpriced.reindex(totals.index).astype(bool)))
 
 
-def _levels(cases: pd.DataFrame) -> pd.DataFrame:
+def _average_by_difficulty(cases: pd.DataFrame) -> pd.DataFrame:
     """Per run the mean score of each difficulty, 0 to 100, as "level/N"."""
     usable = cases[~cases["unusable"].astype(bool)].dropna(subset=["difficulty"])
     means = 100 * usable.groupby(["run", "difficulty"])["score"].mean().unstack("difficulty")
     return means.rename(columns=lambda level: f"level/{level:.0f}")
 
 
-def _ranks(ranked: dict[str, str], cases: pd.DataFrame) -> dict[str, RankRow]:
+def _rank_metric_cases(ranked: dict[str, str], cases: pd.DataFrame) -> dict[str, RankRow]:
     """Ranks by identity, from what every case adds to the score of the metric."""
     if not ranked:
         return {}

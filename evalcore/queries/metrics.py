@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pandas as pd
 
 from evalcore.catalog import FLOOR_CONTROLS
-from evalcore.queries.boards import Board, Row, is_control, rows
+from evalcore.queries.boards import Board, Row, is_control, list_board_rows
 from evalcore.store.headers import HeaderScore, RunHeader
 from evalcore.store.snapshot import memoize_on_snapshot
 
@@ -22,9 +22,9 @@ def metric_scores(
     Columns: metric, weight, score, low, high (0 to 100), samples, best (of the ranked targets),
     floor (the best of the controls that score floors). What has no case or score is None, never 0.
     """
-    everyone = rows(headers, board)
-    best, floor = extremes(headers, board)
-    own = next((row.score(benchmark) for row in everyone if row.identity == identity), None)
+    board_rows = list_board_rows(headers, board)
+    best, floor = find_score_extremes(headers, board)
+    own = next((row.score(benchmark) for row in board_rows if row.identity == identity), None)
     records = []
     for card in board.columns[benchmark].card.metrics:
         score, low, high, samples = metric_line(own, card.key)
@@ -44,18 +44,21 @@ def metric_scores(
     return pd.DataFrame(records)
 
 
-def extremes(
+def find_score_extremes(
     headers: Sequence[RunHeader], board: Board, *, whole: bool = False
 ) -> tuple[dict[str, float], ...]:
     """By "benchmark/metric" the best score of the ranked targets, and that of the idle controls;
     with `whole` by benchmark."""
     values = benchmark_values if whole else metric_values
 
-    def found() -> tuple[dict[str, float], ...]:
-        everyone = rows(headers, board)
-        return tuple(peaks(group, values) for group in (ranked(everyone), idle(everyone)))
+    def compute_peaks() -> tuple[dict[str, float], ...]:
+        everyone = list_board_rows(headers, board)
+        return tuple(
+            find_peaks(group, values)
+            for group in (select_ranked_rows(everyone), select_floor_rows(everyone))
+        )
 
-    return memoize_on_snapshot(headers, ("extremes", whole, board.identity), found)
+    return memoize_on_snapshot(headers, ("extremes", whole, board.identity), compute_peaks)
 
 
 def metric_line(
@@ -84,20 +87,20 @@ def benchmark_values(row: Row) -> dict[str, float]:
     return {benchmark: score for benchmark, score in scores.items() if score is not None}
 
 
-def peaks(group: Iterable[Row], values: Callable[[Row], dict[str, float]]) -> dict[str, float]:
+def find_peaks(group: Iterable[Row], values: Callable[[Row], dict[str, float]]) -> dict[str, float]:
     """The highest of `values` per key over some rows."""
-    found: dict[str, float] = {}
+    highest: dict[str, float] = {}
     for row in group:
         for key, score in values(row).items():
-            found[key] = max(score, found.get(key, score))
-    return found
+            highest[key] = max(score, highest.get(key, score))
+    return highest
 
 
-def ranked(everyone: Iterable[Row]) -> list[Row]:
+def select_ranked_rows(board_rows: Iterable[Row]) -> list[Row]:
     """What a target may be measured against: the complete runs of those who are no control."""
-    return [row.finished for row in everyone if not is_control(row.target_key)]
+    return [row.complete_part for row in board_rows if not is_control(row.target_key)]
 
 
-def idle(everyone: Iterable[Row]) -> list[Row]:
+def select_floor_rows(board_rows: Iterable[Row]) -> list[Row]:
     """The complete runs of the controls that do nothing: what they score is the floor."""
-    return [row.finished for row in everyone if row.target_key in FLOORS]
+    return [row.complete_part for row in board_rows if row.target_key in FLOORS]

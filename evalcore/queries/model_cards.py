@@ -42,7 +42,7 @@ class ModelCard(Record, frozen=True):
     halved: int = 0
 
     @property
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         return self.parameters > 0
 
 
@@ -55,4 +55,4 @@ def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
         return None
     adapter = mask_path(card.adapter) if is_path(card.adapter) else card.adapter
     notes = tuple(map(redact_paths, card.notes))
-    return msgspec.structs.replace(card, adapter=adapter, notes=notes) if card.loaded else None
+    return msgspec.structs.replace(card, adapter=adapter, notes=notes) if card.is_loaded else None

@@ -23,13 +23,15 @@ def display_names(targets: Mapping[str, str], cards: Mapping[str, TargetCard]) -
     Names that read alike are followed by the identity: two rows, bars or options of one name would
     be taken for one, and a card must not pass for another target.
     """
-    names = {one: display_name(one, key, cards) for one, key in targets.items()}
-    told = Counter(_read(name) for name in names.values())
+    names = {identity: display_name(identity, key, cards) for identity, key in targets.items()}
+    counts = Counter(_normalize_name(name) for name in names.values())
     return {
-        one: name if name == one or told[_read(name)] == 1 else f"{name} ({one})"
-        for one, name in names.items()
+        identity: name
+        if name == identity or counts[_normalize_name(name)] == 1
+        else f"{name} ({identity})"
+        for identity, name in names.items()
     }
 
 
-def _read(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return " ".join(name.casefold().split())

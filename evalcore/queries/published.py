@@ -15,7 +15,7 @@ SCORES = ["benchmark", "level", "claimed", "recomputed", "own", "reading", "judg
 FLAGS = ["benchmark", "metric", "kind", "detail"]
 
 
-def published_of(roots: Iterable[Path], run: str) -> Published | None:
+def load_published(roots: Iterable[Path], run: str) -> Published | None:
     """What a publisher said of a run, None for a run of ours.
 
     Raises UsageError when there is no such run, RunFolderError when its file is broken.
@@ -23,7 +23,7 @@ def published_of(roots: Iterable[Path], run: str) -> Published | None:
     return published_file.read_published(find_run(run, roots))
 
 
-def scores(told: Published) -> pd.DataFrame:
+def build_published_scores(publication: Published) -> pd.DataFrame:
     """One row per benchmark with the columns SCORES; scores are 0 to 100, None without cases."""
     return pd.DataFrame(
         [
@@ -37,19 +37,24 @@ def scores(told: Published) -> pd.DataFrame:
                 "judges": ", ".join(score.judges),
                 "graded_at": score.graded_at[:10],
             }
-            for benchmark, score in told.scores.items()
+            for benchmark, score in publication.scores.items()
         ],
         columns=SCORES,
     )
 
 
-def flags(told: Published) -> pd.DataFrame:
+def build_published_flags(publication: Published) -> pd.DataFrame:
     """One row per flag with the columns FLAGS."""
     return pd.DataFrame(
         [
-            {"benchmark": benchmark, "metric": one.metric, "kind": one.kind, "detail": one.detail}
-            for benchmark, score in told.scores.items()
-            for one in score.flags
+            {
+                "benchmark": benchmark,
+                "metric": flag.metric,
+                "kind": flag.kind,
+                "detail": flag.detail,
+            }
+            for benchmark, score in publication.scores.items()
+            for flag in score.flags
         ],
         columns=FLAGS,
     )

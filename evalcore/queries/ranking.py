@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from evalcore.queries import case_points
-from evalcore.queries.boards import Board, Row, is_control, rows, suite_score
+from evalcore.queries.boards import Board, Row, is_control, list_board_rows, suite_score
 from evalcore.queries.case_points import Points
 from evalcore.queries.metrics import metric_line
 from evalcore.scoring.ranks import RankRow, rank_board
@@ -26,7 +26,7 @@ STATUSES = ("ranked", "claimed", "incomplete", "not_run", "unreadable", "control
 SUITE = "suite"
 
 
-def orders(board: Board) -> list[str]:
+def list_board_orders(board: Board) -> list[str]:
     """What a board can be ranked by, the first by default: SUITE where its mean is fair and means
     more than one benchmark, and every benchmark: the members of the suite before others, or, where
     nobody declares members, those with the most complete targets first."""
@@ -35,64 +35,71 @@ def orders(board: Board) -> list[str]:
         return sorted(columns, key=lambda key: -columns[key].complete)
     members = [key for key in columns if key in board.members]
     others = [key for key in columns if key not in board.members]
-    suite = [SUITE] if board.whole and len(board.members) > 1 else []
+    suite = [SUITE] if board.has_all_members and len(board.members) > 1 else []
     return [*suite, *members, *others]
 
 
-def ranking(
+def build_ranking(
     headers: Iterable[RunHeader], board: Board, cases: pd.DataFrame, order: str = ""
 ) -> pd.DataFrame:
     """One row per target with a score on the board: the ranked first, then the others by score.
 
-    `cases` comes from `case_points.case_scores` of the runs on the board, `order` from `orders`.
-    Columns:
-    identity, target_key, kind, status (of STATUSES), rank, rank_low, rank_high, group (1 for the
-    first), leader (of the group), score, low, high (0 to 100), coverage (0 to 1), a column
-    per benchmark and per "benchmark/metric", passed, measured and errors (cases), cost (USD),
-    input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of the newest run),
-    self_judged (the target is one of its own judges).
+    `cases` comes from `case_points.case_scores` of the runs on the board, `order` from
+    `list_board_orders`. Columns: identity, target_key, kind, status (of STATUSES), rank, rank_low,
+    rank_high, group (1 for the first), leader (of the group), score, low, high (0 to 100), coverage
+    (0 to 1), a column per benchmark and per "benchmark/metric", passed, measured and errors
+    (cases), cost (USD), input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of
+    the newest run), self_judged (the target is one of its own judges).
     """
-    points = case_points.of_frame(cases, board.columns)
-    return ranking_of(rows(headers, board), board, points, order)
+    points = case_points.build_case_points(cases, board.columns)
+    return build_ranking_frame(list_board_rows(headers, board), board, points, order)
 
 
-def ranking_of(
+def build_ranking_frame(
     board_rows: Sequence[Row], board: Board, points: Points, order: str = ""
 ) -> pd.DataFrame:
-    """The frame of `ranking` from the rows of the board and what its cases add to the scores."""
-    by = order or orders(board)[0]
-    readable, partial = case_points.readable(points), case_points.partial(points)
-    statuses = {row.identity: status_of(row, board, by, readable, partial) for row in board_rows}
+    """The frame of `build_ranking` from the rows of the board and what its cases add to the
+    scores."""
+    by = order or list_board_orders(board)[0]
+    readable, partial = (
+        case_points.find_readable_scores(points),
+        case_points.find_partial_scores(points),
+    )
+    statuses = {
+        row.identity: find_row_status(row, board, by, readable, partial) for row in board_rows
+    }
     ranked = [row for row in board_rows if statuses[row.identity] == "ranked"]
-    ranks = standings(ranked, board, by, points)
+    ranks = compute_standings(ranked, board, by, points)
     records = [
-        _record(row, board, by, statuses[row.identity], ranks.get(row.identity))
+        _build_ranking_record(row, board, by, statuses[row.identity], ranks.get(row.identity))
         for row in board_rows
     ]
-    frame = pd.DataFrame(records, columns=_columns(board))
+    frame = pd.DataFrame(records, columns=_list_ranking_columns(board))
     for name in ("rank", "rank_low", "rank_high", "group"):
         frame[name] = frame[name].astype("Int64")
     frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
-    place = frame["status"].map({status: n for n, status in enumerate(STATUSES)})
+    status_order = frame["status"].map({status: n for n, status in enumerate(STATUSES)})
     return (
-        frame.assign(place=place)
+        frame.assign(place=status_order)
         .sort_values(["place", "rank", "score", "identity"], ascending=[True, True, False, True])
         .drop(columns="place")
         .reset_index(drop=True)
     )
 
 
-def standings(ranked: Sequence[Row], board: Board, by: str, points: Points) -> dict[str, RankRow]:
+def compute_standings(
+    ranked: Sequence[Row], board: Board, by: str, points: Points
+) -> dict[str, RankRow]:
     """The ranks of rows of the status "ranked", from their scores case by case."""
-    benchmarks = list(board.counted) if by == SUITE else [by]
+    benchmarks = list(board.counted_benchmarks) if by == SUITE else [by]
     if not ranked:
         return {}
     parts, strata, maxima = [], [], []
     for key in benchmarks:
         runs = [row.runs[key].run_id for row in ranked]
-        added, metrics, most = _contributions(points[key], runs)
+        added, metrics, case_maxima = _compute_contributions(points[key], runs)
         parts.append(added / len(benchmarks))
-        maxima.append(most / len(benchmarks))
+        maxima.append(case_maxima / len(benchmarks))
         strata += [(key, metric) for metric in metrics]
     table = np.concatenate(parts, axis=1)
     return rank_board(
@@ -102,7 +109,7 @@ def standings(ranked: Sequence[Row], board: Board, by: str, points: Points) -> d
     )
 
 
-def _contributions(
+def _compute_contributions(
     table: PointTable, runs: Sequence[str]
 ) -> tuple[np.ndarray, list[str], np.ndarray]:
     """What every case that one of the runs has adds to their scores, shape (runs, cases), with the
@@ -110,12 +117,12 @@ def _contributions(
     nothing = np.full((1, table.points.shape[1]), np.nan)
     own = [table.runs.get(run, -1) for run in runs]
     added = np.concatenate([table.points, nothing])[own]
-    known = ~np.isnan(added).all(axis=0)
-    metrics = [metric for (metric, _), there in zip(table.cases, known, strict=True) if there]
-    return added[:, known], metrics, table.maxima[known]
+    is_measured = ~np.isnan(added).all(axis=0)
+    metrics = [metric for (metric, _), there in zip(table.cases, is_measured, strict=True) if there]
+    return added[:, is_measured], metrics, table.maxima[is_measured]
 
 
-def status_of(
+def find_row_status(
     row: Row,
     board: Board,
     by: str,
@@ -124,7 +131,7 @@ def status_of(
 ) -> str:
     """Whether a row is ranked by SUITE or a benchmark, or why it is not, by (benchmark, run):
     `readable` are those whose cases are known, `partial` those that lack some of their column."""
-    needed = list(board.counted) if by == SUITE else [by]
+    needed = list(board.counted_benchmarks) if by == SUITE else [by]
     if is_control(row.target_key):
         return "control"
     if not row.runs.keys() >= set(needed):
@@ -141,38 +148,40 @@ def status_of(
     return "ranked" if all(run in readable for run in runs) else "unreadable"
 
 
-def _record(row: Row, board: Board, by: str, status: str, rank: RankRow | None) -> dict[str, Any]:
-    runs = _counted(row, board, by)
+def _build_ranking_record(
+    row: Row, board: Board, by: str, status: str, rank: RankRow | None
+) -> dict[str, Any]:
+    runs = _select_counted_runs(row, board, by)
     newest = max(runs.values(), key=lambda run: run.created_at)
-    score, low, high = score_of(row, board, by)
+    score, low, high = compute_row_score(row, board, by)
     return {
         "identity": row.identity,
         "target_key": row.target_key,
         "kind": row.kind,
         "self_judged": any(run.benchmarks[key].self_judged for key, run in runs.items()),
         "status": status,
-        **standing_of(rank),
+        **build_rank_fields(rank),
         "score": score,
         "low": low,
         "high": high,
         "coverage": min(run.benchmarks[key].coverage for key, run in runs.items()),
-        **_parts(row, board),
-        **_outcomes(runs),
-        **_costs(runs),
+        **_collect_part_scores(row, board),
+        **_count_case_outcomes(runs),
+        **_sum_run_costs(runs),
         "date": newest.created_at,
         "run_id": newest.run_id,
     }
 
 
-def _counted(row: Row, board: Board, by: str) -> dict[str, RunHeader]:
+def _select_counted_runs(row: Row, board: Board, by: str) -> dict[str, RunHeader]:
     """The runs behind the sums of a row: of the suite's members, so that what else was run changes
     nothing; of the benchmark ranked by where it is no member; whatever ran where none of these
     did."""
-    keys = board.counted if by == SUITE or by in board.counted else (by,)
+    keys = board.counted_benchmarks if by == SUITE or by in board.counted_benchmarks else (by,)
     return {key: run for key, run in row.runs.items() if key in keys} or row.runs
 
 
-def standing_of(rank: RankRow | None) -> dict[str, Any]:
+def build_rank_fields(rank: RankRow | None) -> dict[str, Any]:
     """The columns that say where a row stands, all None where it is not ranked."""
     return {
         "rank": rank and rank.rank,
@@ -183,7 +192,9 @@ def standing_of(rank: RankRow | None) -> dict[str, Any]:
     }
 
 
-def score_of(row: Row, board: Board, by: str) -> tuple[float | None, float | None, float | None]:
+def compute_row_score(
+    row: Row, board: Board, by: str
+) -> tuple[float | None, float | None, float | None]:
     """Score and 95 % interval of what the board is ordered by.
 
     Benchmarks of a suite share no case, so the half-widths of the mean's interval add up as the
@@ -202,7 +213,7 @@ def score_of(row: Row, board: Board, by: str) -> tuple[float | None, float | Non
     return mean, max(0.0, mean - down), min(100.0, mean + up)
 
 
-def _parts(row: Row, board: Board) -> dict[str, float | None]:
+def _collect_part_scores(row: Row, board: Board) -> dict[str, float | None]:
     """The scores of the benchmarks and of their metrics."""
     parts: dict[str, float | None] = {}
     for benchmark, column in board.columns.items():
@@ -214,7 +225,7 @@ def _parts(row: Row, board: Board) -> dict[str, float | None]:
     return parts
 
 
-def _outcomes(counted: Mapping[str, RunHeader]) -> dict[str, int]:
+def _count_case_outcomes(counted: Mapping[str, RunHeader]) -> dict[str, int]:
     counts = [run.benchmarks[key].outcomes for key, run in counted.items()]
     passed = sum(count.get("passed", 0) for count in counts)
     measured = passed + sum(count.get("failed", 0) for count in counts)
@@ -222,30 +233,30 @@ def _outcomes(counted: Mapping[str, RunHeader]) -> dict[str, int]:
     return {"passed": passed, "measured": measured, "errors": everything - measured}
 
 
-def _costs(counted: Mapping[str, RunHeader]) -> dict[str, float | None]:
+def _sum_run_costs(counted: Mapping[str, RunHeader]) -> dict[str, float | None]:
     """Cost, tokens and latency, unknown where a run also did what is not counted here."""
     runs = {run.run_id: run for run in counted.values()}.values()
     alone = all(set(run.benchmarks) <= set(counted) for run in runs)
     totals = [run.totals for run in runs] if alone else []
     return {
-        "cost": _sum([total.cost for total in totals]),
-        "input_tokens": _sum([total.input_tokens for total in totals]),
-        "output_tokens": _sum([total.output_tokens for total in totals]),
+        "cost": _sum_complete([total.cost for total in totals]),
+        "input_tokens": _sum_complete([total.input_tokens for total in totals]),
+        "output_tokens": _sum_complete([total.output_tokens for total in totals]),
         "latency": totals[0].latency_p50 if len(totals) == 1 else None,
     }
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
+def _sum_complete(values: Sequence[float | None]) -> float | None:
     """The sum where every value is known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+    present_values = [value for value in values if value is not None]
+    return sum(present_values) if present_values and len(present_values) == len(values) else None
 
 
-def _columns(board: Board) -> list[str]:
+def _list_ranking_columns(board: Board) -> list[str]:
     parts = [
         name
         for benchmark, column in board.columns.items()
-        for name in (benchmark, *(f"{benchmark}/{one.key}" for one in column.card.metrics))
+        for name in (benchmark, *(f"{benchmark}/{metric.key}" for metric in column.card.metrics))
     ]
     head = ["identity", "target_key", "kind", "status", "rank", "rank_low", "rank_high", "group"]
     head += ["leader", "score", "low", "high", "coverage"]

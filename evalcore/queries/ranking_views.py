@@ -20,14 +20,14 @@ def tie_groups(frame: pd.DataFrame) -> list[list[str]]:
     return [groups[group] for group in sorted(groups)]
 
 
-def parts(board: Board) -> list[str]:
+def list_board_parts(board: Board) -> list[str]:
     """What a score is made of: the benchmarks, or the metrics ("benchmark/metric") of only one."""
     if len(board.columns) > 1:
         return list(board.columns)
     return board.metrics
 
 
-def said_of(frame: pd.DataFrame, text: str) -> pd.Series[bool]:
+def match_target_text(frame: pd.DataFrame, text: str) -> pd.Series[bool]:
     """Which rows hold `text` (letter case aside) in the identity or, where the frame has such
     columns, in the name or the maker's."""
     text = mask_target(text)
@@ -37,10 +37,10 @@ def said_of(frame: pd.DataFrame, text: str) -> pd.Series[bool]:
     return fits
 
 
-def fitting(frame: pd.DataFrame, text: str, kinds: Collection[str] = ()) -> pd.DataFrame:
+def filter_ranking(frame: pd.DataFrame, text: str, kinds: Collection[str] = ()) -> pd.DataFrame:
     """The rows of which `text` is said and whose kind is one of `kinds` (none: any). Ranks stay
     what they are among all."""
-    fits = said_of(frame, text)
+    fits = match_target_text(frame, text)
     if kinds:
         fits &= frame["kind"].isin(list(kinds))
     return frame[fits].reset_index(drop=True)

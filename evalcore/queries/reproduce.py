@@ -72,7 +72,7 @@ class Recipe(Record, frozen=True):
     spec: str
 
 
-def recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") -> Recipe:
+def build_recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") -> Recipe:
     """How to repeat a run, or only what it asked for one metric of one benchmark.
 
     The command line asks no single case; of a run that drew some of the cases, the same of the
@@ -80,45 +80,52 @@ def recipe(settings: Settings, run: str, benchmark: str = "", metric: str = "") 
     files are broken.
     """
     folder = find_run(run, settings.run_roots)
-    censored = build_redactor(settings)
-    whole, weights = folder.read_spec(), _weights(folder.read_spec().command)
-    told = redact_spec(whole, censored)
+    redactor = build_redactor(settings)
+    whole, weights = folder.read_spec(), _parse_command_weights(folder.read_spec().command)
+    redacted = redact_spec(whole, redactor)
     masked = mask_target(whole.target.key)
     if masked != whole.target.key:  # the hash is of no use to who fills in a path of their own
-        bare = TargetSpec(masked.rpartition("~")[0], told.target.options)
-        told = msgspec.structs.replace(told, target=bare)
-    part = _narrowed(told, folder, benchmark, metric)
+        bare = TargetSpec(masked.rpartition("~")[0], redacted.target.options)
+        redacted = msgspec.structs.replace(redacted, target=bare)
+    part = _narrow_spec(redacted, folder, benchmark, metric)
     imported = whole.origin == "imported"
-    flags = [] if imported else _words(part, weights)
+    flags = [] if imported else _build_flags(part, weights)
     return Recipe(
         run_id=run,
         imported=imported,
-        command="" if imported else _lines(flags if _plain(part) else _rest(part)),
-        config="" if imported else _yaml(part, weights),
-        with_config="" if imported else _lines(_rest(part)),
-        keys=() if imported else _keys(whole, settings),
-        prompts={_prompt_file(one.key): str(one.options[_PROMPT]) for one in _with_prompt(part)},
-        columns=tuple(_column(one) for one in part.benchmarks),
+        command=""
+        if imported
+        else _format_command(flags if _fits_command_line(part) else _build_config_flags(part)),
+        config="" if imported else _build_config_yaml(part, weights),
+        with_config="" if imported else _format_command(_build_config_flags(part)),
+        keys=() if imported else _list_key_variables(whole, settings),
+        prompts={
+            _prompt_file(benchmark_spec.key): str(benchmark_spec.options[_PROMPT])
+            for benchmark_spec in _select_prompted(part)
+        },
+        columns=tuple(_build_recipe_column(benchmark_spec) for benchmark_spec in part.benchmarks),
         versions=dict(sorted(whole.versions.items())),
         git_commit=whole.git_commit,
         seed=whole.seed,
         epochs=whole.epochs,
         hardware=model_card(settings.run_roots, run),
-        cases=sum(one.samples for one in part.benchmarks),
-        named=_places(told) != _places(whole),
-        spec=_spec_text(told, censored),
+        cases=sum(benchmark_spec.samples for benchmark_spec in part.benchmarks),
+        named=_list_local_refs(redacted) != _list_local_refs(whole),
+        spec=_format_spec_json(redacted, redactor),
     )
 
 
-def _narrowed(spec: RunSpec, folder: RunFolder, benchmark: str, metric: str) -> RunSpec:
+def _narrow_spec(spec: RunSpec, folder: RunFolder, benchmark: str, metric: str) -> RunSpec:
     """The spec with one metric of one benchmark only, drawing as many of its cases."""
     if not benchmark:
         return spec
-    own = [one for one in spec.benchmarks if one.key == benchmark]
+    own = [entry for entry in spec.benchmarks if entry.key == benchmark]
     if not own:
         raise UsageError(f"run {spec.run_id} did not run {benchmark!r}")
-    held = (one.sample.metric for one in folder.read_samples() if one.benchmark == benchmark)
-    count = sum(one == metric for one in held)
+    sample_metrics = (
+        entry.sample.metric for entry in folder.read_samples() if entry.benchmark == benchmark
+    )
+    count = sum(entry == metric for entry in sample_metrics)
     return msgspec.structs.replace(
         spec,
         benchmarks=(msgspec.structs.replace(own[0], metrics=(metric,), samples=count),),
@@ -126,137 +133,159 @@ def _narrowed(spec: RunSpec, folder: RunFolder, benchmark: str, metric: str) -> 
     )
 
 
-def _places(spec: RunSpec) -> tuple[TargetSpec, list[str]]:
+def _list_local_refs(spec: RunSpec) -> tuple[TargetSpec, list[str]]:
     """Where a spec may name a folder."""
-    return spec.target, [one.dataset for one in spec.benchmarks]
+    return spec.target, [benchmark_spec.dataset for benchmark_spec in spec.benchmarks]
 
 
-def _plain(spec: RunSpec) -> bool:
+def _fits_command_line(spec: RunSpec) -> bool:
     """Whether flags can say all: they carry text, and the type of an option of the target belongs
     to its identity."""
     return all(isinstance(value, str) for value in spec.target.options.values())
 
 
-def _words(spec: RunSpec, weights: Weights) -> list[str]:
+def _build_flags(spec: RunSpec, weights: Weights) -> list[str]:
     """The flags of a run, one string a flag with its value."""
-    words = [_flag("target", spec.target.key)]
-    words += [_flag("target-option", f"{k}={v}") for k, v in spec.target.options.items()]
-    words.append(_flag("benchmarks", *(one.key for one in spec.benchmarks)))
-    for one in spec.benchmarks:
-        given = _options(one, weights)
-        words += [_flag("option", f"{one.key}.{k}={_text(v)}") for k, v in given.items()]
-    words += [_flag("max-samples", spec.max_samples)] if spec.max_samples else []
-    words += [_flag("judge", judge) for judge in spec.judges]
-    return words + _outside(spec)
+    words = [_format_flag("target", spec.target.key)]
+    words += [_format_flag("target-option", f"{k}={v}") for k, v in spec.target.options.items()]
+    words.append(
+        _format_flag("benchmarks", *(benchmark_spec.key for benchmark_spec in spec.benchmarks))
+    )
+    for benchmark_spec in spec.benchmarks:
+        options = _collect_options(benchmark_spec, weights)
+        words += [
+            _format_flag("option", f"{benchmark_spec.key}.{k}={_format_option(v)}")
+            for k, v in options.items()
+        ]
+    words += [_format_flag("max-samples", spec.max_samples)] if spec.max_samples else []
+    words += [_format_flag("judge", judge) for judge in spec.judges]
+    return words + _build_extra_flags(spec)
 
 
-def _rest(spec: RunSpec) -> list[str]:
+def _build_config_flags(spec: RunSpec) -> list[str]:
     """The flags beside the file of settings."""
-    return [_flag("config", CONFIG), *_outside(spec)]
+    return [_format_flag("config", CONFIG), *_build_extra_flags(spec)]
 
 
-def _outside(spec: RunSpec) -> list[str]:
+def _build_extra_flags(spec: RunSpec) -> list[str]:
     """The flags for what a file of settings has no field for."""
-    metrics = dict.fromkeys(metric for one in spec.benchmarks for metric in one.metrics)
-    words = [_flag("metrics", *metrics)] if metrics else []
-    words += [_flag("seed", spec.seed)] if spec.seed else []
-    words += [_flag("epochs", spec.epochs)] if spec.epochs != 1 else []
-    return words + ([_flag("concurrency", spec.concurrency)] if spec.concurrency else [])
+    metrics = dict.fromkeys(
+        metric for benchmark_spec in spec.benchmarks for metric in benchmark_spec.metrics
+    )
+    words = [_format_flag("metrics", *metrics)] if metrics else []
+    words += [_format_flag("seed", spec.seed)] if spec.seed else []
+    words += [_format_flag("epochs", spec.epochs)] if spec.epochs != 1 else []
+    return words + ([_format_flag("concurrency", spec.concurrency)] if spec.concurrency else [])
 
 
-def _flag(name: str, *values: object) -> str:
+def _format_flag(name: str, *values: object) -> str:
     return shlex.join([f"--{name}", *map(str, values)])
 
 
-def _lines(flags: Sequence[str]) -> str:
+def _format_command(flags: Sequence[str]) -> str:
     """The command, a flag a line where it would be long."""
     line = " ".join(["evalcore run", *flags])
     return line if len(line) <= _LONGEST_LINE else " \\\n  ".join(["evalcore run", *flags])
 
 
-def _yaml(spec: RunSpec, weights: Weights) -> str:
+def _build_config_yaml(spec: RunSpec, weights: Weights) -> str:
     """The file of settings, with the types that the run had."""
     import yaml
 
-    overrides = {one.key: _options(one, weights) for one in spec.benchmarks}
+    overrides = {
+        benchmark_spec.key: _collect_options(benchmark_spec, weights)
+        for benchmark_spec in spec.benchmarks
+    }
     fields: dict[str, Any] = {
         "target": spec.target.key,
         "target_options": msgspec.to_builtins(spec.target.options),
-        "benchmarks": [one.key for one in spec.benchmarks],
+        "benchmarks": [benchmark_spec.key for benchmark_spec in spec.benchmarks],
         "benchmark_overrides": {key: values for key, values in overrides.items() if values},
         "max_samples": spec.max_samples,
         "judges": list(spec.judges),
     }
-    kept = {name: value for name, value in fields.items() if value not in _NOTHING}
-    return str(yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=100))
+    filled_fields = {name: value for name, value in fields.items() if value not in _NOTHING}
+    return str(yaml.safe_dump(filled_fields, sort_keys=False, allow_unicode=True, width=100))
 
 
-def _weights(command: str) -> Weights:
+def _parse_command_weights(command: str) -> Weights:
     """The weights that were chosen, as the recorded command names them: the spec holds what became
     of them, which in some benchmarks depends on the number of cases."""
     return {(key, metric): float(value) for key, metric, value in _WEIGHT.findall(command)}
 
 
-def _options(one: BenchmarkSpec, weights: Weights) -> dict[str, Any]:
+def _collect_options(benchmark_spec: BenchmarkSpec, weights: Weights) -> dict[str, Any]:
     """All options of a benchmark by the names that a person may give, defaults included: a later
     version may have others. One that holds nothing cannot be given, and is left at its default."""
-    given = {k: v for k, v in one.options.items() if k != _PROMPT and v not in _NOTHING}
-    given |= {f"weights.{metric}": w for (key, metric), w in weights.items() if key == one.key}
-    given |= {f"difficulty.{level}": weight for level, weight in one.difficulty_weights.items()}
-    given |= {_PROMPT: _prompt_file(one.key)} if _PROMPT in one.options else {}
-    card = benchmark_cards().get(one.key)
-    bundled = card is not None and card.dataset == one.dataset
-    place = {} if bundled else {"data_path": one.dataset}
-    plain: dict[str, Any] = msgspec.to_builtins(given)
-    return place | plain
+    options = {
+        k: v for k, v in benchmark_spec.options.items() if k != _PROMPT and v not in _NOTHING
+    }
+    options |= {
+        f"weights.{metric}": w for (key, metric), w in weights.items() if key == benchmark_spec.key
+    }
+    options |= {
+        f"difficulty.{level}": weight for level, weight in benchmark_spec.difficulty_weights.items()
+    }
+    options |= (
+        {_PROMPT: _prompt_file(benchmark_spec.key)} if _PROMPT in benchmark_spec.options else {}
+    )
+    card = benchmark_cards().get(benchmark_spec.key)
+    bundled = card is not None and card.dataset == benchmark_spec.dataset
+    data_path = {} if bundled else {"data_path": benchmark_spec.dataset}
+    plain: dict[str, Any] = msgspec.to_builtins(options)
+    return data_path | plain
 
 
-def _text(value: Any) -> str:
+def _format_option(value: Any) -> str:
     """An option as the command line reads it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _with_prompt(spec: RunSpec) -> list[BenchmarkSpec]:
-    return [one for one in spec.benchmarks if one.options.get(_PROMPT)]
+def _select_prompted(spec: RunSpec) -> list[BenchmarkSpec]:
+    return [
+        benchmark_spec for benchmark_spec in spec.benchmarks if benchmark_spec.options.get(_PROMPT)
+    ]
 
 
 def _prompt_file(benchmark: str) -> str:
     return f"prompt-{benchmark}.txt"
 
 
-def _column(one: BenchmarkSpec) -> Column:
+def _build_recipe_column(benchmark_spec: BenchmarkSpec) -> Column:
     return Column(
-        benchmark=one.key,
-        key=one.column,
-        dataset=one.dataset,
-        dataset_hash=one.dataset_hash,
-        samples=one.samples,
-        full=one.full,
-        prompt_version=one.prompt_version,
-        scorer_version=one.scorer_version,
-        options={name: value for name, value in one.options.items() if name != _PROMPT},
-        judges=one.judges,
+        benchmark=benchmark_spec.key,
+        key=benchmark_spec.column,
+        dataset=benchmark_spec.dataset,
+        dataset_hash=benchmark_spec.dataset_hash,
+        samples=benchmark_spec.samples,
+        full=benchmark_spec.full,
+        prompt_version=benchmark_spec.prompt_version,
+        scorer_version=benchmark_spec.scorer_version,
+        options={name: value for name, value in benchmark_spec.options.items() if name != _PROMPT},
+        judges=benchmark_spec.judges,
     )
 
 
-def _keys(spec: RunSpec, settings: Settings) -> tuple[str, ...]:
+def _list_key_variables(spec: RunSpec, settings: Settings) -> tuple[str, ...]:
     """The variables whose keys the target and the panel of a run are asked with."""
-    asked = [(spec.target.key, dict(spec.target.options))]
-    for judge in dict.fromkeys(name for one in spec.benchmarks for name in one.judges):
+    models = [(spec.target.key, dict(spec.target.options))]
+    for judge in dict.fromkeys(
+        name for benchmark_spec in spec.benchmarks for name in benchmark_spec.judges
+    ):
         key, _, query = judge.partition("?")
-        asked.append((key, dict(parse_qsl(query))))
-    found: list[str] = []
-    for key, options in asked:
+        models.append((key, dict(parse_qsl(query))))
+    variables: list[str] = []
+    for key, options in models:
         try:
-            found += _variables(key, options, settings)
+            variables += _find_key_variables(key, options, settings)
         except UsageError:  # an endpoint or a description that is not here any more
             continue
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(variables))
 
 
-def _variables(key: str, options: dict[str, Any], settings: Settings) -> Iterable[str]:
+def _find_key_variables(key: str, options: dict[str, Any], settings: Settings) -> Iterable[str]:
     if key.startswith("app:"):
         from evalcore.targets import application_card  # only here: it reads a description file
 
@@ -265,10 +294,10 @@ def _variables(key: str, options: dict[str, Any], settings: Settings) -> Iterabl
     if not key.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    place = endpoints.resolve_route(key, settings, address, variable)
-    return () if place.key_optional else (place.endpoint.api_key_env,)
+    route = endpoints.resolve_route(key, settings, address, variable)
+    return () if route.key_optional else (route.endpoint.api_key_env,)
 
 
-def _spec_text(told: RunSpec, censored: Redactor) -> str:
-    text = msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
-    return "\n".join(map(censored.redact_line, text.splitlines())) + "\n"
+def _format_spec_json(redacted: RunSpec, redactor: Redactor) -> str:
+    text = msgspec.json.format(msgspec.json.encode(redacted), indent=2).decode()
+    return "\n".join(map(redactor.redact_line, text.splitlines())) + "\n"

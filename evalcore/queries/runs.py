@@ -34,7 +34,7 @@ RESTING: frozenset[RunState] = frozenset(
 _SETTLED: frozenset[RunState] = frozenset({"done", "incomplete", "cancelled"})
 #: Two changes of a folder may share a time this close to now.
 _RECENT = 2_000_000_000  # ns
-_KEPT = 32  # answers
+_CACHE_SIZE = 32  # answers
 _REST = 2.0  # s in which runs at rest are taken to be so still
 
 
@@ -84,7 +84,7 @@ class RunRow(Record, frozen=True):
         return min(1.0, self.scored / self.total) if self.total else 0.0
 
     @property
-    def moving(self) -> bool:
+    def is_active(self) -> bool:
         """Whether it may change by itself: worth looking at again in a second."""
         return self.state not in RESTING
 
@@ -95,13 +95,13 @@ class RunRow(Record, frozen=True):
 
 
 class RunRows(list[RunRow]):
-    """The rows of a moment, shared and read only; `moving` tells whether any of them is. What
-    `kept` holds was worked out from them, and lives as long as they do."""
+    """The rows of a moment, shared and read only; `is_active` tells whether any of them is. What
+    `cache` holds was worked out from them, and lives as long as they do."""
 
     def __init__(self, rows: Iterable[RunRow] = ()) -> None:
         super().__init__(rows)
-        self.moving = any(row.moving for row in self)
-        self.kept: SingleFlightCache[Any] = SingleFlightCache(_KEPT)
+        self.is_active = any(row.is_active for row in self)
+        self.cache: SingleFlightCache[Any] = SingleFlightCache(_CACHE_SIZE)
 
 
 def all_rows(roots: Sequence[Path]) -> RunRows:
@@ -110,23 +110,23 @@ def all_rows(roots: Sequence[Path]) -> RunRows:
     A broken run has no time of creation, but its id begins with one.
     """
     before, begun = _resting.get(tuple(roots)), time.monotonic()
-    added = tuple(map(_added, roots))
+    added = tuple(map(_read_root_mtime, roots))
     if before is not None and before.added == added and begun - before.seen < _REST:
         return before.rows
-    found: dict[str, _Seen] = {}
+    seen_by_id: dict[str, _Seen] = {}
     for root in reversed(roots):
         try:
-            found |= _seen_in(root, own=root == roots[0])
+            seen_by_id |= _scan_root(root, own=root == roots[0])
         except RunFolderError as error:
-            row = _broken(root.name, str(error), own=False)
-            found |= {root.name: _Seen(row, order(row), 0)}
+            row = _build_broken_row(root.name, str(error), own=False)
+            seen_by_id |= {root.name: _Seen(row, compute_run_order(row), 0)}
             _settled[root, root == roots[0]] = {}
-    known = sorted(found.values(), key=lambda one: one.order, reverse=True)
-    rows = RunRows(one.row for one in known)
+    ordered = sorted(seen_by_id.values(), key=lambda seen: seen.order, reverse=True)
+    rows = RunRows(seen.row for seen in ordered)
     if before is not None and before.rows == rows:
         rows = before.rows
     settled = sum(len(_settled[root, root == roots[0]]) for root in roots)
-    if settled >= len(found) and max(added, default=0) < time.time_ns() - _RECENT:
+    if settled >= len(seen_by_id) and max(added, default=0) < time.time_ns() - _RECENT:
         _resting[tuple(roots)] = _Resting(rows, added, begun)
     else:
         _resting.pop(tuple(roots), None)
@@ -144,12 +144,12 @@ class _Resting(NamedTuple):
     seen: float
 
 
-def look_anew() -> None:
+def clear_run_cache() -> None:
     """Whoever changes a run calls this, so that the next look sees it at once."""
     _resting.clear()
 
 
-def _added(root: Path) -> int:
+def _read_root_mtime(root: Path) -> int:
     """When a run was added to a root or removed from it last; 0 where there is no such folder."""
     try:
         return root.stat().st_mtime_ns
@@ -165,22 +165,22 @@ class _Seen(NamedTuple):
     stamp: int
 
 
-def _seen_in(root: Path, *, own: bool) -> dict[str, _Seen]:
+def _scan_root(root: Path, *, own: bool) -> dict[str, _Seen]:
     """The rows of one root by run id, those of unchanged folders as they were."""
     before, settled = _settled.get((root, own), {}), {}
-    found, now = {}, time.time_ns()
+    seen_by_id, now = {}, time.time_ns()
     for entry in list_entries(root):
-        one = before.get(entry.name)
-        if one is None or one.stamp != entry.stamp:
-            row = row_of_entry(root, entry, own=own)
+        seen = before.get(entry.name)
+        if seen is None or seen.stamp != entry.stamp:
+            row = build_entry_row(root, entry, own=own)
             if row is None:
                 continue
-            one = _Seen(row, order(row), entry.stamp)
-        found[entry.name] = one
-        if one.row.state in _SETTLED and now - entry.stamp > _RECENT:
-            settled[entry.name] = one
+            seen = _Seen(row, compute_run_order(row), entry.stamp)
+        seen_by_id[entry.name] = seen
+        if seen.row.state in _SETTLED and now - entry.stamp > _RECENT:
+            settled[entry.name] = seen
     _settled[root, own] = settled
-    return found
+    return seen_by_id
 
 
 #: By root and whether it may be written: what was seen of the runs that rest.
@@ -189,7 +189,7 @@ _settled: dict[tuple[Path, bool], dict[str, _Seen]] = {}
 _resting: dict[tuple[Path, ...], _Resting] = {}
 
 
-def order(row: RunRow) -> tuple[bool, str, str]:
+def compute_run_order(row: RunRow) -> tuple[bool, str, str]:
     """The key by which runs are sorted; no two runs share it, and a run keeps its own.
 
     It holds fourteen digits of the second of creation, as they stand in a time and in an id.
@@ -197,33 +197,33 @@ def order(row: RunRow) -> tuple[bool, str, str]:
     return row.own, re.sub(r"\D", "", row.created_at or row.run_id)[:14], row.run_id
 
 
-def matching(rows: Sequence[RunRow], text: str) -> Sequence[RunRow]:
+def filter_run_rows(rows: Sequence[RunRow], text: str) -> Sequence[RunRow]:
     """The rows whose id, target or note holds `text`, letter case aside."""
-    wanted = mask_target(text).casefold()
-    if not wanted:
+    needle = mask_target(text).casefold()
+    if not needle:
         return rows
     return [
         row
         for row in rows
-        if wanted in f"{row.run_id}\n{row.target.identity}\n{row.note}".casefold()
+        if needle in f"{row.run_id}\n{row.target.identity}\n{row.note}".casefold()
     ]
 
 
-def row_of_entry(root: Path, entry: RunEntry, *, own: bool) -> RunRow | None:
+def build_entry_row(root: Path, entry: RunEntry, *, own: bool) -> RunRow | None:
     """An entry of a folder of runs as a row, None for a folder that is just being written."""
     if entry.problem:
-        return _broken(entry.name, f"{root / entry.name}: {entry.problem}", own=own)
+        return _build_broken_row(entry.name, f"{root / entry.name}: {entry.problem}", own=own)
     try:
         (root / entry.name / "spec.json").lstat()
     except FileNotFoundError:
         if is_being_written(entry):
             return None
     except OSError as error:
-        return _broken(entry.name, f"{root / entry.name}: {error.strerror}", own=own)
-    return row_of(RunFolder(root / entry.name), own=own)
+        return _build_broken_row(entry.name, f"{root / entry.name}: {error.strerror}", own=own)
+    return build_run_row(RunFolder(root / entry.name), own=own)
 
 
-def target_of(roots: Sequence[Path], run: str) -> TargetSpec:
+def load_run_target(roots: Sequence[Path], run: str) -> TargetSpec:
     """The target of a run as its spec names it, to be asked again.
 
     Raises UsageError where there is no such run, RunFolderError where it cannot be read.
@@ -231,31 +231,31 @@ def target_of(roots: Sequence[Path], run: str) -> TargetSpec:
     return find_run(run, roots).read_spec().target
 
 
-def _broken(name: str, problem: str, *, own: bool) -> RunRow:
+def _build_broken_row(name: str, problem: str, *, own: bool) -> RunRow:
     """A row for what cannot be read; a file may have a name that is no text."""
     shown = (os.fsencode(text).decode("utf-8", "backslashreplace") for text in (name, problem))
     run_id, problem = shown
     return RunRow(run_id=run_id, state="broken", problem=problem, own=own)
 
 
-def row_of(folder: RunFolder, *, own: bool = True) -> RunRow:
+def build_run_row(folder: RunFolder, *, own: bool = True) -> RunRow:
     """One run folder as a row, whatever its condition."""
     try:
         spec, summary = folder.read_spec(), folder.read_summary()
         progress = folder.readable_progress()
         if summary is not None:
             check_folder(folder, spec, summary)
-        row = _of_spec(spec, own)
+        row = _build_spec_row(spec, own)
         if summary is not None:
             row = _with_summary(row, summary)
         if progress is not None:
             row = _with_progress(row, progress, live=summary is None or folder.has_live_worker())
         return msgspec.structs.replace(row, state=folder.current_state())
     except (EvalboardError, OSError) as error:
-        return _broken(folder.run_id, str(error), own=own)
+        return _build_broken_row(folder.run_id, str(error), own=own)
 
 
-def frame(rows: Iterable[RunRow]) -> pd.DataFrame:
+def build_runs_frame(rows: Iterable[RunRow]) -> pd.DataFrame:
     """The rows as a frame, one column a field of RunRow plus `fraction` and `score`;
     `target` is its identity."""
     fields = [field.name for field in msgspec.structs.fields(RunRow)]
@@ -271,7 +271,7 @@ def frame(rows: Iterable[RunRow]) -> pd.DataFrame:
     return pd.DataFrame(records, columns=[*fields, "fraction", "score"])
 
 
-def _of_spec(spec: RunSpec, own: bool) -> RunRow:
+def _build_spec_row(spec: RunSpec, own: bool) -> RunRow:
     return RunRow(
         run_id=spec.run_id,
         state="planned",
@@ -307,7 +307,13 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         cost=totals.cost,
         cost_sources=totals.cost_sources,
         scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
-        levels=tuple({one.level for one in summary.benchmarks.values() if one.level is not None}),
+        levels=tuple(
+            {
+                benchmark.level
+                for benchmark in summary.benchmarks.values()
+                if benchmark.level is not None
+            }
+        ),
         complete=summary.is_complete,
     )
 

@@ -1,6 +1,7 @@
 """The boards of a store: headers and rankings as they are on disk now.
 
-Reading them costs little while nothing changes; `signature` is the key for a cache of the frames.
+Reading them costs little while nothing changes; `compute_boards_signature` is the key for a cache
+of the frames.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import pandas as pd
 
 from evalcore.errors import EvalboardError
 from evalcore.queries import case_points
-from evalcore.queries.boards import Board, boards, rows, suites
-from evalcore.queries.case_points import tables
+from evalcore.queries.boards import Board, list_board_rows, list_boards, list_suites
+from evalcore.queries.case_points import ensure_case_tables
 from evalcore.queries.metric_board import MetricView, metric_cases, metric_view
-from evalcore.queries.ranking import SUITE, orders, ranking_of
+from evalcore.queries.ranking import SUITE, build_ranking_frame, list_board_orders
 from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.store.cache import SingleFlightCache
@@ -27,54 +28,68 @@ from evalcore.store.snapshot import memoize_on_snapshot
 
 Headers = Sequence[RunHeader]
 V = TypeVar("V")
-_MOST = 48  # rankings and views of metrics kept ready
-_rankings: SingleFlightCache[pd.DataFrame] = SingleFlightCache(_MOST)
-_views: SingleFlightCache[MetricView] = SingleFlightCache(_MOST)
+_CACHE_SIZE = 48  # rankings and views of metrics kept ready
+_rankings: SingleFlightCache[pd.DataFrame] = SingleFlightCache(_CACHE_SIZE)
+_views: SingleFlightCache[MetricView] = SingleFlightCache(_CACHE_SIZE)
 
 
-def headers(settings: Settings) -> Headers:
+def load_run_headers(settings: Settings) -> Headers:
     """Every finished run, newest first."""
     return load_headers(settings)
 
 
-def signature(settings: Settings) -> str:
-    """Changes whenever `headers` would."""
+def compute_boards_signature(settings: Settings) -> str:
+    """Changes whenever `load_run_headers` would."""
     return headers_signature(settings)
 
 
-def remembered(among: Headers, key: Hashable, make: Callable[[], V]) -> V:
-    """What `make` says of the headers, worked out once while they are the same; `key` names the
+def memoize_on_headers(run_headers: Headers, key: Hashable, compute: Callable[[], V]) -> V:
+    """What `compute` says of the headers, worked out once while they are the same; `key` names the
     question. The answer is shared: nobody may change it."""
-    return memoize_on_snapshot(among, ("remembered", key), make)
+    return memoize_on_snapshot(run_headers, ("remembered", key), compute)
 
 
-def version(among: Headers, board: Board) -> str:
+def compute_board_version(run_headers: Headers, board: Board) -> str:
     """Changes whenever a run that stands on the board does, and not with other runs."""
-    return memoize_on_snapshot(among, ("version", board.identity), lambda: _version(among, board))
+    return memoize_on_snapshot(
+        run_headers, ("version", board.identity), lambda: _hash_board_runs(run_headers, board)
+    )
 
 
-def _version(among: Headers, board: Board) -> str:
-    told = hashlib.sha256()
-    for row in rows(among, board):
+def _hash_board_runs(run_headers: Headers, board: Board) -> str:
+    digest = hashlib.sha256()
+    for row in list_board_rows(run_headers, board):
         for benchmark, run in row.runs.items():
-            told.update(b"%s\0%s\n" % (benchmark.encode(), to_json(run)))
-    return told.hexdigest()
+            digest.update(b"%s\0%s\n" % (benchmark.encode(), to_json(run)))
+    return digest.hexdigest()
 
 
-def kept_ranking(
-    settings: Settings, board: Board, order: str = "", among: Headers | None = None
+def load_cached_ranking(
+    settings: Settings, board: Board, order: str = "", run_headers: Headers | None = None
 ) -> pd.DataFrame:
-    """The frame of `board_ranking`, or of `ranked` with `among`, worked out once for all who ask
-    until a run on the board changes. Each gets a frame of its own over the same data."""
-    some = headers(settings) if among is None else among
-    key = (settings.data, board.identity, version(some, board), order or orders(board)[0])
-    frame = _rankings.get(key, lambda: ranked(settings, some, board, order))
+    """The frame of `board_ranking`, or of `rank_board_runs` with `run_headers`, worked out once for
+    all who ask until a run on the board changes. Each gets a frame of its own over the same data.
+    """
+    selected_headers = load_run_headers(settings) if run_headers is None else run_headers
+    key = (
+        settings.data,
+        board.identity,
+        compute_board_version(selected_headers, board),
+        order or list_board_orders(board)[0],
+    )
+    frame = _rankings.get(key, lambda: rank_board_runs(settings, selected_headers, board, order))
     return frame.copy(deep=False)
 
 
-def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
+def load_cached_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
     """The view of `board_metric`, kept in the same way."""
-    key = (settings.data, board.identity, version(headers(settings), board), benchmark, metric)
+    key = (
+        settings.data,
+        board.identity,
+        compute_board_version(load_run_headers(settings), board),
+        benchmark,
+        metric,
+    )
     view = _views.get(key, lambda: board_metric(settings, board, benchmark, metric))
     return view._replace(
         standing=view.standing.copy(deep=False),
@@ -83,51 +98,59 @@ def kept_metric(settings: Settings, board: Board, benchmark: str, metric: str) -
     )
 
 
-def board_of_run(among: Headers, run: str) -> tuple[Board, str] | None:
+def find_run_board(run_headers: Headers, run: str) -> tuple[Board, str] | None:
     """The board on which a run is to be seen and what to rank it by: the first board with most of
     its columns, in its own order where that counts the target, else by a benchmark that the run
     has. None for a run without a score, or whose columns are on no board."""
-    header = next((one for one in among if one.run_id == run), None)
+    header = next((candidate for candidate in run_headers if candidate.run_id == run), None)
     if header is None:
         return None
     columns = {(key, score.column) for key, score in header.benchmarks.items()}
     shared = [
         (board, [key for key, column in board.columns.items() if (key, column.key) in columns])
-        for suite in suites([header])
-        for board in boards(among, suite)
+        for suite in list_suites([header])
+        for board in list_boards(run_headers, suite)
     ]
     board, own = max(shared, key=lambda pair: len(pair[1]), default=(None, []))
     if board is None or not own:
         return None
-    row = next(row for row in rows(among, board) if row.identity == header.identity)
-    first = orders(board)[0]
-    needed = board.counted if first == SUITE else (first,)
+    row = next(
+        row for row in list_board_rows(run_headers, board) if row.identity == header.identity
+    )
+    first = list_board_orders(board)[0]
+    needed = board.counted_benchmarks if first == SUITE else (first,)
     counted = set(needed) <= row.runs.keys() and not set(needed).isdisjoint(own)
-    return board, first if counted else next(key for key in orders(board) if key in own)
+    return board, first if counted else next(key for key in list_board_orders(board) if key in own)
 
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The frame of `ranking` with the cases read from the run folders."""
-    return ranked(settings, headers(settings), board, order)
+    return rank_board_runs(settings, load_run_headers(settings), board, order)
 
 
-def ranked(settings: Settings, among: Headers, board: Board, order: str = "") -> pd.DataFrame:
+def rank_board_runs(
+    settings: Settings, run_headers: Headers, board: Board, order: str = ""
+) -> pd.DataFrame:
     """The same with only some of the runs, such as those of a month."""
-    board_rows = rows(among, board)
-    points = case_points.of_board(settings, board_rows, board)
-    return ranking_of(board_rows, board, points, order)
+    board_rows = list_board_rows(run_headers, board)
+    points = case_points.load_board_points(settings, board_rows, board)
+    return build_ranking_frame(board_rows, board, points, order)
 
 
 def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
     """One metric of a board, with the cases read from the run folders."""
-    everyone = headers(settings)
-    held = [row.runs[benchmark] for row in rows(everyone, board) if benchmark in row.runs]
-    paths = tables(_folders(settings, sorted({run.run_id for run in held})))
-    found = metric_cases(paths, benchmark, metric)
-    return metric_view(everyone, board, benchmark, metric, found)
+    run_headers = load_run_headers(settings)
+    metric_runs = [
+        row.runs[benchmark] for row in list_board_rows(run_headers, board) if benchmark in row.runs
+    ]
+    paths = ensure_case_tables(
+        _find_existing_folders(settings, sorted({run.run_id for run in metric_runs}))
+    )
+    case_data = metric_cases(paths, benchmark, metric)
+    return metric_view(run_headers, board, benchmark, metric, case_data)
 
 
-def _folders(settings: Settings, runs: list[str]) -> list[RunFolder]:
+def _find_existing_folders(settings: Settings, runs: list[str]) -> list[RunFolder]:
     """The folders of those runs that still exist: one may be deleted at any moment."""
     folders = []
     for run in runs:

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from evalcore.queries.boards import Board, Row, is_control, rows
-from evalcore.queries.metrics import benchmark_values, extremes, metric_values, peaks
+from evalcore.queries.boards import Board, Row, is_control, list_board_rows
+from evalcore.queries.metrics import (
+    benchmark_values,
+    find_peaks,
+    find_score_extremes,
+    metric_values,
+)
 from evalcore.records import Outcome
 from evalcore.store.headers import RunHeader
 from evalcore.store.snapshot import memoize_on_snapshot
@@ -24,47 +29,51 @@ OUTCOMES: tuple[Outcome, ...] = (
 _SPOKES = 3
 
 
-def identities(headers: Iterable[RunHeader]) -> list[str]:
+def list_identities(headers: Iterable[RunHeader]) -> list[str]:
     """Every target identity with a run: models first, controls last, each by name."""
-    return list(memoize_on_snapshot(headers, "identities", lambda: _identities(headers)))
+    return list(memoize_on_snapshot(headers, "identities", lambda: _sort_identities(headers)))
 
 
-def _identities(headers: Iterable[RunHeader]) -> list[str]:
-    found = {header.identity: header.target_key for header in headers}
-    return sorted(found, key=lambda identity: (is_control(found[identity]), identity))
+def _sort_identities(headers: Iterable[RunHeader]) -> list[str]:
+    target_keys = {header.identity: header.target_key for header in headers}
+    return sorted(target_keys, key=lambda identity: (is_control(target_keys[identity]), identity))
 
 
-def runs_of(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
+def list_target_runs(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
     """The runs of one target, newest first; empty for an unknown target."""
-    runs = memoize_on_snapshot(headers, "runs", lambda: _by_identity(headers)).get(identity, [])
+    runs = memoize_on_snapshot(headers, "runs", lambda: _group_by_identity(headers)).get(
+        identity, []
+    )
     return sorted(runs, key=lambda run: run.created_at, reverse=True)
 
 
-def _by_identity(headers: Iterable[RunHeader]) -> dict[str, list[RunHeader]]:
-    found: dict[str, list[RunHeader]] = {}
+def _group_by_identity(headers: Iterable[RunHeader]) -> dict[str, list[RunHeader]]:
+    runs_by_identity: dict[str, list[RunHeader]] = {}
     for header in headers:
-        found.setdefault(header.identity, []).append(header)
-    return found
+        runs_by_identity.setdefault(header.identity, []).append(header)
+    return runs_by_identity
 
 
-def row_of(headers: Iterable[RunHeader], board: Board, identity: str) -> Row | None:
+def find_target_row(headers: Iterable[RunHeader], board: Board, identity: str) -> Row | None:
     """The target's row on a board, None where it has no score there."""
-    return next((row for row in rows(headers, board) if row.identity == identity), None)
+    return next((row for row in list_board_rows(headers, board) if row.identity == identity), None)
 
 
-def best_other(headers: Iterable[RunHeader], board: Board, row: Row, benchmark: str) -> Row | None:
+def find_best_other(
+    headers: Iterable[RunHeader], board: Board, row: Row, benchmark: str
+) -> Row | None:
     """The other target with the best complete score in a benchmark of a board, controls left out;
     None where nobody else ran it to its end."""
-    found = [
+    candidates = [
         (score.score, other)
-        for other in rows(headers, board)
+        for other in list_board_rows(headers, board)
         if other.identity != row.identity
         and not is_control(other.target_key)
         and (score := other.score(benchmark)) is not None
         and score.complete
         and score.score is not None
     ]
-    return max(found, key=lambda one: one[0])[1] if found else None
+    return max(candidates, key=lambda candidate: candidate[0])[1] if candidates else None
 
 
 def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
@@ -89,41 +98,41 @@ def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def profile(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.DataFrame:
+def build_target_radar(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.DataFrame:
     """Frame for the radar: axis, series (target, best, floor) and score, 0 to 100.
 
-    The spokes are those of `axes` that anybody has a score on. `best` is the best ranked target
-    per axis, `floor` the best of the controls that score floors.
+    The spokes are those of `list_radar_axes` that anybody has a score on. `best` is the best ranked
+    target per axis, `floor` the best of the controls that score floors.
     """
-    own = [row for row in rows(headers, board) if row.identity == identity]
-    wanted = axes(board, own[0] if own else None)
-    whole = not any("/" in axis for axis in wanted)
-    best, floor = extremes(headers, board, whole=whole)
-    told = {
-        "target": peaks(own, benchmark_values if whole else metric_values),
+    own = [row for row in list_board_rows(headers, board) if row.identity == identity]
+    radar_axes = list_radar_axes(board, own[0] if own else None)
+    whole = not any("/" in axis for axis in radar_axes)
+    best, floor = find_score_extremes(headers, board, whole=whole)
+    series_scores = {
+        "target": find_peaks(own, benchmark_values if whole else metric_values),
         "best": best,
         "floor": floor,
     }
     records = [
         {"axis": axis, "series": series, "score": score}
-        for series, scores in told.items()
+        for series, scores in series_scores.items()
         for axis, score in scores.items()
-        if axis in wanted
+        if axis in radar_axes
     ]
     return pd.DataFrame(records, columns=["axis", "series", "score"])
 
 
-def axes(board: Board, row: Row | None = None) -> list[str]:
-    """The spokes of `profile` in the order of the catalogue: the board's benchmarks, or
+def list_radar_axes(board: Board, row: Row | None = None) -> list[str]:
+    """The spokes of `build_target_radar` in the order of the catalogue: the board's benchmarks, or
     "benchmark/metric" of those that the row (None: the board) has where they are too few for a
     shape."""
-    held = [key for key in board.columns if row is None or key in row.runs]
-    if len(held) >= _SPOKES:
+    present = [key for key in board.columns if row is None or key in row.runs]
+    if len(present) >= _SPOKES:
         return list(board.columns)
-    return [part for part in board.metrics if part.partition("/")[0] in held]
+    return [part for part in board.metrics if part.partition("/")[0] in present]
 
 
-def history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:
+def build_run_history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:
     """One row per run and benchmark, oldest first: date (UTC), benchmark, label, dataset, samples,
     full, score, low, high, coverage, complete, on_board, run_id, state, note, cost."""
     records = []
@@ -175,7 +184,7 @@ _HISTORY = [
 ]
 
 
-def outcomes(row: Row) -> pd.DataFrame:
+def count_target_outcomes(row: Row) -> pd.DataFrame:
     """Cases per benchmark and outcome: benchmark, outcome, count; outcomes that occur."""
     return pd.DataFrame(
         [

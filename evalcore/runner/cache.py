@@ -17,13 +17,13 @@ from evalcore.records import Completion, GenerationRequest, content_hash, from_j
 from evalcore.targets.openai_reply import is_answer
 
 
-def key(request: GenerationRequest, identity: str, revision: str, seed: int) -> str:
+def compute_cache_key(request: GenerationRequest, identity: str, revision: str, seed: int) -> str:
     """The name of an answer. The epoch stands beside the request as well as in it: that of the
     first is left out of a request, whose answers from before it was part of it are still good."""
     return content_hash([request, identity, revision, seed, request.epoch], 64)
 
 
-class Cache:
+class CompletionCache:
     """Completions by key; several processes may use one file.
 
     Raises UsageError for a file that is no such cache.
@@ -46,10 +46,10 @@ class Cache:
         be read, which is asked for again."""
         try:
             row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
-            found = from_json(Completion, row[0]) if row else None
+            completion = from_json(Completion, row[0]) if row else None
         except (sqlite3.Error, msgspec.MsgspecError):
             return None
-        return found if found is not None and is_answer(found) else None
+        return completion if completion is not None and is_answer(completion) else None
 
     def put(self, name: str, completion: Completion) -> None:
         """Keep a completion; where it cannot be kept (a full disk) the answer is good without."""

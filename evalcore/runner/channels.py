@@ -26,12 +26,12 @@ from evalcore.records import (
     TargetSpec,
     Usage,
 )
-from evalcore.runner import own_fault
-from evalcore.runner.cache import Cache
-from evalcore.runner.cache import key as cache_key
+from evalcore.runner import failure_attribution
+from evalcore.runner.cache import CompletionCache
+from evalcore.runner.cache import compute_cache_key as cache_key
 from evalcore.runner.limits import Flow
-from evalcore.runner.purse import Purse
-from evalcore.runner.retry import ONCE, Policy, policy, with_retries
+from evalcore.runner.retry import ONCE, RetryPolicy, build_retry_policy, with_retries
+from evalcore.runner.run_budget import RunBudget
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal
@@ -59,34 +59,34 @@ class Channel:
     target: Target
     spec: TargetSpec
     flow: Flow
-    policy: Policy
-    cache: Cache | None
+    policy: RetryPolicy
+    cache: CompletionCache | None
     price: Callable[[Usage], Quote]
     report: Callable[[Failure], None]
     seed: int
     answered: list[GenerationRequest] = field(default_factory=list)
 
-    async def ask(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
+    async def generate(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
         """An answer from the cache or the model; raises TargetFailure when none can be had."""
         request = msgspec.structs.replace(request, epoch=epoch)
         if self.cache is None or not self.target.info.cacheable:
-            return await self._request(request, deadline)
+            return await self._generate_uncached(request, deadline)
         identity, revision = self.spec.identity, self.target.info.revision
         name = cache_key(request, identity, revision, self.seed)
-        found = self.cache.get(name)
-        if found is not None:
-            return msgspec.structs.replace(found, cached=True, attempts=0)
-        completion = await self._request(request, deadline)
+        cached = self.cache.get(name)
+        if cached is not None:
+            return msgspec.structs.replace(cached, cached=True, attempts=0)
+        completion = await self._generate_uncached(request, deadline)
         self.cache.put(name, completion)
         return completion
 
-    async def _request(self, request: GenerationRequest, deadline: float) -> Completion:
+    async def _generate_uncached(self, request: GenerationRequest, deadline: float) -> Completion:
         started = asyncio.get_running_loop().time()
         failures: list[Failure] = []
         try:
-            completion = await self._tried(request, deadline, self.policy, failures)
+            completion = await self._attempt(request, deadline, self.policy, failures)
         except TargetFailure:
-            settled = await self._settled(request, deadline, failures)
+            settled = await self._attribute_failure(request, deadline, failures)
             if settled is None:
                 raise
             completion = settled
@@ -98,7 +98,7 @@ class Channel:
             return msgspec.structs.replace(completion, latency=elapsed)
         return completion
 
-    async def _settled(
+    async def _attribute_failure(
         self, request: GenerationRequest, deadline: float, failures: list[Failure]
     ) -> Completion | None:
         """The answer to a request that was given up, None where it is not known to be at fault.
@@ -107,19 +107,23 @@ class Channel:
         """
         if not request.tools or not self.answered:
             return None
-        known = self.answered[-1]
-        return await own_fault.settle(
+        answered_request = self.answered[-1]
+        return await failure_attribution.attribute_failure(
             failures,
-            lambda: self._tried(request, deadline, ONCE, []),
-            lambda: self._tried(known, deadline, ONCE, []),
+            lambda: self._attempt(request, deadline, ONCE, []),
+            lambda: self._attempt(answered_request, deadline, ONCE, []),
         )
 
-    async def _tried(
-        self, request: GenerationRequest, deadline: float, rules: Policy, failures: list[Failure]
+    async def _attempt(
+        self,
+        request: GenerationRequest,
+        deadline: float,
+        rules: RetryPolicy,
+        failures: list[Failure],
     ) -> Completion:
         """An answer after as many tries as the rules allow; each failure is added to `failures`."""
 
-        def report(failure: Failure) -> None:
+        def note_failure(failure: Failure) -> None:
             failures.append(failure)
             self.report(failure)
 
@@ -128,7 +132,7 @@ class Channel:
             self.flow,
             rules,
             deadline,
-            report,
+            note_failure,
             tokens=_rough_tokens(request) if self.flow.counts_tokens else 0,
         )
 
@@ -144,21 +148,21 @@ class Channels:
         self._folder, self._settings, self._secrets = folder, settings, secrets
         self._open: dict[str, Channel] = {}
         self._calls: Journal | None = None
-        self._cache: Cache | None = None
+        self._cache: CompletionCache | None = None
         self._journaled: Mapping[CallKey, Call] = {}
-        self._found: dict[str, asyncio.Future[Any]] = {}
-        self.purse = Purse(settings.run_budget if access.is_restricted(settings) else 0.0)
+        self._memoized: dict[str, asyncio.Future[Any]] = {}
+        self.budget = RunBudget(settings.run_budget if access.is_restricted(settings) else 0.0)
 
     async def open(
         self,
         role: str,
         spec: TargetSpec,
-        say: Callable[[str], None],
+        on_progress: Callable[[str], None],
         report: Callable[[Failure], None],
     ) -> Channel:
         """Load or connect; raises UsageError where that cannot be done."""
         target = registry.create_target(spec, self._settings, self._secrets)
-        self.purse.check_price(spec, target.info, self._settings)
+        self.budget.check_price(spec, target.info, self._settings)
         if self._calls is None:
             self._journaled = {
                 (c.key, c.epoch, c.role, c.turn): c for c in self._folder.read_calls()
@@ -166,12 +170,12 @@ class Channels:
             self._calls = self._folder.open_journal("calls", _WORKER)
         caches = self.run.use_cache and target.info.cacheable
         if caches and self._cache is None:
-            self._cache = Cache(Path(self._settings.data_dir) / "cache.sqlite")
+            self._cache = CompletionCache(Path(self._settings.data_dir) / "cache.sqlite")
         self._open[role] = channel = Channel(
             target=target,
             spec=spec,
-            flow=self._flow(target),
-            policy=policy(self._settings),
+            flow=self._build_flow(target),
+            policy=build_retry_policy(self._settings),
             cache=self._cache if caches else None,
             price=pricing.build_target_pricer(target.info, self._settings),
             report=report,
@@ -179,38 +183,39 @@ class Channels:
         )
         for call in self._journaled.values():  # paid by an earlier attempt
             if call.role == role:
-                self.purse.pay(channel.price(call.completion.usage).amount)
-        await target.open(say)
+                self.budget.record_cost(channel.price(call.completion.usage).amount)
+        await target.open(on_progress)
         return channel
 
     def __getitem__(self, role: str) -> Channel:
         return self._open[role]
 
-    def earlier(self, key: CallKey) -> Call | None:
+    def find_earlier_call(self, key: CallKey) -> Call | None:
         """The call of an earlier attempt at this place of the run."""
         return self._journaled.get(key)
 
-    def journal(self, call: Call) -> None:
+    def journal_call(self, call: Call) -> None:
         assert self._calls is not None  # noqa: S101 - open since the first channel
         try:
             self._calls.append(call)
         except OSError as error:
             raise CannotWrite(self._calls.path, error) from None
 
-    async def once(self, name: str, find: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What `find` gives, found out once for the run; tried again by the next after a failure.
+    async def memoize_async(self, name: str, compute: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What `compute` gives, found out once for the run; tried again by the next after a
+        failure.
 
         Who waits may be cancelled without ending the search for the others.
         """
-        task = self._found.get(name)
+        task = self._memoized.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
-            task = self._found[name] = asyncio.ensure_future(find())
-        found: T = await asyncio.shield(task)
-        return found
+            task = self._memoized[name] = asyncio.ensure_future(compute())
+        result: T = await asyncio.shield(task)
+        return result
 
     async def close(self) -> None:
         """Free everything; safe to call twice."""
-        for task in self._found.values():
+        for task in self._memoized.values():
             task.cancel()
         for role in list(self._open):
             await self._open.pop(role).target.close()
@@ -219,20 +224,20 @@ class Channels:
         if self._cache:
             self._cache.close()
 
-    def _flow(self, target: Target) -> Flow:
+    def _build_flow(self, target: Target) -> Flow:
         card = target.info.card
         local = target.info.kind == "local"  # as many as it can batch, no server to spare
         usual = target.info.max_in_flight if local else self._settings.concurrency
-        wanted = self.run.concurrency or usual
-        wanted = min(wanted, target.info.max_in_flight, self._bearable(card))
+        width = self.run.concurrency or usual
+        width = min(width, target.info.max_in_flight, self._max_queue_depth(card))
         return Flow(
-            start=min(target.info.start_in_flight, wanted),
-            maximum=wanted,
+            start=min(target.info.start_in_flight, width),
+            maximum=width,
             requests_per_minute=card.get("requests_per_minute"),
             tokens_per_minute=card.get("tokens_per_minute"),
         )
 
-    def _bearable(self, card: Mapping[str, Any]) -> int:
+    def _max_queue_depth(self, card: Mapping[str, Any]) -> int:
         """How many may wait for a start, at a known limit, and still be within their time."""
         rate = card.get("requests_per_minute")
         return max(1, int(rate / 60 * self.sample_limit / 2)) if rate else sys.maxsize

@@ -22,7 +22,7 @@ from evalcore import access
 from evalcore.access import OPERATOR, AccessDenied, Visitor
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, utc_now
-from evalcore.runner import allowance, allowed, keeping, local_models, panel, processes
+from evalcore.runner import hub_sync, local_models, panel, processes, quotas, request_policy
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
@@ -47,16 +47,16 @@ class SandboxAbility(Record, frozen=True):
     enforced: tuple[str, ...] = ()
 
 
-def launch(
+def launch_run(
     request: RunRequest, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
 ) -> str:
     """Plan a run and start its worker; returns the run id."""
     access.require_access(settings, visitor, "launch")
-    with _in_turn(settings, visitor):
-        allowance.check(settings, visitor)
-        made = _marked(request, settings, visitor)
-        run_id = str(processes.service("plan", made, keys, settings, visitor))
-        _spawn(RunFolder(settings.runs_dir / run_id), keys, settings, visitor)
+    with _launch_lock(settings, visitor):
+        quotas.check_quota(settings, visitor)
+        stamped = _stamp_visitor(request, settings, visitor)
+        run_id = str(processes.call_service("plan", stamped, keys, settings, visitor))
+        _start_worker(RunFolder(settings.runs_dir / run_id), keys, settings, visitor)
     return run_id
 
 
@@ -75,22 +75,29 @@ def launch_pair(
     """
     access.require_access(settings, visitor, "launch")
     first = TargetSpec(request.target, request.target_options)
-    marked = _marked(request, settings, visitor)
+    marked = _stamp_visitor(request, settings, visitor)
     requests = [
         msgspec.structs.replace(
-            marked, target=who.key, target_options=who.options, note=format_comparison_note(side)
+            marked,
+            target=target_spec.key,
+            target_options=target_spec.options,
+            note=format_comparison_note(side),
         )
-        for who, side in zip((first, second), create_comparison_sides(), strict=True)
+        for target_spec, side in zip((first, second), create_comparison_sides(), strict=True)
     ]
-    with _in_turn(settings, visitor):
-        allowance.check(settings, visitor, len(requests))
+    with _launch_lock(settings, visitor):
+        quotas.check_quota(settings, visitor, len(requests))
         first_folder, second_folder = _plan_all(requests, keys, settings, visitor)
-        if all(one.target.startswith(local_models.PREFIX) for one in requests):
-            environment = processes.environment(settings, visitor)
-            processes.start("succession", [first_folder, second_folder], keys, environment)
+        if all(
+            paired_request.target.startswith(local_models.PREFIX) for paired_request in requests
+        ):
+            environment = processes.build_environment(settings, visitor)
+            processes.start_run_process(
+                "succession", [first_folder, second_folder], keys, environment
+            )
         else:
             for folder in (first_folder, second_folder):
-                _spawn(folder, keys, settings, visitor)
+                _start_worker(folder, keys, settings, visitor)
     return first_folder.run_id, second_folder.run_id
 
 
@@ -103,8 +110,8 @@ def _plan_all(
     """The folders of all requests, or of none."""
     folders: list[RunFolder] = []
     try:
-        for one in requests:
-            run_id = str(processes.service("plan", one, keys, settings, visitor))
+        for request in requests:
+            run_id = str(processes.call_service("plan", request, keys, settings, visitor))
             folders.append(RunFolder(settings.runs_dir / run_id))
     except EvalboardError:
         for folder in folders:
@@ -115,33 +122,38 @@ def _plan_all(
 
 def local_machine() -> local_models.Machine:
     """Models, devices and dtypes that a local target can choose from here."""
-    return local_models.this_machine()
+    return local_models.describe_machine()
 
 
-def look_at_model(
+def inspect_model(
     target: str, options: Mapping[str, Any], settings: Settings, *, visitor: Visitor
-) -> local_models.Look:
+) -> local_models.ModelInspection:
     """A local model before it is loaded; a problem is part of the answer."""
     access.require_access(settings, visitor, "launch")
-    seen, request = access.restrict_settings(settings, visitor), _asked(target, options)
+    restricted, request = (
+        access.restrict_settings(settings, visitor),
+        _build_probe_request(target, options),
+    )
     try:
-        allowed.check(request, seen, Secrets())
+        request_policy.check_request(request, restricted, Secrets())
     except UsageError as error:
-        return local_models.Look(problem=str(error))
-    return local_models.look(target, options)
+        return local_models.ModelInspection(problem=str(error))
+    return local_models.inspect_local_model(target, options)
 
 
 def sandbox_ability(settings: Settings) -> SandboxAbility:
     """What this host can run in a sandbox; a probe in a subprocess, which takes about a second."""
-    nothing = _asked("", {})
-    found = processes.service("ability", nothing, {}, settings, OPERATOR)
-    return msgspec.convert(found, SandboxAbility)
+    nothing = _build_probe_request("", {})
+    answer = processes.call_service("ability", nothing, {}, settings, OPERATOR)
+    return msgspec.convert(answer, SandboxAbility)
 
 
-def estimate(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:
+def estimate_run(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:
     """Calls, tokens, time and cost of a run that is not started yet."""
     access.require_access(settings, visitor, "launch")
-    return msgspec.convert(processes.service("estimate", request, {}, settings, visitor), Estimate)
+    return msgspec.convert(
+        processes.call_service("estimate", request, {}, settings, visitor), Estimate
+    )
 
 
 def test_connection(
@@ -154,48 +166,52 @@ def test_connection(
 ) -> ConnectionReport:
     """One tiny request to a target; a local model is looked at without being loaded."""
     access.require_access(settings, visitor, "launch")
-    found = processes.service("test", _asked(target, options), keys, settings, visitor)
-    return msgspec.convert(found, ConnectionReport)
+    answer = processes.call_service(
+        "test", _build_probe_request(target, options), keys, settings, visitor
+    )
+    return msgspec.convert(answer, ConnectionReport)
 
 
-def _asked(target: str, options: Mapping[str, Any]) -> RunRequest:
+def _build_probe_request(target: str, options: Mapping[str, Any]) -> RunRequest:
     return RunRequest(target=target, target_options=dict(options), benchmarks=())
 
 
-def cancel(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
+def cancel_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Ask the worker to stop; what is journaled stays, and the run can be resumed."""
     access.require_access(settings, visitor, "steer")
-    folder = _own(run_id, settings)
+    folder = _find_own_run(run_id, settings)
     if not folder.has_live_worker():
         raise UsageError(f"run {run_id} is not running")
     folder.cancel_path.touch()
 
 
-def resume(run_id: str, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor) -> None:
+def resume_run(
+    run_id: str, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
+) -> None:
     """Go on with a run that is not complete; answered samples are not asked again."""
     access.require_access(settings, visitor, "launch")
-    with _in_turn(settings, visitor):
-        folder = _idle(run_id, settings)
-        allowance.check(settings, visitor, again=run_id)
-        allowed.check_run(
+    with _launch_lock(settings, visitor):
+        folder = _find_idle_run(run_id, settings)
+        quotas.check_quota(settings, visitor, resumed_run=run_id)
+        request_policy.check_run(
             folder.read_spec(), access.restrict_settings(settings, visitor), Secrets(keys)
         )
-        _spawn(folder, keys, settings, visitor)
+        _start_worker(folder, keys, settings, visitor)
 
 
-def rescore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
+def rescore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Score the journaled answers with the present scorers; the target is asked nothing."""
     access.require_access(settings, visitor, "steer")
-    folder = _idle(run_id, settings)
+    folder = _find_idle_run(run_id, settings)
     if folder.read_spec().origin == "imported":
         raise UsageError(f"run {run_id} was imported; it can only be verified, not rescored")
-    with _in_turn(settings, visitor):
-        allowance.check(settings, visitor, again=run_id)  # judges may be asked
-        _spawn(folder, {}, settings, visitor, "--rescore")
+    with _launch_lock(settings, visitor):
+        quotas.check_quota(settings, visitor, resumed_run=run_id)  # judges may be asked
+        _start_worker(folder, {}, settings, visitor, "--rescore")
 
 
-def delete(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
-    """Move a run to the trash of the data folder; `restore` brings it back."""
+def delete_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
+    """Move a run to the trash of the data folder; `restore_run` brings it back."""
     access.require_access(settings, visitor, "steer")
     folder = RunFolder(settings.runs_dir / run_id)
     if not run_folder.is_run_id(run_id) or not os.path.lexists(folder.path):
@@ -210,19 +226,19 @@ def delete(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     folder.path.rename(trash / run_id)
     with suppress(EvalboardError):  # the index follows the folders
         open_index(settings).remove(run_id)
-    keeping.send_later(settings)
+    hub_sync.schedule_push(settings)
 
 
-def restore(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
-    """Undo `delete`."""
+def restore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
+    """Undo `delete_run`."""
     access.require_access(settings, visitor, "steer")
-    kept = settings.data_dir / "trash" / run_id
-    if not run_folder.is_run_id(run_id) or not os.path.lexists(kept):
+    trashed = settings.data_dir / "trash" / run_id
+    if not run_folder.is_run_id(run_id) or not os.path.lexists(trashed):
         raise UsageError(f"run {run_id!r} is not in the trash")
     if os.path.lexists(settings.runs_dir / run_id):
         raise UsageError(f"run {run_id} is there again; delete that one first")
-    kept.rename(settings.runs_dir / run_id)
-    keeping.send_later(settings)
+    trashed.rename(settings.runs_dir / run_id)
+    hub_sync.schedule_push(settings)
 
 
 def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
@@ -237,9 +253,9 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
     if not target.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    place = endpoints.resolve_route(target, settings, address, variable)
-    needed = place.endpoint.api_key_env
-    if not needed or place.key_optional:
+    route = endpoints.resolve_route(target, settings, address, variable)
+    needed = route.endpoint.api_key_env
+    if not needed or route.key_optional:
         return ()
     own = not variable or variable == endpoints.resolve_endpoint(target, settings)[1].api_key_env
     here = os.environ.get(needed) and (own or not access.is_restricted(settings))
@@ -248,17 +264,17 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
 
 def check_judges(judges: Sequence[str]) -> None:
     """Raises UsageError for a panel that cannot sit."""
-    panel.check(judges)
+    panel.check_panel(judges)
 
 
 def missing_judge_keys(judges: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """As `missing_keys`, for a panel; raises UsageError for a judge that is none."""
-    specs = [panel.spec_of(judge) for judge in judges]
-    found = (name for spec in specs for name in missing_keys(spec.key, spec.options, settings))
-    return tuple(dict.fromkeys(found))
+    specs = [panel.parse_model_spec(judge) for judge in judges]
+    missing = (name for spec in specs for name in missing_keys(spec.key, spec.options, settings))
+    return tuple(dict.fromkeys(missing))
 
 
-def reconcile(settings: Settings) -> list[str]:
+def reconcile_runs(settings: Settings) -> list[str]:
     """Resume the runs that lost their worker, where their keys are in the environment.
 
     Called once when the app starts (a container may have ended under its workers). Returns the ids
@@ -272,19 +288,19 @@ def reconcile(settings: Settings) -> list[str]:
         try:
             spec = folder.read_spec()
             missing = missing_keys(spec.target.key, spec.target.options, settings)
-            missing += missing_judge_keys(panel.sits_on(spec), settings)
+            missing += missing_judge_keys(panel.list_judge_specs(spec), settings)
         except EvalboardError as error:
-            _note(folder, str(error))
+            _write_interrupted_note(folder, str(error))
             continue
         if missing:
-            _note(folder, f"interrupted; resume needs {', '.join(missing)}")
+            _write_interrupted_note(folder, f"interrupted; resume needs {', '.join(missing)}")
         else:
-            _spawn(folder, {}, settings, OPERATOR)  # bound by the mode that its spec holds
+            _start_worker(folder, {}, settings, OPERATOR)  # bound by the mode that its spec holds
             resumed.append(folder.run_id)
     return resumed
 
 
-def _note(folder: RunFolder, message: str) -> None:
+def _write_interrupted_note(folder: RunFolder, message: str) -> None:
     progress = folder.read_progress() or Progress(run_id=folder.run_id, state="interrupted")
     marked = msgspec.structs.replace(
         progress, state="interrupted", message=message, in_flight=0, eta=None, at=utc_now()
@@ -292,19 +308,19 @@ def _note(folder: RunFolder, message: str) -> None:
     folder.write_progress(marked)
 
 
-def _own(run_id: str, settings: Settings) -> RunFolder:
+def _find_own_run(run_id: str, settings: Settings) -> RunFolder:
     return run_folder.find_run(run_id, [settings.runs_dir])
 
 
-def _idle(run_id: str, settings: Settings) -> RunFolder:
-    folder = _own(run_id, settings)
+def _find_idle_run(run_id: str, settings: Settings) -> RunFolder:
+    folder = _find_own_run(run_id, settings)
     if folder.has_live_worker():
         raise UsageError(f"run {run_id} is running; cancel it first")
     return folder
 
 
 @contextmanager
-def _in_turn(settings: Settings, visitor: Visitor) -> Iterator[None]:
+def _launch_lock(settings: Settings, visitor: Visitor) -> Iterator[None]:
     """Visitors start runs one after another: two at once would each find room for one more."""
     if access.resolve_access_mode(settings, visitor) == "open":
         yield
@@ -321,16 +337,16 @@ def _in_turn(settings: Settings, visitor: Visitor) -> Iterator[None]:
         lock.release()
 
 
-def _marked(request: RunRequest, settings: Settings, visitor: Visitor) -> RunRequest:
+def _stamp_visitor(request: RunRequest, settings: Settings, visitor: Visitor) -> RunRequest:
     """The request with who asks, where that is a visitor; the mark of an operator is none."""
-    found = access.resolve_access_mode(settings, visitor)
-    if found == "open":
+    mode = access.resolve_access_mode(settings, visitor)
+    if mode == "open":
         return msgspec.structs.replace(request, access="", started_by="")
-    mark = access.compute_visitor_id(settings, visitor)
-    return msgspec.structs.replace(request, access=found, started_by=mark)
+    visitor_id = access.compute_visitor_id(settings, visitor)
+    return msgspec.structs.replace(request, access=mode, started_by=visitor_id)
 
 
-def _spawn(
+def _start_worker(
     folder: RunFolder, keys: Mapping[str, str], settings: Settings, visitor: Visitor, *flags: str
 ) -> None:
     """Start the worker of a run, which is `planned` until it has begun: whatever an earlier attempt
@@ -341,11 +357,13 @@ def _spawn(
     )
     folder.write_progress(planned)
     folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
-    processes.start("worker", [folder], keys, processes.environment(settings, visitor), *flags)
+    processes.start_run_process(
+        "worker", [folder], keys, processes.build_environment(settings, visitor), *flags
+    )
 
 
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
     """The end of what the worker printed; it names files, so that only launchers may read it."""
     access.require_access(settings, visitor, "launch")
-    path: Path = _own(run_id, settings).log_path
+    path: Path = _find_own_run(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""

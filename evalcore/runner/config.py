@@ -42,69 +42,78 @@ class Config(Record, frozen=True, forbid_unknown_fields=True):
     judges: list[str] = []
 
 
-def read(path: Path) -> tuple[Config, frozenset[str]]:
+def read_run_config(path: Path) -> tuple[Config, frozenset[str]]:
     """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
     values = read_document(path)
-    known = [field.name for field in msgspec.structs.fields(Config)]
+    field_names = [field.name for field in msgspec.structs.fields(Config)]
     for name in values:
-        if name not in known:
-            raise UsageError(f"{path}: unknown field {name!r}; known: {', '.join(known)}")
+        if name not in field_names:
+            raise UsageError(f"{path}: unknown field {name!r}; known: {', '.join(field_names)}")
     try:
         return msgspec.convert(values, Config), frozenset(values)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from None
 
 
-def apply(
-    config: Config, given: frozenset[str], flags: Mapping[str, Any]
+def apply_flags(
+    config: Config, file_fields: frozenset[str], flags: Mapping[str, Any]
 ) -> tuple[RunRequest, list[str]]:
     """The request of a file and of flags, which win, and what they override, in words.
 
-    `given` names the fields that the file sets; `flags` holds fields of RunRequest that were typed.
+    `file_fields` names the fields that the file sets; `flags` holds fields of RunRequest that were
+    typed.
     """
     overridden: list[str] = []
 
-    def choose(flag: str, field: str, ours: Any, theirs: Any) -> Any:
+    def choose_value(flag: str, field: str, ours: Any, theirs: Any) -> Any:
         """A typed value, else that of the file; differing ones are noted by their names."""
         if ours is None or theirs is None:
             return theirs if ours is None else ours
-        if _as_typed(ours) != _as_typed(theirs):
-            overridden.append(f"{flag}{_as_typed(ours)} overrides {field}: {_as_typed(theirs)}")
+        if _format_typed(ours) != _format_typed(theirs):
+            overridden.append(
+                f"{flag}{_format_typed(ours)} overrides {field}: {_format_typed(theirs)}"
+            )
         return ours
 
-    def merge(flag: str, field: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Any:
+    def merge_options(
+        flag: str, field: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]
+    ) -> Any:
         return {
-            name: choose(f"{flag}{name}=", f"{field}.{name}", ours.get(name), theirs.get(name))
+            name: choose_value(
+                f"{flag}{name}=", f"{field}.{name}", ours.get(name), theirs.get(name)
+            )
             for name in dict.fromkeys([*theirs, *ours])
         }
 
     own = f"hf:{config.model_path}" if config.model_path else config.target or None
     name = "model_path" if config.model_path else "target"
-    target = choose("--target ", name, flags.get("target"), own) or ""
-    benchmarks = choose(
+    target = choose_value("--target ", name, flags.get("target"), own) or ""
+    benchmarks = choose_value(
         "--benchmarks ", "benchmarks", flags.get("benchmarks"), tuple(config.benchmarks) or None
     )
     chosen = benchmarks or tuple(catalog.benchmark_cards())
     kind, replaced = target.partition(":")[0], own is not None and target != own
-    model_options, unused = _model_options(config, given, kind)
+    model_options, unused = _model_options(config, file_fields, kind)
     if unused and not replaced:
         raise UsageError(f"field {unused[0]} does not apply to a {kind}: target; remove it")
     overridden += [f"{name} does not apply to --target {target}" for name in unused]
-    overrides, typed = _overrides(config, chosen), flags.get("options", {})
+    overrides, typed = _select_overrides(config, chosen), flags.get("options", {})
     changes = {
         **flags,
         "target": target,
         "benchmarks": chosen,
-        "target_options": merge(
+        "target_options": merge_options(
             "--target-option ",
             "target_options",
             flags.get("target_options", {}),
             {**model_options, **config.target_options},
         ),
-        "judges": choose("--judge ", "judges", flags.get("judges"), tuple(config.judges) or None)
+        "judges": choose_value(
+            "--judge ", "judges", flags.get("judges"), tuple(config.judges) or None
+        )
         or (),
         "options": {
-            key: merge(
+            key: merge_options(
                 f"--option {key}.",
                 f"benchmark_overrides.{key}",
                 typed.get(key, {}),
@@ -112,40 +121,40 @@ def apply(
             )
             for key in dict.fromkeys([*typed, *overrides])
         },
-        "max_samples": choose(
+        "max_samples": choose_value(
             "--max-samples ", "max_samples", flags.get("max_samples"), config.max_samples
         ),
     }
     return RunRequest(**changes), overridden
 
 
-def _as_typed(value: Any) -> str:
+def _format_typed(value: Any) -> str:
     """A value as it stands on a command line, so that 0.5 and "0.5" are the same."""
     if isinstance(value, bool):
         return str(value).lower()
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def place(config: Config, given: frozenset[str]) -> Path | None:
+def find_output_folder(config: Config, file_fields: frozenset[str]) -> Path | None:
     """Where slm-evals' three files go: `output_dir`/`experiment_name`, the latter a time stamp if
     omitted; None for a file that is not of its kind."""
-    if not config.model_path and not given & {"experiment_name", "output_dir"}:
+    if not config.model_path and not file_fields & {"experiment_name", "output_dir"}:
         return None
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     return Path(config.output_dir or "results") / (config.experiment_name or stamp)
 
 
-def _overrides(config: Config, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def _select_overrides(config: Config, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """Those of the benchmarks that are run; raises UsageError for a name that nobody knows."""
-    known = list(dict.fromkeys([*catalog.benchmark_cards(), *_SLM_EVALS, *chosen]))
+    available = list(dict.fromkeys([*catalog.benchmark_cards(), *_SLM_EVALS, *chosen]))
     for key in config.benchmark_overrides:
-        if key not in known:
-            raise UsageError(f"benchmark_overrides has {key!r}; known: {', '.join(known)}")
+        if key not in available:
+            raise UsageError(f"benchmark_overrides has {key!r}; known: {', '.join(available)}")
     return {key: values for key, values in config.benchmark_overrides.items() if key in chosen}
 
 
 def _model_options(
-    config: Config, given: frozenset[str], kind: str
+    config: Config, file_fields: frozenset[str], kind: str
 ) -> tuple[dict[str, Any], list[str]]:
     """device, dtype, max_new_tokens and temperature as options of the kind of target, and the names
     of those that it does not take."""
@@ -154,7 +163,7 @@ def _model_options(
         "openai": {"max_new_tokens": "max_tokens", "temperature": "temperature"},
     }.get(kind, {})
     fields = [
-        name for name in ("device", "dtype", "max_new_tokens", "temperature") if name in given
+        name for name in ("device", "dtype", "max_new_tokens", "temperature") if name in file_fields
     ]
     options = {names[name]: getattr(config, name) for name in fields if name in names}
     return options, [name for name in fields if name not in names]

@@ -24,9 +24,9 @@ from evalcore.records import (
     content_hash,
     utc_now,
 )
-from evalcore.runner.asking import asking_of
 from evalcore.runner.channels import TARGET, Channel, Channels
-from evalcore.runner.purse import counted
+from evalcore.runner.run_budget import estimate_usage
+from evalcore.runner.tool_calling import detect_tool_call_mode
 from evalcore.targets.control import Control
 from evalcore.targets.openai_reply import is_answer
 
@@ -35,14 +35,14 @@ from evalcore.targets.openai_reply import is_answer
 class SampleContext:
     """`benchmarks.base.Context` for one sample in one epoch; adds up what the target took.
 
-    `place` names the sample in the journal of calls: its generation while it is run, itself while
-    it is scored. `judges` is empty where this sample is not to be judged.
+    `journal_key` names the sample in the journal of calls: its generation while it is run, itself
+    while it is scored. `judges` is empty where this sample is not to be judged.
     """
 
     channels: Channels
     benchmark: Benchmark
     sample: Sample
-    place: str
+    journal_key: str
     epoch: int
     deadline: float
     judges: tuple[str, ...] = ()
@@ -61,8 +61,8 @@ class SampleContext:
 
     async def resolve_tool_call_mode(self) -> ToolCallMode:
         """How the target is asked for calls of tools; found out once for a run."""
-        return await self.channels.once(
-            "asking", lambda: asking_of(self.channels[TARGET], self.deadline)
+        return await self.channels.memoize_async(
+            "asking", lambda: detect_tool_call_mode(self.channels[TARGET], self.deadline)
         )
 
     def price(self, role: str, usage: Usage) -> float | None:
@@ -72,51 +72,57 @@ class SampleContext:
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
         turn = self._turns.get(role, 0)
         self._turns[role] = turn + 1
-        key = f"{self.benchmark.key}/{self.place}"
-        asked = content_hash(request)
-        earlier = self.channels.earlier((key, self.epoch, role, turn))
-        if earlier is not None and earlier.request == asked and is_answer(earlier.completion):
+        key = f"{self.benchmark.key}/{self.journal_key}"
+        request_hash = content_hash(request)
+        earlier = self.channels.find_earlier_call((key, self.epoch, role, turn))
+        if (
+            earlier is not None
+            and earlier.request == request_hash
+            and is_answer(earlier.completion)
+        ):
             completion = earlier.completion
         else:
-            completion = await self._ask(request, role)
-            self.channels.journal(
+            completion = await self._ask_model(request, role)
+            self.channels.journal_call(
                 Call(
                     key=key,
                     epoch=self.epoch,
                     turn=turn,
                     role=role,
-                    request=asked,
+                    request=request_hash,
                     completion=completion,
                     at=utc_now(),
                 )
             )
         if role == TARGET:
-            self._count(completion)
+            self._count_completion(completion)
         return completion
 
-    async def _ask(self, request: GenerationRequest, role: str) -> Completion:
+    async def _ask_model(self, request: GenerationRequest, role: str) -> Completion:
         channel = self.channels[role]
         if isinstance(channel.target, Control):
             return self.benchmark.control(self.sample, channel.target.kind, request.messages)
-        self.channels.purse.check()
+        self.channels.budget.check_remaining()
         completion = await self._ask_in_time(channel, request, role)
         if not completion.cached:
-            self.channels.purse.pay(channel.price(counted(request, completion)).amount)
+            self.channels.budget.record_cost(
+                channel.price(estimate_usage(request, completion)).amount
+            )
         return completion
 
     async def _ask_in_time(
         self, channel: Channel, request: GenerationRequest, role: str
     ) -> Completion:
         if role == TARGET:  # the runner ends a sample that takes too long
-            return await channel.ask(request, self.epoch, self.deadline)
+            return await channel.generate(request, self.epoch, self.deadline)
         try:
             async with asyncio.timeout_at(self.deadline):
-                return await channel.ask(request, self.epoch, self.deadline)
+                return await channel.generate(request, self.epoch, self.deadline)
         except TimeoutError:
             message = f"no answer within the {self.channels.sample_limit:.0f} s allowed"
             raise TargetFailure(Failure(kind="timeout", message=message)) from None
 
-    def _count(self, completion: Completion) -> None:
+    def _count_completion(self, completion: Completion) -> None:
         self.completions += 1
         self.usage = add_usage(self.usage, completion.usage)
         self.latency += completion.latency

@@ -28,7 +28,7 @@ class DatasetReport(Record, frozen=True):
     findings: tuple[DatasetIssue, ...]
 
 
-class Report(Record, frozen=True):
+class CheckReport(Record, frozen=True):
     datasets: tuple[DatasetReport, ...]
 
     @property
@@ -62,15 +62,15 @@ class Report(Record, frozen=True):
         return "\n".join(lines)
 
 
-def check(names: Sequence[str], settings: Settings) -> Report:
+def check_datasets(names: Sequence[str], settings: Settings) -> CheckReport:
     """Check datasets by name or path; without names, every bundled one."""
     cards = catalog.benchmark_cards().values()
-    wanted = names or [card.dataset for card in cards if card.dataset]
-    return Report(datasets=tuple(_check(name, settings) for name in wanted))
+    dataset_names = names or [card.dataset for card in cards if card.dataset]
+    return CheckReport(datasets=tuple(_check_dataset(name, settings) for name in dataset_names))
 
 
-def _check(name: str, settings: Settings) -> DatasetReport:
-    card = _card_for(name, settings)
+def _check_dataset(name: str, settings: Settings) -> DatasetReport:
+    card = _find_dataset_card(name, settings)
     benchmark = create_benchmark(card.key, {})
     path = find_dataset(name, card, settings)
     samples = benchmark.load_dataset(DatasetSource(path=str(path)))
@@ -89,7 +89,7 @@ def _check(name: str, settings: Settings) -> DatasetReport:
     )
 
 
-def _card_for(name: str, settings: Settings) -> BenchmarkCard:
+def _find_dataset_card(name: str, settings: Settings) -> BenchmarkCard:
     """The benchmark of a dataset: by its name or its folder's, else by the names of its files.
 
     Benchmarks share names of metrics, so that the one with most of them is meant.
@@ -98,15 +98,19 @@ def _card_for(name: str, settings: Settings) -> BenchmarkCard:
     for card in cards.values():
         if card.dataset == name:
             return card
-    place = Path(name)
-    stems = {place.stem} if place.is_file() else {path.stem for path in place.glob("*.jsonl")}
+    dataset_path = Path(name)
+    stems = (
+        {dataset_path.stem}
+        if dataset_path.is_file()
+        else {path.stem for path in dataset_path.glob("*.jsonl")}
+    )
 
-    def fit(card: BenchmarkCard) -> tuple[bool, int]:
+    def rate_match(card: BenchmarkCard) -> tuple[bool, int]:
         common = stems & {metric.key for metric in card.metrics}
-        return bool(common) and card.dataset in place.resolve().parts, len(common)
+        return bool(common) and card.dataset in dataset_path.resolve().parts, len(common)
 
-    best = max(cards.values(), key=fit)
-    if fit(best)[1]:
+    best = max(cards.values(), key=rate_match)
+    if rate_match(best)[1]:
         return best
-    known = ", ".join(card.dataset for card in cards.values())
-    raise UsageError(f"{name!r} is no dataset of a known benchmark; bundled: {known}")
+    bundled_names = ", ".join(card.dataset for card in cards.values())
+    raise UsageError(f"{name!r} is no dataset of a known benchmark; bundled: {bundled_names}")

@@ -22,12 +22,12 @@ from evalcore import access
 from evalcore.access import Visitor
 from evalcore.errors import UsageError
 from evalcore.runner import jobs, processes
-from evalcore.runner.gold import MOST_PROBLEMS, GoldProblem, confirm_gold
+from evalcore.runner.gold import MAX_PROBLEMS, GoldProblem, confirm_gold
 from evalcore.runner.jobs import Job
 from evalcore.runner.official import OFFICIAL, VARIABLE
-from evalcore.runner.upload_forms import MOST_BYTES
+from evalcore.runner.upload_forms import MAX_FILE_BYTES
+from evalcore.runner.upload_records import DatasetLocation as DatasetLocation
 from evalcore.runner.upload_records import LineError
-from evalcore.runner.upload_records import Place as Place
 from evalcore.runner.upload_records import Upload as Upload
 from evalcore.runner.upload_records import Validation as Validation
 from evalcore.runner.upload_template import Part as Part
@@ -40,48 +40,52 @@ from evalcore.store.own_datasets import own_folder
 _TIMEOUT = 170.0
 
 
-def read(places: Sequence[Place], settings: Settings) -> None:
+def ensure_indexes(locations: Sequence[DatasetLocation], settings: Settings) -> None:
     """Make what pages show of data sets, where it is not there yet."""
-    _answer("index", {"sets": places}, settings)
+    _call_dataset_service("index", {"sets": locations}, settings)
 
 
-def template(benchmark: str, part: str, settings: Settings) -> Part | None:
+def load_upload_template(benchmark: str, part: str, settings: Settings) -> Part | None:
     """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
-    told = _answer("template", {"benchmark": benchmark, "part": part}, settings)
-    return None if told is None else msgspec.convert(told, Part)
+    answer = _call_dataset_service("template", {"benchmark": benchmark, "part": part}, settings)
+    return None if answer is None else msgspec.convert(answer, Part)
 
 
-def validate(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
+def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
     """Look at a file without keeping it, and have its expected answers run by the engines that are
     here. Raises AccessDenied too: looking costs our time."""
     access.require_access(settings, visitor, "upload")
-    with _room(settings) as room:
-        asked = _given(upload) | {"room": str(room)}
-        found = msgspec.convert(_answer("validate", asked, settings), Validation)
-        if not found.ok:
-            return found
-        report = confirm_gold(Place(upload.benchmark, str(room)), settings)
+    with _upload_folder(settings) as room:
+        payload = _build_upload_args(upload) | {"room": str(room)}
+        validation = msgspec.convert(
+            _call_dataset_service("validate", payload, settings), Validation
+        )
+        if not validation.ok:
+            return validation
+        report = confirm_gold(DatasetLocation(upload.benchmark, str(room)), settings)
     if report.contradicted:
-        lines: dict[str, list[int]] = _answer("lines", _given(upload), settings)
+        lines: dict[str, list[int]] = _call_dataset_service(
+            "lines", _build_upload_args(upload), settings
+        )
         errors = sorted(
-            (_line_error(one, lines) for one in report.contradicted),
+            (_line_error(problem, lines) for problem in report.contradicted),
             key=lambda error: (error.line, error.field),
         )
-        more = len(errors) == MOST_PROBLEMS or not report.complete
+        more = len(errors) == MAX_PROBLEMS or not report.complete
         return Validation(summary=DatasetSummary(), errors=tuple(errors), more=more)
-    return msgspec.structs.replace(found, unconfirmed=report.unconfirmed, reason=report.reason)
+    return msgspec.structs.replace(validation, unconfirmed=report.unconfirmed, reason=report.reason)
 
 
-def _line_error(one: GoldProblem, lines: Mapping[str, Sequence[int]]) -> LineError:
+def _line_error(problem: GoldProblem, lines: Mapping[str, Sequence[int]]) -> LineError:
     """A problem by the line of the file that was handed in; its name where that is unknown."""
-    file, _, number = one.source.rpartition(":")
-    known = lines.get(file, ())
-    if number.isdecimal() and 0 < int(number) <= len(known):
-        return LineError(known[int(number) - 1], one.field, one.problem)
-    return LineError(0, one.field, f"{one.sample}: {one.problem}")
+    file, _, number = problem.source.rpartition(":")
+    file_lines = lines.get(file, ())
+    if number.isdecimal() and 0 < int(number) <= len(file_lines):
+        return LineError(file_lines[int(number) - 1], problem.field, problem.problem)
+    return LineError(0, problem.field, f"{problem.sample}: {problem.problem}")
 
 
-def save(
+def save_upload(
     upload: Upload, card: OwnCard, visitor: Visitor, settings: Settings, *, replace: bool = False
 ) -> tuple[Validation, OwnCard | None]:
     """Keep a file as a data set, if it is valid: what was found and, where it was kept, its card.
@@ -90,65 +94,73 @@ def save(
     """
     access.require_access(settings, visitor, "upload")
     own_datasets.check_card(settings, card)
-    found = validate(upload, visitor, settings)
-    if not found.ok:
-        return found, None
-    asked = _given(upload) | {"card": card, "visitor": visitor, "replace": replace}
-    with _room(settings) as room:
-        answer = _answer("save", asked | {"room": str(room)}, settings)
-    kept = msgspec.convert(answer["card"], OwnCard) if "card" in answer else None
-    return (found if kept else msgspec.convert(answer["validation"], Validation)), kept
+    validation = validate_upload(upload, visitor, settings)
+    if not validation.ok:
+        return validation, None
+    payload = _build_upload_args(upload) | {"card": card, "visitor": visitor, "replace": replace}
+    with _upload_folder(settings) as room:
+        answer = _call_dataset_service("save", payload | {"room": str(room)}, settings)
+    saved_card = msgspec.convert(answer["card"], OwnCard) if "card" in answer else None
+    return (
+        validation if saved_card else msgspec.convert(answer["validation"], Validation)
+    ), saved_card
 
 
-def remove(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
-    """Move an own set to the trash; returns the version by which `restore` finds it."""
+def remove_dataset(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
+    """Move an own set to the trash; returns the version by which `restore_dataset` finds it."""
     return own_datasets.trash_own_dataset(settings, visitor, benchmark, name)
 
 
-def restore(benchmark: str, name: str, version: str, visitor: Visitor, settings: Settings) -> None:
+def restore_dataset(
+    benchmark: str, name: str, version: str, visitor: Visitor, settings: Settings
+) -> None:
     """Bring a former version of an own set back."""
     own_datasets.restore_own_dataset(settings, visitor, benchmark, name, version)
 
 
-def fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
+def start_fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
     """Start to fetch an official set. Raises AccessDenied, and UsageError where it is fetched."""
     access.require_access(settings, visitor, "fetch")
-    known = OFFICIAL.get(name)
-    if known is None:
+    official = OFFICIAL.get(name)
+    if official is None:
         raise UsageError(f"{name!r} is no official data set; known: {', '.join(OFFICIAL)}")
-    token = {VARIABLE: keys[VARIABLE]} if keys.get(VARIABLE) and known.benchmark != "bfcl" else {}
-    jobs.start(settings, "fetch", name, {"name": name}, token)
+    token = (
+        {VARIABLE: keys[VARIABLE]} if keys.get(VARIABLE) and official.benchmark != "bfcl" else {}
+    )
+    jobs.start_job(settings, "fetch", name, {"name": name}, token)
 
 
-def fetching(name: str, settings: Settings) -> Job | None:
+def find_fetch_job(name: str, settings: Settings) -> Job | None:
     """The last job that fetched an official set."""
-    return jobs.find(settings, "fetch", name)
+    return jobs.find_job(settings, "fetch", name)
 
 
 def cancel_fetch(name: str, visitor: Visitor, settings: Settings) -> None:
     """End the fetching of a set; nothing half fetched stays."""
     access.require_access(settings, visitor, "fetch")
-    jobs.cancel(settings, "fetch", name)
+    jobs.cancel_job(settings, "fetch", name)
 
 
-def confirm(key: str, place: Place, visitor: Visitor, settings: Settings) -> None:
+def start_confirm(
+    key: str, location: DatasetLocation, visitor: Visitor, settings: Settings
+) -> None:
     """Start to confirm the expected answers of a set, on real engines where it has any."""
     access.require_access(settings, visitor, "upload")
-    jobs.start(settings, "confirm", _job_name(key), msgspec.to_builtins(place), {})
+    jobs.start_job(settings, "confirm", _job_name(key), msgspec.to_builtins(location), {})
 
 
-def confirming(key: str, settings: Settings) -> Job | None:
+def find_confirm_job(key: str, settings: Settings) -> Job | None:
     """The last job that confirmed a set."""
-    return jobs.find(settings, "confirm", _job_name(key))
+    return jobs.find_job(settings, "confirm", _job_name(key))
 
 
 def cancel_confirm(key: str, visitor: Visitor, settings: Settings) -> None:
     """End the confirming of a set."""
     access.require_access(settings, visitor, "upload")
-    jobs.cancel(settings, "confirm", _job_name(key))
+    jobs.cancel_job(settings, "confirm", _job_name(key))
 
 
-def taken(benchmark: str, name: str, settings: Settings) -> bool:
+def is_name_taken(benchmark: str, name: str, settings: Settings) -> bool:
     """Whether there is an own set of that name; raises UsageError for an impossible name."""
     return own_folder(settings, benchmark, name).exists()
 
@@ -157,14 +169,14 @@ def _job_name(key: str) -> str:
     return key.replace(":", ".")
 
 
-def _given(upload: Upload) -> dict[str, Any]:
-    if len(upload.content) > MOST_BYTES:
-        raise UsageError(f"the file has more than {MOST_BYTES >> 20} MB")
+def _build_upload_args(upload: Upload) -> dict[str, Any]:
+    if len(upload.content) > MAX_FILE_BYTES:
+        raise UsageError(f"the file has more than {MAX_FILE_BYTES >> 20} MB")
     return {"upload": upload}
 
 
 @contextmanager
-def _room(settings: Settings) -> Iterator[Path]:
+def _upload_folder(settings: Settings) -> Iterator[Path]:
     """A folder that a process of its own may make; what lies there goes with it, however the
     process ends."""
     room = settings.data_dir / "datasets" / "own" / f".upload.{secrets.token_hex(6)}"
@@ -174,15 +186,15 @@ def _room(settings: Settings) -> Iterator[Path]:
         shutil.rmtree(room, ignore_errors=True)
 
 
-def _answer(verb: str, given: Mapping[str, Any], settings: Settings) -> Any:
+def _call_dataset_service(verb: str, payload: Mapping[str, Any], settings: Settings) -> Any:
     """Ask a process of its own; one that is killed by its limits is no fault of the server."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.runner.dataset_service", verb],
-            input=msgspec.json.encode({**given, "settings": settings}),
+            input=msgspec.json.encode({**payload, "settings": settings}),
             capture_output=True,
             timeout=_TIMEOUT,
-            env=processes.importing(),
+            env=processes.build_import_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired:

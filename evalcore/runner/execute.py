@@ -60,7 +60,7 @@ _SCORED_AT_ONCE = 16  # answers whose judges or tests are waited for while nothi
 
 
 @dataclass(frozen=True)
-class Job:
+class GenerationJob:
     """One generation to be had, and the samples that are scored on it."""
 
     benchmark: Benchmark
@@ -69,26 +69,26 @@ class Job:
     samples: tuple[Sample, ...]
 
     @property
-    def place(self) -> summaries.EpisodeKey:
+    def episode_key(self) -> summaries.EpisodeKey:
         return (self.benchmark.key, self.key, self.epoch)
 
 
-def execute(
+def execute_run(
     folder: RunFolder,
     settings: Settings,
     secrets: Secrets,
     *,
     generate: bool = True,
-    listen: Callable[[Tracker], None] | None = None,
+    on_tick: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
     """Run, resume or (with `generate` off) rescore; the caller holds the lock of the folder.
 
-    `listen` is called at every tick. Raises UsageError where the target cannot be opened,
+    `on_tick` is called at every tick. Raises UsageError where the target cannot be opened,
     RunFolderError where the folder does not hold the samples that the run declared or is gone, and
     EnvironmentFailure where nothing can be written into it.
     """
     with override_data_folder(settings.data):
-        return asyncio.run(_Execution(folder, settings, secrets, listen).run(generate))
+        return asyncio.run(_Execution(folder, settings, secrets, on_tick).run(generate))
 
 
 class _Execution:
@@ -99,13 +99,13 @@ class _Execution:
         folder: RunFolder,
         settings: Settings,
         secrets: Secrets,
-        listen: Callable[[Tracker], None] | None,
+        on_tick: Callable[[Tracker], None] | None,
     ) -> None:
-        self.folder, self.listen = folder, listen
-        self.identity = _identity(folder)
+        self.folder, self.on_tick = folder, on_tick
+        self.identity = _read_folder_identity(folder)
         self.spec: RunSpec = folder.read_spec()
         self.scoring = summaries.scoring_id(self.spec)
-        self.jobs = list(_jobs(folder, self.spec))
+        self.jobs = list(_plan_generations(folder, self.spec))
         self.panels = {b.key: b.judges for b in self.spec.benchmarks}
         self.episodes = summaries.latest_episodes(folder)
         self.verdicts = summaries.latest_verdicts(folder.read_verdicts(self.scoring))
@@ -118,11 +118,11 @@ class _Execution:
         self.gone = False
 
     async def run(self, generate: bool) -> RunSummary:
-        self.tracker.event("started" if not self.episodes else "resumed")
+        self.tracker.record_event("started" if not self.episodes else "resumed")
         self.tracker.write()
-        ticking = asyncio.create_task(self._tick())
-        working = asyncio.create_task(self._work(generate))
-        watching = asyncio.create_task(self._watch(working))
+        ticking = asyncio.create_task(self._publish_progress())
+        working = asyncio.create_task(self._run_phases(generate))
+        watching = asyncio.create_task(self._watch_for_stop(working))
         try:
             await working
         except asyncio.CancelledError:
@@ -139,48 +139,50 @@ class _Execution:
                 benchmark.close()
             self.generations.close()
             self.scores.close()
-        return self._finish()
+        return self._finish_run()
 
-    async def _work(self, generate: bool) -> None:
-        for judge in panel.sits_on(self.spec):
-            await self._open(judge_role(judge), panel.spec_of(judge))
+    async def _run_phases(self, generate: bool) -> None:
+        for judge in panel.list_judge_specs(self.spec):
+            await self._open_channel(judge_role(judge), panel.parse_model_spec(judge))
         missing = await self._score_journaled(keep_failed=not generate)
         if generate and missing:
             channel = await self._open_all()
             self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
-            await self._side_by_side(missing, channel.flow.maximum, self._answer)
+            await self._run_concurrently(missing, channel.flow.maximum, self._generate_and_score)
 
-    async def _watch(self, working: asyncio.Task[None]) -> None:
+    async def _watch_for_stop(self, working: asyncio.Task[None]) -> None:
         """Cancel the work when somebody asks for it, or when the run folder is no longer there."""
         while not (self.gone or self.cancelled):
-            self.gone = _identity(self.folder) != self.identity
+            self.gone = _read_folder_identity(self.folder) != self.identity
             self.cancelled = not self.gone and self.folder.cancel_path.exists()
             await asyncio.sleep(0 if self.gone or self.cancelled else _TICK / 2)
         working.cancel()
 
-    def _finish(self) -> RunSummary:
+    def _finish_run(self) -> RunSummary:
         wall = time.monotonic() - self.started
         self.tracker.phase = "summing up"
-        result = summaries.summarise(self.folder, self.spec, self.scoring, self.cancelled, wall)
+        result = summaries.summarise_run(self.folder, self.spec, self.scoring, self.cancelled, wall)
         self.folder.write_summary(result)
         self.tracker.phase = ""
-        self.tracker.event(result.state)
+        self.tracker.record_event(result.state)
         self.tracker.write(result.state)
         self.tracker.close()
         return result
 
-    async def _tick(self) -> None:
+    async def _publish_progress(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
-            if _identity(self.folder) == self.identity:
+            if _read_folder_identity(self.folder) == self.identity:
                 with suppress(OSError):  # a full disk: the journals say whether the run goes on
                     self.tracker.write()
-            if self.listen:
-                self.listen(self.tracker)
+            if self.on_tick:
+                self.on_tick(self.tracker)
 
-    async def _open(self, role: str, spec: TargetSpec) -> Channel:
+    async def _open_channel(self, role: str, spec: TargetSpec) -> Channel:
         self.tracker.phase = "loading the judges" if role != TARGET else "loading the target"
-        channel = await self.channels.open(role, spec, self._say, self.tracker.failed)
+        channel = await self.channels.open(
+            role, spec, self._set_message, self.tracker.record_failure
+        )
         self.tracker.phase = "running"
         return channel
 
@@ -189,44 +191,49 @@ class _Execution:
         benchmarks = {job.benchmark.key: job.benchmark for job in self.jobs}.values()
         models = [model for benchmark in benchmarks for model in benchmark.simulated_users()]
         for model in dict.fromkeys(models):
-            await self._open(user_role(model), panel.spec_of(model, "user"))
-        return await self._open(TARGET, self.spec.target)
+            await self._open_channel(user_role(model), panel.parse_model_spec(model, "user"))
+        return await self._open_channel(TARGET, self.spec.target)
 
-    def _say(self, line: str) -> None:
+    def _set_message(self, line: str) -> None:
         self.tracker.message = line
 
-    async def _score_journaled(self, keep_failed: bool) -> list[Job]:
+    async def _score_journaled(self, keep_failed: bool) -> list[GenerationJob]:
         """Score the journaled episodes that have no verdict yet; returns the jobs left to do.
 
         An episode that ended in a failure is one of them, unless `keep_failed`.
         """
         missing, answered = [], []
         for job in self.jobs:
-            episode = self.episodes.get(job.place)
+            episode = self.episodes.get(job.episode_key)
             if episode is None or (episode.failure and not keep_failed):
                 missing.append(job)
                 continue
-            self.tracker.episode(episode, fresh=False)
+            self.tracker.record_episode(episode, fresh=False)
             answered.append(job)
-        await self._side_by_side(
-            answered, _SCORED_AT_ONCE, lambda job: self._score(job, self._known(job))
+        await self._run_concurrently(
+            answered,
+            _SCORED_AT_ONCE,
+            lambda job: self._score_episode(job, self._journaled_episode(job)),
         )
         return missing
 
-    def _known(self, job: Job) -> Episode:
-        return self.episodes[job.place]
+    def _journaled_episode(self, job: GenerationJob) -> Episode:
+        return self.episodes[job.episode_key]
 
-    async def _side_by_side(
-        self, jobs: list[Job], width: int, work: Callable[[Job], Awaitable[None]]
+    async def _run_concurrently(
+        self,
+        jobs: list[GenerationJob],
+        width: int,
+        work: Callable[[GenerationJob], Awaitable[None]],
     ) -> None:
         """Work on all jobs, so many at a time, until they are done or one cannot be journaled."""
         left = iter(jobs)
 
-        async def share() -> None:
+        async def process_jobs() -> None:
             for job in left:
                 await work(job)
 
-        working = [asyncio.create_task(share()) for _ in range(min(width, len(jobs)))]
+        working = [asyncio.create_task(process_jobs()) for _ in range(min(width, len(jobs)))]
         try:
             await asyncio.gather(*working)
         finally:  # where one fails, the others must not go on asking
@@ -234,58 +241,60 @@ class _Execution:
                 task.cancel()
             await asyncio.gather(*working, return_exceptions=True)
 
-    async def _answer(self, job: Job) -> None:
-        episode = await self._episode(job)
-        self._write(self.generations, StoredEpisode(benchmark=job.benchmark.key, episode=episode))
-        self.tracker.episode(episode, fresh=True)
+    async def _generate_and_score(self, job: GenerationJob) -> None:
+        episode = await self._run_episode(job)
+        self._append_record(
+            self.generations, StoredEpisode(benchmark=job.benchmark.key, episode=episode)
+        )
+        self.tracker.record_episode(episode, fresh=True)
         for sample in job.samples:  # a verdict on an earlier answer is none on this one
             self.verdicts.pop((job.benchmark.key, sample.metric, sample.id, job.epoch), None)
-        await self._score(job, episode)
+        await self._score_episode(job, episode)
 
-    def _write(self, journal: Journal, record: Record) -> None:
+    def _append_record(self, journal: Journal, record: Record) -> None:
         try:
             journal.append(record)
         except OSError as error:
-            if _identity(self.folder) != self.identity:
+            if _read_folder_identity(self.folder) != self.identity:
                 raise RunRemoved(self.folder.path) from None
             raise CannotWrite(journal.path, error) from None
 
-    def _context(
-        self, job: Job, sample: Sample, place: str, judges: tuple[str, ...] = ()
+    def _build_context(
+        self, job: GenerationJob, sample: Sample, journal_key: str, judges: tuple[str, ...] = ()
     ) -> SampleContext:
         deadline = asyncio.get_running_loop().time() + self.channels.sample_limit
         return SampleContext(
             channels=self.channels,
             benchmark=job.benchmark,
             sample=sample,
-            place=place,
+            journal_key=journal_key,
             epoch=job.epoch,
             deadline=deadline,
             judges=judges,
         )
 
-    async def _episode(self, job: Job) -> Episode:
+    async def _run_episode(self, job: GenerationJob) -> Episode:
         """Run one sample; whatever ends it becomes an episode, so that the run goes on."""
-        context = self._context(job, job.samples[0], job.key)
+        context = self._build_context(job, job.samples[0], job.key)
         try:
             async with asyncio.timeout_at(context.deadline):
                 episode = await job.benchmark.run_sample(job.samples[0], context)
                 if not isinstance(episode, Episode):
                     raise TypeError(f"run_sample returned a {type(episode).__name__}")
         except TargetFailure as error:
-            episode = _failed(job, error.failure)
+            episode = _build_failed_episode(job, error.failure)
         except TimeoutError:
             limit = self.channels.sample_limit
             message = f"no answer within the {limit:.0f} s allowed for one sample"
-            episode = _failed(job, Failure(kind="timeout", message=message))
+            episode = _build_failed_episode(job, Failure(kind="timeout", message=message))
         except CannotWrite:
             raise
         except EnvironmentFailure as error:
-            episode = _failed(job, Failure(kind="environment", message=str(error)))
+            episode = _build_failed_episode(job, Failure(kind="environment", message=str(error)))
         except Exception as error:  # a fault of ours in one sample must not end the others
-            self.tracker.event("fault", scrub_secrets(traceback.format_exc()))
+            self.tracker.record_event("fault", scrub_secrets(traceback.format_exc()))
             message = scrub_secrets(f"{type(error).__name__}: {error}")
-            episode = _failed(job, Failure(kind="environment", message=message))
+            episode = _build_failed_episode(job, Failure(kind="environment", message=message))
         return msgspec.structs.replace(
             episode,
             completions=context.completions,
@@ -298,28 +307,30 @@ class _Execution:
             at=utc_now(),
         )
 
-    async def _score(self, job: Job, episode: Episode) -> None:
+    async def _score_episode(self, job: GenerationJob, episode: Episode) -> None:
         for sample in job.samples:
-            place = (job.benchmark.key, sample.metric, sample.id, job.epoch)
-            verdict = self.verdicts.get(place)
+            verdict_key = (job.benchmark.key, sample.metric, sample.id, job.epoch)
+            verdict = self.verdicts.get(verdict_key)
             if verdict is None or verdict.outcome not in ("passed", "failed"):
-                verdict = await verdict_on(job.benchmark, sample, episode, self._panel(job, sample))
+                verdict = await compute_verdict(
+                    job.benchmark, sample, episode, self._build_judge_context(job, sample)
+                )
                 if job.key != sample.key:  # where readers find the episode of this verdict
                     details = {**verdict.details, "generation": job.key}
                     verdict = msgspec.structs.replace(verdict, details=details)
                 stored = StoredVerdict(benchmark=job.benchmark.key, verdict=verdict)
-                self._write(self.scores, stored)
-            self.tracker.verdict(verdict)
+                self._append_record(self.scores, stored)
+            self.tracker.record_verdict(verdict)
 
-    def _panel(self, job: Job, sample: Sample) -> SampleContext | None:
+    def _build_judge_context(self, job: GenerationJob, sample: Sample) -> SampleContext | None:
         """Where the judges are asked, for a sample that may need them."""
         judges = self.panels[job.benchmark.key]
         if not judges or not job.benchmark.may_be_judged(sample):
             return None
-        return self._context(job, sample, sample.key, judges)
+        return self._build_context(job, sample, sample.key, judges)
 
 
-async def verdict_on(
+async def compute_verdict(
     benchmark: Benchmark, sample: Sample, episode: Episode, context: Context | None = None
 ) -> Verdict:
     """The benchmark's verdict; an episode without an answer gets its outcome from the failure.
@@ -337,7 +348,7 @@ async def verdict_on(
             note=episode.failure.message,
         )
     try:
-        return _checked(await benchmark.evaluate_sample(sample, episode, context), sample)
+        return _validate_verdict(await benchmark.evaluate_sample(sample, episode, context), sample)
     except CannotWrite:
         raise
     except Exception as error:
@@ -352,7 +363,7 @@ async def verdict_on(
         )
 
 
-def _checked(verdict: Any, sample: Sample) -> Verdict:
+def _validate_verdict(verdict: Any, sample: Sample) -> Verdict:
     """The verdict; raises where it is about another sample or has no usable score."""
     if not isinstance(verdict, Verdict) or (verdict.metric, verdict.id) != (
         sample.metric,
@@ -366,7 +377,7 @@ def _checked(verdict: Any, sample: Sample) -> Verdict:
     return verdict
 
 
-def _identity(folder: RunFolder) -> tuple[int, int] | None:
+def _read_folder_identity(folder: RunFolder) -> tuple[int, int] | None:
     """What tells the folder from any other that takes its name; None when it is gone."""
     try:
         status = folder.path.stat()
@@ -375,29 +386,29 @@ def _identity(folder: RunFolder) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _failed(job: Job, failure: Failure) -> Episode:
+def _build_failed_episode(job: GenerationJob, failure: Failure) -> Episode:
     return Episode(key=job.key, epoch=job.epoch, failure=failure, termination=failure.kind)
 
 
-def _jobs(folder: RunFolder, spec: RunSpec) -> Iterator[Job]:
+def _plan_generations(folder: RunFolder, spec: RunSpec) -> Iterator[GenerationJob]:
     """Every generation of the run, in the order of its samples, epoch by epoch."""
     groups: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
-    benchmarks = {b.key: _build(b) for b in spec.benchmarks}
+    benchmarks = {b.key: _build_benchmark(b) for b in spec.benchmarks}
     for line in folder.read_samples():
         key = benchmarks[line.benchmark].generation_key(line.sample)
         groups[line.benchmark][key].append(line.sample)
     for declared in spec.benchmarks:
-        found = sum(map(len, groups[declared.key].values()))
-        if found != declared.samples:  # a score over other samples would not be this run's
+        sample_count = sum(map(len, groups[declared.key].values()))
+        if sample_count != declared.samples:  # a score over other samples would not be this run's
             raise RunFolderError(
-                f"{folder.path}: samples.jsonl holds {found} samples of {declared.key}, "
+                f"{folder.path}: samples.jsonl holds {sample_count} samples of {declared.key}, "
                 f"the run declared {declared.samples}; restore the file or start a new run"
             )
     for epoch in range(spec.epochs):
         for name, benchmark in benchmarks.items():
             for key, samples in groups[name].items():
-                yield Job(benchmark, key, epoch, tuple(samples))
+                yield GenerationJob(benchmark, key, epoch, tuple(samples))
 
 
-def _build(spec: BenchmarkSpec) -> Benchmark:
+def _build_benchmark(spec: BenchmarkSpec) -> Benchmark:
     return create_benchmark(spec.key, spec.options)

@@ -25,39 +25,39 @@ BUNDLE = "bundle"
 REFUSED = 3
 
 
-class Form(Record, frozen=True):
+class ExportForm(Record, frozen=True):
     """What a file is called and how it is read."""
 
     ending: str
     mime: str
 
 
-FORMS: Mapping[str, Form] = {
-    "md": Form("md", "text/markdown"),
-    "json": Form("json", "application/json"),
-    "csv": Form("csv", "text/csv"),
-    BUNDLE: Form("bundle.zip", "application/zip"),
+FORMS: Mapping[str, ExportForm] = {
+    "md": ExportForm("md", "text/markdown"),
+    "json": ExportForm("json", "application/json"),
+    "csv": ExportForm("csv", "text/csv"),
+    BUNDLE: ExportForm("bundle.zip", "application/zip"),
 }
 _TIMEOUT = 120.0  # seconds
-_PATIENCE = 30.0  # seconds that one waits for the files of others
+_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
 _AT_ONCE = BoundedSemaphore(2)
 
 
-def file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
+def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
     """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
     may see them. Raises UsageError with the reason where there is none to give."""
     if form not in FORMS:
         raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(FORMS)}")
-    asked = {"run": run, "form": form, "settings": access.restrict_settings(settings, visitor)}
-    if not _AT_ONCE.acquire(timeout=_PATIENCE):
+    payload = {"run": run, "form": form, "settings": access.restrict_settings(settings, visitor)}
+    if not _AT_ONCE.acquire(timeout=_QUEUE_TIMEOUT):
         raise UsageError("others are being given files just now; try again in a minute")
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.exchange.export_service"],
-            input=msgspec.json.encode(asked),
+            input=msgspec.json.encode(payload),
             capture_output=True,
             timeout=_TIMEOUT,
-            env=processes.environment(settings, visitor),
+            env=processes.build_environment(settings, visitor),
             check=False,
         )
     except subprocess.TimeoutExpired:

@@ -17,15 +17,15 @@ import msgspec
 from evalcore.errors import DatasetError, EvalboardError
 from evalcore.records import Record, Sample, content_hash, from_json, to_json
 from evalcore.runner import processes
-from evalcore.runner.upload_records import Place
+from evalcore.runner.upload_records import DatasetLocation
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
 
-MOST_PROBLEMS = 200
+MAX_PROBLEMS = 200
 #: Seconds for the answers of an upload or of a run that a page starts, and of a run of a shell.
-INTERACTIVE, PATIENT = 90.0, 1800.0
+INTERACTIVE_TIMEOUT, SHELL_TIMEOUT = 90.0, 1800.0
 #: Seconds for all data sets of one bundle, and of one pull from the Hub.
-IMPORTED = 600.0
+IMPORT_TIMEOUT = 600.0
 _SLACK = 20.0  # seconds for the last group, after which the process is killed
 #: Bumped when the rules of confirming change, so that nothing older is recalled.
 _RULES = 1
@@ -53,33 +53,33 @@ class GoldReport(Record, frozen=True):
     complete: bool = True
 
 
-class Question(Record, frozen=True):
+class ConfirmRequest(Record, frozen=True):
     """What `gold_service` is asked: a data set, which of its samples (none: all), for how long.
     `samples` stand for what lies at the place, where that is nowhere yet."""
 
-    place: Place
+    place: DatasetLocation
     settings: Settings
     keys: tuple[str, ...] = ()
-    seconds: float = INTERACTIVE
+    seconds: float = INTERACTIVE_TIMEOUT
     samples: tuple[Sample, ...] = ()
 
 
 def confirm_gold(
-    place: Place,
+    location: DatasetLocation,
     settings: Settings,
     keys: Sequence[str] = (),
-    seconds: float = INTERACTIVE,
+    seconds: float = INTERACTIVE_TIMEOUT,
     samples: Sequence[Sample] = (),
 ) -> GoldReport:
     """Ask a process of its own; where it fails or exceeds its time, all is unconfirmed."""
-    question = Question(place, settings, tuple(keys), seconds, tuple(samples))
+    question = ConfirmRequest(location, settings, tuple(keys), seconds, tuple(samples))
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.runner.gold_service"],
             input=to_json(question),
             capture_output=True,
             timeout=seconds + _SLACK,
-            env=processes.importing(),
+            env=processes.build_import_environment(),
             check=False,
         )
         return from_json(GoldReport, done.stdout)
@@ -91,16 +91,16 @@ def confirm_gold(
     return GoldReport(unconfirmed=unconfirmed, reason=reason, complete=False)
 
 
-def _unheard(line: str) -> None:
+def _ignore_progress(line: str) -> None:
     pass
 
 
 def require_gold(
-    places: Mapping[str, Place],
+    locations: Mapping[str, DatasetLocation],
     samples: Mapping[str, Sequence[Sample]],
     settings: Settings,
-    seconds: float = PATIENT,
-    progress: Callable[[str], None] = _unheard,
+    seconds: float = SHELL_TIMEOUT,
+    progress: Callable[[str], None] = _ignore_progress,
 ) -> list[str]:
     """Confirm the expected answers of a run, by benchmark; returns a line for each benchmark of
     which some stay unconfirmed. `progress` hears what begins.
@@ -108,14 +108,14 @@ def require_gold(
     Raises DatasetError for answers that do not run or that an engine contradicts.
     """
     lines = []
-    for key, place in places.items():
+    for key, location in locations.items():
         chosen = samples[key]
-        report = recall(settings, gold_key(place, chosen))
+        report = load_gold_report(settings, compute_gold_key(location, chosen))
         if report is None:
             progress(f"confirming the expected answers of {len(chosen)} cases of {key}")
-            report = confirm_gold(place, settings, [one.key for one in chosen], seconds)
+            report = confirm_gold(location, settings, [sample.key for sample in chosen], seconds)
         if report.contradicted:
-            raise _refusal(place, report.contradicted)
+            raise _build_gold_error(location, report.contradicted)
         if report.unconfirmed:
             lines.append(
                 f"{key}: {report.unconfirmed} of {len(chosen)} expected answers are not confirmed: "
@@ -124,13 +124,13 @@ def require_gold(
     return lines
 
 
-def _refusal(place: Place, problems: Sequence[GoldProblem]) -> DatasetError:
-    first, path = problems[0], Path(place.path)
+def _build_gold_error(location: DatasetLocation, problems: Sequence[GoldProblem]) -> DatasetError:
+    first, path = problems[0], Path(location.path)
     file, _, line = first.source.rpartition(":")
     more = f" (and {len(problems) - 1} more; `evalcore datasets check` lists them)"
     rule = (
-        f"; mend it, or keep the published rule by --option {place.benchmark}.mode=scale"
-        if "mode" in place.options
+        f"; mend it, or keep the published rule by --option {location.benchmark}.mode=scale"
+        if "mode" in location.options
         else "; mend it"
     )
     return DatasetError(
@@ -141,16 +141,20 @@ def _refusal(place: Place, problems: Sequence[GoldProblem]) -> DatasetError:
     )
 
 
-def gold_key(place: Place, samples: Sequence[Sample]) -> str:
+def compute_gold_key(location: DatasetLocation, samples: Sequence[Sample]) -> str:
     """The name of what is remembered: cases, claims about wrong answers, options and engines."""
     cases = sorted(
-        content_hash([one.key, one.case_hash, *map(one.meta.get, ("variants", "counterexamples"))])
-        for one in samples
+        content_hash(
+            [sample.key, sample.case_hash, *map(sample.meta.get, ("variants", "counterexamples"))]
+        )
+        for sample in samples
     )
-    return content_hash([_RULES, place.benchmark, place.options, _engines(), cases], 24)
+    return content_hash(
+        [_RULES, location.benchmark, location.options, _list_present_engines(), cases], 24
+    )
 
 
-def _engines() -> list[str]:
+def _list_present_engines() -> list[str]:
     """The engines whose program or server is here; none is started for that."""
     from evalcore.sqlkit.engines import registry
 
@@ -164,21 +168,21 @@ def _engines() -> list[str]:
     return present
 
 
-def recall(settings: Settings, key: str) -> GoldReport | None:
+def load_gold_report(settings: Settings, key: str) -> GoldReport | None:
     """What was confirmed before; None where nothing is remembered, or nothing that can be read."""
     try:
-        return from_json(GoldReport, _memory(settings, key).read_bytes())
+        return from_json(GoldReport, _gold_report_path(settings, key).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def remember(settings: Settings, key: str, report: GoldReport, *, by_engines: bool) -> None:
+def save_gold_report(settings: Settings, key: str, report: GoldReport, *, by_engines: bool) -> None:
     """Keep a complete report without contradictions, unless what is missing for the rest is not
     part of its `key`, which names engines alone; a folder that takes nothing costs the next run the
     same work."""
     if report.contradicted or not report.complete or (report.unconfirmed and not by_engines):
         return
-    path = _memory(settings, key)
+    path = _gold_report_path(settings, key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, to_json(report))
@@ -186,5 +190,5 @@ def remember(settings: Settings, key: str, report: GoldReport, *, by_engines: bo
         return
 
 
-def _memory(settings: Settings, key: str) -> Path:
+def _gold_report_path(settings: Settings, key: str) -> Path:
     return settings.data_dir / "gold" / f"{key}.json"

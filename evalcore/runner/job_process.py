@@ -16,13 +16,13 @@ from filelock import FileLock, Timeout
 
 from evalcore.errors import EvalboardError
 from evalcore.records import from_json
-from evalcore.runner.jobs import LOCK, STATUS, Job, now, write
+from evalcore.runner.jobs import LOCK, STATUS, Job, utc_timestamp, write_job_status
 from evalcore.secrets import scrub_secrets
 from evalcore.settings import Settings, override_data_folder
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 #: What a job does with what it was given, its settings and its keys; returns its result.
-Work = Callable[[Mapping[str, Any], Settings, Mapping[str, str], Say], dict[str, Any]]
+Work = Callable[[Mapping[str, Any], Settings, Mapping[str, str], ProgressCallback], dict[str, Any]]
 #: Seconds to wait for the lock: who looks whether a job lives holds it for a moment.
 _LOOKS = 5.0
 _STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
@@ -37,23 +37,23 @@ class _Cancelled(Stopped):
     """Whoever started the job does not want it any more."""
 
 
-def run(work: Work) -> int:
+def run_job(work: Work) -> int:
     """Do the work that standard input describes; 0 when done, 1 when it failed, was cancelled or is
     being done by another process."""
-    asked = json.loads(sys.stdin.read())
-    folder, keys = Path(asked["folder"]), asked["keys"]
-    settings = msgspec.convert(asked["settings"], Settings)
-    signal.signal(signal.SIGTERM, _stop)
+    payload = json.loads(sys.stdin.read())
+    folder, keys = Path(payload["folder"]), payload["keys"]
+    settings = msgspec.convert(payload["settings"], Settings)
+    signal.signal(signal.SIGTERM, _handle_sigterm)
     try:
         with FileLock(folder / LOCK, timeout=_LOOKS), override_data_folder(settings.data):
-            return _run(work, asked["given"], settings, keys, folder)
+            return _run_work(work, payload["given"], settings, keys, folder)
     except Timeout:
         return 1
 
 
-def _run(
+def _run_work(
     work: Work,
-    given: Mapping[str, Any],
+    job_args: Mapping[str, Any],
     settings: Settings,
     keys: Mapping[str, str],
     folder: Path,
@@ -61,32 +61,32 @@ def _run(
     job = from_json(Job, (folder / STATUS).read_bytes())
     job = msgspec.structs.replace(job, pid=os.getpid())
 
-    def tell(**changes: Any) -> None:
+    def update_status(**changes: Any) -> None:
         nonlocal job
-        job = msgspec.structs.replace(job, at=now(), **changes)
-        write(folder, job)
+        job = msgspec.structs.replace(job, at=utc_timestamp(), **changes)
+        write_job_status(folder, job)
 
-    def say(line: str) -> None:
+    def report_progress(line: str) -> None:
         step = _STEP.match(line)
         steps = {"done": int(step[1]), "total": int(step[2])} if step else {}
-        tell(line=scrub_secrets(line, keys.values())[:300], **steps)
+        update_status(line=scrub_secrets(line, keys.values())[:300], **steps)
 
     try:
-        tell()
-        tell(state="done", result=work(given, settings, keys, say))
+        update_status()
+        update_status(state="done", result=work(job_args, settings, keys, report_progress))
     except _Cancelled:
-        tell(state="cancelled")
+        update_status(state="cancelled")
     except (EvalboardError, OSError, MemoryError) as error:
-        tell(
+        update_status(
             state="failed",
             error=scrub_secrets(str(error) or type(error).__name__, keys.values())[:1000],
         )
     except Exception as error:
-        tell(state="failed", error=f"the work ended unexpectedly: {type(error).__name__}")
+        update_status(state="failed", error=f"the work ended unexpectedly: {type(error).__name__}")
         raise
     return 0 if job.state == "done" else 1
 
 
-def _stop(number: int, frame: object) -> NoReturn:
+def _handle_sigterm(number: int, frame: object) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise _Cancelled

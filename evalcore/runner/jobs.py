@@ -57,99 +57,100 @@ class Job(Record, frozen=True):
     title: str = ""
 
 
-def now() -> str:
+def utc_timestamp() -> str:
     """This moment in ISO 8601, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def folder_of(settings: Settings, kind: Kind, name: str) -> Path:
+def resolve_job_folder(settings: Settings, kind: Kind, name: str) -> Path:
     """The folder of a job; raises UsageError for a name that is no file name."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:60]!r} is no name of a job")
     return settings.data_dir / "jobs" / f"{kind}-{name}"
 
 
-def find(settings: Settings, kind: Kind, name: str) -> Job | None:
+def find_job(settings: Settings, kind: Kind, name: str) -> Job | None:
     """The job as it stands, None where there never was one. One whose process is gone without a
     word is `interrupted`."""
-    folder = folder_of(settings, kind, name)
-    job = _read(folder)
-    if job is None or job.state != "running" or alive(folder):
+    folder = resolve_job_folder(settings, kind, name)
+    job = _read_job_status(folder)
+    if job is None or job.state != "running" or is_job_alive(folder):
         return job
-    job = _read(folder)  # its last word may have come between the first look and the lock's
-    if job and job.state == "running" and _age(job) > (_START_UP * (not job.pid)):
+    # its last word may have come between the first look and the lock's
+    job = _read_job_status(folder)
+    if job and job.state == "running" and _seconds_since_update(job) > (_START_UP * (not job.pid)):
         return msgspec.structs.replace(job, state="interrupted")
     return job
 
 
-def alive(folder: Path) -> bool:
+def is_job_alive(folder: Path) -> bool:
     """Whether a process holds the lock of a job."""
     return is_locked(folder / LOCK)
 
 
-def every(settings: Settings, kind: Kind) -> list[Job]:
+def list_jobs(settings: Settings, kind: Kind) -> list[Job]:
     """All jobs of a kind that are still known, the newest first."""
     folders = (settings.data_dir / "jobs").glob(f"{kind}-*")
     names = [folder.name.removeprefix(f"{kind}-") for folder in folders]
-    found = [find(settings, kind, name) for name in names if _NAME.fullmatch(name)]
-    return sorted(filter(None, found), key=lambda job: job.started, reverse=True)
+    jobs = [find_job(settings, kind, name) for name in names if _NAME.fullmatch(name)]
+    return sorted(filter(None, jobs), key=lambda job: job.started, reverse=True)
 
 
-def start(
+def start_job(
     settings: Settings,
     kind: Kind,
     name: str,
-    given: Mapping[str, Any],
+    job_args: Mapping[str, Any],
     keys: Mapping[str, str],
     title: str = "",
 ) -> Job:
     """Start a job in a session of its own; raises UsageError where it is under way already."""
-    folder = folder_of(settings, kind, name)
+    folder = resolve_job_folder(settings, kind, name)
     folder.mkdir(parents=True, exist_ok=True)
-    present = find(settings, kind, name)
+    present = find_job(settings, kind, name)
     if present is not None and present.state == "running":
         raise UsageError(f"{name} is being worked on already; wait, or cancel that first")
-    job = Job(kind=kind, name=name, started=now(), at=now(), title=title)
-    write(folder, job)
-    asked = {"folder": str(folder), "settings": settings, "given": given, "keys": dict(keys)}
+    job = Job(kind=kind, name=name, started=utc_timestamp(), at=utc_timestamp(), title=title)
+    write_job_status(folder, job)
+    payload = {"folder": str(folder), "settings": settings, "given": job_args, "keys": dict(keys)}
     with (folder / LOG).open("wb") as log:
-        processes.detached([_MODULES[kind]], log, to_json(asked))
+        processes.start_detached([_MODULES[kind]], log, to_json(payload))
     return job
 
 
-def cancel(settings: Settings, kind: Kind, name: str) -> None:
+def cancel_job(settings: Settings, kind: Kind, name: str) -> None:
     """End a job and what it started; raises UsageError where none is under way."""
-    folder = folder_of(settings, kind, name)
-    job = find(settings, kind, name)
-    if job is None or job.state != "running" or not job.pid or not alive(folder):
+    folder = resolve_job_folder(settings, kind, name)
+    job = find_job(settings, kind, name)
+    if job is None or job.state != "running" or not job.pid or not is_job_alive(folder):
         raise UsageError(f"{name} is not being worked on")
     os.killpg(job.pid, signal.SIGTERM)  # its lock is held: the number still means that process
 
 
-def wait(settings: Settings, kind: Kind, name: str, seconds: float) -> Job | None:
+def wait_for_job(settings: Settings, kind: Kind, name: str, seconds: float) -> Job | None:
     """The job once it has ended, or as it stands when the time is up."""
-    until = time.monotonic() + seconds
-    while (job := find(settings, kind, name)) and job.state == "running":
-        if time.monotonic() > until:
+    deadline = time.monotonic() + seconds
+    while (job := find_job(settings, kind, name)) and job.state == "running":
+        if time.monotonic() > deadline:
             break
         time.sleep(0.05)
     return job
 
 
-def write(folder: Path, job: Job) -> None:
+def write_job_status(folder: Path, job: Job) -> None:
     """Replace the status as a whole."""
     fresh = folder / f".{STATUS}.{os.getpid()}"
     fresh.write_bytes(to_json(job))
     fresh.replace(folder / STATUS)
 
 
-def _read(folder: Path) -> Job | None:
+def _read_job_status(folder: Path) -> Job | None:
     try:
         return from_json(Job, (folder / STATUS).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def _age(job: Job) -> float:
+def _seconds_since_update(job: Job) -> float:
     """Seconds since the job said anything."""
     return (datetime.now(UTC) - datetime.fromisoformat(job.at)).total_seconds()

@@ -100,11 +100,11 @@ class Flow:
             try:
                 await turn
             except asyncio.CancelledError:
-                self._wake()  # the turn may have been ours already
+                self._wake_waiters()  # the turn may have been ours already
                 raise
         self.in_flight += 1
         try:
-            await self._pause(deadline)
+            await self._wait_out_pause(deadline)
             await self._pacer.wait()
             await self._tokens.wait(tokens)
         except BaseException:
@@ -114,7 +114,7 @@ class Flow:
         self._first_start = now if self._first_start < 0 else self._first_start
         return now
 
-    async def _pause(self, deadline: float) -> None:
+    async def _wait_out_pause(self, deadline: float) -> None:
         loop = asyncio.get_running_loop()
         while (left := self._paused_until - loop.time()) > 0:
             if self._paused_until > deadline:
@@ -124,9 +124,9 @@ class Flow:
     def leave(self) -> None:
         """Give the place back."""
         self.in_flight -= 1
-        self._wake()
+        self._wake_waiters()
 
-    def _wake(self) -> None:
+    def _wake_waiters(self) -> None:
         room = int(self.window) - self.in_flight
         while room > 0 and self._waiting:
             turn = self._waiting.popleft()
@@ -134,22 +134,22 @@ class Flow:
                 turn.set_result(None)
                 room -= 1
 
-    def served(self) -> None:
+    def record_success(self) -> None:
         """A request was answered: widen the window, or let the rate creep up."""
         self._failures = 0
         self._served += 1
         if self._pacer.rate is None or self._last_cut < 0:
-            self._grow()
+            self._grow_window()
         else:
-            self._creep(asyncio.get_running_loop().time())
+            self._raise_rate(asyncio.get_running_loop().time())
 
-    def _grow(self) -> None:
+    def _grow_window(self) -> None:
         self._calm += 1
         if self._calm >= 2 * int(self.window) and self.window < self.maximum:
             self.window = min(self.window * 2, float(self.maximum))
             self._calm = 0
 
-    def _creep(self, now: float) -> None:
+    def _raise_rate(self, now: float) -> None:
         passed = now - self._last_creep
         if passed < 0.05 or self._pacer.rate is None:
             return
@@ -158,7 +158,7 @@ class Flow:
         rate = self._pacer.rate * (1 + passed * (_CREEP + _BOLDER * calm * calm))
         self._pacer.rate = min(rate, self._ceiling) if self._ceiling else rate
 
-    def refuse(self, started: float, retry_after: float | None) -> None:
+    def record_refusal(self, started: float, retry_after: float | None) -> None:
         """A request that began at `started` was refused; older ones than the last cut say
         nothing new."""
         now = asyncio.get_running_loop().time()
@@ -168,13 +168,13 @@ class Flow:
         if started < self._last_cut + (_SETTLE if self._pacer.rate else 0.0):
             return
         if self._served or self._pacer.rate:
-            self._pacer.rate = max(self._sustainable(now), _SLOWEST)
+            self._pacer.rate = max(self._sustainable_rate(now), _SLOWEST)
         else:  # nothing is known of its rate yet: fewer at a time, each backs off by itself
-            self._shrink()
+            self._shrink_window()
         self._served = 0
         self._last_cut = self._last_creep = now
 
-    def _sustainable(self, now: float) -> float:
+    def _sustainable_rate(self, now: float) -> float:
         """The rate that the server kept up between two refusals, when its allowance was used up
         both times. It may look low because we were slow ourselves: a cut is never deep."""
         rate = self._pacer.rate
@@ -183,12 +183,12 @@ class Flow:
         seen = self._served / (now - self._last_cut)
         return _KEEP * min(rate, max(seen, rate * _DEEPEST_CUT))
 
-    def fail(self) -> None:
+    def record_failure(self) -> None:
         """A server error or lost connection: several in a row halve the window."""
         self._failures += 1
         if self._failures >= _FAILURES_TO_SHRINK:
             self._failures = 0
-            self._shrink()
+            self._shrink_window()
 
-    def _shrink(self) -> None:
+    def _shrink_window(self) -> None:
         self.window = max(1.0, self.window / 2)

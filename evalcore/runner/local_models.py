@@ -47,7 +47,7 @@ class Machine(Record, frozen=True):
     missing: tuple[str, ...] = ()
 
 
-class Look(Record, frozen=True):
+class ModelInspection(Record, frozen=True):
     """A model as a run would find it. `problem` is what would stop the run, in words, with its
     `kind` (that of a LoadError, or `option` or `missing_extra`).
 
@@ -74,7 +74,7 @@ class Look(Record, frozen=True):
     adapter_base: str = ""
 
 
-def this_machine() -> Machine:
+def describe_machine() -> Machine:
     """The choices on this machine."""
     return Machine(
         models={model.reference: model.size for model in list_cached_models()},
@@ -84,56 +84,59 @@ def this_machine() -> Machine:
     )
 
 
-def look(target: str, options: Mapping[str, Any]) -> Look:
+def inspect_local_model(target: str, options: Mapping[str, Any]) -> ModelInspection:
     """Look at a model without loading it; raises nothing, a problem is part of the answer."""
     try:
         read = read_huggingface_options(TargetSpec(target, dict(options)))
-        place = locate_model(target, read.revision)
-        if place.path is None:
+        model_ref = locate_model(target, read.revision)
+        if model_ref.path is None:
             if is_hub_offline():
-                fetch_model(place, read, lambda line: None)  # says why not
-            return _without_libraries(Look(where="download"))
-        return _without_libraries(_look_into(place.path, read))
+                fetch_model(model_ref, read, lambda line: None)  # says why not
+            return _flag_missing_libraries(ModelInspection(where="download"))
+        return _flag_missing_libraries(_inspect_folder(model_ref.path, read))
     except LoadError as error:
-        return Look(kind=error.kind, problem=str(error))
+        return ModelInspection(kind=error.kind, problem=str(error))
     except (UsageError, OSError) as error:
-        return Look(kind="option", problem=str(error))
+        return ModelInspection(kind="option", problem=str(error))
 
 
-def report(target: str, options: Mapping[str, Any]) -> ConnectionReport:
+def report_local_model(target: str, options: Mapping[str, Any]) -> ConnectionReport:
     """What a test of the connection says of a local model."""
-    found = look(target, options)
-    if found.problem:
-        return ConnectionReport(ok=False, message=found.problem)
-    if found.about is None:
-        said = "the model is not on this machine yet; it is downloaded when the run starts"
-        return ConnectionReport(ok=True, message=said)
-    free = "?" if found.available is None else f"{found.available / 1e9:.1f}"
-    said = f"the model needs about {found.needed / 1e9:.1f} GB of {free} GB free on {found.device}"
-    return ConnectionReport(ok=True, message=said)
+    inspection = inspect_local_model(target, options)
+    if inspection.problem:
+        return ConnectionReport(ok=False, message=inspection.problem)
+    if inspection.about is None:
+        message = "the model is not on this machine yet; it is downloaded when the run starts"
+        return ConnectionReport(ok=True, message=message)
+    free = "?" if inspection.available is None else f"{inspection.available / 1e9:.1f}"
+    message = (
+        f"the model needs about {inspection.needed / 1e9:.1f} GB of {free} GB free on "
+        f"{inspection.device}"
+    )
+    return ConnectionReport(ok=True, message=message)
 
 
-def _look_into(folder: Path, options: HuggingFaceOptions) -> Look:
+def _inspect_folder(folder: Path, options: HuggingFaceOptions) -> ModelInspection:
     """What the folder says; the first problem that loading would meet is told with it."""
     about = read_metadata(folder)
     device = machine.resolve_device(options.device)
     kind = problem = base = ""
-    speaker = folder
+    tokenizer_folder = folder
     try:
         if options.adapter:
             added = locate_model(options.adapter, config=adapter.CONFIG).path
             if added is not None:
                 adapter.check_adapter(added, options)
                 base = adapter.read_base_model(added)
-                speaker = added if (added / "tokenizer.json").is_file() else folder
+                tokenizer_folder = added if (added / "tokenizer.json").is_file() else folder
         check_loadable(folder, about, options)
         _check_context(about, options)
     except LoadError as error:
         kind, problem = error.kind, str(error)
     except UsageError as error:
         kind, problem = "option", str(error)
-    template = _template(speaker)
-    return Look(
+    template = _read_chat_template(tokenizer_folder)
+    return ModelInspection(
         kind=kind,
         problem=problem,
         where="here",
@@ -144,7 +147,7 @@ def _look_into(folder: Path, options: HuggingFaceOptions) -> Look:
         context=options.context or about.context,
         template=bool(template),
         tools=bool(re.search(r"\btools\b", template)),
-        tokenizer=about.has_tokenizer or speaker != folder,
+        tokenizer=about.has_tokenizer or tokenizer_folder != folder,
         own_code=about.own_code,
         pickle="safetensors" not in about.formats,
         adapter_base=base,
@@ -158,26 +161,26 @@ def _check_context(about: ModelMetadata, options: HuggingFaceOptions) -> None:
         )
 
 
-def _without_libraries(found: Look) -> Look:
+def _flag_missing_libraries(inspection: ModelInspection) -> ModelInspection:
     """A model that is fine cannot be loaded all the same where the libraries are absent."""
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
-    if not missing or found.problem:
-        return found
+    if not missing or inspection.problem:
+        return inspection
     problem = (
         f"models on this machine need {' and '.join(missing)}; install them with: "
         "pip install 'evalboard[local]'"
     )
-    return msgspec.structs.replace(found, kind="missing_extra", problem=problem)
+    return msgspec.structs.replace(inspection, kind="missing_extra", problem=problem)
 
 
-def _template(folder: Path) -> str:
+def _read_chat_template(folder: Path) -> str:
     """The text of a chat template, empty where there is none or it cannot be read."""
     try:
         for name in _TEMPLATES:
             file = folder / name
             if file.is_file() and file.stat().st_size <= _LARGEST_TEMPLATE:
                 return file.read_text(encoding="utf-8", errors="replace")
-        told = read_json_object(folder / "tokenizer_config.json").get("chat_template")
+        template = read_json_object(folder / "tokenizer_config.json").get("chat_template")
     except (OSError, ValueError):
         return ""
-    return told if isinstance(told, str) else str(told or "")
+    return template if isinstance(template, str) else str(template or "")

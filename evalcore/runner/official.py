@@ -30,7 +30,7 @@ _SWE = "https://huggingface.co/datasets/SWE-bench/SWE-bench"
 _GAIA = "https://huggingface.co/datasets/gaia-benchmark/GAIA"
 _BFCL = "https://github.com/ShishirPatil/gorilla/tree/main/berkeley-function-call-leaderboard"
 
-_KNOWN = (
+_OFFICIAL_SETS = (
     Official("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _BFCL),
     Official("bfcl-v3", "bfcl", "hub", "bfcl-v3", "BFCL v3", _BFCL),
     Official(
@@ -82,4 +82,6 @@ _KNOWN = (
     ),
 )
 #: By name; a test holds the folders against those of the fetchers.
-OFFICIAL: Mapping[str, Official] = MappingProxyType({one.name: one for one in _KNOWN})
+OFFICIAL: Mapping[str, Official] = MappingProxyType(
+    {official.name: official for official in _OFFICIAL_SETS}
+)

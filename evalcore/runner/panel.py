@@ -16,7 +16,7 @@ from evalcore.records import RunSpec, TargetSpec
 _NO_JUDGES = ("control", "baseline", "app")
 
 
-def spec_of(judge: str, role: Literal["judge", "user"] = "judge") -> TargetSpec:
+def parse_model_spec(judge: str, role: Literal["judge", "user"] = "judge") -> TargetSpec:
     """The target that a judge, or a model that plays a user, is; raises UsageError for a text that
     names none."""
     key, _, query = judge.partition("?")
@@ -35,14 +35,14 @@ def spec_of(judge: str, role: Literal["judge", "user"] = "judge") -> TargetSpec:
     return TargetSpec(key=key, options=options)
 
 
-def check(judges: Sequence[str]) -> None:
+def check_panel(judges: Sequence[str]) -> None:
     """Raises UsageError for a panel that cannot sit: a judge that is none, or one named twice."""
     for judge in judges:
-        spec_of(judge)
+        parse_model_spec(judge)
     if len(set(judges)) < len(judges):
         raise UsageError(f"a judge votes once; named twice in: {', '.join(judges)}")
 
 
-def sits_on(run: RunSpec) -> tuple[str, ...]:
+def list_judge_specs(run: RunSpec) -> tuple[str, ...]:
     """The judges that a run really asks: those of its columns, in order."""
     return tuple(dict.fromkeys(judge for spec in run.benchmarks for judge in spec.judges))

@@ -23,7 +23,7 @@ from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec,
 from evalcore.runner import panel
 from evalcore.runner.column import column_key, dataset_hash
 from evalcore.runner.request import RunRequest
-from evalcore.runner.upload_records import Place
+from evalcore.runner.upload_records import DatasetLocation
 from evalcore.settings import ROOT, Settings
 from evalcore.store import own_datasets
 from evalcore.store.run_folder import RunFolder, new_run_id
@@ -40,22 +40,22 @@ class Plan(Record, frozen=True):
 
     spec: RunSpec
     samples: dict[str, list[Sample]]
-    gold: dict[str, Place] = {}
+    gold: dict[str, DatasetLocation] = {}
 
 
-def plan(request: RunRequest, settings: Settings) -> Plan:
+def plan_run(request: RunRequest, settings: Settings) -> Plan:
     """Load and check everything; raises UsageError (DatasetError for a bad case)."""
-    _check(request)
+    _validate_request(request)
     specs: list[BenchmarkSpec] = []
     _check_control(request)
     chosen: dict[str, list[Sample]] = {}
-    gold: dict[str, Place] = {}
+    gold: dict[str, DatasetLocation] = {}
     for key in dict.fromkeys(request.benchmarks):
-        spec, samples, place = _benchmark(key, request, settings)
+        spec, samples, location = _plan_benchmark(key, request, settings)
         specs.append(spec)
         chosen[key] = samples
-        if place is not None:
-            gold[key] = place
+        if location is not None:
+            gold[key] = location
     run = RunSpec(
         run_id=new_run_id(),
         created_at=utc_now(),
@@ -68,9 +68,9 @@ def plan(request: RunRequest, settings: Settings) -> Plan:
         judges=request.judges,
         sample_timeout=settings.sample_timeout,
         use_cache=request.use_cache,
-        versions=_versions(),
+        versions=_collect_versions(),
         git_commit=_git_commit(),
-        command=command(request),
+        command=build_command(request),
         note=request.note,
         access=request.access,
         started_by=request.started_by,
@@ -93,10 +93,12 @@ def _check_control(request: RunRequest) -> None:
         )
 
 
-def create_folder(made: Plan, settings: Settings) -> RunFolder:
+def create_folder(run_plan: Plan, settings: Settings) -> RunFolder:
     """Write the frozen part of a run under the data folder."""
-    folder = RunFolder(settings.runs_dir / made.spec.run_id)
-    folder.create(made.spec, ((key, s) for key, group in made.samples.items() for s in group))
+    folder = RunFolder(settings.runs_dir / run_plan.spec.run_id)
+    folder.create(
+        run_plan.spec, ((key, s) for key, group in run_plan.samples.items() for s in group)
+    )
     return folder
 
 
@@ -113,25 +115,27 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
 
     A plug-in has its own beside its implementation.
     """
-    place = Path(settings.datasets) / (name or card.dataset)
+    candidate = Path(settings.datasets) / (name or card.dataset)
     if name in ("", card.dataset) and not catalog.is_builtin(card.key):
-        place = registry.data_folder(card)
-    if place.exists():
-        return place
+        candidate = registry.data_folder(card)
+    if candidate.exists():
+        return candidate
     for added in own_datasets.list_dataset_paths(settings, card.key, name):
         if added.exists():
             return added
     if name and Path(name).exists():
         return Path(name)
-    known = {path.name for path in Path(settings.datasets).glob("*") if path.is_dir()}
-    known |= {
-        one.name for one in own_datasets.load_own_cards(settings) if one.benchmark == card.key
+    available = {path.name for path in Path(settings.datasets).glob("*") if path.is_dir()}
+    available |= {
+        own_card.name
+        for own_card in own_datasets.load_own_cards(settings)
+        if own_card.benchmark == card.key
     }
-    names = ", ".join(sorted(known))
+    names = ", ".join(sorted(available))
     raise UsageError(f"no dataset {name!r}: neither a path nor one of: {names}")
 
 
-def command(request: RunRequest) -> str:
+def build_command(request: RunRequest) -> str:
     """The command line that repeats the run, quoted for a shell."""
     words = ["evalcore", "run", "--target", request.target]
     for name, value in request.target_options.items():
@@ -150,7 +154,7 @@ def command(request: RunRequest) -> str:
     return shlex.join(words)
 
 
-def _check(request: RunRequest) -> None:
+def _validate_request(request: RunRequest) -> None:
     if not request.benchmarks:
         raise UsageError("no benchmark chosen; `evalcore list benchmarks` shows the known ones")
     if request.epochs < 1:
@@ -159,14 +163,14 @@ def _check(request: RunRequest) -> None:
         raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
     if request.concurrency < 0:
         raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
-    panel.check(request.judges)
+    panel.check_panel(request.judges)
     cards = [catalog.benchmark_card(key) for key in request.benchmarks]
-    known = [metric.key for card in cards for metric in card.metrics]
+    metric_keys = [metric.key for card in cards for metric in card.metrics]
     for metric in request.metrics:
-        if metric not in known:
+        if metric not in metric_keys:
             chosen = ", ".join(request.benchmarks)
             raise UsageError(
-                f"benchmark {chosen} has no metric {metric!r}; it has: {', '.join(known)}"
+                f"benchmark {chosen} has no metric {metric!r}; it has: {', '.join(metric_keys)}"
             )
     for key in request.options:
         if key not in request.benchmarks:
@@ -174,17 +178,17 @@ def _check(request: RunRequest) -> None:
             raise UsageError(f"an option names {key!r}, which is not among the chosen: {chosen}")
 
 
-def _benchmark(
+def _plan_benchmark(
     key: str, request: RunRequest, settings: Settings
-) -> tuple[BenchmarkSpec, list[Sample], Place | None]:
+) -> tuple[BenchmarkSpec, list[Sample], DatasetLocation | None]:
     card = catalog.benchmark_card(key)
     metrics = tuple(m for m in request.metrics if any(c.key == m for c in card.metrics))
     if request.metrics and not metrics:
         card.find_metric(request.metrics[0])  # raises, naming the known ones
-    options, weights, levels = _options(card, request.options.get(key, {}))
-    place = str(options.pop(_DATA_PATH, None) or "")
+    options, weights, levels = _split_options(card, request.options.get(key, {}))
+    data_path = str(options.pop(_DATA_PATH, None) or "")
     benchmark = create_benchmark(key, options)
-    path = find_dataset(place or request.dataset, card, settings)
+    path = find_dataset(data_path or request.dataset, card, settings)
     source = DatasetSource(path=str(path), metrics=metrics)
     with registry.plugin_faults(key):
         models = benchmark.simulated_users()
@@ -192,18 +196,18 @@ def _benchmark(
         if not all(isinstance(sample, Sample) for sample in samples):
             raise TypeError("load_dataset returned something else than samples")
     for model in models:
-        panel.spec_of(model, "user")
+        panel.parse_model_spec(model, "user")
     if not samples:
         raise UsageError(f"{path} holds no case for {key}")
     _check_levels(key, levels, samples)
     data, total = dataset_hash(samples), len(samples)
-    samples = _some(samples, request.max_samples, request.seed)
+    samples = _draw_samples(samples, request.max_samples, request.seed)
     full = len(samples) == total and not metrics
     template = {"prompt": options["prompt"]} if "prompt" in options else {}
     spec = BenchmarkSpec(
         key=key,
         suite=card.suite,
-        dataset=place or request.dataset or card.dataset,
+        dataset=data_path or request.dataset or card.dataset,
         dataset_hash=data if full else dataset_hash(samples),
         options=benchmark.options | template,
         weights=benchmark.compute_point_weights(samples, weights),
@@ -216,12 +220,16 @@ def _benchmark(
         judges=request.judges if any(map(benchmark.may_be_judged, samples)) else (),
         difficulty_weights=levels,
     )
-    if not any(spec.weights.get(one.metric, 0) and spec.case_weight(one) for one in samples):
+    if not any(
+        spec.weights.get(sample.metric, 0) and spec.case_weight(sample) for sample in samples
+    ):
         raise UsageError(f"no case of {key} has a weight above 0, so that nothing can be scored")
-    return column_of(spec), samples, gold_place(benchmark, path, settings)
+    return with_column_key(spec), samples, find_gold_location(benchmark, path, settings)
 
 
-def gold_place(benchmark: Benchmark, path: Path, settings: Settings) -> Place | None:
+def find_gold_location(
+    benchmark: Benchmark, path: Path, settings: Settings
+) -> DatasetLocation | None:
     """What engines can confirm of a data set, None where that is nothing: the bundled sets are
     confirmed by their tests; in mode `scale`, and of an official set that was fetched, what was
     published is right by definition.
@@ -230,7 +238,11 @@ def gold_place(benchmark: Benchmark, path: Path, settings: Settings) -> Place | 
     published = (Path(settings.datasets), *fetched)
     if any(path.resolve().is_relative_to(folder.resolve()) for folder in published):
         return None
-    return Place(benchmark.key, str(path), benchmark.options) if is_confirmable(benchmark) else None
+    return (
+        DatasetLocation(benchmark.key, str(path), benchmark.options)
+        if is_confirmable(benchmark)
+        else None
+    )
 
 
 def is_confirmable(benchmark: Benchmark) -> bool:
@@ -238,7 +250,7 @@ def is_confirmable(benchmark: Benchmark) -> bool:
     return benchmark.confirms_gold and benchmark.options.get("mode") != "scale"
 
 
-def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:
+def with_column_key(spec: BenchmarkSpec) -> BenchmarkSpec:
     """The spec with the column key that follows from its parts."""
     column = column_key(
         spec.key,
@@ -253,8 +265,8 @@ def column_of(spec: BenchmarkSpec) -> BenchmarkSpec:
     return msgspec.structs.replace(spec, column=column)
 
 
-def _options(
-    card: BenchmarkCard, given: Mapping[str, Any]
+def _split_options(
+    card: BenchmarkCard, requested: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, float], dict[str, float]]:
     """Split `weights.METRIC` and `difficulty.N` from the rest and read the `prompt`.
 
@@ -262,18 +274,18 @@ def _options(
     """
     weights, levels = dict(card.weights), {}
     options: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in requested.items():
         if name.startswith("weights."):
             metric = card.find_metric(name.removeprefix("weights.")).key
-            weights[metric] = _weight(f"{card.key}.{name}", value)
+            weights[metric] = _parse_weight(f"{card.key}.{name}", value)
         elif name.startswith("difficulty."):
             level = name.removeprefix("difficulty.")
             if level not in ("1", "2", "3"):
                 raise UsageError(f"option {card.key}.{name}: a difficulty is 1, 2 or 3")
-            if (weight := _weight(f"{card.key}.{name}", value)) != float(level):
+            if (weight := _parse_weight(f"{card.key}.{name}", value)) != float(level):
                 levels[level] = weight
         elif name == "prompt":
-            options["prompt"] = _template(card.key, str(value))
+            options["prompt"] = _read_prompt_template(card.key, str(value))
         else:
             options[name] = value
     if all(levels.get(level) == 0 for level in ("1", "2", "3")):
@@ -283,16 +295,17 @@ def _options(
 
 def _check_levels(key: str, levels: Mapping[str, float], samples: Sequence[Sample]) -> None:
     """Raises UsageError for a difficulty that no case has: its weight would change nothing."""
-    present = {str(one.difficulty) for one in samples if one.weight is None}
+    present = {str(sample.difficulty) for sample in samples if sample.weight is None}
     for level in levels:
         if level not in present:
-            known = ", ".join(sorted(present)) or "none, each case has a weight of its own"
+            difficulties = ", ".join(sorted(present)) or "none, each case has a weight of its own"
             raise UsageError(
-                f"option {key}.difficulty.{level}: no case has that difficulty; there are: {known}"
+                f"option {key}.difficulty.{level}: no case has that difficulty; there are: "
+                f"{difficulties}"
             )
 
 
-def _weight(name: str, value: Any) -> float:
+def _parse_weight(name: str, value: Any) -> float:
     try:
         weight = float(value)
     except (TypeError, ValueError):
@@ -302,7 +315,7 @@ def _weight(name: str, value: Any) -> float:
     return weight
 
 
-def _template(benchmark: str, path: str) -> str:
+def _read_prompt_template(benchmark: str, path: str) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -314,9 +327,9 @@ def _template(benchmark: str, path: str) -> str:
     return text
 
 
-def _some(samples: list[Sample], most: int | None, seed: int) -> list[Sample]:
-    """At most `most` samples, drawn by the seed, spread evenly over the metrics."""
-    if most is None or most >= len(samples):
+def _draw_samples(samples: list[Sample], limit: int | None, seed: int) -> list[Sample]:
+    """At most `limit` samples, drawn by the seed, spread evenly over the metrics."""
+    if limit is None or limit >= len(samples):
         return samples
     groups: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -324,18 +337,23 @@ def _some(samples: list[Sample], most: int | None, seed: int) -> list[Sample]:
     for metric, group in groups.items():
         random.Random(f"{seed}:{metric}").shuffle(group)  # noqa: S311
     picked: list[Sample] = []
-    while len(picked) < most:
-        picked += [group.pop() for group in groups.values() if group][: most - len(picked)]
+    while len(picked) < limit:
+        picked += [group.pop() for group in groups.values() if group][: limit - len(picked)]
     keys = {sample.key for sample in picked}
     return [sample for sample in samples if sample.key in keys]
 
 
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "evalboard": _installed("evalboard")}
-    return versions | {name: found for name in _RECORDED if (found := _installed(name))}
+def _collect_versions() -> dict[str, str]:
+    versions = {
+        "python": platform.python_version(),
+        "evalboard": _find_installed_version("evalboard"),
+    }
+    return versions | {
+        name: installed for name in _RECORDED if (installed := _find_installed_version(name))
+    }
 
 
-def _installed(name: str) -> str:
+def _find_installed_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
@@ -346,11 +364,11 @@ def _git_commit() -> str:
     """The commit of the project's checkout, with `+` where files differ; empty outside one."""
     if not (ROOT / ".git").exists():
         return ""
-    head = _git("rev-parse", "--short=12", "HEAD")
-    return head + ("+" if head and _git("status", "--porcelain", "-uno") else "")
+    head = _run_git("rev-parse", "--short=12", "HEAD")
+    return head + ("+" if head and _run_git("status", "--porcelain", "-uno") else "")
 
 
-def _git(*words: str) -> str:
+def _run_git(*words: str) -> str:
     try:
         done = subprocess.run(
             ["git", *words], cwd=ROOT, capture_output=True, text=True, timeout=10, check=False

@@ -24,14 +24,14 @@ from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
 from evalcore.records import Episode, Record, Sample, Verdict, to_json
-from evalcore.runner.execute import verdict_on
+from evalcore.runner.execute import compute_verdict
 from evalcore.runner.gold import require_gold
-from evalcore.runner.plan import create_benchmark, find_dataset, gold_place
+from evalcore.runner.plan import create_benchmark, find_dataset, find_gold_location
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
 
 
-class Request(Record, frozen=True):
+class ScoreRequest(Record, frozen=True):
     """What `evalcore score` was asked. `metric` is the default for lines without one."""
 
     benchmark: str
@@ -49,10 +49,10 @@ class Prediction(Record, frozen=True):
     id: str
     metric: str
     answer: Any
-    given: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
 
 
-def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int]:
+def score_file(request: ScoreRequest, out: Path, settings: Settings) -> dict[str, int]:
     """Score a file of predictions into `out`; returns the counts by outcome.
 
     Raises DatasetError naming the line and field of a bad prediction or of a wrong expected answer,
@@ -63,20 +63,25 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
     path = find_dataset(request.dataset, card, settings)
     metrics = (card.find_metric(request.metric).key,) if request.metric else ()
     samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
-    if place := gold_place(benchmark, path, settings):
-        for line in require_gold({card.key: place}, {card.key: samples}, settings):
+    if gold_location := find_gold_location(benchmark, path, settings):
+        for line in require_gold({card.key: gold_location}, {card.key: samples}, settings):
             print(f"evalcore: {line}", file=sys.stderr)
-    source, by_id = Path(request.predictions), _by_id(samples)
+    source, by_id = Path(request.predictions), _group_by_id(samples)
     pairs = [
-        (prediction, _find(source, prediction, by_id))
-        for prediction in _read(source, card, request.metric)
+        (prediction, _find_sample(source, prediction, by_id))
+        for prediction in _read_predictions(source, card, request.metric)
     ]
     try:
-        episodes = [(s, _episode(source, benchmark, s, prediction)) for prediction, s in pairs]
-        verdicts = asyncio.run(_verdicts(benchmark, episodes))
+        episodes = [
+            (s, _build_prediction_episode(source, benchmark, s, prediction))
+            for prediction, s in pairs
+        ]
+        verdicts = asyncio.run(_score_episodes(benchmark, episodes))
     finally:
         benchmark.close()
-    content = b"".join(to_json(_line(v, request.evidence), ordered=False) + b"\n" for v in verdicts)
+    content = b"".join(
+        to_json(_format_verdict_line(v, request.evidence), ordered=False) + b"\n" for v in verdicts
+    )
     try:
         if out.exists() and not out.is_file():
             out.write_bytes(content)  # a pipe, or a device
@@ -87,26 +92,30 @@ def score_file(request: Request, out: Path, settings: Settings) -> dict[str, int
     return dict(Counter(verdict.outcome for verdict in verdicts))
 
 
-def _episode(path: Path, benchmark: Benchmark, sample: Sample, prediction: Prediction) -> Episode:
+def _build_prediction_episode(
+    path: Path, benchmark: Benchmark, sample: Sample, prediction: Prediction
+) -> Episode:
     try:
-        return benchmark.episode_from_answer(sample, prediction.answer, prediction.given)
+        return benchmark.episode_from_answer(sample, prediction.answer, prediction.extras)
     except UsageError as error:
-        field = "mode" if "mode" in prediction.given else "prediction"
+        field = "mode" if "mode" in prediction.extras else "prediction"
         raise DatasetError(path, prediction.line, field, str(error)) from None
 
 
-async def _verdicts(benchmark: Benchmark, pairs: list[tuple[Sample, Episode]]) -> list[Verdict]:
-    return [await verdict_on(benchmark, sample, episode) for sample, episode in pairs]
+async def _score_episodes(
+    benchmark: Benchmark, pairs: list[tuple[Sample, Episode]]
+) -> list[Verdict]:
+    return [await compute_verdict(benchmark, sample, episode) for sample, episode in pairs]
 
 
-def _by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
-    found: dict[str, list[Sample]] = defaultdict(list)
+def _group_by_id(samples: list[Sample]) -> dict[str, list[Sample]]:
+    samples_by_id: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        found[sample.id].append(sample)
-    return found
+        samples_by_id[sample.id].append(sample)
+    return samples_by_id
 
 
-def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
+def _read_predictions(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
     for number, row in read_rows(path, drop=True):  # what a model wrote is data
         for field in ("id", "prediction"):
             if field not in row:
@@ -117,9 +126,9 @@ def _read(path: Path, card: BenchmarkCard, metric: str) -> Iterator[Prediction]:
         yield Prediction(
             line=number,
             id=str(row["id"]),
-            metric=_metric(path, number, card, row) or metric,
+            metric=_parse_metric(path, number, card, row) or metric,
             answer=row["prediction"],
-            given={name: row[name] for name in ("mode", "votes") if row.get(name)},
+            extras={name: row[name] for name in ("mode", "votes") if row.get(name)},
         )
 
 
@@ -131,7 +140,7 @@ def _check_votes(path: Path, number: int, votes: Any) -> None:
         raise DatasetError(path, number, "votes", str(error)) from None
 
 
-def _metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -> str:
+def _parse_metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -> str:
     value = row.get("metric")
     if value in (None, ""):
         return ""
@@ -141,23 +150,23 @@ def _metric(path: Path, number: int, card: BenchmarkCard, row: dict[str, Any]) -
         raise DatasetError(path, number, "metric", str(error)) from None
 
 
-def _find(path: Path, prediction: Prediction, samples: dict[str, list[Sample]]) -> Sample:
-    found = [
+def _find_sample(path: Path, prediction: Prediction, samples: dict[str, list[Sample]]) -> Sample:
+    matches = [
         sample
         for sample in samples.get(prediction.id, [])
         if prediction.metric in ("", sample.metric)
     ]
-    if not found:
+    if not matches:
         of = f" of metric {prediction.metric}" if prediction.metric else ""
         raise DatasetError(path, prediction.line, "id", f"no case {prediction.id!r}{of}")
-    if len(found) > 1:
-        metrics = ", ".join(sample.metric for sample in found)
+    if len(matches) > 1:
+        metrics = ", ".join(sample.metric for sample in matches)
         problem = f"is needed, case {prediction.id!r} stands in several: {metrics}"
         raise DatasetError(path, prediction.line, "metric", problem)
-    return found[0]
+    return matches[0]
 
 
-def _line(verdict: Verdict, evidence: bool) -> dict[str, Any]:
+def _format_verdict_line(verdict: Verdict, evidence: bool) -> dict[str, Any]:
     line = {
         "id": verdict.id,
         "metric": verdict.metric,

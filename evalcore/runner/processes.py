@@ -28,7 +28,7 @@ _SERVICE_TIMEOUT = 120.0  # seconds
 _OF_THE_SERVER = frozenset({passcode.VARIABLE, login.SECRET, login.COOKIE})
 
 
-def service(
+def call_service(
     verb: str,
     request: RunRequest,
     keys: Mapping[str, str],
@@ -36,15 +36,15 @@ def service(
     visitor: Visitor,
 ) -> Any:
     """What `evalcore.runner.service` answers to a verb; raises UsageError with its problem."""
-    seen = access.restrict_settings(settings, visitor)
-    given = msgspec.json.encode({"request": request, "keys": dict(keys), "settings": seen})
+    restricted = access.restrict_settings(settings, visitor)
+    payload = msgspec.json.encode({"request": request, "keys": dict(keys), "settings": restricted})
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.runner.service", verb],
-            input=given,
+            input=payload,
             capture_output=True,
             timeout=_SERVICE_TIMEOUT,
-            env=environment(settings, visitor),
+            env=build_environment(settings, visitor),
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -58,7 +58,7 @@ def service(
     return result["ok"]
 
 
-def start(
+def start_run_process(
     module: str,
     folders: Sequence[RunFolder],
     keys: Mapping[str, str],
@@ -69,38 +69,42 @@ def start(
     paths = [str(folder.path) for folder in folders]
     with folders[0].log_path.open("ab") as log:
         command = [f"evalcore.runner.{module}", *paths, *flags]
-        detached(command, log, json.dumps(dict(keys)).encode(), environment)
+        start_detached(command, log, json.dumps(dict(keys)).encode(), environment)
 
 
-def detached(
+def start_detached(
     command: Sequence[str],
     log: IO[bytes],
-    given: bytes = b"",
+    stdin_data: bytes = b"",
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a module with its arguments in a session of its own: it outlives the page, the tab and
-    the server. It reads what is `given`; without an `environment` it gets `importing()`."""
+    the server. It reads what is `stdin_data`; without an `environment` it gets
+    `build_import_environment()`."""
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
         start_new_session=True,
-        env=environment or importing(),
+        env=environment or build_import_environment(),
     )
     assert process.stdin is not None  # noqa: S101 - asked for by PIPE
-    process.stdin.write(given)
+    process.stdin.write(stdin_data)
     process.stdin.close()
     return process
 
 
-def environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
-    """`importing()` with the visitor's mode, so that what works for him is bound as he is."""
-    return importing() | {"EVALBOARD_ACCESS": access.resolve_access_mode(settings, visitor)}
+def build_environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
+    """`build_import_environment()` with the visitor's mode, so that what works for him is bound
+    as he is."""
+    return build_import_environment() | {
+        "EVALBOARD_ACCESS": access.resolve_access_mode(settings, visitor)
+    }
 
 
-def importing() -> dict[str, str]:
+def build_import_environment() -> dict[str, str]:
     """This environment, with the project importable and without what only the server may know."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    kept = {name: value for name, value in os.environ.items() if name not in _OF_THE_SERVER}
-    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_SERVER}
+    return inherited | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

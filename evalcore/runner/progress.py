@@ -52,32 +52,32 @@ class Tracker:
         self.message = ""
         self.flow: Flow | None = None
         self.card: Callable[[], Mapping[str, Any]] = dict  # of the target, once it is open
-        self._told: Mapping[str, Any] = {}
+        self._written_card: Mapping[str, Any] = {}
         self._recent: deque[tuple[float, int]] = deque()
         self._events = folder.open_journal(folder.events_path.name)
 
-    def event(self, kind: str, message: str = "") -> None:
+    def record_event(self, kind: str, message: str = "") -> None:
         with suppress(OSError):  # a full disk ends a run by its journals, which say why
             self._events.append(Event(at=utc_now(), kind=kind, message=message))
 
-    def failed(self, failure: Failure) -> None:
+    def record_failure(self, failure: Failure) -> None:
         """A request failed; it may yet be tried again."""
         self.errors[failure.kind] += 1
         self.requests += 1
 
-    def episode(self, episode: Episode, fresh: bool) -> None:
+    def record_episode(self, episode: Episode, fresh: bool) -> None:
         self.generated += 1
         if fresh:
             self.requests += episode.completions
         self.usage = add_usage(self.usage, episode.usage)
         self.cost = add_numbers(self.cost, episode.cost)
 
-    def verdict(self, verdict: Verdict) -> None:
+    def record_verdict(self, verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
 
     def write(self, state: RunState = "running") -> None:
         scored = self.outcomes.total()
-        rate = self._rate(scored)
+        rate = self._compute_rate(scored)
         left = self.total - scored
         progress = Progress(
             run_id=self.folder.run_id,
@@ -102,11 +102,11 @@ class Tracker:
             message=self.message,
         )
         self.folder.write_progress(progress)
-        if (card := dict(self.card())) != self._told:
+        if (card := dict(self.card())) != self._written_card:
             self.folder.write_card(card)
-            self._told = card
+            self._written_card = card
 
-    def _rate(self, scored: int) -> float:
+    def _compute_rate(self, scored: int) -> float:
         """Verdicts a second over the recent past."""
         moment = time.monotonic()
         self._recent.append((moment, scored))

@@ -20,7 +20,7 @@ from evalcore.runner.limits import Flow, WaitTooLong
 from evalcore.settings import Settings
 
 
-class Policy(Record, frozen=True):
+class RetryPolicy(Record, frozen=True):
     """Attempts by kind of failure; a kind that is absent is not tried again."""
 
     attempts: dict[str, int]
@@ -29,17 +29,17 @@ class Policy(Record, frozen=True):
 
 
 #: No second try, whatever happens.
-ONCE = Policy(attempts={}, base=0.0, cap=0.0)
+ONCE = RetryPolicy(attempts={}, base=0.0, cap=0.0)
 
 
-def policy(settings: Settings) -> Policy:
-    most = settings.max_attempts
-    return Policy(
+def build_retry_policy(settings: Settings) -> RetryPolicy:
+    max_attempts = settings.max_attempts
+    return RetryPolicy(
         attempts={
-            "rate_limited": most * 4,
-            "retryable": most,
-            "malformed": min(3, most),
-            "model_output": min(3, most),
+            "rate_limited": max_attempts * 4,
+            "retryable": max_attempts,
+            "malformed": min(3, max_attempts),
+            "model_output": min(3, max_attempts),
         },
         base=settings.retry_base,
         cap=settings.retry_cap,
@@ -49,7 +49,7 @@ def policy(settings: Settings) -> Policy:
 async def with_retries(
     attempt: Callable[[], Awaitable[Completion]],
     flow: Flow,
-    rules: Policy,
+    rules: RetryPolicy,
     deadline: float,
     report: Callable[[Failure], Any],
     tokens: int = 0,
@@ -63,21 +63,21 @@ async def with_retries(
     while True:
         tries += 1
         try:
-            done = await _once(attempt, flow, deadline, tokens)
+            done = await _attempt_once(attempt, flow, deadline, tokens)
             return done if tries == 1 else msgspec.structs.replace(done, attempts=tries)
         except TargetFailure as error:
             failure = msgspec.structs.replace(error.failure, attempts=tries)
         report(failure)
         counts[failure.kind] = counts.get(failure.kind, 0) + 1
         if counts[failure.kind] >= rules.attempts.get(failure.kind, 1):
-            return _given_up(failure)
-        wait = _wait(failure, counts[failure.kind], rules)
+            return _give_up(failure)
+        wait = _compute_wait(failure, counts[failure.kind], rules)
         if asyncio.get_running_loop().time() + wait > deadline:
             raise TargetFailure(_too_long(failure, wait))
         await asyncio.sleep(wait)
 
 
-async def _once(
+async def _attempt_once(
     attempt: Callable[[], Awaitable[Completion]], flow: Flow, deadline: float, tokens: int
 ) -> Completion:
     try:
@@ -90,24 +90,24 @@ async def _once(
         done = await attempt()
     except TargetFailure as error:
         if error.failure.kind == "rate_limited":
-            flow.refuse(started, error.failure.retry_after)
+            flow.record_refusal(started, error.failure.retry_after)
         elif error.failure.kind == "retryable":
-            flow.fail()
+            flow.record_failure()
         raise
     else:
-        flow.served()
+        flow.record_success()
         return done
     finally:
         flow.leave()
 
 
-def _given_up(failure: Failure) -> Completion:
+def _give_up(failure: Failure) -> Completion:
     if failure.kind != "model_output":
         raise TargetFailure(failure)
     return Completion(finish_reason="unparsable", attempts=failure.attempts)
 
 
-def _wait(failure: Failure, count: int, rules: Policy) -> float:
+def _compute_wait(failure: Failure, count: int, rules: RetryPolicy) -> float:
     """Seconds until the next try: what the server asks, else exponential with jitter."""
     if failure.retry_after is not None:
         return failure.retry_after

@@ -18,9 +18,9 @@ import msgspec
 
 from evalcore.errors import EvalboardError, TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
-from evalcore.runner import allowed, local_models, panel
-from evalcore.runner.gold import INTERACTIVE, require_gold
-from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
+from evalcore.runner import local_models, panel, request_policy
+from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
+from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.detect import SandboxSupport, detect_sandbox
 from evalcore.secrets import Secrets, scrub_secrets
@@ -31,40 +31,45 @@ from evalcore.targets import pricing, registry
 from evalcore.targets.application import Application
 from evalcore.targets.base import Target
 
-_PATIENCE = 60.0  # seconds that a connection test waits for a task of a service
+_POLL_TIMEOUT = 60.0  # seconds that a connection test waits for a task of a service
 _GREEDY = ("0", "0.0")
 _WITHOUT_TOKENS = ("baseline", "control", "application")
 
 
 def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     """Create the run folder; returns the run id. The target's name and options are checked too."""
-    allowed.verify(request, settings, secrets)
-    made = plan(request, settings)
-    for spec in (made.spec.target, *map(panel.spec_of, panel.sits_on(made.spec))):
+    request_policy.verify_request(request, settings, secrets)
+    run_plan = plan_run(request, settings)
+    for spec in (
+        run_plan.spec.target,
+        *map(panel.parse_model_spec, panel.list_judge_specs(run_plan.spec)),
+    ):
         registry.create_target(spec, settings, secrets)
-    lines = require_gold(made.gold, made.samples, settings, INTERACTIVE)
+    lines = require_gold(run_plan.gold, run_plan.samples, settings, INTERACTIVE_TIMEOUT)
     # the note of a pair is read by machines
-    if lines and parse_comparison_note(made.spec.note) is None:
-        note = "\n".join(filter(None, [made.spec.note, *lines]))
-        made = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, note=note))
-    return create_folder(made, settings).run_id
+    if lines and parse_comparison_note(run_plan.spec.note) is None:
+        note = "\n".join(filter(None, [run_plan.spec.note, *lines]))
+        run_plan = msgspec.structs.replace(
+            run_plan, spec=msgspec.structs.replace(run_plan.spec, note=note)
+        )
+    return create_folder(run_plan, settings).run_id
 
 
-def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estimate:
+def estimate_run(request: RunRequest, settings: Settings, secrets: Secrets) -> Estimate:
     """What a run would take, from its prompts and from earlier runs of the same columns."""
-    allowed.check(request, settings, secrets)
-    made = plan(request, settings)
-    target = registry.create_target(made.spec.target, settings, secrets)
+    request_policy.check_request(request, settings, secrets)
+    run_plan = plan_run(request, settings)
+    target = registry.create_target(run_plan.spec.target, settings, secrets)
     prompts: dict[tuple[str, str], int] = {}
-    for spec in made.spec.benchmarks:
+    for spec in run_plan.spec.benchmarks:
         benchmark = create_benchmark(spec.key, spec.options)
-        for sample in made.samples[spec.key]:
+        for sample in run_plan.samples[spec.key]:
             length = sum(len(message.content) for message in benchmark.messages(sample))
             prompts[spec.key, benchmark.generation_key(sample)] = length
     requests = len(prompts) * request.epochs
-    notes = _votes(made, request.epochs)
+    notes = _describe_votes(run_plan, request.epochs)
     tokens_in = sum(prompts.values()) // 4 * request.epochs
-    tokens_out, seconds, basis = _from_history(made.spec.target, requests, settings)
+    tokens_out, seconds, basis = _scale_from_history(run_plan.spec.target, requests, settings)
     notes.append(basis)
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
     if target.info.kind in _WITHOUT_TOKENS:
@@ -74,7 +79,7 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
         if request.epochs > 1 and str(request.target_options.get("temperature")) in _GREEDY:
             notes.append("at temperature 0 epochs hardly differ, and neither do pass^k and pass@1")
     return Estimate(
-        samples=sum(len(group) for group in made.samples.values()),
+        samples=sum(len(group) for group in run_plan.samples.values()),
         requests=requests,
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens,
@@ -84,14 +89,14 @@ def estimate(request: RunRequest, settings: Settings, secrets: Secrets) -> Estim
     )
 
 
-def _votes(made: Plan, epochs: int) -> list[str]:
+def _describe_votes(run_plan: Plan, epochs: int) -> list[str]:
     """How often a panel may be asked, or how many cases stay open without one."""
     open_cases = votes = 0
-    for spec in made.spec.benchmarks:
+    for spec in run_plan.spec.benchmarks:
         benchmark = create_benchmark(spec.key, spec.options)
-        found = sum(map(benchmark.may_be_judged, made.samples[spec.key]))
-        open_cases += found
-        votes += found * len(spec.judges)
+        judgeable = sum(map(benchmark.may_be_judged, run_plan.samples[spec.key]))
+        open_cases += judgeable
+        votes += judgeable * len(spec.judges)
     if not open_cases:
         return []
     if votes:
@@ -99,7 +104,7 @@ def _votes(made: Plan, epochs: int) -> list[str]:
     return [f"{open_cases} cases may need judges, and none is chosen: they stay undecided"]
 
 
-def _from_history(
+def _scale_from_history(
     spec: TargetSpec, requests: int, settings: Settings
 ) -> tuple[int | None, float | None, str]:
     """Output tokens and seconds, scaled from the newest run of the same target."""
@@ -115,7 +120,7 @@ def _from_history(
 
 def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
     """One tiny request to the target; a local model is looked at without being loaded."""
-    allowed.verify(request, settings, secrets)
+    request_policy.verify_request(request, settings, secrets)
     target = registry.create_target(
         TargetSpec(key=request.target, options=request.target_options), settings, secrets
     )
@@ -124,23 +129,23 @@ def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -
     if target.info.kind == "baseline":
         return ConnectionReport(ok=True, message="a built-in baseline needs no connection")
     if target.info.kind == "local":  # loading takes minutes and the memory of a run at work
-        return local_models.report(request.target, request.target_options)
+        return local_models.report_local_model(request.target, request.target_options)
     example: dict[str, Any] = {}
     if isinstance(target, Application):
-        target.poll_limit, example = _PATIENCE, target.build_example_input()
-    asked = GenerationRequest(
+        target.poll_limit, example = _POLL_TIMEOUT, target.build_example_input()
+    probe = GenerationRequest(
         messages=(Message(role="user", content="Answer with the single word: ready"),),
         sampling=Sampling(max_tokens=64),
         input=example,
     )
-    return asyncio.run(_try(target, asked))
+    return asyncio.run(_test_target(target, probe))
 
 
-async def _try(target: Target, asked: GenerationRequest) -> ConnectionReport:
+async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionReport:
     try:
         await target.open(lambda line: None)
         started = time.monotonic()
-        done = await target.generate(asked)
+        done = await target.generate(probe)
         latency = time.monotonic() - started
     except TargetFailure as error:
         if error.failure.kind == "timeout":  # of a task that a service has taken
@@ -164,22 +169,22 @@ def sandbox_ability(request: RunRequest, settings: Settings, secrets: Secrets) -
 
 VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {
     "plan": make_plan,
-    "estimate": estimate,
+    "estimate": estimate_run,
     "test": test_connection,
     "ability": sandbox_ability,
 }
 
 
 def main() -> int:
-    given = json.loads(sys.stdin.read())
-    secrets = Secrets(given.get("keys"))
+    payload = json.loads(sys.stdin.read())
+    secrets = Secrets(payload.get("keys"))
     try:
-        request = msgspec.convert(given["request"], RunRequest)
-        settings = msgspec.convert(given["settings"], Settings)
+        request = msgspec.convert(payload["request"], RunRequest)
+        settings = msgspec.convert(payload["settings"], Settings)
         with override_data_folder(settings.data):
             result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
     except (EvalboardError, msgspec.ValidationError, OSError) as error:
-        result = {"error": scrub_secrets(str(error), given.get("keys", {}).values())}
+        result = {"error": scrub_secrets(str(error), payload.get("keys", {}).values())}
     sys.stdout.buffer.write(msgspec.json.encode(result))
     return 0
 

@@ -17,8 +17,8 @@ from evalcore import catalog
 from evalcore import settings as configuration
 from evalcore.access import OPERATOR
 from evalcore.records import RunSummary
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
@@ -58,13 +58,13 @@ CARDS = {
 _NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
 
 
-def make(settings: Settings) -> list[RunSummary]:
+def rebuild_shipped_runs(settings: Settings) -> list[RunSummary]:
     """Replace the shipped runs by fresh ones; returns their summaries."""
     root = Path(settings.shipped)
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # engines write there as well
         own = replace(settings, data=folder, shipped=folder)
         make_cards(own)
-        summaries = [_run(target, own) for target in TARGETS]
+        summaries = [_run_shipped_target(target, own) for target in TARGETS]
         shutil.rmtree(root / "runs", ignore_errors=True)
         shutil.copytree(own.runs_dir, root / "runs")
         shutil.copy(own.data_dir / FILE, root / FILE)
@@ -78,19 +78,19 @@ def make_cards(settings: Settings) -> None:
     (settings.data_dir / f"{FILE}.lock").unlink(missing_ok=True)
 
 
-def _run(target: str, settings: Settings) -> RunSummary:
-    request = RunRequest(target=target, benchmarks=_benchmarks(target))
-    made = plan(request, settings)
-    spec = replace(made.spec, run_id=f"shipped-{target.replace(':', '-')}")
-    folder = create_folder(replace(made, spec=spec), settings)
-    summary = execute(folder, settings, Secrets())
+def _run_shipped_target(target: str, settings: Settings) -> RunSummary:
+    request = RunRequest(target=target, benchmarks=_list_target_benchmarks(target))
+    run_plan = plan_run(request, settings)
+    spec = replace(run_plan.spec, run_id=f"shipped-{target.replace(':', '-')}")
+    folder = create_folder(replace(run_plan, spec=spec), settings)
+    summary = execute_run(folder, settings, Secrets())
     for name in _NOT_EVIDENCE:  # of use only to a run that may go on
         path = folder.path / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     return summary
 
 
-def _benchmarks(target: str) -> tuple[str, ...]:
+def _list_target_benchmarks(target: str) -> tuple[str, ...]:
     """What a target answers: a control what names it, a baseline what it was made for."""
     kind, _, name = target.partition(":")
     if kind == "baseline":
@@ -99,7 +99,7 @@ def _benchmarks(target: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    summaries = make(configuration.load_settings())
+    summaries = rebuild_shipped_runs(configuration.load_settings())
     for summary in summaries:
         scores = {
             key: score.score and round(score.score, 1) for key, score in summary.benchmarks.items()

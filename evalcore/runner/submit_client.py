@@ -20,15 +20,15 @@ from evalcore.runner.jobs import Job
 from evalcore.settings import Settings
 
 #: Bytes of a zip; its files may have four times as many together.
-MOST_BYTES = 64 << 20
+MAX_BUNDLE_BYTES = 64 << 20
 _UPLOAD = "upload.zip"
 _ZIP = b"PK\x03\x04"
-_KEPT = 20  # ended jobs that are kept, beside those of the last day
+_MAX_ENDED_JOBS = 20  # ended jobs that are kept, beside those of the last day
 _DAY = timedelta(days=1)
 _LONGEST_NAME = 100
 
 
-def hand_in(file: str, content: bytes, visitor: Visitor, settings: Settings) -> str:
+def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Settings) -> str:
     """Start to check a bundle and to take it in; returns the name of the job. `file` is what people
     call it.
 
@@ -36,53 +36,58 @@ def hand_in(file: str, content: bytes, visitor: Visitor, settings: Settings) -> 
     what cannot be a bundle and while another one is being taken in.
     """
     access.require_access(settings, visitor, "upload")
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"the file has more than {MOST_BYTES >> 20} MB")
+    if len(content) > MAX_BUNDLE_BYTES:
+        raise UsageError(f"the file has more than {MAX_BUNDLE_BYTES >> 20} MB")
     if not content.startswith(_ZIP):
         raise UsageError("the file is no zip archive; hand in a bundle that was exported")
-    known = _swept(settings)
-    if any(job.state == "running" for job in known):
+    submissions = _sweep_submissions(settings)
+    if any(job.state == "running" for job in submissions):
         raise UsageError("another bundle is being taken in; try again when it has ended")
-    _check_share(known, visitor, settings)
+    _check_daily_quota(submissions, visitor, settings)
     name = f"{access.compute_visitor_id(settings, visitor)}-{secrets.token_hex(6)}"
-    folder = jobs.folder_of(settings, "import", name)
+    folder = jobs.resolve_job_folder(settings, "import", name)
     folder.mkdir(parents=True)
     try:
         (folder / _UPLOAD).write_bytes(content)
-        given = {"file": str(folder / _UPLOAD)}
-        seen = access.restrict_settings(settings, visitor)
-        jobs.start(seen, "import", name, given, {}, title=file[:_LONGEST_NAME])
+        job_args = {"file": str(folder / _UPLOAD)}
+        restricted = access.restrict_settings(settings, visitor)
+        jobs.start_job(restricted, "import", name, job_args, {}, title=file[:_LONGEST_NAME])
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return name
 
 
-def handed_in(visitor: Visitor, settings: Settings, most: int = 5) -> list[Job]:
+def list_submissions(visitor: Visitor, settings: Settings, limit: int = 5) -> list[Job]:
     """The last submissions of a visitor, the newest first; of all for whom all is open."""
-    return [job for job in _swept(settings) if _is_his(job, visitor, settings)][:most]
+    return [
+        job for job in _sweep_submissions(settings) if _is_own_submission(job, visitor, settings)
+    ][:limit]
 
 
-def cancel(name: str, visitor: Visitor, settings: Settings) -> None:
+def cancel_submission(name: str, visitor: Visitor, settings: Settings) -> None:
     """End a submission; nothing half taken in stays. Raises AccessDenied for somebody else's."""
     access.require_access(settings, visitor, "upload")
-    job = jobs.find(settings, "import", name)
-    if job is not None and not _is_his(job, visitor, settings):
+    job = jobs.find_job(settings, "import", name)
+    if job is not None and not _is_own_submission(job, visitor, settings):
         raise AccessDenied("this was handed in by somebody else")
-    jobs.cancel(settings, "import", name)
+    jobs.cancel_job(settings, "import", name)
 
 
-def _is_his(job: Job, visitor: Visitor, settings: Settings) -> bool:
+def _is_own_submission(job: Job, visitor: Visitor, settings: Settings) -> bool:
     if access.resolve_access_mode(settings, visitor) == "open":
         return True
     return job.name.startswith(f"{access.compute_visitor_id(settings, visitor)}-")
 
 
-def _check_share(known: Iterable[Job], visitor: Visitor, settings: Settings) -> None:
+def _check_daily_quota(submissions: Iterable[Job], visitor: Visitor, settings: Settings) -> None:
     """Scoring takes our time: a visitor may hand in as many runs a day as he may start."""
     if access.resolve_access_mode(settings, visitor) == "open":
         return
-    used = sum(_age(job) < _DAY and _is_his(job, visitor, settings) for job in known)
+    used = sum(
+        _compute_job_age(job) < _DAY and _is_own_submission(job, visitor, settings)
+        for job in submissions
+    )
     if used >= settings.runs_per_day:
         raise AccessDenied(
             f"this board takes {settings.runs_per_day} bundles a day from each visitor; "
@@ -90,22 +95,22 @@ def _check_share(known: Iterable[Job], visitor: Visitor, settings: Settings) -> 
         )
 
 
-def _swept(settings: Settings) -> list[Job]:
+def _sweep_submissions(settings: Settings) -> list[Job]:
     """All submissions, newest first, once what ended ones left behind is gone."""
-    known = jobs.every(settings, "import")
-    for number, job in enumerate(known):
-        folder = jobs.folder_of(settings, "import", job.name)
+    submissions = jobs.list_jobs(settings, "import")
+    for number, job in enumerate(submissions):
+        folder = jobs.resolve_job_folder(settings, "import", job.name)
         if job.state == "running":
             continue
-        _without_upload(folder)  # of a process that was killed
-        if number >= _KEPT and _age(job) > _DAY:
+        _remove_upload(folder)  # of a process that was killed
+        if number >= _MAX_ENDED_JOBS and _compute_job_age(job) > _DAY:
             shutil.rmtree(folder, ignore_errors=True)
-    return known
+    return submissions
 
 
-def _without_upload(folder: Path) -> None:
+def _remove_upload(folder: Path) -> None:
     (folder / _UPLOAD).unlink(missing_ok=True)
 
 
-def _age(job: Job) -> timedelta:
+def _compute_job_age(job: Job) -> timedelta:
     return datetime.now(UTC) - datetime.fromisoformat(job.started)

@@ -30,8 +30,8 @@ from evalcore.records import (
     utc_now,
 )
 from evalcore.runner.column import panel_parts
-from evalcore.runner.panel import sits_on
-from evalcore.runner.plan import column_of, create_benchmark
+from evalcore.runner.panel import list_judge_specs
+from evalcore.runner.plan import create_benchmark, with_column_key
 from evalcore.store.run_folder import RunFolder, StoredVerdict
 
 _log = logging.getLogger(__name__)
@@ -42,11 +42,11 @@ VerdictKey = tuple[str, str, str, int]
 
 def scoring_id(spec: RunSpec) -> str:
     """Names a folder of verdicts: equal scorers, equal name."""
-    versions = [[b.key, current(b).scorer_version] for b in spec.benchmarks]
-    return content_hash([versions, panel_parts(sits_on(spec))], 10)
+    versions = [[b.key, to_current_spec(b).scorer_version] for b in spec.benchmarks]
+    return content_hash([versions, panel_parts(list_judge_specs(spec))], 10)
 
 
-def current(spec: BenchmarkSpec) -> BenchmarkSpec:
+def to_current_spec(spec: BenchmarkSpec) -> BenchmarkSpec:
     """The spec as this version of the code scores it: scorer version and column key follow."""
     card = create_benchmark(spec.key, spec.options).card
     if card.scorer_version == spec.scorer_version:
@@ -69,7 +69,7 @@ def latest_verdicts(stored: Iterable[StoredVerdict]) -> dict[VerdictKey, Verdict
     }
 
 
-def summarise(
+def summarise_run(
     folder: RunFolder, spec: RunSpec, scoring: str, cancelled: bool, wall: float
 ) -> RunSummary:
     """Score everything that is journaled; the state follows from what is missing."""
@@ -84,7 +84,7 @@ def summarise(
         key = declared.key
         try:
             with registry.plugin_faults(key):
-                scores[key] = _score(declared, spec, samples[key], verdicts[key])
+                scores[key] = _score_benchmark(declared, spec, samples[key], verdicts[key])
         except UsageError as error:
             if catalog.is_builtin(key):
                 raise
@@ -98,7 +98,7 @@ def summarise(
         state=state,
         scoring=scoring,
         benchmarks=scores,
-        totals=totals(episodes, [v for group in verdicts.values() for v in group], wall),
+        totals=compute_totals(episodes, [v for group in verdicts.values() for v in group], wall),
         errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
         created_at=spec.created_at,
         finished_at=utc_now(),
@@ -107,11 +107,11 @@ def summarise(
     )
 
 
-def _score(
+def _score_benchmark(
     spec: BenchmarkSpec, run: RunSpec, samples: Sequence[Sample], verdicts: Sequence[Verdict]
 ) -> BenchmarkScore:
     benchmark = create_benchmark(spec.key, spec.options)
-    now_scored = column_of(current(spec))
+    now_scored = with_column_key(to_current_spec(spec))
     scored = benchmark.aggregate(
         spec.apply_weights(samples),
         verdicts,
@@ -119,7 +119,7 @@ def _score(
         epochs=run.epochs,
         column=now_scored.column,
         full=spec.full,
-        label=label(spec),
+        label=describe_column(spec),
     )
     in_range = scored.score is None or 0 <= scored.score <= 100
     if not (scored.benchmark == spec.key and in_range):
@@ -128,7 +128,7 @@ def _score(
     return msgspec.structs.replace(scored, self_judged=by_itself)
 
 
-def label(spec: BenchmarkSpec) -> str:
+def describe_column(spec: BenchmarkSpec) -> str:
     """The column in words: data set, mode, options that are not as usual, and size."""
     usual = {option.name: option.default for option in catalog.benchmark_card(spec.key).options}
     options = ", ".join(
@@ -144,7 +144,7 @@ def label(spec: BenchmarkSpec) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
+def compute_totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
     """What the episodes and the panel took; `wall` is the time of the worker in seconds."""
     usage = functools.reduce(add_usage, (episode.usage for episode in episodes), Usage())
     judged = [v.details for v in verdicts if read_count(v.details.get("judge_requests"))]
@@ -153,17 +153,17 @@ def totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cost=add_numbers(*(episode.cost for episode in episodes)) if episodes else None,
-        latency_p50=_quantile(latencies, 0.5),
-        latency_p95=_quantile(latencies, 0.95),
+        latency_p50=_compute_quantile(latencies, 0.5),
+        latency_p95=_compute_quantile(latencies, 0.95),
         requests=add_counts(*(e.attempts for e in episodes)) or 0,
         cached=sum(e.cached for e in episodes),
         wall=round(wall, 3),
         judge_requests=add_counts(*(read_count(d["judge_requests"]) for d in judged)) or 0,
-        cost_sources=tuple(sorted({one for e in episodes for one in e.cost_sources})),
+        cost_sources=tuple(sorted({source for e in episodes for source in e.cost_sources})),
         judge_cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in judged)),
     )
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float | None:
+def _compute_quantile(ordered: Sequence[float], share: float) -> float | None:
     """Nearest rank."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None

@@ -23,48 +23,50 @@ from evalcore.records import Sample
 from evalcore.runner import upload_template
 from evalcore.runner.column import dataset_hash
 from evalcore.runner.plan import create_benchmark
-from evalcore.runner.upload_forms import MOST_ERRORS, Form, form_of
-from evalcore.runner.upload_records import Gist, LineError, Upload, Validation
-from evalcore.runner.upload_text import Row, read
+from evalcore.runner.upload_forms import MAX_ERRORS, UploadForm, find_upload_form
+from evalcore.runner.upload_records import CasePreview, LineError, Upload, Validation
+from evalcore.runner.upload_text import Row, read_upload
 from evalcore.settings import Settings
 from evalcore.store import dataset_index
 from evalcore.store.dataset_index import DatasetSummary
 
 PREVIEW = 50
-_PATIENCE = 60.0  # seconds for looking at single rows
-_MENDED = 8  # problems of one row
+_ROW_CHECK_SECONDS = 60.0  # seconds for looking at single rows
+_MAX_ROW_PROBLEMS = 8  # problems of one row
 #: What a loader may raise of its own on a row that nobody foresaw.
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-def validate(upload: Upload, settings: Settings, ready: Path) -> Validation:
+def validate_upload(upload: Upload, settings: Settings, ready: Path) -> Validation:
     """Read and load an upload; a valid one lies in the folder `ready` as a data set afterwards."""
-    rows, errors = read(
-        upload.content, upload.file, upload_template.columns(upload.benchmark, settings)
+    rows, errors = read_upload(
+        upload.content, upload.file, upload_template.list_csv_columns(upload.benchmark, settings)
     )
-    form = form_of(upload.benchmark)
-    errors += _misplaced(rows, form, upload.part)
+    form = find_upload_form(upload.benchmark)
+    errors += _find_misplaced_rows(rows, form, upload.part)
     if not errors:
-        loaded = _loaded(upload, rows, settings, ready)
+        loaded = _load_upload(upload, rows, settings, ready)
         if not isinstance(loaded, LineError):
-            told = dataset_index.summarize_samples(loaded, dataset_hash(loaded))
-            return Validation(summary=told, preview=tuple(map(_gist, loaded[:PREVIEW])))
+            summary = dataset_index.summarize_samples(loaded, dataset_hash(loaded))
+            return Validation(summary=summary, preview=tuple(map(_build_preview, loaded[:PREVIEW])))
         errors = [loaded]
     bad = {error.line for error in errors if error.line and error.field == "metric"}
-    single, in_time = _one_by_one(
+    single, in_time = _check_rows_alone(
         upload, [row for row in rows if row[0] not in bad], settings, len(errors)
     )
-    places = {(error.line, error.field) for error in single} | ({(0, "")} if single else set())
-    errors = [error for error in errors if (error.line, error.field) not in places]
-    found = sorted({*errors, *single}, key=lambda error: (error.line, error.field))
-    more = len(found) > MOST_ERRORS or not in_time
-    return Validation(summary=DatasetSummary(), errors=tuple(found[:MOST_ERRORS]), more=more)
+    reported = {(error.line, error.field) for error in single} | ({(0, "")} if single else set())
+    errors = [error for error in errors if (error.line, error.field) not in reported]
+    problems = sorted({*errors, *single}, key=lambda error: (error.line, error.field))
+    more = len(problems) > MAX_ERRORS or not in_time
+    return Validation(summary=DatasetSummary(), errors=tuple(problems[:MAX_ERRORS]), more=more)
 
 
-def lines_of(upload: Upload, settings: Settings) -> dict[str, list[int]]:
+def map_upload_lines(upload: Upload, settings: Settings) -> dict[str, list[int]]:
     """The lines of a valid upload by the name of the file that they went to, in its order."""
-    rows, _ = read(upload.content, upload.file, upload_template.columns(upload.benchmark, settings))
-    form = form_of(upload.benchmark)
+    rows, _ = read_upload(
+        upload.content, upload.file, upload_template.list_csv_columns(upload.benchmark, settings)
+    )
+    form = find_upload_form(upload.benchmark)
     lines: dict[str, list[int]] = {}
     for line, row in rows:
         name = form.file.format(part=form.part_of(row, upload.part))
@@ -73,115 +75,121 @@ def lines_of(upload: Upload, settings: Settings) -> dict[str, list[int]]:
 
 
 @contextmanager
-def loads_alone(
+def open_row_loader(
     benchmark: str, settings: Settings
 ) -> Iterator[Callable[[str, dict[str, Any]], bool]]:
     """A function that tells whether the loader takes a single row of a part."""
-    created, form = create_benchmark(benchmark, {}), form_of(benchmark)
-    with _place(benchmark, form, settings) as folder:
-        yield lambda part, row: isinstance(_load(created, form, folder, [(1, row)], part), list)
+    created, form = create_benchmark(benchmark, {}), find_upload_form(benchmark)
+    with _scratch_folder(benchmark, form, settings) as folder:
+        yield lambda part, row: isinstance(
+            _load_rows(created, form, folder, [(1, row)], part), list
+        )
 
 
-def _misplaced(rows: Sequence[Row], form: Form, part: str) -> list[LineError]:
+def _find_misplaced_rows(rows: Sequence[Row], form: UploadForm, part: str) -> list[LineError]:
     names = ", ".join(form.parts)
     return [
-        LineError(line, "metric", f"{told[:60]!r} is none of: {names}")
+        LineError(line, "metric", f"{row_part[:60]!r} is none of: {names}")
         for line, row in rows
-        if (told := form.part_of(row, part)) not in form.parts
+        if (row_part := form.part_of(row, part)) not in form.parts
     ]
 
 
-def _loaded(
+def _load_upload(
     upload: Upload, rows: Sequence[Row], settings: Settings, ready: Path
 ) -> list[Sample] | LineError:
     """All rows at once, as a data set in a folder."""
-    form = form_of(upload.benchmark)
-    _set_out(ready, upload.benchmark, form, settings)
-    found = _load(create_benchmark(upload.benchmark, {}), form, ready, rows, upload.part)
-    if isinstance(found, list) and not found:
+    form = find_upload_form(upload.benchmark)
+    _copy_companion_files(ready, upload.benchmark, form, settings)
+    result = _load_rows(create_benchmark(upload.benchmark, {}), form, ready, rows, upload.part)
+    if isinstance(result, list) and not result:
         return LineError(0, "", "holds no case that this benchmark would ask")
-    return found
+    return result
 
 
-def _one_by_one(
-    upload: Upload, rows: Sequence[Row], settings: Settings, found: int
+def _check_rows_alone(
+    upload: Upload, rows: Sequence[Row], settings: Settings, error_count: int
 ) -> tuple[list[LineError], bool]:
     """The problems of every row, and whether there was time for all of them."""
-    form, benchmark = form_of(upload.benchmark), create_benchmark(upload.benchmark, {})
+    form, benchmark = find_upload_form(upload.benchmark), create_benchmark(upload.benchmark, {})
     errors: list[LineError] = []
     first: dict[str, int] = {}
-    until = time.monotonic() + _PATIENCE
-    with _place(upload.benchmark, form, settings) as folder:
+    deadline = time.monotonic() + _ROW_CHECK_SECONDS
+    with _scratch_folder(upload.benchmark, form, settings) as folder:
         for line, row in rows:
-            if found + len(errors) > MOST_ERRORS:
+            if error_count + len(errors) > MAX_ERRORS:
                 return errors, False
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return errors, False
             part = form.part_of(row, upload.part)
-            errors += _problems(benchmark, form, folder, (line, row), part, settings)
-            if (name := _identity(form, row, part)) and first.setdefault(name, line) != line:
+            errors += _iterate_row_problems(benchmark, form, folder, (line, row), part, settings)
+            if (name := _find_row_identity(form, row, part)) and first.setdefault(
+                name, line
+            ) != line:
                 problem = f"{name.partition('/')[2]!r} stands in line {first[name]} already"
                 errors.append(LineError(line, form.identity, problem))
     return errors, True
 
 
-def _identity(form: Form, row: dict[str, Any], part: str) -> str:
+def _find_row_identity(form: UploadForm, row: dict[str, Any], part: str) -> str:
     value = row.get(form.identity)
     return f"{part}/{value}" if isinstance(value, str | int) and str(value).strip() else ""
 
 
-def _problems(
-    benchmark: Benchmark, form: Form, folder: Path, row: Row, part: str, settings: Settings
+def _iterate_row_problems(
+    benchmark: Benchmark, form: UploadForm, folder: Path, row: Row, part: str, settings: Settings
 ) -> Iterator[LineError]:
     """Every problem of a row: what is wrong is mended by an example, then it is asked again."""
     line, content = row
     mended: set[str] = set()
-    for _ in range(_MENDED):
-        found = _load(benchmark, form, folder, [(line, content)], part)
-        if not isinstance(found, LineError):
+    for _ in range(_MAX_ROW_PROBLEMS):
+        result = _load_rows(benchmark, form, folder, [(line, content)], part)
+        if not isinstance(result, LineError):
             return
-        yield found
-        field = found.field.partition(".")[0]
-        example = _example(benchmark.key, part, settings)
+        yield result
+        field = result.field.partition(".")[0]
+        example = _find_example(benchmark.key, part, settings)
         if not field or field in mended or field not in example:
             return
         mended.add(field)
         content = content | {field: example[field]}
 
 
-def _example(benchmark: str, part: str, settings: Settings) -> dict[str, Any]:
+def _find_example(benchmark: str, part: str, settings: Settings) -> dict[str, Any]:
     rows = upload_template.bundled_rows(benchmark, part, settings)
     return rows[0] if rows else {}
 
 
-def _load(
-    benchmark: Benchmark, form: Form, folder: Path, rows: Sequence[Row], part: str
+def _load_rows(
+    benchmark: Benchmark, form: UploadForm, folder: Path, rows: Sequence[Row], part: str
 ) -> list[Sample] | LineError:
     """The samples of rows, or the first problem by its line in the upload."""
-    lines = _write(folder, form, rows, part)
+    lines = _write_part_files(folder, form, rows, part)
     try:
         return benchmark.load_dataset(DatasetSource(path=str(folder)))
     except DatasetError as error:
         written = lines.get(Path(error.path).name if error.line else "", [])
         inside = error.line is not None and 0 < error.line <= len(written)
         line = written[error.line - 1] if inside and error.line else rows[0][0] * (len(rows) == 1)
-        return LineError(line, error.field, _plain(error.problem, folder))
+        return LineError(line, error.field, _strip_folder(error.problem, folder))
     except EvalboardError as error:
-        return LineError(rows[0][0] * (len(rows) == 1), "", _plain(str(error), folder))
+        return LineError(rows[0][0] * (len(rows) == 1), "", _strip_folder(str(error), folder))
     except _FAILURES as error:
         what = f"cannot be understood: {type(error).__name__}: {error}"
-        return LineError(rows[0][0] * (len(rows) == 1), "", _plain(what, folder))
+        return LineError(rows[0][0] * (len(rows) == 1), "", _strip_folder(what, folder))
 
 
-def _plain(problem: str, folder: Path) -> str:
+def _strip_folder(problem: str, folder: Path) -> str:
     """A problem without the place where it was looked for."""
     return problem.replace(f"{folder}/", "").replace(str(folder), "the file")[:300]
 
 
-def _write(folder: Path, form: Form, rows: Sequence[Row], part: str) -> dict[str, list[int]]:
+def _write_part_files(
+    folder: Path, form: UploadForm, rows: Sequence[Row], part: str
+) -> dict[str, list[int]]:
     """Rows in the files of their parts; the lines of the upload by the name of the file."""
-    for one in form.parts:
-        (folder / form.file.format(part=one)).unlink(missing_ok=True)
+    for part_name in form.parts:
+        (folder / form.file.format(part=part_name)).unlink(missing_ok=True)
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(form.part_of(row[1], part), []).append(row)
@@ -189,16 +197,18 @@ def _write(folder: Path, form: Form, rows: Sequence[Row], part: str) -> dict[str
     for name, group in groups.items():
         path = folder / form.file.format(part=name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines_of = (json.dumps(row, ensure_ascii=False) + "\n" for _, row in group)
-        path.write_text("".join(lines_of), encoding="utf-8", newline="\n")
+        json_lines = (json.dumps(row, ensure_ascii=False) + "\n" for _, row in group)
+        path.write_text("".join(json_lines), encoding="utf-8", newline="\n")
         lines.setdefault(path.name, []).extend(line for line, _ in group)
     return lines if len(lines) == len(groups) else {}
 
 
-def _set_out(folder: Path, benchmark: str, form: Form, settings: Settings) -> None:
+def _copy_companion_files(
+    folder: Path, benchmark: str, form: UploadForm, settings: Settings
+) -> None:
     """The bundled files that cases need beside them."""
     home = Path(settings.datasets) / catalog.benchmark_card(benchmark).dataset
-    for pattern in form.beside:
+    for pattern in form.companion_files:
         for part in form.parts if "{part}" in pattern else ("",):
             for path in home.glob(pattern.format(part=part)):
                 there = folder / path.relative_to(home)
@@ -207,18 +217,18 @@ def _set_out(folder: Path, benchmark: str, form: Form, settings: Settings) -> No
 
 
 @contextmanager
-def _place(benchmark: str, form: Form, settings: Settings) -> Iterator[Path]:
+def _scratch_folder(benchmark: str, form: UploadForm, settings: Settings) -> Iterator[Path]:
     """A folder for looking at single rows."""
     with TemporaryDirectory(prefix="evalboard-upload-") as name:
-        _set_out(Path(name), benchmark, form, settings)
+        _copy_companion_files(Path(name), benchmark, form, settings)
         yield Path(name)
 
 
-def _gist(one: Sample) -> Gist:
-    return Gist(
-        metric=one.metric,
-        id=one.id,
-        difficulty=one.difficulty,
-        dialect=dataset_index.format_dialect(one),
-        text=dataset_index.build_case_gist(one)[:200],
+def _build_preview(sample: Sample) -> CasePreview:
+    return CasePreview(
+        metric=sample.metric,
+        id=sample.id,
+        difficulty=sample.difficulty,
+        dialect=dataset_index.format_dialect(sample),
+        text=dataset_index.build_case_gist(sample)[:200],
     )

@@ -9,22 +9,23 @@ from evalcore.catalog import benchmark_card
 from evalcore.records import Record
 
 #: What a person may hand in at once.
-MOST_BYTES = 10 << 20
-MOST_CASES = 5_000
-LONGEST_LINE = 1 << 20
+MAX_FILE_BYTES = 10 << 20
+MAX_CASES = 5_000
+MAX_LINE_LENGTH = 1 << 20
 #: Errors that are listed before the rest is left out.
-MOST_ERRORS = 200
+MAX_ERRORS = 200
 
 
-class Form(Record, frozen=True):
+class UploadForm(Record, frozen=True):
     """`parts` are the names that a case may belong to, by its field `metric` or by choice; `file`
-    is where the cases of a part go within the folder, `beside` the patterns of bundled files that
-    they need there, `identity` the field that names a case ("" for the order of the lines), and
-    `left_out` the fields of bundled cases that point to files, which nobody can hand in."""
+    is where the cases of a part go within the folder, `companion_files` the patterns of bundled
+    files that they need there, `identity` the field that names a case ("" for the order of the
+    lines), and `left_out` the fields of bundled cases that point to files, which nobody can hand
+    in."""
 
     parts: tuple[str, ...]
     file: str = "{part}.jsonl"
-    beside: tuple[str, ...] = ()
+    companion_files: tuple[str, ...] = ()
     identity: str = "case_id"
     left_out: tuple[str, ...] = ()
 
@@ -35,33 +36,35 @@ class Form(Record, frozen=True):
         return str(row.get("metric", row.get("category", chosen)))
 
 
-def form_of(benchmark: str) -> Form:
+def find_upload_form(benchmark: str) -> UploadForm:
     """The form of a benchmark; raises UsageError for one that is unknown."""
     metrics = tuple(metric.key for metric in benchmark_card(benchmark).metrics)
-    made = {
-        "sql_optimization": Form(parts=("rewrite", "index_advice")),
-        "bfcl": Form(parts=metrics, beside=("multi_turn_func_doc/*",), identity="id"),
-        "gaia": Form(
+    forms = {
+        "sql_optimization": UploadForm(parts=("rewrite", "index_advice")),
+        "bfcl": UploadForm(
+            parts=metrics, companion_files=("multi_turn_func_doc/*",), identity="id"
+        ),
+        "gaia": UploadForm(
             parts=("validation",),
             identity="task_id",
             left_out=("file_name", "file_path"),
         ),
-        "swe_bench": Form(
+        "swe_bench": UploadForm(
             parts=("tasks",),
             identity="instance_id",
             left_out=("bundle", "variants", "counterexamples"),
         ),
-        "tau_bench": Form(
+        "tau_bench": UploadForm(
             parts=metrics,
             file="{part}/tasks_own.jsonl",
-            beside=("{part}/*.json", "{part}/policy.md"),
+            companion_files=("{part}/*.json", "{part}/policy.md"),
             identity="",
         ),
     }
-    return made.get(benchmark, Form(parts=metrics))
+    return forms.get(benchmark, UploadForm(parts=metrics))
 
 
-def part_for(benchmark: str, file_name: str) -> str:
+def guess_part(benchmark: str, file_name: str) -> str:
     """The part that a file is named after, else the first."""
-    parts, stem = form_of(benchmark).parts, file_name.rpartition("/")[2].split(".")[0]
+    parts, stem = find_upload_form(benchmark).parts, file_name.rpartition("/")[2].split(".")[0]
     return stem if stem in parts else parts[0]

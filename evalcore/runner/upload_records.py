@@ -8,7 +8,7 @@ from evalcore.records import Record
 from evalcore.store.dataset_index import DatasetSummary
 
 
-class Place(Record, frozen=True):
+class DatasetLocation(Record, frozen=True):
     """Where a data set lies, and the options by which its benchmark reads it."""
 
     benchmark: str
@@ -33,7 +33,7 @@ class LineError(Record, frozen=True):
     problem: str
 
 
-class Gist(Record, frozen=True):
+class CasePreview(Record, frozen=True):
     """A case in the preview."""
 
     metric: str
@@ -51,7 +51,7 @@ class Validation(Record, frozen=True):
     summary: DatasetSummary
     errors: tuple[LineError, ...] = ()
     more: bool = False
-    preview: tuple[Gist, ...] = ()
+    preview: tuple[CasePreview, ...] = ()
     unconfirmed: int = 0
     reason: str = ""
 

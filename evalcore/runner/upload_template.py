@@ -16,7 +16,7 @@ from typing import Any
 from evalcore import catalog
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
-from evalcore.runner.upload_forms import Form, form_of
+from evalcore.runner.upload_forms import UploadForm, find_upload_form
 from evalcore.settings import Settings
 
 _EXAMPLES = 2
@@ -24,7 +24,7 @@ _LONGEST_EXAMPLE = 160
 _PATTERNS = {"tau_bench": "{part}/tasks_bundled.jsonl"}  # where bundled cases lie elsewhere
 _KINDS = {str: "text", bool: "truth", int: "number", float: "number", list: "list", dict: "object"}
 #: Whether the loader takes a case of a part.
-Loads = Callable[[str, dict[str, Any]], bool]
+RowPredicate = Callable[[str, dict[str, Any]], bool]
 
 
 class Field(Record, frozen=True):
@@ -49,7 +49,7 @@ class Part(Record, frozen=True):
 
 def bundled_rows(benchmark: str, part: str, settings: Settings) -> list[dict[str, Any]]:
     """The bundled cases of a part as their files have them, without what points to other files."""
-    card, form = catalog.benchmark_card(benchmark), form_of(benchmark)
+    card, form = catalog.benchmark_card(benchmark), find_upload_form(benchmark)
     path = Path(settings.datasets) / card.dataset
     path /= _PATTERNS.get(benchmark, form.file).format(part=part)
     if not path.is_file():
@@ -62,60 +62,66 @@ def bundled_rows(benchmark: str, part: str, settings: Settings) -> list[dict[str
     ]
 
 
-def columns(benchmark: str, settings: Settings) -> dict[str, bool]:
+def list_csv_columns(benchmark: str, settings: Settings) -> dict[str, bool]:
     """The columns that a CSV may have, with whether their cells are JSON."""
-    form = form_of(benchmark)
-    found: dict[str, bool] = {"metric": False} if len(form.parts) > 1 else {}
+    form = find_upload_form(benchmark)
+    json_columns: dict[str, bool] = {"metric": False} if len(form.parts) > 1 else {}
     for part in form.parts:
         for row in bundled_rows(benchmark, part, settings):
             for name, value in row.items():
-                found[name] = found.get(name, False) or not isinstance(value, str)
-    if "difficulty_level" in found:
-        found.setdefault("weight", True)
-    return found
+                json_columns[name] = json_columns.get(name, False) or not isinstance(value, str)
+    if "difficulty_level" in json_columns:
+        json_columns.setdefault("weight", True)
+    return json_columns
 
 
-def part_of(benchmark: str, part: str, settings: Settings, loads: Loads) -> Part | None:
+def describe_part(
+    benchmark: str, part: str, settings: Settings, can_load: RowPredicate
+) -> Part | None:
     """The description of a part, None where no bundled case shows what it looks like."""
     rows = bundled_rows(benchmark, part, settings)
-    shown = [row for row in rows[:20] if loads(part, row)][:_EXAMPLES]
-    if not shown:
+    examples = [row for row in rows[:20] if can_load(part, row)][:_EXAMPLES]
+    if not examples:
         return None
-    names = list(dict.fromkeys(name for row in [*shown, *rows] for name in row))
-    json_columns = columns(benchmark, settings)
+    names = list(dict.fromkeys(name for row in [*examples, *rows] for name in row))
+    json_columns = list_csv_columns(benchmark, settings)
     fields = [
-        _field(name, rows, shown[0], lambda row: loads(part, row), form_of(benchmark))
+        _describe_field(
+            name, rows, examples[0], lambda row: can_load(part, row), find_upload_form(benchmark)
+        )
         for name in names
     ]
     return Part(
         name=part,
         fields=tuple(sorted(fields, key=lambda field: not field.required)),
-        jsonl="".join(json.dumps(row, ensure_ascii=False) + "\n" for row in shown),
-        csv=_csv(names, shown, json_columns),
+        jsonl="".join(json.dumps(row, ensure_ascii=False) + "\n" for row in examples),
+        csv=_format_csv(names, examples, json_columns),
     )
 
 
-def _field(
+def _describe_field(
     name: str,
     rows: Sequence[dict[str, Any]],
     example: dict[str, Any],
-    loads: Callable[[dict[str, Any]], bool],
-    form: Form,
+    can_load: Callable[[dict[str, Any]], bool],
+    form: UploadForm,
 ) -> Field:
-    held = [row[name] for row in rows if row.get(name) is not None]
-    kinds = dict.fromkeys(_KINDS[type(value)] for value in held)
+    values = [row[name] for row in rows if row.get(name) is not None]
+    kinds = dict.fromkeys(_KINDS[type(value)] for value in values)
     without = {key: value for key, value in example.items() if key != name}
-    shown = next((v for v in [example.get(name), *held] if v not in (None, "", [], {})), "")
+    example_value = next(
+        (v for v in [example.get(name), *values] if v not in (None, "", [], {})), ""
+    )
     return Field(
         name=name,
         kinds=tuple(kinds) or ("text",),
-        required=name in example and (name == form.identity or not loads(without)),
-        share=len(held) / len(rows),
-        example=_cell(shown, as_json=tuple(kinds) != ("text",))[:_LONGEST_EXAMPLE],
+        required=name in example and (name == form.identity or not can_load(without)),
+        share=len(values) / len(rows),
+        example=_format_cell(example_value, as_json=tuple(kinds) != ("text",))[:_LONGEST_EXAMPLE],
     )
 
 
-def _csv(
+def _format_csv(
     names: Sequence[str], rows: Sequence[dict[str, Any]], json_columns: dict[str, bool]
 ) -> str:
     out = io.StringIO(newline="")
@@ -124,10 +130,13 @@ def _csv(
     for row in rows:
         cells = [(row.get(name), json_columns[name]) for name in names]
         writer.writerow(
-            ["" if value is None else _cell(value, as_json=as_json) for value, as_json in cells]
+            [
+                "" if value is None else _format_cell(value, as_json=as_json)
+                for value, as_json in cells
+            ]
         )
     return out.getvalue()
 
 
-def _cell(value: Any, *, as_json: bool) -> str:
+def _format_cell(value: Any, *, as_json: bool) -> str:
     return json.dumps(value, ensure_ascii=False) if as_json else str(value)

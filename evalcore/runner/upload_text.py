@@ -14,7 +14,7 @@ from typing import Any
 
 from evalcore.errors import IntakeError
 from evalcore.intake.json_text import parse_json
-from evalcore.runner.upload_forms import LONGEST_LINE, MOST_BYTES, MOST_CASES
+from evalcore.runner.upload_forms import MAX_CASES, MAX_FILE_BYTES, MAX_LINE_LENGTH
 from evalcore.runner.upload_records import LineError
 
 #: Columns of a CSV by name: whether its cells are JSON (True) or text as it stands.
@@ -24,60 +24,66 @@ Row = tuple[int, dict[str, Any]]
 _DELIMITERS = ",;\t"
 
 
-class _Refused(Exception):
+class _UnreadableFile(Exception):
     """A file that cannot be read any further."""
 
     def __init__(self, line: int, problem: str) -> None:
-        self.told = LineError(line, "", problem)
+        self.error = LineError(line, "", problem)
         super().__init__(problem)
 
 
-def read(content: bytes, file_name: str, columns: Columns) -> tuple[list[Row], list[LineError]]:
+def read_upload(
+    content: bytes, file_name: str, columns: Columns
+) -> tuple[list[Row], list[LineError]]:
     """The rows with their lines, and what is wrong with the other lines."""
     try:
-        text = _text(content)
-        rows_of = _csv if file_name.lower().endswith(".csv") else _jsonl
-        found = list(rows_of(text, columns))
-    except _Refused as refused:
-        return [], [refused.told]
-    errors = [one for one in found if isinstance(one, LineError)]
-    rows = [one for one in found if not isinstance(one, LineError)]
-    if len(rows) > MOST_CASES:
-        return [], [LineError(0, "", f"holds {len(rows)} cases; at most {MOST_CASES} are taken")]
-    if not found:
+        text = _decode_upload(content)
+        rows_of = _iterate_csv if file_name.lower().endswith(".csv") else _iterate_jsonl
+        parsed = list(rows_of(text, columns))
+    except _UnreadableFile as refused:
+        return [], [refused.error]
+    errors = [item for item in parsed if isinstance(item, LineError)]
+    rows = [item for item in parsed if not isinstance(item, LineError)]
+    if len(rows) > MAX_CASES:
+        return [], [LineError(0, "", f"holds {len(rows)} cases; at most {MAX_CASES} are taken")]
+    if not parsed:
         errors = [LineError(0, "", "holds no case")]
     return rows, errors
 
 
-def _text(content: bytes) -> str:
+def _decode_upload(content: bytes) -> str:
     """The file as text; a byte order mark and the line ends of other systems are no part of it."""
-    if len(content) > MOST_BYTES:
-        size, most = len(content) / (1 << 20), MOST_BYTES >> 20
-        raise _Refused(0, f"has {size:.1f} MB; at most {most} MB are taken")
+    if len(content) > MAX_FILE_BYTES:
+        size, most = len(content) / (1 << 20), MAX_FILE_BYTES >> 20
+        raise _UnreadableFile(0, f"has {size:.1f} MB; at most {most} MB are taken")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _Refused(0, "is UTF-16 text; save it as UTF-8")
+        raise _UnreadableFile(0, "is UTF-16 text; save it as UTF-8")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _Refused(line, f"is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        raise _UnreadableFile(
+            line, f"is not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise _Refused(line, "holds a NUL character; this is no text file")
+        raise _UnreadableFile(line, "holds a NUL character; this is no text file")
     return text
 
 
-def _jsonl(text: str, columns: Columns) -> Iterator[Row | LineError]:
+def _iterate_jsonl(text: str, columns: Columns) -> Iterator[Row | LineError]:
     if text.lstrip()[:1] == "[":
-        raise _Refused(1, "begins a JSON list; write one JSON object a line, without a list around")
+        raise _UnreadableFile(
+            1, "begins a JSON list; write one JSON object a line, without a list around"
+        )
     for number, line in enumerate(text.split("\n"), 1):  # JSON may hold the other line ends
         if line.strip():
-            yield _row(number, line.strip())
+            yield _parse_json_row(number, line.strip())
 
 
-def _row(number: int, line: str) -> Row | LineError:
-    if len(line) > LONGEST_LINE:
-        return LineError(number, "", f"is longer than {LONGEST_LINE >> 10} KB")
+def _parse_json_row(number: int, line: str) -> Row | LineError:
+    if len(line) > MAX_LINE_LENGTH:
+        return LineError(number, "", f"is longer than {MAX_LINE_LENGTH >> 10} KB")
     try:
         row = parse_json(line, strict=True)
     except IntakeError as error:
@@ -87,7 +93,7 @@ def _row(number: int, line: str) -> Row | LineError:
     return number, row
 
 
-def _csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
+def _iterate_csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
     if not text.strip():
         return
     first = text.partition("\n")[0]
@@ -96,31 +102,33 @@ def _csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
     header: list[str] = []
     begin = 1
     try:
-        csv.field_size_limit(LONGEST_LINE)
+        csv.field_size_limit(MAX_LINE_LENGTH)
         for cells in reader:
             number, begin = begin, reader.line_num + 1
             if not any(cell.strip() for cell in cells):
                 continue
             if not header:
-                header = _header(cells, columns)
+                header = _parse_header(cells, columns)
                 continue
-            yield from _cells(number, header, cells, columns)
+            yield from _parse_cells(number, header, cells, columns)
     except csv.Error as error:
-        raise _Refused(begin, f"is not CSV from here on: {error}") from None
+        raise _UnreadableFile(begin, f"is not CSV from here on: {error}") from None
 
 
-def _header(cells: Sequence[str], columns: Columns) -> list[str]:
+def _parse_header(cells: Sequence[str], columns: Columns) -> list[str]:
     names = [cell.strip() for cell in cells]
     for name in names:
         if name not in columns:
-            known = ", ".join(columns)
-            raise _Refused(1, f"has a column {name[:60]!r}, which is none of: {known}")
+            column_names = ", ".join(columns)
+            raise _UnreadableFile(
+                1, f"has a column {name[:60]!r}, which is none of: {column_names}"
+            )
         if names.count(name) > 1:
-            raise _Refused(1, f"has two columns {name!r}")
+            raise _UnreadableFile(1, f"has two columns {name!r}")
     return names
 
 
-def _cells(
+def _parse_cells(
     number: int, header: Sequence[str], cells: Sequence[str], columns: Columns
 ) -> Iterator[Row | LineError]:
     """The row of a line, or an error for each cell that is wrong."""

@@ -26,8 +26,8 @@ from evalcore.errors import (
     UsageError,
 )
 from evalcore.records import Progress, RunSummary, utc_now
-from evalcore.runner import keeping
-from evalcore.runner.execute import execute
+from evalcore.runner import hub_sync
+from evalcore.runner.execute import execute_run
 from evalcore.runner.progress import Tracker
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
@@ -37,13 +37,13 @@ from evalcore.store.run_folder import RunFolder
 _LOOK = 2.0  # seconds: a page that looks whether a worker lives holds the lock for an instant
 
 
-def work(
+def work_on_run(
     folder: RunFolder,
     settings: Settings,
     secrets: Secrets,
     *,
     generate: bool = True,
-    listen: Callable[[Tracker], None] | None = None,
+    on_tick: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
     """Execute under the lock and enter the result into the index; raises RunBusy.
 
@@ -58,17 +58,17 @@ def work(
     except Timeout:
         raise RunBusy(f"run {folder.run_id} is being worked on by another process") from None
     try:
-        bound = _bound(folder, settings)
-        _say_begun(folder)
-        summary = execute(folder, bound, secrets, generate=generate, listen=listen)
+        run_settings = _settings_for_run(folder, settings)
+        _write_started(folder)
+        summary = execute_run(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
     except RunRemoved:  # what has its name now is another folder
         raise
     except OSError as error:  # of a write that no journal made: the summary, a data root that went
         failure = CannotWrite(Path(error.filename or folder.path), error)
-        _say_why(folder, str(failure))
+        _write_failure(folder, str(failure))
         raise failure from None
     except EvalboardError as error:
-        _say_why(folder, str(error))
+        _write_failure(folder, str(error))
         raise
     finally:
         with suppress(OSError):
@@ -78,7 +78,7 @@ def work(
         record_run(settings, folder)
     except EvalboardError as error:  # the run has ended well; whoever looks next enters it
         print(f"run {folder.run_id} is done and not in the index yet: {error}", file=sys.stderr)
-    keeping.send_later(settings)
+    hub_sync.schedule_push(settings)
     return summary
 
 
@@ -86,20 +86,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="evalcore.runner.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rescore", action="store_true")
-    given = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: _ask_to_stop(RunFolder(given.folder)))
-    settings = configuration.load_settings(given.folder.resolve().parent.parent)
+    args = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: _ask_to_stop(RunFolder(args.folder)))
+    settings = configuration.load_settings(args.folder.resolve().parent.parent)
     secrets = Secrets({} if sys.stdin.isatty() else json.loads(sys.stdin.read() or "{}"))
-    folder = RunFolder(given.folder)
+    folder = RunFolder(args.folder)
     try:
-        summary = work(folder, settings, secrets, generate=not given.rescore)
+        summary = work_on_run(folder, settings, secrets, generate=not args.rescore)
     except EvalboardError as error:
         print(error, file=sys.stderr)
         return 2
     return 0 if summary.is_complete else 3
 
 
-def _bound(folder: RunFolder, settings: Settings) -> Settings:
+def _settings_for_run(folder: RunFolder, settings: Settings) -> Settings:
     """A visitor's run keeps his limits, whoever goes on with it."""
     mode = folder.read_spec().access
     return msgspec.structs.replace(settings, access=mode) if mode else settings
@@ -110,7 +110,7 @@ def _ask_to_stop(folder: RunFolder) -> None:
         folder.cancel_path.touch()
 
 
-def _say_begun(folder: RunFolder) -> None:
+def _write_started(folder: RunFolder) -> None:
     """From now on a run whose lock is free is interrupted, and not about to start."""
     before = folder.readable_progress() or Progress(run_id=folder.run_id, state="running")
     moment = utc_now()
@@ -121,7 +121,7 @@ def _say_begun(folder: RunFolder) -> None:
     )
 
 
-def _say_why(folder: RunFolder, message: str) -> None:
+def _write_failure(folder: RunFolder, message: str) -> None:
     before = folder.readable_progress() or Progress(run_id=folder.run_id, state="incomplete")
     with suppress(OSError):  # on a full disk the state follows from the lock, and the log says why
         folder.write_progress(

@@ -13,9 +13,9 @@ from typing import Any
 from evalcore.i18n import LANGUAGES, t
 from evalcore.plain_text import to_single_line
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.board_words import benchmark_title, standing, suite_title
+from evalcore.queries.api_payloads import ranking_data
+from evalcore.queries.board_words import benchmark_title, format_standing, suite_title
 from evalcore.queries.boards import Board
-from evalcore.queries.machine import ranking_data
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.web.answers import Resource
@@ -43,8 +43,8 @@ def badge_of(settings: Settings, given: Given) -> Badge:
     does not hold.
     """
     language, by = given["lang"], given["benchmark"]
-    headers = stored_boards.headers(settings)
-    suites = boards.benchmark_suites(headers)
+    headers = stored_boards.load_run_headers(settings)
+    suites = boards.map_benchmark_suites(headers)
     if given["suite"]:
         suites_of(headers, given["suite"])
     if by and by not in suites:
@@ -68,9 +68,9 @@ _Found = tuple[dict[str, Any], list[dict[str, Any]], Board, str]
 
 def _row(settings: Settings, given: Given, suite: str) -> _Found | None:
     """The target's row on the first board that has it, all rows, the board and its order."""
-    headers = stored_boards.headers(settings)
-    for name in [suite] if suite else boards.suites(headers):
-        known = boards.boards(headers, name)
+    headers = stored_boards.load_run_headers(settings)
+    for name in [suite] if suite else boards.list_suites(headers):
+        known = boards.list_boards(headers, name)
         board = next((one for one in known if one.key == (given["board"] or boards.DEFAULT)), None)
         if board is None or (given["benchmark"] and given["benchmark"] not in board.columns):
             continue
@@ -85,7 +85,7 @@ def _row(settings: Settings, given: Given, suite: str) -> _Found | None:
 def _value(row: dict[str, Any], rows: list[dict[str, Any]], language: str) -> str:
     """Score and interval, then the rank, or why there is none."""
     ranked = sum(one["status"] == "ranked" for one in rows)
-    return standing(row, ranked, language)
+    return format_standing(row, ranked, language)
 
 
 def svg(badge: Badge) -> str:

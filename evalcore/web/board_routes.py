@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from evalcore.catalog import suite_cards
-from evalcore.queries import boards, machine, stored_boards
+from evalcore.queries import api_payloads, boards, stored_boards
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking import orders
-from evalcore.queries.ranking_views import fitting
+from evalcore.queries.ranking import list_board_orders
+from evalcore.queries.ranking_views import filter_ranking
 from evalcore.settings import Settings
 from evalcore.web.answers import Resource
 from evalcore.web.paging import CURSOR, LIMIT, of_state
@@ -23,31 +23,31 @@ BY = Parameter("by", "what to rank by, one of the board's `orders`; default: the
 
 def signature(settings: Settings, given: Given) -> str:
     """Changes whenever any board may have changed."""
-    return f"{settings.data}&{settings.shipped}&{stored_boards.signature(settings)}"
+    return f"{settings.data}&{settings.shipped}&{stored_boards.compute_boards_signature(settings)}"
 
 
 def _boards(settings: Settings, given: Given) -> Any:
-    headers = stored_boards.headers(settings)
-    suites = suites_of(headers, given["suite"]) if given["suite"] else boards.suites(headers)
-    found = [board for suite in suites for board in boards.boards(headers, suite)]
-    data = [machine.board_data(headers, board) for board in found]
+    headers = stored_boards.load_run_headers(settings)
+    suites = suites_of(headers, given["suite"]) if given["suite"] else boards.list_suites(headers)
+    found = [board for suite in suites for board in boards.list_boards(headers, suite)]
+    data = [api_payloads.board_data(headers, board) for board in found]
     return of_state(BOARDS.path, given, data, signature(settings, given))
 
 
 def _ranking(settings: Settings, given: Given) -> Any:
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     board = board_of(headers, given["suite"], given["board"])
     by = order_of(board, given["by"])
-    found = fitting(frame(settings, board, by), given["q"], given["kind"])
+    found = filter_ranking(frame(settings, board, by), given["q"], given["kind"])
     told = of_state(
-        RANKING.path, given, machine.ranking_data(found, board), signature(settings, given)
+        RANKING.path, given, api_payloads.ranking_data(found, board), signature(settings, given)
     )
-    return {"board": machine.board_data(headers, board), "by": by, **told}
+    return {"board": api_payloads.board_data(headers, board), "by": by, **told}
 
 
 def suites_of(headers: stored_boards.Headers, suite: str) -> list[str]:
     """That suite alone; raises Refusal (400) for one that no card and no run knows."""
-    known = list(dict.fromkeys([*suite_cards(), *boards.suites(headers)]))
+    known = list(dict.fromkeys([*suite_cards(), *boards.list_suites(headers)]))
     if suite not in known:
         raise bad("suite", f"must be one of {', '.join(known)}")
     return [suite]
@@ -55,8 +55,8 @@ def suites_of(headers: stored_boards.Headers, suite: str) -> list[str]:
 
 def board_of(headers: stored_boards.Headers, suite: str, key: str) -> Board:
     """The board of these names; raises Refusal (404) where there is none."""
-    suites = suites_of(headers, suite) if suite else boards.suites(headers)[:1]
-    known = [board for name in suites for board in boards.boards(headers, name)]
+    suites = suites_of(headers, suite) if suite else boards.list_suites(headers)[:1]
+    known = [board for name in suites for board in boards.list_boards(headers, name)]
     if not known:
         raise Refusal(404, "no_board", "there is no board yet: no run has a score", "suite")
     found = next((board for board in known if board.key == (key or known[0].key)), None)
@@ -67,7 +67,7 @@ def board_of(headers: stored_boards.Headers, suite: str, key: str) -> Board:
 
 def order_of(board: Board, by: str) -> str:
     """What to rank by; raises Refusal (400) for what this board cannot be ranked by."""
-    known = orders(board)
+    known = list_board_orders(board)
     if by and by not in known:
         raise bad("by", f"must be one of {', '.join(known)}")
     return by or known[0]
@@ -75,7 +75,7 @@ def order_of(board: Board, by: str) -> str:
 
 def frame(settings: Settings, board: Board, by: str) -> pd.DataFrame:
     """A ranking, kept while its runs are unchanged."""
-    return stored_boards.kept_ranking(settings, board, by)
+    return stored_boards.load_cached_ranking(settings, board, by)
 
 
 BOARDS = Resource(

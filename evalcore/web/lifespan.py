@@ -88,12 +88,12 @@ def look_ahead(prepare: Prepare) -> None:
 
 def fetch_kept() -> None:
     """Results from the Hub, where the settings name a place there, and back what it lacks."""
-    from evalcore.runner import keeping
+    from evalcore.runner import hub_sync
 
     try:
         current = load_settings()
-        keeping.fetch_kept(current)
-        keeping.send_later(current)
+        hub_sync.pull_from_hub(current)
+        hub_sync.schedule_push(current)
     except (EvalboardError, OSError) as error:
         _log.error("fetching what was kept on the Hub failed: %s", error)
 
@@ -106,7 +106,7 @@ def reconcile() -> list[str]:
     from evalcore.runner import client
 
     try:
-        return client.reconcile(load_settings())
+        return client.reconcile_runs(load_settings())
     except (EvalboardError, OSError) as error:
         _log.error("looking for interrupted runs failed: %s", error)
         return []

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from evalcore.i18n import t
 from evalcore.plain_text import to_single_line
 from evalcore.queries import board_words, boards, stored_boards
+from evalcore.queries.api_payloads import board_data, ranking_data
 from evalcore.queries.boards import Board
-from evalcore.queries.machine import board_data, ranking_data
 from evalcore.queries.names import display_names
-from evalcore.queries.ranking import orders
+from evalcore.queries.ranking import list_board_orders
 from evalcore.settings import Settings
 from evalcore.social_card import SocialCard, build_board_card, build_target_card, render_card_png
 from evalcore.target_cards import cards_signature, load_cards
@@ -55,17 +55,19 @@ def shared(settings: Settings, given: Given) -> Shared | None:
     An unknown board or order is the default one, as on the pages; a target without a board in the
     link is looked for on every board, the default ones first.
     """
-    headers = stored_boards.headers(settings)
-    suites = boards.suites(headers)
+    headers = stored_boards.load_run_headers(settings)
+    suites = boards.list_suites(headers)
     named = [given["suite"]] if given["suite"] in suites else suites
-    known = [board for suite in named for board in boards.boards(headers, suite)]
+    known = [board for suite in named for board in boards.list_boards(headers, suite)]
     if not known:
         return None
     identity = given["target"]
     wanted = [board for board in known if board.key == given["board"]]
-    holding = [b for b in known if any(r.identity == identity for r in boards.rows(headers, b))]
+    holding = [
+        b for b in known if any(r.identity == identity for r in boards.list_board_rows(headers, b))
+    ]
     board = (wanted or (holding if identity else []) or known)[0]
-    by = order_of(board, given["by"] if given["by"] in orders(board) else "")
+    by = order_of(board, given["by"] if given["by"] in list_board_orders(board) else "")
     rows = ranking_data(frame(settings, board, by), board)
     cards, keys = load_cards(settings), {row["identity"]: row["target_key"] for row in rows}
     return Shared(
@@ -98,7 +100,7 @@ def signature(settings: Settings, given: Given) -> str:
 
 def _content(settings: Settings, given: Given) -> bytes:
     if given["suite"]:
-        suites_of(stored_boards.headers(settings), given["suite"])
+        suites_of(stored_boards.load_run_headers(settings), given["suite"])
     card = card_of(shared(settings, given))
     with _one_at_a_time:
         if card not in _pictures:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from evalcore.errors import UsageError
-from evalcore.queries import machine, runs
+from evalcore.queries import api_payloads, runs
 from evalcore.queries.cases import MISSING, START, CaseFilter, case_page
-from evalcore.queries.readers import redact_paths, row_for_readers
+from evalcore.queries.path_redaction import redact_paths, redact_run_row
 from evalcore.queries.runs import RunRow
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import RunState
@@ -30,13 +30,13 @@ def _runs(settings: Settings, given: Given) -> Any:
     rest = found
     if given["cursor"]:
         last = tuple(place_of(given["cursor"], (bool, str, str)))
-        rest = [row for row in found if runs.order(row) < last]
+        rest = [row for row in found if runs.compute_run_order(row) < last]
     shown = rest[: given["limit"]]
-    following = runs.order(shown[-1]) if len(rest) > len(shown) else None
+    following = runs.compute_run_order(shown[-1]) if len(rest) > len(shown) else None
     return page(
         RUNS.path,
         given,
-        [machine.run_data(row_for_readers(row)) for row in shown],
+        [api_payloads.run_data(redact_run_row(row)) for row in shown],
         len(found),
         following,
     )
@@ -75,7 +75,7 @@ def _cases(settings: Settings, given: Given) -> Any:
         following = [int(last["position"]), int(last["epoch"])]
     data = [
         case | {"note": case["note"] and redact_paths(case["note"])}
-        for case in machine.case_data(shown)
+        for case in api_payloads.case_data(shown)
     ]
     told = page(CASES.path, given, data, total, following)
     return {"run": given["run"], **told}

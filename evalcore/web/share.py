@@ -111,7 +111,7 @@ def _words(found: Shared | None, identity: str, language: str) -> tuple[str, str
         return t("ranking.title", language), t("ranking.empty_title", language)
     board = board_words.ranked_title(found.board, found.by, language)
     if found.row is not None:
-        said = board_words.standing(found.row, found.ranked, language)
+        said = board_words.format_standing(found.row, found.ranked, language)
         return found.names[found.row["identity"]], f"{said} · {board}"
     suite = board_words.suite_title(found.board.suite, language)
     title = f"{suite} · {t('ranking.title', language)}"

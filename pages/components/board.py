@@ -27,14 +27,17 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
 
     With an `identity` only the boards on which that target has a score.
     """
-    suites = boards.suites(targets.runs_of(headers, identity) if identity else headers)
+    suites = boards.list_suites(
+        targets.list_target_runs(headers, identity) if identity else headers
+    )
     if not suites:
         return None
     suite = _suite(suites, page, tr)
     known = {
         board.key: board
-        for board in boards.boards(headers, suite)
-        if not identity or any(row.identity == identity for row in boards.rows(headers, board))
+        for board in boards.list_boards(headers, suite)
+        if not identity
+        or any(row.identity == identity for row in boards.list_board_rows(headers, board))
     }
     if len(known) < 2:
         alone = next(iter(known.values()), None)
@@ -69,7 +72,7 @@ def _suite(suites: Sequence[str], page: str, tr: Translate) -> str:
 
 def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The ranking of a board, kept while its runs are unchanged."""
-    return stored_boards.kept_ranking(settings, board, order)
+    return stored_boards.load_cached_ranking(settings, board, order)
 
 
 def _told_apart(known: Mapping[str, Board]) -> dict[str, str]:
@@ -86,7 +89,7 @@ def _told_apart(known: Mapping[str, Board]) -> dict[str, str]:
 
 def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
     """One metric across the targets of a board, kept while its runs are unchanged."""
-    return stored_boards.kept_metric(settings, board, benchmark, metric)
+    return stored_boards.load_cached_metric(settings, board, benchmark, metric)
 
 
 def board_title(board: Board) -> str:
@@ -101,7 +104,7 @@ def column_title(column: Column) -> str:
 
 def describe(score: Mapping[str, Any]) -> str:
     """What a score rests on, as `board_words.describe` tells it."""
-    return board_words.describe(score, current())
+    return board_words.describe_score(score, current())
 
 
 def suite_title(suite: str) -> str:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from evalcore.plain_text import DASH
 from evalcore.queries import calls
-from evalcore.queries.calls import Line, Pair
+from evalcore.queries.calls import ArgumentComparison, CallPair
 from evalcore.records import to_json
 from pages.components import tables
 from pages.components.language import Translate
@@ -34,7 +34,7 @@ _COLOURS = {"mismatch": tables.MISSING, "missing": tables.MISSING, "extra": tabl
 
 def draw(body: Any, tr: Translate) -> None:
     """What was called, what was accepted, and where they first differ, in colour and in words."""
-    found = calls.pairs(body)
+    found = calls.pair_calls(body)
     if body["answer"] is None:
         st.warning(tr("case.calls.undecoded"), icon=":material/code_off:")
     elif not body["answer"]:
@@ -48,7 +48,7 @@ def draw(body: Any, tr: Translate) -> None:
         _pair(pair, number, len(found), body, tr)
 
 
-def _pair(pair: Pair, number: int, total: int, body: Mapping[str, Any], tr: Translate) -> None:
+def _pair(pair: CallPair, number: int, total: int, body: Mapping[str, Any], tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if total > 1:
             st.caption(tr("case.calls.call", number=number), width="content")
@@ -69,11 +69,13 @@ def _pair(pair: Pair, number: int, total: int, body: Mapping[str, Any], tr: Tran
         st.caption(tr("case.calls.more", count=len(pair.lines) - len(lines)))
 
 
-def _table(lines: tuple[Line, ...], pair: Pair, body: Mapping[str, Any], tr: Translate) -> None:
+def _table(
+    lines: tuple[ArgumentComparison, ...], pair: CallPair, body: Mapping[str, Any], tr: Translate
+) -> None:
     columns = {
         "mark": [_words(line, tr) for line in lines],
         "argument": [tables.cell(line.name) for line in lines],
-        "answered": [_value(line.value) if line.given else DASH for line in lines],
+        "answered": [_value(line.value) if line.is_present else DASH for line in lines],
         "accepted": [_alternatives(line, tr) for line in lines],
     }
     if body["answer"] is None or not pair.answered:
@@ -96,15 +98,15 @@ def _table(lines: tuple[Line, ...], pair: Pair, body: Mapping[str, Any], tr: Tra
     )
 
 
-def _words(line: Line, tr: Translate) -> str:
+def _words(line: ArgumentComparison, tr: Translate) -> str:
     """The sign and the word of a mark; with the place, where the mismatch is inside the value."""
     if line.mark not in _SIGNS:
         return ""
     text = f"{_SIGNS[line.mark]} {tr(f'case.calls.mark.{line.mark}')}"
-    return f"{text}: {'.'.join(line.place)[:80]}" if line.place else text
+    return f"{text}: {'.'.join(line.mismatch_path)[:80]}" if line.mismatch_path else text
 
 
-def _alternatives(line: Line, tr: Translate) -> str:
+def _alternatives(line: ArgumentComparison, tr: Translate) -> str:
     """The accepted values, the leave to omit the argument last and in words."""
     told = [_value(value) for value in line.accepted if value != calls.OMITTED]
     if calls.OMITTED in line.accepted:

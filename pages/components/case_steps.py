@@ -23,7 +23,7 @@ _OUTCOMES = frozenset({*OUTCOMES, MISSING})
 
 def draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
     """Previous and next, the outcome to step through, the place, and what else is filtered by."""
-    place = view.place
+    place = view.position
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _step("previous", place.previous, tr)
         _step("next", place.next, tr)
@@ -38,7 +38,7 @@ def draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
 
 def _outcome(view: CaseView, link: CaseLink, tr: Translate) -> str:
     """One outcome to step through, or those that the list was filtered by, or all."""
-    counts = view.place.outcomes
+    counts = view.position.outcomes
     options = list(dict.fromkeys(["", *sorted(counts), link.outcome]))
 
     def title(code: str) -> str:

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.heatmap import build_heatmap
-from evalcore.queries.contest import CaseLine, Detail
-from evalcore.queries.lineup import Entrant
+from evalcore.queries.comparison_groups import BenchmarkDetail, DifferingCase
+from evalcore.queries.comparison_runs import ComparedRun
 from pages.components import chart_frame, compare_scores, state, tables
 from pages.components.board import metric_title
 from pages.components.language import Translate
@@ -21,7 +21,7 @@ _PICTURED, _LISTED = 24, 200
 _OPEN = "compare.open"
 
 
-def draw(found: Detail, shown: Sequence[Entrant], tr: Translate) -> None:
+def draw(found: BenchmarkDetail, shown: Sequence[ComparedRun], tr: Translate) -> None:
     """The heatmap and the list, or that there is no such case."""
     if not found.cases:
         st.info(tr("compare.no_differing"), icon=":material/equal:")
@@ -32,7 +32,7 @@ def draw(found: Detail, shown: Sequence[Entrant], tr: Translate) -> None:
 
 
 def _picture(
-    cases: Sequence[CaseLine], shown: Sequence[Entrant], total: int, tr: Translate
+    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
 ) -> None:
     rows = tables.unique([plain(case.id, 30) for case in cases])
     letters = [one.letter for one in shown]
@@ -62,7 +62,9 @@ def _picture(
         st.caption(tr("compare.pictured", count=len(cases)))
 
 
-def _list(cases: Sequence[CaseLine], shown: Sequence[Entrant], total: int, tr: Translate) -> None:
+def _list(
+    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
+) -> None:
     """A click on a score opens the case in that run."""
     kinds = st.column_config
     told: dict[str, Any] = {"case": [plain(case.id, 40) for case in cases]}

@@ -9,38 +9,46 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from evalcore.queries import comparison_report, contest, lineup
-from evalcore.queries.contest import Detail
-from evalcore.queries.lineup import Entrant, Lineup
+from evalcore.queries import comparison_groups, comparison_report, comparison_runs
+from evalcore.queries.comparison_groups import BenchmarkDetail
+from evalcore.queries.comparison_runs import ComparedRun, Lineup
 from evalcore.settings import Settings
 
 _KEPT = 32
-comparable, metrics, groups = contest.comparable, contest.metrics_of, contest.groups
-profile = contest.profile
+comparable, metrics, groups = (
+    comparison_groups.find_comparable_runs,
+    comparison_groups.list_lineup_metrics,
+    comparison_groups.group_compared_runs,
+)
+profile = comparison_groups.build_group_radar
 
 
 def lineup_of(settings: Settings, runs: Sequence[str]) -> Lineup:
     """The runs that take part, and those that cannot."""
-    return _lineup(settings, tuple(runs), lineup.signature(settings.run_roots, runs))
+    return _lineup(
+        settings, tuple(runs), comparison_runs.compute_lineup_signature(settings.run_roots, runs)
+    )
 
 
 def detail(
     settings: Settings, runs: Sequence[str], base: str, benchmark: str, metric: str
-) -> Detail:
+) -> BenchmarkDetail:
     """A benchmark on which the base can be measured against someone."""
-    key = lineup.signature(settings.run_roots, runs)
+    key = comparison_runs.compute_lineup_signature(settings.run_roots, runs)
     return _detail(settings, tuple(runs), base, benchmark, metric, key)
 
 
 def file(settings: Settings, runs: Sequence[str], base: str, form: str) -> str:
     """The whole comparison as a file, in a form of `comparison_report`."""
     who = lineup_of(settings, runs)
-    return comparison_report.FORMATS[form](comparison_report.report(settings.run_roots, who, base))
+    return comparison_report.FORMATS[form](
+        comparison_report.build_comparison_report(settings.run_roots, who, base)
+    )
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _lineup(_settings: Settings, runs: tuple[str, ...], signature: str) -> Lineup:
-    return lineup.load(_settings.run_roots, runs)
+    return comparison_runs.load_lineup(_settings.run_roots, runs)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
@@ -51,8 +59,10 @@ def _detail(
     benchmark: str,
     metric: str,
     signature: str,
-) -> Detail:
+) -> BenchmarkDetail:
     who: Lineup = _lineup(_settings, runs, signature)
-    sides: list[Entrant] = contest.comparable(who, who.of(base))[benchmark]
-    scores = contest.scores_of(_settings.run_roots, who)
-    return contest.detail(scores, benchmark, sides, metric)
+    sides: list[ComparedRun] = comparison_groups.find_comparable_runs(
+        who, who.find_compared_run(base)
+    )[benchmark]
+    scores = comparison_groups.load_lineup_scores(_settings.run_roots, who)
+    return comparison_groups.compare_with_base(scores, benchmark, sides, metric)

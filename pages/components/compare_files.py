@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from evalcore.queries import comparison_report
-from evalcore.queries.lineup import Entrant
+from evalcore.queries.comparison_runs import ComparedRun
 from evalcore.settings import Settings
 from pages.components import compare_data
 from pages.components.language import Translate
@@ -20,7 +20,7 @@ _FORMS = {"csv": ("text/csv", ":material/csv:"), "md": ("text/markdown", ":mater
 def draw(
     settings: Settings,
     runs: Sequence[str],
-    base: Entrant,
+    base: ComparedRun,
     benchmark: str,
     metric: str,
     tr: Translate,

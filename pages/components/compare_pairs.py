@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.plain_text import DASH
-from evalcore.queries import lineup
-from evalcore.queries.comparison import Compared
-from evalcore.queries.contest import Detail
-from evalcore.queries.lineup import Difference, Entrant, Lineup, Obstacle
+from evalcore.queries import comparison_runs
+from evalcore.queries.comparison import PairedScores
+from evalcore.queries.comparison_groups import BenchmarkDetail
+from evalcore.queries.comparison_runs import ComparedRun, Incompatibility, Lineup, RuleDifference
 from evalcore.records import Interval
 from pages.components import compare_scores, word_table
 from pages.components.board import benchmark_title, metric_title
@@ -24,7 +24,9 @@ _TOLD = 6  # differing rules that are named
 _NESTED = ("options", "weights")
 
 
-def draw(found: Detail, base: Entrant, sides: Sequence[Entrant], tr: Translate) -> None:
+def draw(
+    found: BenchmarkDetail, base: ComparedRun, sides: Sequence[ComparedRun], tr: Translate
+) -> None:
     """A row per run that may be measured against the base."""
     limit = _CLEAR / len(found.pairs)
     others = [one for one in sides if one.letter in found.pairs]
@@ -62,9 +64,9 @@ def draw(found: Detail, base: Entrant, sides: Sequence[Entrant], tr: Translate) 
         st.caption(tr("runs.comparison_incomplete"))
 
 
-def obstacles(who: Lineup, base: Entrant, tr: Translate) -> None:
+def obstacles(who: Lineup, base: ComparedRun, tr: Translate) -> None:
     """What cannot be measured against the base, and why, in full."""
-    found = lineup.obstacles(who, base)
+    found = comparison_runs.find_incompatibilities(who, base)
     if not found:
         return
     title = tr("compare.obstacles", base=base.letter, count=len(found))
@@ -95,7 +97,9 @@ def _config(tr: Translate) -> dict[str, Any]:
     }
 
 
-def _verdict(pair: Compared, one: Entrant, base: Entrant, limit: float, tr: Translate) -> str:
+def _verdict(
+    pair: PairedScores, one: ComparedRun, base: ComparedRun, limit: float, tr: Translate
+) -> str:
     """The difference in words, never more than the numbers bear."""
     if pair.result.wins == pair.result.losses == 0:
         return tr("compare.equal")
@@ -115,7 +119,7 @@ def _chance(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _why(one: Obstacle, base: Entrant, tr: Translate) -> str:
+def _why(one: Incompatibility, base: ComparedRun, tr: Translate) -> str:
     if one.kind != "rules":
         return tr(f"compare.why.{one.kind}", base=base.letter)
     if not one.differences:
@@ -124,7 +128,9 @@ def _why(one: Obstacle, base: Entrant, tr: Translate) -> str:
     return f"{tr('compare.why.rules')} {'; '.join(told)}{'; …' * (len(one.differences) > _TOLD)}"
 
 
-def _difference(each: Difference, one: Obstacle, base: Entrant, tr: Translate) -> str:
+def _difference(
+    each: RuleDifference, one: Incompatibility, base: ComparedRun, tr: Translate
+) -> str:
     group, _, part = each.rule.partition(".")
     title = tr(f"compare.rule.{group}")
     if group in _NESTED:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 import streamlit as st
 
 from evalcore.catalog import suite_cards
-from evalcore.queries.lineup import MOST, suggested
-from evalcore.queries.stored_boards import Headers, remembered
+from evalcore.queries.comparison_runs import MAX_COMPARED, suggest_runs
+from evalcore.queries.stored_boards import Headers, memoize_on_headers
 from pages.components import names, state, url_state, visitor
 from pages.components.board import benchmark_title, suite_title
 from pages.components.language import Translate, current
@@ -23,14 +23,16 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 def draw(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
     asked = _asked(tr)
-    newest = remembered(headers, "listed", lambda: {one.run_id for one in headers[:_LISTED]})
+    newest = memoize_on_headers(
+        headers, "listed", lambda: {one.run_id for one in headers[:_LISTED]}
+    )
     older = [one for one in headers[_LISTED:] if one.run_id in asked] if set(asked) - newest else []
     listed = [*headers[:_LISTED], *older]
     if older:
         titles = _titles(listed, tr)
     else:
         key = ("titles", names.version(), current())
-        titles = remembered(headers, key, lambda: _titles(listed, tr))
+        titles = memoize_on_headers(headers, key, lambda: _titles(listed, tr))
     options = list(dict.fromkeys([*titles, *asked]))
     chosen = url_state.many(
         tr("compare.runs"),
@@ -38,7 +40,7 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
         page=PAGE,
         name="runs",
         title=lambda run: titles.get(run, run),
-        max_selections=MOST,
+        max_selections=MAX_COMPARED,
         placeholder=tr("compare.runs_hint"),
     )
     if len(headers) > len(listed):
@@ -82,7 +84,7 @@ def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('compare.choose_title')}", width="content")
         st.markdown(tr("compare.choose_one" if given else "compare.choose"), width="content")
-        found = suggested(headers, given)
+        found = suggest_runs(headers, given)
         if found:
             st.button(
                 tr("compare.suggest", count=len(found)),
@@ -98,7 +100,9 @@ def _asked(tr: Translate) -> list[str]:
     """The runs of the URL, each once and not too many; the URL is made to say the same."""
     text = st.query_params.get("runs", "")
     named = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
-    if len(named) > MOST:
-        st.warning(tr("compare.too_many", most=MOST, count=len(named)), icon=":material/filter_8:")
-    state.remember("runs", ",".join(named[:MOST]))
-    return named[:MOST]
+    if len(named) > MAX_COMPARED:
+        st.warning(
+            tr("compare.too_many", most=MAX_COMPARED, count=len(named)), icon=":material/filter_8:"
+        )
+    state.remember("runs", ",".join(named[:MAX_COMPARED]))
+    return named[:MAX_COMPARED]

@@ -10,8 +10,8 @@ import streamlit as st
 
 from evalcore.heatmap import build_heatmap
 from evalcore.plain_text import DASH
-from evalcore.queries.contest import Group, Mark
-from evalcore.queries.lineup import Entrant, Lineup
+from evalcore.queries.comparison_groups import ColumnGroup, RunScore
+from evalcore.queries.comparison_runs import ComparedRun, Lineup
 from evalcore.radar import assign_series_styles, build_radar_chart
 from pages.components import chart_frame, compare_data, names, numbers, state, tables
 from pages.components.board import benchmark_title, metric_title
@@ -24,7 +24,7 @@ _LEGEND = 24  # characters of a letter and a name
 _FEW = 4  # runs; with more of them there is no room for a decimal in a cell
 
 
-def name(one: Entrant, length: int = 60) -> str:
+def name(one: ComparedRun, length: int = 60) -> str:
     """A run in a list: its letter and its target, cut to `length` characters."""
     return f"{one.letter} · {plain(names.of(one.identity, one.target_key), length)}"
 
@@ -32,26 +32,26 @@ def name(one: Entrant, length: int = 60) -> str:
 def table(who: Lineup, tr: Translate) -> None:
     """A row per run and a column per column of a benchmark, the best of each with a star."""
     columns: dict[str, Any] = {
-        "letter": [one.letter for one in who.entrants],
-        "target": [plain(names.of(one.identity, one.target_key), 60) for one in who.entrants],
+        "letter": [one.letter for one in who.compared],
+        "target": [plain(names.of(one.identity, one.target_key), 60) for one in who.compared],
     }
     config = _config(tr)
     found = compare_data.groups(who)
     titles = tables.unique([benchmark_title(group.benchmark) for group in found])
     for title, group in zip(titles, found, strict=True):
         own = {mark.letter: mark for mark in group.marks}
-        columns[group.column] = [score(own.get(one.letter)) for one in who.entrants]
+        columns[group.column] = [score(own.get(one.letter)) for one in who.compared]
         config[group.column] = st.column_config.TextColumn(title, help=_about(group, tr))
     columns |= {
-        "cost": [numbers.money(one.totals.cost, tr) for one in who.entrants],
-        "latency": [numbers.duration(one.totals.latency_p50, tr) for one in who.entrants],
-        "date": [one.created_at[:10] for one in who.entrants],
-        "run": [one.run_id for one in who.entrants],
+        "cost": [numbers.money(one.totals.cost, tr) for one in who.compared],
+        "latency": [numbers.duration(one.totals.latency_p50, tr) for one in who.compared],
+        "date": [one.created_at[:10] for one in who.compared],
+        "run": [one.run_id for one in who.compared],
     }
     st.dataframe(
         pd.DataFrame(columns),
         hide_index=True,
-        height=38 + 35 * len(who.entrants),
+        height=38 + 35 * len(who.compared),
         key=f"{_OPEN}.table",
         column_config=config,
         alt=tr("compare.table_alt"),
@@ -60,12 +60,12 @@ def table(who: Lineup, tr: Translate) -> None:
     if len({group.benchmark for group in found}) < len(found):
         st.caption(tr("compare.apart"))
     click = st.session_state.get(_OPEN)
-    if click is not None and click["row"] < len(who.entrants):
-        key = who.entrants[click["row"]].identity
+    if click is not None and click["row"] < len(who.compared):
+        key = who.compared[click["row"]].identity
         st.switch_page(state.TARGET, query_params={"key": key})
 
 
-def score(mark: Mark | None) -> str:
+def score(mark: RunScore | None) -> str:
     """A score with its interval: a star on the best, a lower bound as one, a dash for none."""
     if mark is None or mark.score is None:
         return DASH
@@ -74,7 +74,7 @@ def score(mark: Mark | None) -> str:
     return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
 
 
-def metrics(benchmark: str, shown: Sequence[Entrant], tr: Translate) -> None:
+def metrics(benchmark: str, shown: Sequence[ComparedRun], tr: Translate) -> None:
     """The metrics of one benchmark across those who share its column: as outlines where they make
     a shape, and as a heatmap."""
     column = shown[0].scores[benchmark].column
@@ -90,7 +90,9 @@ def metrics(benchmark: str, shown: Sequence[Entrant], tr: Translate) -> None:
         _heatmap(group, rows, shown, tr)
 
 
-def _radar(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Translate) -> None:
+def _radar(
+    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
+) -> None:
     """An outline per run in the colour of its target, the legend by letter."""
     titles = dict(zip([one.metric for one in group.metrics], rows, strict=True))
     frame = compare_data.profile(group)
@@ -114,7 +116,9 @@ def _radar(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tran
     )
 
 
-def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Translate) -> None:
+def _heatmap(
+    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
+) -> None:
     letters = [one.letter for one in shown]
     records: list[dict[str, Any]] = []
     for row, line in zip(rows, group.metrics, strict=True):
@@ -136,7 +140,7 @@ def _heatmap(group: Group, rows: Sequence[str], shown: Sequence[Entrant], tr: Tr
     )
 
 
-def _cell(row: str, letter: str, mark: Mark | None, runs: int) -> dict[str, Any]:
+def _cell(row: str, letter: str, mark: RunScore | None, runs: int) -> dict[str, Any]:
     digits = 1 if runs <= _FEW else 0
     value = None if mark is None else mark.score
     star = "★" if mark is not None and mark.best else ""
@@ -144,7 +148,7 @@ def _cell(row: str, letter: str, mark: Mark | None, runs: int) -> dict[str, Any]
     return {"row": row, "column": letter, "value": value, "said": said, "tip": row}
 
 
-def _about(group: Group, tr: Translate) -> str:
+def _about(group: ColumnGroup, tr: Translate) -> str:
     """What a column of the table rests on."""
     size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
     return f"{plain(group.dataset, 40)} · {size} · {group.column}"

@@ -12,7 +12,7 @@ from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.runner import dataset_client
 from evalcore.runner.dataset_client import OwnCard, Upload, Validation
-from evalcore.runner.upload_forms import MOST_BYTES, MOST_CASES, form_of, part_for
+from evalcore.runner.upload_forms import MAX_CASES, MAX_FILE_BYTES, find_upload_form, guess_part
 from evalcore.settings import Settings
 from pages.components import datasets_form, datasets_found, state, uploader, url_state, visitor
 from pages.components import datasets_words as words
@@ -67,7 +67,7 @@ def _what(tr: Translate) -> tuple[str, str]:
         title=words.benchmark_title,
     )
     st.caption(localize_text(cards[benchmark].about, current()))
-    parts = form_of(benchmark).parts
+    parts = find_upload_form(benchmark).parts
     if len(parts) < 2:
         return benchmark, parts[0]
     part = url_state.select(
@@ -85,14 +85,14 @@ def _file(benchmark: str, part: str, tr: Translate) -> Upload | None:
     handed = uploader.draw(
         tr("datasets.file"),
         types=["jsonl", "csv"],
-        megabytes=MOST_BYTES >> 20,
+        megabytes=MAX_FILE_BYTES >> 20,
         explanation=tr("datasets.file_help"),
         key="datasets.file",
     )
-    st.caption(tr("datasets.limits", megabytes=MOST_BYTES >> 20, cases=MOST_CASES))
+    st.caption(tr("datasets.limits", megabytes=MAX_FILE_BYTES >> 20, cases=MAX_CASES))
     if handed is None:
         return None
-    named = part_for(benchmark, handed.name)
+    named = guess_part(benchmark, handed.name)
     stem = handed.name.rpartition("/")[2].split(".")[0]
     if named == stem and named != part:
         st.caption(
@@ -112,7 +112,7 @@ def _looked_at(upload: Upload, settings: Settings, tr: Translate) -> Validation 
         return found
     try:
         with st.spinner(tr("datasets.looking")):
-            found = dataset_client.validate(upload, visitor.current(), settings)
+            found = dataset_client.validate_upload(upload, visitor.current(), settings)
     except EvalboardError as error:
         st.error(escape(note(str(error)), 600), icon=":material/error:")
         return None
@@ -159,7 +159,7 @@ def _keep(upload: Upload, settings: Settings, tr: Translate) -> None:
 def _taken(benchmark: str, name: str, settings: Settings) -> bool | None:
     """Whether a set of that name would be replaced; None for a name that cannot be."""
     try:
-        return dataset_client.taken(benchmark, name, settings)
+        return dataset_client.is_name_taken(benchmark, name, settings)
     except EvalboardError as error:
         st.warning(escape(note(str(error)), 400), icon=":material/edit:")
         return None
@@ -170,7 +170,7 @@ def _save(
 ) -> None:
     try:
         with st.spinner(tr("datasets.keeping")):
-            found, kept = dataset_client.save(
+            found, kept = dataset_client.save_upload(
                 upload, card, visitor.current(), settings, replace=replace
             )
     except EvalboardError as error:

@@ -10,7 +10,7 @@ from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
-from evalcore.queries.datasets import ORIGINS, DatasetSummary, Entry
+from evalcore.queries.datasets import ORIGINS, DatasetEntry, DatasetSummary
 from evalcore.runner import dataset_client
 from evalcore.settings import Settings
 from pages.components import datasets_one, state, url_state
@@ -24,12 +24,12 @@ _ACROSS = 3
 
 def draw(settings: Settings, tr: Translate) -> None:
     """One set, if the URL names one, else all of them."""
-    known = datasets.entries(settings)
+    known = datasets.list_dataset_entries(settings)
     _read(known, settings, tr)
     key = st.query_params.get("set", "")
     one = next((entry for entry in known if entry.key == key), None)
     if one is not None:
-        datasets_one.draw(one, datasets.summary(settings, one), settings, tr)
+        datasets_one.draw(one, datasets.read_dataset_summary(settings, one), settings, tr)
         return
     datasets_one.offer_undo(settings, tr)
     if key:
@@ -37,21 +37,21 @@ def draw(settings: Settings, tr: Translate) -> None:
     _cards(_filtered(known, tr), settings, tr)
 
 
-def _read(known: Sequence[Entry], settings: Settings, tr: Translate) -> None:
+def _read(known: Sequence[DatasetEntry], settings: Settings, tr: Translate) -> None:
     """Have the numbers made that are not there yet: once for each state of a set."""
-    fresh = [one for one in known if datasets.summary(settings, one) is None]
+    fresh = [one for one in known if datasets.read_dataset_summary(settings, one) is None]
     if not fresh:
         return
-    places = [dataset_client.Place(one.benchmark, one.path, one.options) for one in fresh]
+    places = [dataset_client.DatasetLocation(one.benchmark, one.path, one.options) for one in fresh]
     try:
         with st.spinner(tr("datasets.reading", count=len(fresh))):
-            dataset_client.read(places, settings)
+            dataset_client.ensure_indexes(places, settings)
     except EvalboardError as error:
         reason = escape(error, 400)
         st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
 
 
-def _filtered(known: Sequence[Entry], tr: Translate) -> list[Entry]:
+def _filtered(known: Sequence[DatasetEntry], tr: Translate) -> list[DatasetEntry]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         benchmark = url_state.select(
             tr("common.benchmark"),
@@ -85,7 +85,7 @@ def _filtered(known: Sequence[Entry], tr: Translate) -> list[Entry]:
     ]
 
 
-def _cards(shown: Sequence[Entry], settings: Settings, tr: Translate) -> None:
+def _cards(shown: Sequence[DatasetEntry], settings: Settings, tr: Translate) -> None:
     if not shown:
         with st.container(border=True, horizontal_alignment="center"):
             st.markdown(f"#### {tr('datasets.none_title')}", width="content")
@@ -94,10 +94,10 @@ def _cards(shown: Sequence[Entry], settings: Settings, tr: Translate) -> None:
     for start in range(0, len(shown), _ACROSS):
         for column, one in zip(st.columns(_ACROSS), shown[start : start + _ACROSS], strict=False):
             with column, st.container(border=True, height="stretch", gap="small"):
-                _card(one, datasets.summary(settings, one), tr)
+                _card(one, datasets.read_dataset_summary(settings, one), tr)
 
 
-def _card(one: Entry, numbers: DatasetSummary | None, tr: Translate) -> None:
+def _card(one: DatasetEntry, numbers: DatasetSummary | None, tr: Translate) -> None:
     words.badges(one, numbers, tr)
     st.markdown(f"#### {escape(words.title(one))}")
     st.caption(_about(one))
@@ -121,7 +121,7 @@ def _card(one: Entry, numbers: DatasetSummary | None, tr: Translate) -> None:
             st.switch_page(state.LAUNCH, query_params=words.launch_query(one))
 
 
-def _about(one: Entry) -> str:
+def _about(one: DatasetEntry) -> str:
     """What it is about: its benchmark's words, its own note, or where it is from."""
     if one.origin == "bundled":
         return localize_text(benchmark_cards()[one.benchmark].about, current())
@@ -131,7 +131,7 @@ def _about(one: Entry) -> str:
     return escape(one.source, 160)
 
 
-def _numbers(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
+def _numbers(one: DatasetEntry, numbers: DatasetSummary, tr: Translate) -> None:
     st.markdown(tr("datasets.card_numbers", count=numbers.samples, metrics=len(numbers.metrics)))
     titled = {words.metric_title(one.benchmark, m): n for m, n in numbers.metrics.items()}
     lines = [

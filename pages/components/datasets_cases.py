@@ -15,7 +15,7 @@ import streamlit as st
 from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
-from evalcore.queries.datasets import Entry
+from evalcore.queries.datasets import DatasetEntry
 from evalcore.records import Sample, content_hash
 from evalcore.settings import Settings
 from pages.components import case_parts, case_question, evidence, state, tables, url_state
@@ -31,7 +31,7 @@ _GIST = 160
 _BESIDE = 12  # rows beside an open case, above it on a phone
 
 
-def draw(one: Entry, settings: Settings, tr: Translate) -> None:
+def draw(one: DatasetEntry, settings: Settings, tr: Translate) -> None:
     """The filters, the table, and beside it the case that the URL names."""
     frame = _frame(settings, one)
     st.subheader(tr("datasets.cases"), anchor=False)
@@ -54,16 +54,16 @@ def draw(one: Entry, settings: Settings, tr: Translate) -> None:
         _case(one, found, keys, keys.index(opened), settings, tr)
 
 
-def _frame(settings: Settings, one: Entry) -> pd.DataFrame:
-    return _cached(settings, one, f"{settings.data}&{datasets.version(one)}")
+def _frame(settings: Settings, one: DatasetEntry) -> pd.DataFrame:
+    return _cached(settings, one, f"{settings.data}&{datasets.compute_dataset_version(one)}")
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _cached(_settings: Settings, _one: Entry, version: str) -> pd.DataFrame:
-    return datasets.cases(_settings, _one)
+def _cached(_settings: Settings, _one: DatasetEntry, version: str) -> pd.DataFrame:
+    return datasets.load_dataset_cases(_settings, _one)
 
 
-def _filtered(one: Entry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+def _filtered(one: DatasetEntry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
     chosen = {}
     titles: dict[str, Callable[[str], str]] = {
         "metric": partial(words.metric_title, one.benchmark),
@@ -92,7 +92,7 @@ def _filtered(one: Entry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
             placeholder=tr("datasets.search_hint"),
             width=220,
         )
-    return datasets.chosen(frame, text=text, **chosen)
+    return datasets.filter_dataset_cases(frame, text=text, **chosen)
 
 
 def _or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
@@ -100,7 +100,7 @@ def _or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
 
 
 def _table(
-    one: Entry, found: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
+    one: DatasetEntry, found: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
 ) -> None:
     count, place = -(-len(found) // PER_PAGE), f"{PAGE}.{one.key}"
     asked = url_state.page_number(page=place, name=_PAGER, of=content_hash(keys))
@@ -169,10 +169,15 @@ def _gist(row: Any, tr: Translate) -> str:
 
 
 def _case(
-    one: Entry, found: pd.DataFrame, keys: list[str], at: int, settings: Settings, tr: Translate
+    one: DatasetEntry,
+    found: pd.DataFrame,
+    keys: list[str],
+    at: int,
+    settings: Settings,
+    tr: Translate,
 ) -> None:
     _steps(keys, at, tr)
-    sample, hidden = datasets.case(settings, one, list(found.iloc[at]))
+    sample, hidden = datasets.load_dataset_case(settings, one, list(found.iloc[at]))
     st.markdown(f"#### {escape(sample.id)}")
     told = [
         words.metric_title(one.benchmark, sample.metric),

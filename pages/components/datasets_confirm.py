@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore import access
 from evalcore.errors import EvalboardError
-from evalcore.queries.datasets import DatasetSummary, Entry
+from evalcore.queries.datasets import DatasetEntry, DatasetSummary
 from evalcore.runner import dataset_client
 from evalcore.runner.jobs import Job
 from evalcore.settings import Settings
@@ -20,9 +20,9 @@ from pages.components.text import escape, plain
 _EVERY = timedelta(seconds=1)
 
 
-def button(one: Entry, settings: Settings, tr: Translate) -> None:
+def button(one: DatasetEntry, settings: Settings, tr: Translate) -> None:
     """The way to confirm a set, unless that is under way."""
-    job = dataset_client.confirming(one.key, settings)
+    job = dataset_client.find_confirm_job(one.key, settings)
     refused = access.explain_denial(settings, visitor.current(), "upload")
     if (job is None or job.state != "running") and st.button(
         tr("datasets.confirm"),
@@ -31,27 +31,27 @@ def button(one: Entry, settings: Settings, tr: Translate) -> None:
         disabled=bool(refused),
         help=note(refused) if refused else tr("datasets.confirm_help"),
     ):
-        place = dataset_client.Place(one.benchmark, one.path, one.options)
+        place = dataset_client.DatasetLocation(one.benchmark, one.path, one.options)
         try:
-            dataset_client.confirm(one.key, place, visitor.current(), settings)
+            dataset_client.start_confirm(one.key, place, visitor.current(), settings)
         except EvalboardError as error:
             st.error(escape(error, 400), icon=":material/error:")
             return
         st.rerun()
 
 
-def draw(one: Entry, numbers: DatasetSummary, settings: Settings, tr: Translate) -> None:
+def draw(one: DatasetEntry, numbers: DatasetSummary, settings: Settings, tr: Translate) -> None:
     """What the last confirmation found, or its progress while it is under way."""
-    job = dataset_client.confirming(one.key, settings)
+    job = dataset_client.find_confirm_job(one.key, settings)
     if job is not None and job.state == "running":
         st.fragment(_progress, run_every=_EVERY)(one, settings, tr)
     else:
         _ended(job, numbers, tr)
 
 
-def _progress(one: Entry, settings: Settings, tr: Translate) -> None:
+def _progress(one: DatasetEntry, settings: Settings, tr: Translate) -> None:
     """Drawn anew each second; the whole page once it has ended."""
-    job = dataset_client.confirming(one.key, settings)
+    job = dataset_client.find_confirm_job(one.key, settings)
     if job is None or job.state != "running":
         st.rerun()
     with st.container(border=True):

@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore import access
 from evalcore.errors import EvalboardError
 from evalcore.queries import datasets
-from evalcore.queries.datasets import Entry
+from evalcore.queries.datasets import DatasetEntry
 from evalcore.runner import dataset_client
 from evalcore.runner.jobs import Job
 from evalcore.runner.official import OFFICIAL, VARIABLE, Official
@@ -40,23 +40,25 @@ def draw(settings: Settings, tr: Translate) -> None:
 
 
 def _is_running(name: str, settings: Settings) -> bool:
-    job = dataset_client.fetching(name, settings)
+    job = dataset_client.find_fetch_job(name, settings)
     return job is not None and job.state == "running"
 
 
 def _rows(running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate) -> None:
     if running != tuple(name for name in OFFICIAL if _is_running(name, settings)):
         st.rerun()  # one began or ended: the page decides anew how often this is drawn
-    here = {one.name: one for one in datasets.entries(settings) if one.origin == "fetched"}
+    here = {
+        one.name: one for one in datasets.list_dataset_entries(settings) if one.origin == "fetched"
+    }
     for known in OFFICIAL.values():
         with st.container(border=True):
-            job = dataset_client.fetching(known.name, settings)
+            job = dataset_client.find_fetch_job(known.name, settings)
             _row(known, here.get(known.folder), job, settings, tr, refused=refused)
 
 
 def _row(
     known: Official,
-    one: Entry | None,
+    one: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
     tr: Translate,
@@ -84,7 +86,7 @@ def _row(
 
 def _buttons(
     known: Official,
-    one: Entry | None,
+    one: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
     tr: Translate,
@@ -118,11 +120,15 @@ def _buttons(
         width="stretch",
         disabled=refused,
     ):
-        _do(lambda: dataset_client.fetch(known.name, keys.typed(), visitor.current(), settings))
+        _do(
+            lambda: dataset_client.start_fetch(
+                known.name, keys.typed(), visitor.current(), settings
+            )
+        )
         st.rerun()
 
 
-def _show(one: Entry) -> None:
+def _show(one: DatasetEntry) -> None:
     """Leave this view for a set that is here."""
     state.change(dict.fromkeys(("view", "case", "q", "p")) | {"set": one.key})
     st.rerun()
@@ -136,7 +142,7 @@ def _do(act: Callable[[], None]) -> None:
         st.stop()
 
 
-def _told(job: Job | None, one: Entry | None, tr: Translate) -> None:
+def _told(job: Job | None, one: DatasetEntry | None, tr: Translate) -> None:
     """How far it is, or how it ended, unless the set is here."""
     if job is None or (one is not None and job.state != "running"):
         return

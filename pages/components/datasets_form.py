@@ -58,7 +58,7 @@ def draw(benchmark: str, part: str, settings: Settings, tr: Translate) -> None:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _template(benchmark: str, part: str, folder: str, _settings: Settings) -> Part | None:
-    return dataset_client.template(benchmark, part, _settings)
+    return dataset_client.load_upload_template(benchmark, part, _settings)
 
 
 def _fields(form: Part, tr: Translate) -> None:

@@ -9,7 +9,7 @@ from evalcore import access
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
-from evalcore.queries.datasets import DatasetSummary, Entry
+from evalcore.queries.datasets import DatasetEntry, DatasetSummary
 from evalcore.runner import dataset_client
 from evalcore.settings import Settings
 from evalcore.stacked import build_stacked_bars
@@ -21,7 +21,9 @@ from pages.components.text import escape
 _UNDO = "datasets.removed"
 
 
-def draw(one: Entry, numbers: DatasetSummary | None, settings: Settings, tr: Translate) -> None:
+def draw(
+    one: DatasetEntry, numbers: DatasetSummary | None, settings: Settings, tr: Translate
+) -> None:
     """The head, the way back, the cases."""
     if st.button(
         tr("datasets.back"), key="datasets.back", icon=":material/arrow_back:", type="tertiary"
@@ -43,7 +45,7 @@ def draw(one: Entry, numbers: DatasetSummary | None, settings: Settings, tr: Tra
         st.info(tr("note.gated"), icon=":material/lock:")
     datasets_cases.draw(one, settings, tr)
     _spread(one, numbers, tr)
-    if about := datasets.about(one):
+    if about := datasets.read_dataset_card(one):
         with st.expander(tr("datasets.about_set"), icon=":material/description:"):
             st.markdown(about)
 
@@ -54,7 +56,7 @@ def leave() -> None:
     st.rerun()
 
 
-def _facts(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
+def _facts(one: DatasetEntry, numbers: DatasetSummary, tr: Translate) -> None:
     facts = {
         tr("datasets.cases"): f"{numbers.samples}",
         tr("datasets.metrics"): f"{len(numbers.metrics)}",
@@ -76,7 +78,7 @@ def _facts(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
     st.caption("  \n".join(lines))
 
 
-def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> None:
+def _actions(one: DatasetEntry, settings: Settings, tr: Translate, *, usable: bool) -> None:
     who = visitor.current()
     with st.container(horizontal=True):
         if usable and st.button(
@@ -110,9 +112,11 @@ def _actions(one: Entry, settings: Settings, tr: Translate, *, usable: bool) -> 
             _remove(one, settings)
 
 
-def _remove(one: Entry, settings: Settings) -> None:
+def _remove(one: DatasetEntry, settings: Settings) -> None:
     try:
-        version = dataset_client.remove(one.benchmark, one.name, visitor.current(), settings)
+        version = dataset_client.remove_dataset(
+            one.benchmark, one.name, visitor.current(), settings
+        )
     except EvalboardError as error:
         st.error(escape(error, 400), icon=":material/error:")
         return
@@ -137,7 +141,7 @@ def offer_undo(settings: Settings, tr: Translate) -> None:
 def restore(benchmark: str, name: str, version: str, settings: Settings, tr: Translate) -> None:
     """Bring a former version back and show it."""
     try:
-        dataset_client.restore(benchmark, name, version, visitor.current(), settings)
+        dataset_client.restore_dataset(benchmark, name, version, visitor.current(), settings)
     except EvalboardError as error:
         st.error(escape(error, 400), icon=":material/error:")
         return
@@ -147,7 +151,7 @@ def restore(benchmark: str, name: str, version: str, settings: Settings, tr: Tra
     st.rerun()
 
 
-def _spread(one: Entry, numbers: DatasetSummary, tr: Translate) -> None:
+def _spread(one: DatasetEntry, numbers: DatasetSummary, tr: Translate) -> None:
     """How the cases of each metric fall into difficulties, where they do."""
     if len(numbers.difficulties) < 2:
         return

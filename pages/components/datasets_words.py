@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from evalcore.catalog import benchmark_cards, localize_text
-from evalcore.queries.datasets import DatasetSummary, Entry
+from evalcore.queries.datasets import DatasetEntry, DatasetSummary
 from evalcore.queries.dialect_titles import TITLES
 from evalcore.runner.official import OFFICIAL
 from pages.components.language import Translate, current
@@ -35,7 +35,7 @@ def metric_title(benchmark: str, metric: str) -> str:
     return titles.get(metric) or plain(metric)
 
 
-def title(one: Entry) -> str:
+def title(one: DatasetEntry) -> str:
     """The name of a set: that of its benchmark for the bundled one. Plain text, not escaped."""
     if one.origin == "bundled":
         return benchmark_title(one.benchmark)
@@ -43,7 +43,7 @@ def title(one: Entry) -> str:
     return known.title if one.origin == "fetched" and known else plain(one.name)
 
 
-def badges(one: Entry, numbers: DatasetSummary | None, tr: Translate) -> None:
+def badges(one: DatasetEntry, numbers: DatasetSummary | None, tr: Translate) -> None:
     """Where a set comes from, and whether its text may be shown."""
     with st.container(horizontal=True, gap="small"):
         st.badge(
@@ -59,7 +59,7 @@ def badges(one: Entry, numbers: DatasetSummary | None, tr: Translate) -> None:
             st.badge(tr("datasets.broken"), color="red", icon=":material/error:")
 
 
-def evidence(one: Entry, tr: Translate) -> str:
+def evidence(one: DatasetEntry, tr: Translate) -> str:
     """What the verdicts on its cases rest on, strongest first."""
     card = benchmark_cards().get(one.benchmark)
     kinds = {metric.evidence for metric in card.metrics} if card else set()
@@ -84,6 +84,6 @@ def difficulties(numbers: DatasetSummary, tr: Translate) -> str:
     return " · ".join(told)
 
 
-def launch_query(one: Entry) -> dict[str, str]:
+def launch_query(one: DatasetEntry) -> dict[str, str]:
     """The query parameters by which Launch is opened with a data set chosen."""
     return {"benchmark": one.benchmark} | ({"dataset": one.dataset} if one.dataset else {})

@@ -8,9 +8,9 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.narrowing import Wish
-from evalcore.queries.ordering import sorts
-from evalcore.queries.ranking import orders
+from evalcore.queries.board_filters import BoardFilter
+from evalcore.queries.ranking import list_board_orders
+from evalcore.queries.row_sorting import list_sort_keys
 from evalcore.settings import Settings
 from pages.components import ranking_data
 from pages.components.ranking_data import View
@@ -23,9 +23,9 @@ def prepare(settings: Settings) -> None:
     """
     for module in iter_modules([str(Path(__file__).parent)]):
         import_module(f"pages.components.{module.name}")
-    headers = stored_boards.headers(settings)
-    for suite in boards.suites(headers):
-        board = boards.boards(headers, suite)[0]
-        view = View(settings, ranking_data.version(settings), board, orders(board)[0])
-        ranking_data.rows(view, Wish(), sorts(board)[0])
+    headers = stored_boards.load_run_headers(settings)
+    for suite in boards.list_suites(headers):
+        board = boards.list_boards(headers, suite)[0]
+        view = View(settings, ranking_data.version(settings), board, list_board_orders(board)[0])
+        ranking_data.rows(view, BoardFilter(), list_sort_keys(board)[0])
         ranking_data.choices(view)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from evalcore import access
 from evalcore.queries import hub
-from evalcore.queries.hub import Kept
+from evalcore.queries.hub import HubSyncStatus
 from evalcore.settings import Settings
 from pages.components import numbers, visitor
 from pages.components.language import Translate
@@ -15,7 +15,7 @@ from pages.components.text import escape
 
 def draw(settings: Settings, tr: Translate) -> None:
     """Nothing where the settings keep nothing; names and reasons only for who may steer runs."""
-    kept = hub.kept(settings)
+    kept = hub.load_hub_status(settings)
     if kept is None:
         return
     told = not access.explain_denial(settings, visitor.current(), "steer")
@@ -32,14 +32,14 @@ def draw(settings: Settings, tr: Translate) -> None:
             _held(kept, told, tr)
 
 
-def _fine(kept: Kept, repo: str, tr: Translate) -> None:
+def _fine(kept: HubSyncStatus, repo: str, tr: Translate) -> None:
     when = numbers.moment(kept.sent_at)
     name = "sent" if kept.sent_at else "waiting"
     icon = ":material/cloud_done:" if kept.sent_at else ":material/cloud:"
     st.caption(f"{icon} {tr(f'hub.{name}', repo=repo, when=when)}", width="content")
 
 
-def _held(kept: Kept, told: bool, tr: Translate) -> None:
+def _held(kept: HubSyncStatus, told: bool, tr: Translate) -> None:
     line = tr("hub.held", count=len(kept.held))
     if not told:
         st.caption(f":material/lock: {line}", width="content")

@@ -55,7 +55,7 @@ def _connect(who: TargetSpec, current: Settings) -> ConnectionReport:
 
 
 def _estimate(request: RunRequest, current: Settings) -> Estimate:
-    return client.estimate(request, current, visitor=visitor.current())
+    return client.estimate_run(request, current, visitor=visitor.current())
 
 
 def _start(
@@ -65,7 +65,7 @@ def _start(
     try:
         with st.spinner(tr("launch.start_busy")):
             if second is None:
-                run = client.launch(request, keys.typed(), current, visitor=visitor.current())
+                run = client.launch_run(request, keys.typed(), current, visitor=visitor.current())
             else:
                 run, _ = client.launch_pair(
                     request, second, keys.typed(), current, visitor=visitor.current()

@@ -14,8 +14,8 @@ import streamlit as st
 from evalcore import access, settings
 from evalcore.plain_text import DASH
 from evalcore.queries import datasets
-from evalcore.queries.datasets import Entry
-from evalcore.runner import allowed
+from evalcore.queries.datasets import DatasetEntry
+from evalcore.runner import request_policy
 from pages.components import datasets_words, state, url_state, visitor
 from pages.components.language import Translate
 
@@ -41,20 +41,23 @@ def adopt(benchmarks: Sequence[str], tr: Translate) -> bool:
     return True
 
 
-def added(chosen: Sequence[str]) -> dict[str, Entry]:
+def added(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
     """The fetched and own sets of a benchmark that was chosen alone, by name."""
     if len(chosen) != 1:
         return {}
-    return {one.dataset: one for one in datasets.added(settings.load_settings(), chosen[0])}
+    return {
+        one.dataset: one
+        for one in datasets.list_added_datasets(settings.load_settings(), chosen[0])
+    }
 
 
-def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
+def draw(known: Mapping[str, DatasetEntry], tr: Translate) -> str | None:
     """None for the bundled cases, else the name of a set, or a path as it was typed.
 
     Who does not run this installation chooses from its list instead of typing a path.
     """
     seen = visitor.seen()
-    listed = allowed.datasets(seen) if access.is_restricted(seen) else None
+    listed = request_policy.list_allowed_datasets(seen) if access.is_restricted(seen) else None
     sources = ["bundled", *(["added"] if known else []), *(["path"] if listed != [] else [])]
     if sources == ["bundled"]:
         return None
@@ -75,7 +78,7 @@ def draw(known: Mapping[str, Entry], tr: Translate) -> str | None:
 
 
 def _named(
-    source: str, known: Mapping[str, Entry], listed: Sequence[str] | None, tr: Translate
+    source: str, known: Mapping[str, DatasetEntry], listed: Sequence[str] | None, tr: Translate
 ) -> str | None:
     """Which of the added sets, of those that a visitor may name, or the path that is typed."""
     if source == "added":
@@ -107,7 +110,7 @@ def _named(
 
 
 def with_options(
-    given: Mapping[str, dict[str, Any]], known: Mapping[str, Entry], dataset: str | None
+    given: Mapping[str, dict[str, Any]], known: Mapping[str, DatasetEntry], dataset: str | None
 ) -> dict[str, dict[str, Any]]:
     """The options, with those that the chosen set needs to be read."""
     one = known.get(dataset or "")

@@ -14,7 +14,7 @@ from evalcore.access import Visitor
 from evalcore.catalog import TargetKindCard
 from evalcore.i18n import lookup_text, t
 from evalcore.runner import client
-from evalcore.runner.local_models import Look
+from evalcore.runner.local_models import ModelInspection
 from evalcore.settings import Settings
 from pages.components import numbers, visitor
 from pages.components.language import Translate, current
@@ -140,7 +140,7 @@ def _trust(tr: Translate, slot: str) -> dict[str, bool]:
     return found
 
 
-def _look(target: str, options: Mapping[str, Any]) -> Look:
+def _look(target: str, options: Mapping[str, Any]) -> ModelInspection:
     seen, who = visitor.seen(), visitor.current()
     return _looked(target, options, seen.access, seen, who)
 
@@ -148,9 +148,9 @@ def _look(target: str, options: Mapping[str, Any]) -> Look:
 @st.cache_data(ttl=2, max_entries=32, show_spinner=False)
 def _looked(
     target: str, options: Mapping[str, Any], mode: str, _settings: Settings, _who: Visitor
-) -> Look:
+) -> ModelInspection:
     """Once for the several who ask while the page is drawn: a large model has many headers."""
-    return client.look_at_model(target, options, _settings, visitor=_who)
+    return client.inspect_model(target, options, _settings, visitor=_who)
 
 
 def tell(target: str, options: Mapping[str, Any], tr: Translate) -> None:
@@ -169,7 +169,7 @@ def tell(target: str, options: Mapping[str, Any], tr: Translate) -> None:
             st.caption(f"{icon} {tr(word, base=escape(look.adapter_base, 120))}")
 
 
-def _facts(look: Look, tr: Translate) -> str:
+def _facts(look: ModelInspection, tr: Translate) -> str:
     """Architecture, size, precision and context in one line."""
     about = look.about
     assert about is not None  # noqa: S101 - the caller looked
@@ -184,7 +184,7 @@ def _facts(look: Look, tr: Translate) -> str:
     return " · ".join(filter(None, known))
 
 
-def _memory(look: Look, dtype: str, tr: Translate) -> None:
+def _memory(look: ModelInspection, dtype: str, tr: Translate) -> None:
     """Needed against free memory, in words and as a bar."""
     if look.available is None:
         return
@@ -205,7 +205,7 @@ def _memory(look: Look, dtype: str, tr: Translate) -> None:
         st.caption(tr("launch.local.quantising"))
 
 
-def _remarks(look: Look, options: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _remarks(look: ModelInspection, options: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Text keys with their icons: chat template, tools, tokenizer, code beside the weights."""
     found = []
     if not look.tokenizer:

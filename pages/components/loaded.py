@@ -17,7 +17,7 @@ def headers(settings: Settings, empty: str, tr: Translate) -> Headers:
     """The headers of all finished runs; the page ends here where the store cannot be read, or
     where no run has a score, which the texts `empty`_title and `empty` tell."""
     found = finished(settings, tr)
-    if not boards.suites(found):
+    if not boards.list_suites(found):
         notes.draw(empty, state.LAUNCH, tr)
         st.stop()
     return found
@@ -27,7 +27,7 @@ def finished(settings: Settings, tr: Translate) -> Headers:
     """The headers of all finished runs, with a score or without; the page ends here where the store
     cannot be read."""
     try:
-        return stored_boards.headers(settings)
+        return stored_boards.load_run_headers(settings)
     except EvalboardError as error:
         broken(error, tr)
         st.stop()

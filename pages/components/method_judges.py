@@ -26,7 +26,7 @@ def panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) 
     st.markdown(tr("methodology.panel_words"))
     runs = [run.run_id for row in rows for run in row.runs.values()]
     try:
-        found = judges.report(settings.run_roots, runs)
+        found = judges.build_panel_report(settings.run_roots, runs)
     except EvalboardError as error:
         st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
         return
@@ -75,7 +75,7 @@ def _pairs(found: PanelReport, tr: Translate) -> None:
         },
         tr("methodology.pairs_alt"),
     )
-    if (worked := methodology_worked.kappa(found.pairs)) is not None:
+    if (worked := methodology_worked.find_best_kappa(found.pairs)) is not None:
         st.caption(
             tr(
                 "methodology.kappa_worked",

@@ -105,7 +105,7 @@ def prompts(row: Row, settings: Settings, tr: Translate) -> None:
         if card is None:
             continue
         try:
-            asked = methodology.prompts(
+            asked = methodology.list_first_prompts(
                 settings.run_roots,
                 run.run_id,
                 card,
@@ -158,7 +158,7 @@ def versions(row: Row, settings: Settings, tr: Translate) -> None:
     st.markdown(tr("methodology.versions_words"))
     for benchmark, run in row.runs.items():
         try:
-            found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+            found = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
         except EvalboardError as error:
             st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
             continue

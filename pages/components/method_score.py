@@ -30,7 +30,7 @@ def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) 
         if len(row.runs) > 1:
             st.markdown(f"###### {benchmark_title(benchmark)}")
         try:
-            found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+            found = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
         except EvalboardError as error:
             st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
             continue
@@ -39,14 +39,14 @@ def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) 
                 levels = found[0].difficulty_weights.items()
                 listed = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
                 st.caption(tr("methodology.difficulty_weights", weights=listed))
-            _worked(methodology.terms(found[1]), benchmark, found[1].score, tr)
+            _worked(methodology.build_score_terms(found[1]), benchmark, found[1].score, tr)
     st.markdown(tr("methodology.suite_words"))
     if board.members:
         names = ", ".join(escape(benchmark_title(key)) for key in board.members)
         st.markdown(tr("methodology.suite_members", names=names))
     elif len(board.columns) > 1:
         st.markdown(tr("methodology.suite_no_members"))
-    if (mean := methodology_worked.suite_parts(row, board)) is not None:
+    if (mean := methodology_worked.list_suite_scores(row, board)) is not None:
         total = " + ".join(f"{score:.1f}" for score in mean[0])
         st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
 
@@ -56,7 +56,7 @@ def _worked(terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Transl
     if shown is None:
         st.caption(tr("methodology.unmeasured"))
         return
-    total = methodology.worked(terms)
+    total = methodology.sum_score_terms(terms)
     st.latex(
         rf"\vphantom{{\Bigg|}} 100 \cdot {_fraction(terms, tr)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"

@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.queries import methodology, methodology_worked
 from evalcore.queries.boards import Row
-from evalcore.queries.methodology_worked import Pair, Rate
+from evalcore.queries.methodology_worked import LeaderComparison, Rate
 from evalcore.queries.ranking_views import tie_groups
 from evalcore.settings import Settings
 from pages.components import word_table
@@ -24,10 +24,10 @@ def interval(row: Row, name: str, settings: Settings, tr: Translate) -> None:
     st.markdown(tr("methodology.interval_words"))
     benchmark, run = next(iter(row.runs.items()))
     try:
-        found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+        found = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
     except EvalboardError:  # told beside the formula of the score
         return
-    rate = methodology_worked.plain_rate(found[1]) if found else None
+    rate = methodology_worked.compute_plain_rate(found[1]) if found else None
     if found is None or rate is None:
         return
     said = {"passed": f"{rate.passed:g}", "samples": rate.samples}
@@ -52,7 +52,9 @@ def _wilson(rate: Rate) -> str:
     )
 
 
-def ranks(frame: pd.DataFrame, pair: Pair | None, titles: Mapping[str, str], tr: Translate) -> None:
+def ranks(
+    frame: pd.DataFrame, pair: LeaderComparison | None, titles: Mapping[str, str], tr: Translate
+) -> None:
     """Rank intervals and ties, with the leader held against its rival; `titles` are the names by
     identity."""
     st.subheader(tr("methodology.ranks"), anchor=False)
@@ -73,7 +75,7 @@ def ranks(frame: pd.DataFrame, pair: Pair | None, titles: Mapping[str, str], tr:
         )
 
 
-def _pair(pair: Pair, titles: Mapping[str, str], tr: Translate) -> None:
+def _pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Translate) -> None:
     result = pair.result
     if result.difference is None or result.interval is None:
         return

@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.queries import metric_board, stored_boards
 from evalcore.queries.boards import Board
 from evalcore.queries.metric_board import MetricView
-from evalcore.queries.ranking_views import fitting
+from evalcore.queries.ranking_views import filter_ranking
 from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import names, ranking_data, ranking_words
@@ -65,12 +65,12 @@ def _key(settings: Settings, part: Part) -> str:
 def _metric(key: str, _settings: Settings, _part: Part) -> Metric:
     view = shared.metric_view(_settings, *_part)
     standing = names.beside(view.standing)
-    lines = metric_board.lines(stored_boards.headers(_settings), *_part)
+    lines = metric_board.find_control_lines(stored_boards.load_run_headers(_settings), *_part)
     return Metric(view, standing, ranking_words.tied(standing), lines)
 
 
 @st.cache_resource(max_entries=_FEW, show_spinner=False)
 def _found(key: str, text: str, _settings: Settings, _part: Part) -> Found:
-    rows = fitting(metric(_settings, _part).standing, text)
+    rows = filter_ranking(metric(_settings, _part).standing, text)
     first = rows["status"] == "ranked"
     return Found(rows[first], rows[~first], rows)

@@ -12,7 +12,7 @@ import pandas as pd
 from evalcore import settings
 from evalcore.errors import EvalboardError
 from evalcore.queries.names import display_name, display_names
-from evalcore.queries.stored_boards import Headers, remembered
+from evalcore.queries.stored_boards import Headers, memoize_on_headers
 from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
 
 
@@ -40,7 +40,7 @@ def of_all(headers: Headers) -> dict[str, str]:
     def named() -> dict[str, str]:
         return among({header.identity: header.target_key for header in headers})
 
-    return remembered(headers, ("names", version()), named)
+    return memoize_on_headers(headers, ("names", version()), named)
 
 
 def version() -> str:

@@ -8,9 +8,9 @@ import streamlit as st
 
 from evalcore.plain_text import DASH
 from evalcore.queries import board_words
-from evalcore.queries.board_rules import Apart
+from evalcore.queries.board_rules import ColumnDifference
 from evalcore.queries.boards import Board
-from evalcore.queries.lineup import Difference
+from evalcore.queries.comparison_runs import RuleDifference
 from pages.components import board as shared
 from pages.components import ranking_data
 from pages.components.language import Translate, current
@@ -54,13 +54,13 @@ def _why(view: View, base: Board, tr: Translate) -> None:
             st.markdown(_columns(one, tr))
 
 
-def _columns(one: Apart, tr: Translate) -> str:
+def _columns(one: ColumnDifference, tr: Translate) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
     ours = escape(shared.column_title(one.base), 200) if one.base else DASH
     return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other), 200))
 
 
-def _differences(told: Sequence[Difference], tr: Translate) -> None:
+def _differences(told: Sequence[RuleDifference], tr: Translate) -> None:
     st.table(
         {
             tr("board.rule"): [_rule(one.rule, tr) for one in told[:_MOST]],

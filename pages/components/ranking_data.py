@@ -11,13 +11,13 @@ import streamlit as st
 
 from evalcore.chart_cache import mark_immutable
 from evalcore.queries import board_rules, stored_boards
-from evalcore.queries.board_rules import Apart
+from evalcore.queries.board_filters import BoardFilter, filter_board_rows
+from evalcore.queries.board_periods import select_runs_between
+from evalcore.queries.board_rules import ColumnDifference
 from evalcore.queries.board_table import BoardTable, board_table
 from evalcore.queries.boards import Board
-from evalcore.queries.narrowing import Wish, narrowed
-from evalcore.queries.ordering import ordered
-from evalcore.queries.periods import within
-from evalcore.queries.trend import trend
+from evalcore.queries.row_sorting import sort_board_rows
+from evalcore.queries.trend import build_score_trend
 from evalcore.settings import Settings
 from evalcore.target_cards import cards_signature
 from evalcore.target_colours import colour_of
@@ -53,7 +53,9 @@ class View(NamedTuple):
 def version(settings: Settings) -> str:
     """Changes with every run and every card."""
     places = f"{settings.data}&{settings.shipped}"
-    return f"{places}&{stored_boards.signature(settings)}&{cards_signature(settings)}"
+    return (
+        f"{places}&{stored_boards.compute_boards_signature(settings)}&{cards_signature(settings)}"
+    )
 
 
 class Drawn(NamedTuple):
@@ -85,7 +87,7 @@ def choices(view: View) -> dict[str, list[str]]:
     return _choices(view.key, view)
 
 
-def rows(view: View, wish: Wish, sort: str) -> Rows:
+def rows(view: View, wish: BoardFilter, sort: str) -> Rows:
     """What a visitor asks for of a table."""
     return _rows(view.key, repr(wish), sort, view, wish)
 
@@ -101,7 +103,7 @@ def history(view: View, names: Mapping[str, str]) -> pd.DataFrame:
     return _history(view.key, tuple(names), view, names)
 
 
-def rules(view: View, base: Board) -> tuple[Apart, ...]:
+def rules(view: View, base: Board) -> tuple[ColumnDifference, ...]:
     """What sets the board apart from another one."""
     return _rules(view.version, base.key, view.board.suite, view.board.key, base, view)
 
@@ -117,9 +119,9 @@ def _choices(key: str, _view: View) -> dict[str, list[str]]:
 
 
 @st.cache_resource(max_entries=_FEW, show_spinner=False)
-def _rows(key: str, asked: str, sort: str, _view: View, _wish: Wish) -> Rows:
+def _rows(key: str, asked: str, sort: str, _view: View, _wish: BoardFilter) -> Rows:
     frame = table(_view).frame
-    found = ordered(narrowed(frame, _view.board, _wish), sort)
+    found = sort_board_rows(filter_board_rows(frame, _view.board, _wish), sort)
     first = found["status"] == "ranked"
     ranked = found[first]
     everyone = frame[frame["status"] == "ranked"]
@@ -144,14 +146,16 @@ def _drawn(ranked: pd.DataFrame) -> Drawn:
 def _history(
     key: str, identities: tuple[str, ...], _view: View, _names: Mapping[str, str]
 ) -> pd.DataFrame:
-    headers = within(stored_boards.headers(_view.settings), _view.since, _view.until)
-    found = trend(headers, _view.board, _view.order, identities)
+    headers = select_runs_between(
+        stored_boards.load_run_headers(_view.settings), _view.since, _view.until
+    )
+    found = build_score_trend(headers, _view.board, _view.order, identities)
     return mark_immutable(found.assign(series=found["identity"].map(dict(_names))))
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _rules(
     version: str, base: str, suite: str, board: str, _base: Board, _view: View
-) -> tuple[Apart, ...]:
-    headers = stored_boards.headers(_view.settings)
-    return board_rules.apart(_view.settings, headers, _base, _view.board)
+) -> tuple[ColumnDifference, ...]:
+    headers = stored_boards.load_run_headers(_view.settings)
+    return board_rules.find_column_differences(_view.settings, headers, _base, _view.board)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from evalcore.queries.board_filters import BoardFilter, find_blocking_fields
 from evalcore.queries.boards import Board
-from evalcore.queries.narrowing import Wish, obstacles
 from evalcore.queries.ranking import SUITE
 from pages.components import board as shared
 from pages.components import notes, ranking_filters, state
@@ -40,9 +40,9 @@ def nobody(frame: pd.DataFrame, view: View, tr: Translate) -> None:
         notes.draw("ranking.nobody", state.LAUNCH, tr)
 
 
-def no_match(everyone: pd.DataFrame, wish: Wish, board: Board, tr: Translate) -> None:
+def no_match(everyone: pd.DataFrame, wish: BoardFilter, board: Board, tr: Translate) -> None:
     """What to loosen, where the filters leave nobody over."""
-    names = ", ".join(tr(f"board.{field}") for field in obstacles(everyone, board, wish))
+    names = ", ".join(tr(f"board.{field}") for field in find_blocking_fields(everyone, board, wish))
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('ranking.no_match')}", width="content")
         st.markdown(tr("board.loosen", names=names), width="content")

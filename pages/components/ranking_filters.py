@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
+from evalcore.queries.board_filters import PRICES, SIZES, BoardFilter, evidence_kinds
 from evalcore.queries.boards import Board
 from evalcore.queries.facts import CLOSED, OPEN
-from evalcore.queries.narrowing import PRICES, SIZES, Wish, evidence_kinds
 from pages.components import board as shared
 from pages.components import url_state
 from pages.components.language import Translate
@@ -62,18 +62,20 @@ def options(frame: pd.DataFrame, board: Board) -> dict[str, list[str]]:
     }
 
 
-def wish(choices: dict[str, list[str]], text: str) -> Wish:
+def wish(choices: dict[str, list[str]], text: str) -> BoardFilter:
     """What is asked for, before anything is drawn: the button tells how many filters are on."""
     chosen = {
         field: tuple(url_state.codes(known, page=PAGE, name=url_name(field)))
         for field, known in choices.items()
     }
-    return Wish(text=text, complete=url_state.is_on(page=PAGE, name="complete"), **chosen)  # type: ignore[arg-type]
+    return BoardFilter(text=text, complete=url_state.is_on(page=PAGE, name="complete"), **chosen)  # type: ignore[arg-type]
 
 
-def draw(choices: dict[str, list[str]], months: Sequence[str], asked: Wish, tr: Translate) -> None:
+def draw(
+    choices: dict[str, list[str]], months: Sequence[str], asked: BoardFilter, tr: Translate
+) -> None:
     """The button and what it unfolds."""
-    said = sum(field in FOLDED for field in asked.on) + any(period(months))
+    said = sum(field in FOLDED for field in asked.active_fields) + any(period(months))
     label = tr("board.filters_on", count=said) if said else tr("board.filters")
     if _MENU in st.session_state:  # with another label it is another button to Streamlit
         st.session_state[_MENU] = st.session_state[_MENU]
@@ -141,9 +143,9 @@ def _choice(field: str, known: Sequence[str], tr: Translate, drawn: bool) -> Non
     )
 
 
-def tags(asked: Wish, months: Period, tr: Translate) -> None:
+def tags(asked: BoardFilter, months: Period, tr: Translate) -> None:
     """What is on, each with a click that takes it back, and one for all of it."""
-    told = {field: _told(asked, field, tr) for field in asked.on}
+    told = {field: _told(asked, field, tr) for field in asked.active_fields}
     told |= {name: value for name, value in zip(_RANGE, months, strict=True) if value}
     if not told:
         return
@@ -162,7 +164,7 @@ def tags(asked: Wish, months: Period, tr: Translate) -> None:
             st.button(tr("board.reset"), key="ranking.tag.all", type="tertiary", on_click=reset)
 
 
-def _told(asked: Wish, field: str, tr: Translate) -> str:
+def _told(asked: BoardFilter, field: str, tr: Translate) -> str:
     value = getattr(asked, field)
     if field in _SEVERAL:
         return ", ".join(value_title(field, code, tr) for code in value)

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from evalcore.queries.board_filters import BoardFilter, every_part, shown_parts
 from evalcore.queries.boards import Board
 from evalcore.queries.leaders import Leader
-from evalcore.queries.narrowing import Wish, every_part, shown_parts
 from evalcore.queries.ranking import SUITE
 from pages.components import numbers, state
 from pages.components.board import part_title
@@ -24,7 +24,7 @@ _TABLE = "ranking.leaders"
 _INDENT = "&nbsp;&nbsp;"  # as wide as the space before a link
 
 
-def draw(leaders: Sequence[Leader], wish: Wish, view: View, tr: Translate) -> None:
+def draw(leaders: Sequence[Leader], wish: BoardFilter, view: View, tr: Translate) -> None:
     """The best ranked target of each benchmark, or of each metric of the one that the board is
     ranked by."""
     board, wanted = view.board, shown_parts(view.board, wish.evidence)

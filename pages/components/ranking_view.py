@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
-from evalcore.queries.ordering import RANK, ascending, sorts
+from evalcore.queries.row_sorting import RANK, is_ascending, list_sort_keys
 from pages.components import board as shared
 from pages.components import url_state
 from pages.components.language import Translate
@@ -71,7 +71,7 @@ def sort(board: Board, tr: Translate) -> str:
     """What the rows are put in order by."""
     return url_state.select(
         tr("board.sort"),
-        sorts(board),
+        list_sort_keys(board),
         page=PAGE,
         name="sort",
         title=lambda code: _sort_title(code, tr),
@@ -84,7 +84,7 @@ def _sort_title(code: str, tr: Translate) -> str:
     """Says with which end the order begins."""
     if code in (RANK, "name", "date"):
         return tr(f"board.sort.{code}")
-    way = "board.sort.low_first" if ascending(code) else "board.sort.high_first"
+    way = "board.sort.low_first" if is_ascending(code) else "board.sort.high_first"
     return tr(way, name=title(code, tr))
 
 

@@ -19,4 +19,4 @@ def tied(frame: pd.DataFrame) -> list[list[str]]:
 def decision(groups: list[list[str]]) -> str:
     """One or two sentences on what `tied` found, as Markdown with the names escaped; empty where
     nobody is ranked."""
-    return board_words.decision(groups, current(), bold)
+    return board_words.describe_ranking(groups, current(), bold)

@@ -23,7 +23,7 @@ def draw(
     title = tr("reproduce.title_case") if metric else tr("reproduce.title", run=escape(run))
     with st.expander(title, icon=":material/replay:"):
         try:
-            found = reproduce.recipe(settings, run, benchmark, metric)
+            found = reproduce.build_recipe(settings, run, benchmark, metric)
         except (EvalboardError, OSError) as error:
             st.warning(tr("reproduce.unreadable", reason=escape(error, 400)))
             return

@@ -66,7 +66,7 @@ def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
 
 def _missing(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
     try:
-        target = runs.target_of(settings.run_roots, row.run_id)
+        target = runs.load_run_target(settings.run_roots, row.run_id)
         names = client.missing_keys(target.key, target.options, settings)
     except EvalboardError as error:
         st.warning(escape(error, 400), icon=":material/key_off:")
@@ -78,15 +78,15 @@ def _missing(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
 def _act(name: str, row: RunRow, settings: Settings, tr: Translate) -> None:
     who = visitor.current()
     calls: dict[str, Callable[[], object]] = {
-        "cancel": lambda: client.cancel(row.run_id, settings, visitor=who),
-        "resume": lambda: client.resume(row.run_id, keys.typed(), settings, visitor=who),
-        "rescore": lambda: client.rescore(row.run_id, settings, visitor=who),
-        "delete": lambda: client.delete(row.run_id, settings, visitor=who),
+        "cancel": lambda: client.cancel_run(row.run_id, settings, visitor=who),
+        "resume": lambda: client.resume_run(row.run_id, keys.typed(), settings, visitor=who),
+        "rescore": lambda: client.rescore_run(row.run_id, settings, visitor=who),
+        "delete": lambda: client.delete_run(row.run_id, settings, visitor=who),
     }
     try:
         with st.spinner(tr(f"runs.busy.{name}")):
             calls[name]()
-            runs.look_anew()
+            runs.clear_run_cache()
     except EvalboardError as error:
         st.error(escape(note(str(error)), 600), icon=":material/error:")
         return
@@ -116,8 +116,8 @@ def draw_said(settings: Settings, tr: Translate) -> None:
 
 def _undo(run: str, settings: Settings, tr: Translate) -> None:
     try:
-        client.restore(run, settings, visitor=visitor.current())
-        runs.look_anew()
+        client.restore_run(run, settings, visitor=visitor.current())
+        runs.clear_run_cache()
     except EvalboardError as error:
         st.error(escape(error, 600), icon=":material/error:")
         return

@@ -16,7 +16,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import comparison
-from evalcore.queries.comparison import Compared, Couple
+from evalcore.queries.comparison import PairedScores, RunPair
 from evalcore.queries.runs import RunRow, RunRows
 from evalcore.settings import Settings
 from pages.components import names, numbers, state, url_state
@@ -39,7 +39,7 @@ class _Partner(NamedTuple):
 
 
 def draw(
-    row: RunRow, rows: RunRows, couple: Couple | None, settings: Settings, tr: Translate
+    row: RunRow, rows: RunRows, couple: RunPair | None, settings: Settings, tr: Translate
 ) -> None:
     """The comparison of `row`, where it has a partner or could be given one."""
     if couple is None:
@@ -51,20 +51,20 @@ def draw(
         st.caption(tr("runs.comparison_about"))
         _sides(couple, tr)
         if not (couple.first.scores and couple.second.scores) or (
-            couple.first.moving or couple.second.moving
+            couple.first.is_active or couple.second.is_active
         ):
             st.info(tr("runs.comparison_waits"), icon=":material/hourglass_empty:")
             return
         _result(couple, settings, tr)
 
 
-def _by_hand(row: RunRow, rows: RunRows, tr: Translate) -> Couple | None:
+def _by_hand(row: RunRow, rows: RunRows, tr: Translate) -> RunPair | None:
     """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
-    if not row.scores or row.moving:
+    if not row.scores or row.is_active:
         return None
     asked, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
     key = (shared, names.version())
-    listed = rows.kept.get(key, lambda: _labelled(rows, shared))
+    listed = rows.cache.get(key, lambda: _labelled(rows, shared))
     wanted = _labelled([one for one in rows if one.run_id == asked], shared) if asked else {}
     both = ((run, one) for run, one in (wanted | listed).items() if run != row.run_id)
     others = dict(islice(both, _LISTED))
@@ -82,7 +82,7 @@ def _by_hand(row: RunRow, rows: RunRows, tr: Translate) -> Couple | None:
         key=f"runs.with.{row.run_id}",
     )
     state.remember("with", chosen)
-    return Couple(others[chosen].row, row) if chosen else None
+    return RunPair(others[chosen].row, row) if chosen else None
 
 
 def _labelled(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Partner]:
@@ -96,7 +96,7 @@ def _labelled(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Partner]:
     }
 
 
-def _sides(couple: Couple, tr: Translate) -> None:
+def _sides(couple: RunPair, tr: Translate) -> None:
     """Both runs by name and state, each with a way to it."""
     columns = st.columns(2)
     for column, side, run in zip(
@@ -115,10 +115,10 @@ def _sides(couple: Couple, tr: Translate) -> None:
             st.caption(escape(" · ".join(told), 300))
 
 
-def _result(couple: Couple, settings: Settings, tr: Translate) -> None:
+def _result(couple: RunPair, settings: Settings, tr: Translate) -> None:
     first, second = couple.first.run_id, couple.second.run_id
     try:
-        key = comparison.signature(settings.run_roots, first, second)
+        key = comparison.compute_pair_signature(settings.run_roots, first, second)
         cases, found = _compute(settings, first, second, key)
     except EvalboardError as error:
         st.warning(tr("runs.comparison_broken", reason=escape(error, 400)), icon=":material/error:")
@@ -130,19 +130,19 @@ def _result(couple: Couple, settings: Settings, tr: Translate) -> None:
         _benchmark(one, tr, named=len(found) > 1)
     if not (couple.first.complete and couple.second.complete):
         st.caption(tr("runs.comparison_incomplete"))
-    _differing(comparison.differing(cases), couple, tr)
+    _differing(comparison.find_differing_cases(cases), couple, tr)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _compute(
     _settings: Settings, first: str, second: str, signature: str
-) -> tuple[pd.DataFrame, list[Compared]]:
+) -> tuple[pd.DataFrame, list[PairedScores]]:
     """Once for each state of the two folders: the page may be drawn every second."""
-    cases = comparison.cases(_settings.run_roots, first, second)
-    return cases, comparison.compared(cases)
+    cases = comparison.load_common_cases(_settings.run_roots, first, second)
+    return cases, comparison.compare_benchmarks(cases)
 
 
-def _benchmark(one: Compared, tr: Translate, *, named: bool) -> None:
+def _benchmark(one: PairedScores, tr: Translate, *, named: bool) -> None:
     if named:
         st.markdown(f"**{escape(benchmark_title(one.benchmark))}**")
     result = one.result
@@ -165,7 +165,7 @@ def _benchmark(one: Compared, tr: Translate, *, named: bool) -> None:
     st.caption(f"{_verdict(one, tr)} {tr(f'runs.test.{result.test}', count=result.common)}")
 
 
-def _verdict(one: Compared, tr: Translate) -> str:
+def _verdict(one: PairedScores, tr: Translate) -> str:
     """The difference in words, never more than the numbers bear."""
     if one.result.wins == one.result.losses == 0:
         return tr("runs.verdict.equal")
@@ -175,7 +175,7 @@ def _verdict(one: Compared, tr: Translate) -> str:
     return tr("runs.verdict.second" if ahead else "runs.verdict.first")
 
 
-def _differing(table: pd.DataFrame, couple: Couple, tr: Translate) -> None:
+def _differing(table: pd.DataFrame, couple: RunPair, tr: Translate) -> None:
     """The cases on which they differ; a click on a score opens the case in that run."""
     if table.empty:
         return

@@ -8,7 +8,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup_text
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.comparison import Couple
+from evalcore.queries.comparison import RunPair
 from evalcore.queries.model_cards import ModelCard
 from evalcore.queries.runs import RunRow
 from evalcore.settings import Settings
@@ -41,7 +41,7 @@ OUTCOME_COLOURS = {
 
 
 def draw(
-    row: RunRow, tr: Translate, card: ModelCard | None = None, couple: Couple | None = None
+    row: RunRow, tr: Translate, card: ModelCard | None = None, couple: RunPair | None = None
 ) -> None:
     """Everything but the actions; `card` is of a local model, `couple` the comparison it is in."""
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -73,7 +73,7 @@ def _name(row: RunRow) -> str:
     return names.of(target.identity, target.key) if target.identity else row.run_id
 
 
-def _about(row: RunRow, couple: Couple | None, tr: Translate) -> str:
+def _about(row: RunRow, couple: RunPair | None, tr: Translate) -> str:
     """The state in a sentence; the second of two local models waits for the first."""
     waits = row.state == "planned" and couple is not None and couple.second.run_id == row.run_id
     return tr("runs.about.waiting" if waits else f"runs.about.{row.state}")
@@ -100,7 +100,7 @@ def log(text: str, tr: Translate) -> None:
 def _progress_text(row: RunRow, tr: Translate) -> str:
     text = tr("runs.counted", scored=f"{row.scored:,}", total=f"{row.total:,}")
     phase = lookup_text(f"runs.phase.{row.phase}", current())
-    return f"{text} · {phase}" if phase and row.moving else text
+    return f"{text} · {phase}" if phase and row.is_active else text
 
 
 def _measures(row: RunRow, tr: Translate) -> None:
@@ -109,7 +109,7 @@ def _measures(row: RunRow, tr: Translate) -> None:
         (benchmark_title(key) if several else tr("common.score"), numbers.score(score))
         for key, score in row.scores.items()
     ]
-    if row.moving:
+    if row.is_active:
         time = [
             ("runs.rate", tr("runs.rate_value", rate=f"{row.rate:.1f}")),
             ("runs.eta", numbers.duration(row.eta, tr)),
@@ -123,11 +123,11 @@ def _measures(row: RunRow, tr: Translate) -> None:
     ]
     with st.container(horizontal=True, gap="medium"):
         told = [(tr(key), value) for key, value in cells]
-        for title, value in [*(() if row.moving else scores), *told]:
+        for title, value in [*(() if row.is_active else scores), *told]:
             st.metric(title, value, width="content")
     if source := numbers.cost_sources(row.cost_sources, tr):
         st.caption(source)
-    if row.moving and row.limit:
+    if row.is_active and row.limit:
         st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
 
 
@@ -181,12 +181,12 @@ def _ranking_link(row: RunRow, settings: Settings) -> dict[str, str]:
     """The ranking that shows the run, narrowed to its target where there are too many rows to see
     it among them; that of the default board for a run that is on none."""
     try:
-        headers = stored_boards.headers(settings)
-        shown_on = stored_boards.board_of_run(headers, row.run_id)
+        headers = stored_boards.load_run_headers(settings)
+        shown_on = stored_boards.find_run_board(headers, row.run_id)
     except EvalboardError:
         return {}
     if shown_on is None:
         return {}
     board, by = shown_on
-    crowded = len(boards.rows(headers, board)) > _SEEN_AT_ONCE
+    crowded = len(boards.list_board_rows(headers, board)) > _SEEN_AT_ONCE
     return state.ranking_link(board, by, row.target.identity if crowded else "")

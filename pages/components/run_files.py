@@ -24,7 +24,7 @@ _ICONS = {
 
 def offered(row: RunRow) -> tuple[str, ...]:
     """Reports of whatever has scores; the bundle of what was run here to its end."""
-    if row.moving or not row.scores:
+    if row.is_active or not row.scores:
         return ()
     whole = row.origin == "executed" and row.state == "done"
     return tuple(form for form in FORMS if form != BUNDLE or whole)
@@ -40,7 +40,7 @@ def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
         for form in forms:
             st.download_button(
                 tr(f"submit.form.{form}"),
-                partial(export_client.file, row.run_id, form, who, settings),
+                partial(export_client.export_run_file, row.run_id, form, who, settings),
                 file_name=f"{plain(row.run_id)}.{FORMS[form].ending}",
                 mime=FORMS[form].mime,
                 icon=_ICONS[form],

@@ -71,7 +71,7 @@ def _page(every: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRo
             placeholder=tr("runs.search_hint"),
             width=260,
         )
-        found = runs.matching(every, text)
+        found = runs.filter_run_rows(every, text)
         st.caption(tr("runs.found", count=len(found), total=len(every)), width="content")
         if len(found) <= _PAGE:
             return found

@@ -9,7 +9,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.runner import submit_client
 from evalcore.runner.jobs import Job
-from evalcore.runner.submit_client import MOST_BYTES
+from evalcore.runner.submit_client import MAX_BUNDLE_BYTES
 from evalcore.settings import Settings
 from pages.components import numbers, run_levels, state, uploader, visitor
 from pages.components.language import Translate, note
@@ -45,7 +45,7 @@ def draw(settings: Settings, tr: Translate) -> None:
     """
     if not visitor.may("upload"):
         return
-    newest = next(iter(submit_client.handed_in(visitor.current(), settings, most=1)), None)
+    newest = next(iter(submit_client.list_submissions(visitor.current(), settings, limit=1)), None)
     if newest is None or st.session_state.get(_SEEN) == newest.name:
         return
     running = newest.state == "running"
@@ -56,7 +56,7 @@ def _newest(was: Job, settings: Settings, tr: Translate) -> None:
     """Drawn anew each second; the whole page once it has ended, since a run has come."""
     job = was
     if was.state == "running":
-        jobs = submit_client.handed_in(visitor.current(), settings, most=1)
+        jobs = submit_client.list_submissions(visitor.current(), settings, limit=1)
         job = jobs[0] if jobs else was
         if job.state != "running":
             st.rerun()
@@ -72,7 +72,7 @@ def _newest(was: Job, settings: Settings, tr: Translate) -> None:
 
 def _cancel(job: Job, settings: Settings) -> None:
     try:
-        submit_client.cancel(job.name, visitor.current(), settings)
+        submit_client.cancel_submission(job.name, visitor.current(), settings)
     except EvalboardError as error:
         st.error(escape(note(str(error)), 400), icon=":material/error:")
 
@@ -82,7 +82,7 @@ def _form(number: int, settings: Settings, tr: Translate) -> None:
     handed = uploader.draw(
         tr("submit.file"),
         types=["zip"],
-        megabytes=MOST_BYTES >> 20,
+        megabytes=MAX_BUNDLE_BYTES >> 20,
         key=f"submit.file.{number}",
         explanation=tr("submit.file_help"),
     )
@@ -103,7 +103,7 @@ def _form(number: int, settings: Settings, tr: Translate) -> None:
 def _hand_in(handed: object, settings: Settings) -> None:
     name, content = handed.name, handed.getvalue()  # type: ignore[attr-defined]
     try:
-        submit_client.hand_in(name, content, visitor.current(), settings)
+        submit_client.submit_bundle(name, content, visitor.current(), settings)
     except EvalboardError as error:
         st.error(escape(note(str(error)), 400), icon=":material/error:")
         return
@@ -113,7 +113,7 @@ def _hand_in(handed: object, settings: Settings) -> None:
 
 def _last(settings: Settings, tr: Translate) -> None:
     """The last submissions, how each ended."""
-    jobs = submit_client.handed_in(visitor.current(), settings)
+    jobs = submit_client.list_submissions(visitor.current(), settings)
     if not jobs:
         return
     st.markdown(f"**{tr('submit.last')}**")

@@ -15,7 +15,7 @@ import streamlit as st
 from evalcore.privacy import mask_target
 from evalcore.queries.boards import Board
 from evalcore.queries.cases import CaseFilter
-from evalcore.queries.lineup import MOST
+from evalcore.queries.comparison_runs import MAX_COMPARED
 
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
 COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
@@ -125,7 +125,7 @@ def ranking_link(board: Board, by: str, identity: str) -> dict[str, str]:
 def compare_link(runs: Iterable[str]) -> dict[str, str]:
     """The query parameters of a comparison of some runs, each once and no more than there is room
     for."""
-    return {"runs": ",".join([*dict.fromkeys(runs)][:MOST])}
+    return {"runs": ",".join([*dict.fromkeys(runs)][:MAX_COMPARED])}
 
 
 def mask_links() -> None:

@@ -39,7 +39,7 @@ def draw(
 ) -> None:
     """The cases of one benchmark of a run; with `causes` only those that failed, by these."""
     try:
-        whys = list(failures.whys(settings.run_roots, run, benchmark)["why"])
+        whys = list(failures.count_failure_reasons(settings.run_roots, run, benchmark)["why"])
         where = _filters(benchmark, causes or whys, tr, failed=bool(causes))
         number = url_state.page_number(page=_PAGE, name=_PAGER, of=content_hash([run, where]))
         cases, count = _page(settings, run, where, number)

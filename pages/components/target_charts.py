@@ -13,7 +13,7 @@ from evalcore import charts
 from evalcore.chart_cache import mark_immutable
 from evalcore.queries import metrics, targets
 from evalcore.queries.boards import Board
-from evalcore.queries.stored_boards import Headers, remembered
+from evalcore.queries.stored_boards import Headers, memoize_on_headers
 from evalcore.radar import SERIES, build_radar_chart
 from pages.components import chart_frame
 from pages.components.board import benchmark_title, metric_title
@@ -33,7 +33,9 @@ class _Bars(NamedTuple):
 def profile_of(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
     """`targets.profile`, shared by all who look at the target."""
     key = ("profile", board.identity, identity)
-    return remembered(headers, key, lambda: targets.profile(headers, board, identity))
+    return memoize_on_headers(
+        headers, key, lambda: targets.build_target_radar(headers, board, identity)
+    )
 
 
 def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
@@ -75,7 +77,9 @@ def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) ->
     its own."""
     for benchmark in board.columns:
         key = ("metric bars", board.identity, benchmark, identity, current())
-        bars = remembered(headers, key, partial(_bars_of, headers, board, benchmark, identity))
+        bars = memoize_on_headers(
+            headers, key, partial(_bars_of, headers, board, benchmark, identity)
+        )
         if len(bars.known):
             several = len(board.columns) > 1
             with st.container():

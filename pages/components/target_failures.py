@@ -20,8 +20,8 @@ _MOST_BARS = 16
 def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
     """The causes by count, what was done where nothing was to be called, and the failed cases."""
     try:
-        causes = failures.causes(settings.run_roots, run, benchmark)
-        kinds = failures.answer_kinds(settings.run_roots, run, benchmark)
+        causes = failures.count_failure_causes(settings.run_roots, run, benchmark)
+        kinds = failures.count_answer_kinds(settings.run_roots, run, benchmark)
     except EvalboardError as error:
         st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
         return

@@ -80,7 +80,7 @@ def _certainty(own: pd.Series, row: Row, tr: Translate) -> str:
     """The interval of a score, or what stands in its way."""
     if own["status"] == "claimed":
         return tr("target.evidence.0")
-    return span(own["low"], own["high"], "{:.1f}") if row.complete else tr("target.bound")
+    return span(own["low"], own["high"], "{:.1f}") if row.is_complete else tr("target.bound")
 
 
 def _passed(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, str]]:

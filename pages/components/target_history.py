@@ -24,7 +24,7 @@ _OPEN = "target.open_run"
 
 def draw(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
     """Scores over time, then every run of the target on any board, newest first."""
-    history = targets.history(targets.runs_of(headers, identity), board)
+    history = targets.build_run_history(targets.list_target_runs(headers, identity), board)
     target_charts.trend(history, tr)
     st.subheader(tr("target.runs"), anchor=False)
     _table(history.iloc[::-1].reset_index(drop=True), tr)
@@ -83,7 +83,7 @@ def _config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
 
 def outcomes(row: Row, board: Board, tr: Translate) -> None:
     """The outcomes of every benchmark with the score triple, and the errors by kind."""
-    counts = targets.outcomes(row)
+    counts = targets.count_target_outcomes(row)
     for _, score in targets.benchmark_frame(row, board).iterrows():
         if pd.isna(score["run_id"]):
             continue

@@ -20,7 +20,7 @@ def draw(
     """The outline of the target and its metrics side by side, the charts of several benchmarks two
     to a line; whether there is an outline."""
     profile = target_charts.profile_of(headers, board, row.identity)
-    axes = targets.axes(board, row)
+    axes = targets.list_radar_axes(board, row)
     profiled = target_charts.has_profile(profile, axes)
     if profiled and len(row.runs) > 1:
         with st.grid(min_column_width=_CHART):

@@ -7,7 +7,7 @@ import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup_text
-from evalcore.queries import failures, readings
+from evalcore.queries import alternate_scores, failures
 from evalcore.records import BenchmarkScore
 from evalcore.settings import Settings
 from pages.components import numbers, word_table
@@ -21,7 +21,7 @@ def draw(
 ) -> None:
     """The measures of a benchmark that asks for patches, and how many of its tasks were set aside;
     nothing for any other."""
-    table = readings.measures(score)
+    table = alternate_scores.build_patch_measures(score)
     if table.empty:
         return
     title = tr("target.patch")
@@ -35,7 +35,7 @@ def draw(
         tr("target.patch_alt"),
     )
     try:
-        count = failures.unusable(settings.run_roots, run, score.benchmark)
+        count = failures.count_unusable_tasks(settings.run_roots, run, score.benchmark)
     except EvalboardError as error:
         st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
         return

@@ -34,7 +34,7 @@ def draw(row: Row, settings: Settings, tr: Translate) -> None:
     if newest.origin != "imported":
         return
     try:
-        told = published.published_of(settings.run_roots, newest.run_id)
+        told = published.load_published(settings.run_roots, newest.run_id)
     except EvalboardError as error:
         st.error(escape(error, 400), icon=":material/error:")
         return
@@ -43,9 +43,9 @@ def draw(row: Row, settings: Settings, tr: Translate) -> None:
     st.subheader(tr("target.published"), anchor=False)
     about = "target.published_about" + _ABOUT.get(told.publisher, "")
     st.caption(tr(about, publisher=escape(told.publisher), month=told.month))
-    _scores(published.scores(told), tr)
+    _scores(published.build_published_scores(told), tr)
     if any(score.level for score in told.scores.values()):
-        _flags(published.flags(told), tr)
+        _flags(published.build_published_flags(told), tr)
 
 
 def _scores(table: pd.DataFrame, tr: Translate) -> None:

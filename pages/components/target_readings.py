@@ -10,7 +10,7 @@ import streamlit as st
 
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup_text
-from evalcore.queries import methodology, readings
+from evalcore.queries import alternate_scores, methodology
 from evalcore.queries.boards import Row
 from evalcore.records import BenchmarkScore
 from evalcore.settings import Settings
@@ -60,7 +60,7 @@ def _scores(row: Row, settings: Settings, tr: Translate) -> Iterator[BenchmarkSc
     """The score of every benchmark of a row; a run that cannot be read is said to be one."""
     for benchmark, run in row.runs.items():
         try:
-            found = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+            found = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
         except EvalboardError as error:
             st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
             continue
@@ -69,7 +69,7 @@ def _scores(row: Row, settings: Settings, tr: Translate) -> Iterator[BenchmarkSc
 
 
 def _groups(score: BenchmarkScore, tr: Translate) -> None:
-    table = readings.groups(score)
+    table = alternate_scores.build_group_scores(score)
     if table.empty:
         return
     st.subheader(tr("target.groups"), anchor=False)
@@ -91,7 +91,7 @@ def _group_title(name: str) -> str:
 
 def _pass_k(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
     """pass^k by the number of tries, with what doing nothing is worth beside every one."""
-    table = readings.pass_k(score)
+    table = alternate_scores.build_pass_k(score)
     if table.empty:
         return
     title = tr("target.pass_k")
@@ -142,7 +142,7 @@ def _part_title(name: str, benchmark: str) -> str:
 
 
 def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
-    table = readings.readings(score.views, score.score)
+    table = alternate_scores.build_alternate_scores(score.views, score.score)
     if table.empty:
         return
     title = tr("target.readings")
@@ -163,7 +163,7 @@ def _readings(score: BenchmarkScore, tr: Translate, *, named: bool) -> None:
         },
         tr("target.readings_alt"),
     )
-    lost = readings.lost_to_format(score.views)
+    lost = alternate_scores.lost_to_format(score.views)
     if lost is not None:
         st.caption(tr("target.lost_to_format", points=numbers.score(lost)))
 

@@ -67,7 +67,7 @@ def _compare(
     """To Compare, with the best other target that ran the same; alone where there is none."""
     own, label = next(iter(row.runs.items())), tr("compare.link")
     runs = [own[1].run_id]
-    best = targets.best_other(headers, board, row, own[0])
+    best = targets.find_best_other(headers, board, row, own[0])
     if best is not None:
         runs.append(best.runs[own[0]].run_id)
         name = titles.get(best.identity, best.identity)

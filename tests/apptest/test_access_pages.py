@@ -247,7 +247,7 @@ def test_without_a_provider_the_login_says_so(runs_root, monkeypatch):
 
 def test_what_is_started_is_started_in_the_name_of_the_visitor(runs_root, monkeypatch):
     asked = []
-    monkeypatch.setattr(client, "launch", lambda *given, visitor: asked.append(visitor) or "r")
+    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(visitor) or "r")
     set_mode(monkeypatch, "oidc", allow_domains="example.org")
     app = go(start(account=ACCOUNT), "launch")
     app.button(key="launch.do.start").click().run()

@@ -230,7 +230,7 @@ def test_the_methodology_adds_up_and_shows_what_is_asked(store):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_form_stays_short_with_many_metrics(store, monkeypatch, language):
     asked = []
-    monkeypatch.setattr(client, "launch", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
     app = open_page("launch", language)
     app.multiselect(key="launch.benchmarks").set_value(["bfcl"]).run()
     menu = app.multiselect(key="launch.metrics.bfcl")
@@ -242,7 +242,7 @@ def test_the_form_stays_short_with_many_metrics(store, monkeypatch, language):
 
 def test_metrics_and_options_of_the_form_reach_the_request(store, monkeypatch):
     asked = []
-    monkeypatch.setattr(client, "launch", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
     app = open_page("launch")
     app.multiselect(key="launch.benchmarks").set_value(["bfcl"]).run()
     app.multiselect(key="launch.metrics.bfcl").set_value(["parallel", "irrelevance"])

@@ -37,7 +37,7 @@ def cases(*changes):
 def keep(store, content=None, name="mine", note=CANARY):
     card = OwnCard(KEY, name, who=CANARY[:60], note=note)
     upload = Upload(KEY, "mine.jsonl", content or cases({}, {}, {}), PART)
-    found, kept = dataset_client.save(upload, card, OPERATOR, store)
+    found, kept = dataset_client.save_upload(upload, card, OPERATOR, store)
     assert kept is not None, found.errors
     return kept
 
@@ -103,7 +103,7 @@ def test_a_bad_file_is_told_by_line_and_field_and_not_kept(store, language):
     assert {"en": "is missing", "zh": "缺失"}[language] in errors["problem"].iloc[1]
     assert {"en": "Fill it in", "zh": "请填写"}[language] in errors["hint"].iloc[1]
     assert "datasets.name.mine.jsonl" not in {field.key for field in app.text_input}
-    assert datasets.added(store, KEY) == []
+    assert datasets.list_added_datasets(store, KEY) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -140,9 +140,9 @@ def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     assert app.header[0].value == "mine"
     assert CANARY not in words(app)  # neither read as Markdown nor as HTML
     app.button(key="datasets.remove").click().run()
-    assert datasets.added(store, KEY) == []
+    assert datasets.list_added_datasets(store, KEY) == []
     app.button(key="datasets.undo").click().run()
-    assert [one.name for one in datasets.added(store, KEY)] == ["mine"]
+    assert [one.name for one in datasets.list_added_datasets(store, KEY)] == ["mine"]
 
 
 def test_a_taken_name_asks_before_it_is_replaced(store):
@@ -154,7 +154,7 @@ def test_a_taken_name_asks_before_it_is_replaced(store):
     assert app.query_params["set"] == f"own:{KEY}:mine"
     assert datasets.list_trashed_versions(store, KEY, "mine")
     app.button(key="datasets.restore").click().run()
-    assert datasets.added(store, KEY)[0].card.samples == 3
+    assert datasets.list_added_datasets(store, KEY)[0].card.samples == 3
 
 
 def test_csv_and_a_name_that_says_the_kind(store):
@@ -183,12 +183,14 @@ def test_an_own_set_can_be_chosen_on_launch(store, language):
 def test_fetching_shows_every_state(store, language, monkeypatch):
     monkeypatch.delenv("HF_TOKEN", raising=False)
     for name, state in (("gaia-test", "failed"), ("bfcl-v3", "cancelled")):
-        folder = jobs.folder_of(store, "fetch", name)
+        folder = jobs.resolve_job_folder(store, "fetch", name)
         folder.mkdir(parents=True)
         error = "gaia needs a token: accept its terms at x and set HF_TOKEN"
-        jobs.write(folder, jobs.Job("fetch", name, state, at=jobs.now(), error=error))
+        jobs.write_job_status(
+            folder, jobs.Job("fetch", name, state, at=jobs.utc_timestamp(), error=error)
+        )
     asked = []
-    monkeypatch.setattr(dataset_client, "fetch", lambda *given: asked.append(given))
+    monkeypatch.setattr(dataset_client, "start_fetch", lambda *given: asked.append(given))
     app = open_page("datasets", language, view="fetch")
     told = words(app)
     assert {"en": "Not fetched", "zh": "获取失败"}[language] in told
@@ -216,31 +218,35 @@ def test_a_read_only_board_shows_and_changes_nothing(store, language, monkeypatc
 
 def test_a_confirmation_is_shown_with_its_engines_or_its_problems(store):
     kept = keep(store)
-    folder = jobs.folder_of(store, "confirm", f"own.{KEY}.mine")
+    folder = jobs.resolve_job_folder(store, "confirm", f"own.{KEY}.mine")
     folder.mkdir(parents=True)
     result = {"samples": 3, "hash": kept.hash, "engines": {"sqlite": "3"}, "problems": 0}
-    done = jobs.Job("confirm", f"own.{KEY}.mine", "done", at=jobs.now(), result=result)
-    jobs.write(folder, done)
+    done = jobs.Job("confirm", f"own.{KEY}.mine", "done", at=jobs.utc_timestamp(), result=result)
+    jobs.write_job_status(folder, done)
     app = open_page("datasets", set=f"own:{KEY}:mine")
     assert "All 3 cases confirmed" in app.success[0].value
     finding = {"sample": CANARY, "problem": CANARY}
     bad = result | {"problems": 1, "findings": [finding]}
-    jobs.write(folder, jobs.Job("confirm", done.name, "done", at=jobs.now(), result=bad))
+    jobs.write_job_status(
+        folder, jobs.Job("confirm", done.name, "done", at=jobs.utc_timestamp(), result=bad)
+    )
     app = open_page("datasets", set=f"own:{KEY}:mine")
     assert table(app, "problem")["problem"].iloc[0].startswith("![x]")
-    stale = jobs.Job("confirm", done.name, "done", at=jobs.now(), result=bad | {"hash": "other"})
-    jobs.write(folder, stale)
+    stale = jobs.Job(
+        "confirm", done.name, "done", at=jobs.utc_timestamp(), result=bad | {"hash": "other"}
+    )
+    jobs.write_job_status(folder, stale)
     assert "another version" in words(open_page("datasets", set=f"own:{KEY}:mine"))
 
 
 def test_a_broken_own_set_is_shown_and_can_be_deleted(store):
     keep(store)
-    one = datasets.entry(store, f"own:{KEY}:mine")
-    (one.place / f"{PART}.jsonl").write_text("{torn\n")
+    one = datasets.find_dataset_entry(store, f"own:{KEY}:mine")
+    (one.folder / f"{PART}.jsonl").write_text("{torn\n")
     app = open_page("datasets", set=one.key)
     assert "cannot be read" in app.error[0].value
     app.button(key="datasets.remove").click().run()
-    assert datasets.added(store, KEY) == []
+    assert datasets.list_added_datasets(store, KEY) == []
 
 
 def test_the_bundled_cards_are_those_of_the_project():

@@ -54,7 +54,7 @@ def _corrupt(settings: Settings) -> None:
 
 def query(name: str, settings: Settings) -> dict[str, str]:
     """What a link to a page of that store would hold; empty where there is nothing to name."""
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     if not headers:
         return {}
     newest = headers[0]

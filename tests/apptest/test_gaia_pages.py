@@ -195,7 +195,7 @@ def test_tools_cannot_start_where_nothing_can_be_run(store, monkeypatch):
 )
 def test_levels_can_be_set_and_the_default_is_not_sent(store, monkeypatch, typed, sent):
     asked = []
-    monkeypatch.setattr(client, "launch", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
     app = gaia_form(monkeypatch)
     levels = app.text_input(key="launch.option.gaia.levels")
     assert levels.value == "1, 2"

@@ -31,8 +31,8 @@ def asked(monkeypatch):
         calls.append(("connect", target, dict(options), dict(keys)))
         return ConnectionReport(ok=True, message="", latency=0.25, model="m", reply="pong")
 
-    monkeypatch.setattr(client, "launch", launch)
-    monkeypatch.setattr(client, "estimate", estimate)
+    monkeypatch.setattr(client, "launch_run", launch)
+    monkeypatch.setattr(client, "estimate_run", estimate)
     monkeypatch.setattr(client, "test_connection", connect)
     return calls
 

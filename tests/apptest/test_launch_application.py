@@ -33,7 +33,7 @@ def asked(monkeypatch):
         calls.append((target, dict(options), dict(keys)))
         return ConnectionReport(ok=True, message="", latency=1.5, model="SQLShift", reply="SELECT")
 
-    monkeypatch.setattr(client, "launch", launch)
+    monkeypatch.setattr(client, "launch_run", launch)
     monkeypatch.setattr(client, "test_connection", connect)
     return calls
 

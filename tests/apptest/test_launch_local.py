@@ -39,7 +39,7 @@ def asked(monkeypatch):
         said = "the model needs about 0.5 GB of 8.0 GB free on cpu"
         return ConnectionReport(ok=True, message=said)
 
-    monkeypatch.setattr(client, "launch", launch)
+    monkeypatch.setattr(client, "launch_run", launch)
     monkeypatch.setattr(client, "launch_pair", launch_pair)
     monkeypatch.setattr(client, "test_connection", connect)
     return calls

@@ -101,7 +101,7 @@ def test_an_index_that_cannot_be_read_is_said_to_be_so(store, monkeypatch, langu
         raise IndexFileError("![x](http://evil.example) is torn")
 
     app = open_page("metrics", language)
-    monkeypatch.setattr(stored_boards, "headers", broken)
+    monkeypatch.setattr(stored_boards, "load_run_headers", broken)
     app.run()
     assert {"en": "cannot be read", "zh": "无法读取"}[language] in app.error[0].value
     assert "![x](" not in words(app)

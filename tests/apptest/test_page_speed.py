@@ -92,12 +92,12 @@ def test_the_second_visitor_finds_the_board_ranked(store, done):
 
 def test_another_run_outside_the_board_leaves_it_as_it_is(store, done):
     headers = load_headers(store)
-    board = boards.boards(headers, "sql")[0]
-    before = stored_boards.version(headers, board)
-    stored_boards.kept_ranking(store, board)
+    board = boards.list_boards(headers, "sql")[0]
+    before = stored_boards.compute_board_version(headers, board)
+    stored_boards.load_cached_ranking(store, board)
     done["ranked"] = 0
-    stored_boards.kept_ranking(store, board, among=list(headers))
-    assert stored_boards.version(headers[:-1], board) != before
+    stored_boards.load_cached_ranking(store, board, run_headers=list(headers))
+    assert stored_boards.compute_board_version(headers[:-1], board) != before
     assert done["ranked"] == 0
 
 

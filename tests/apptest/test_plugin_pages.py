@@ -57,12 +57,12 @@ def store(state: str, plugin_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
 
 def _queries(settings: Settings) -> dict[str, list[dict[str, str]]]:
     """Addresses that lead to the plug-ins' runs, by page."""
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     run = next(one for one in headers if "sums" in one.benchmarks)
     on = [
         {"suite": suite, "board": board.key, "benchmark": key, "metric": "sum"}
-        for suite in boards.suites(headers)
-        for board in boards.boards(headers, suite)
+        for suite in boards.list_suites(headers)
+        for board in boards.list_boards(headers, suite)
         for key in board.columns
     ]
     case = {"run": run.run_id, "benchmark": "sums", "metric": "sum", "id": "1"}
@@ -126,7 +126,7 @@ def test_every_command_and_export_works(
         assert main(words_) == 0
     assert main(["board", "--suite", "nobody"]) == 2
     capsys.readouterr()
-    runs = [one.run_id for one in stored_boards.headers(store) if "sums" in one.benchmarks]
+    runs = [one.run_id for one in stored_boards.load_run_headers(store) if "sums" in one.benchmarks]
     for run in runs:
         assert main(["show", run, "--json"]) == 0
         for form in ("md", "html", "json", "csv", "bundle"):

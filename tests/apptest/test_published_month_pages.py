@@ -3,7 +3,7 @@
 import pytest
 
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.ranking import orders
+from evalcore.queries.ranking import list_board_orders
 from evalcore.store.run_folder import find_run
 from tests.support.pages import open_page, words
 from tests.support.scale_months import MONTHS, months, months_store
@@ -13,13 +13,13 @@ __all__ = ["months", "months_store"]  # fixtures
 
 @pytest.fixture(params=MONTHS)
 def board(request, months):
-    known = boards.boards(stored_boards.headers(months), "sql")
-    return boards.find(known, f"scale-{request.param}")
+    known = boards.list_boards(stored_boards.load_run_headers(months), "sql")
+    return boards.find_board(known, f"scale-{request.param}")
 
 
 def gap_of(settings, board):
     """A run that stands on a board with the first case that its publisher dropped, of any run."""
-    for row in boards.rows(stored_boards.headers(settings), board):
+    for row in boards.list_board_rows(stored_boards.load_run_headers(settings), board):
         for benchmark, run in row.runs.items():
             if run.benchmarks[benchmark].outcomes.get("missing"):
                 folder = find_run(run.run_id, settings.run_roots)
@@ -31,7 +31,7 @@ def gap_of(settings, board):
                     key = (line.benchmark, line.sample.metric, line.sample.id)
                     if key not in graded:
                         return row.identity, run.run_id, *key
-    row = boards.rows(stored_boards.headers(settings), board)[0]
+    row = boards.list_board_rows(stored_boards.load_run_headers(settings), board)[0]
     run = next(iter(row.runs.values()))
     line = next(find_run(run.run_id, settings.run_roots).read_samples())
     return run.identity, run.run_id, line.benchmark, line.sample.metric, line.sample.id
@@ -40,9 +40,9 @@ def gap_of(settings, board):
 def test_every_page_opens_on_every_month(months, board):
     place = {"suite": "sql", "board": board.key}
     identity, run, benchmark, metric, case = gap_of(months, board)
-    ranked = stored_boards.kept_ranking(months, board, "sql_optimization")
+    ranked = stored_boards.load_cached_ranking(months, board, "sql_optimization")
     runs = dict.fromkeys([run, *ranked["run_id"].head(2)])
-    for by in (orders(board)[0], benchmark):
+    for by in (list_board_orders(board)[0], benchmark):
         assert "scale" in words(open_page("ranking", **place, by=by)).lower()
     open_page("metrics", **place, benchmark=benchmark, metric=metric)
     open_page("target", **place, key=identity)

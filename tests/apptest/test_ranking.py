@@ -145,7 +145,7 @@ def test_the_name_of_a_data_set_stays_text_too(store):
 
 def test_a_spreadsheet_reads_no_formula_from_the_csv(store):
     make_run(store, Plan(target="=HYPERLINK(1)", skill=0.5))
-    board = boards.boards(stored_boards.headers(store), "sql")[0]
+    board = boards.list_boards(stored_boards.load_run_headers(store), "sql")[0]
     text = as_csv(stored_boards.board_ranking(store, board)).decode()
     assert "'=HYPERLINK(1)" in text
     assert "\n=HYPERLINK" not in text

@@ -100,7 +100,7 @@ def test_cancel_asks_the_worker_to_stop(open_page, runs_root):
 def test_an_interrupted_run_asks_for_its_key_before_it_goes_on(open_page, runs_root, monkeypatch):
     resumed = []
     monkeypatch.setattr(
-        client, "resume", lambda run, keys, settings, visitor: resumed.append((run, keys))
+        client, "resume_run", lambda run, keys, settings, visitor: resumed.append((run, keys))
     )
     plan(runs_root, RUN).write_progress(MOVING)
     app = open_page("runs")
@@ -127,7 +127,7 @@ def test_an_action_that_is_refused_says_why(open_page, runs_root, monkeypatch):
     def refuses(run, settings, *, visitor):
         raise UsageError("the run is *busy*")
 
-    monkeypatch.setattr(client, "rescore", refuses)
+    monkeypatch.setattr(client, "rescore_run", refuses)
     evidence_run(runs_root)
     app = open_page("runs")
     app.button(key=f"runs.do.rescore.{RUN}").click().run()
@@ -182,7 +182,7 @@ def progress_text(app):
 def test_a_run_that_was_taken_up_again_is_no_longer_cancelled(open_page, runs_root, monkeypatch):
     """Its worker takes a while to start; until then the page waits for it and looks again."""
     cancelled_run(runs_root)
-    monkeypatch.setattr(processes, "start", lambda *given: None)
+    monkeypatch.setattr(processes, "start_run_process", lambda *given: None)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abc-def-ghi-jkl")
     app = open_page("runs")
     assert "Stopped on request" in words(app)

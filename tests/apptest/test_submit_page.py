@@ -34,8 +34,8 @@ def hand_in(app, name, content):
 
 
 def ended(store):
-    (job,) = jobs.every(store, "import")
-    assert jobs.wait(store, "import", job.name, 60).state != "running"
+    (job,) = jobs.list_jobs(store, "import")
+    assert jobs.wait_for_job(store, "import", job.name, 60).state != "running"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -51,7 +51,7 @@ def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, languag
     assert LEVEL[language] in words(app)
     assert CANARY not in words(app)
     assert set(table(app, "run")["level"]) == {LEVEL[language], HERE[language]}
-    run = submit_client.handed_in(ANYBODY, store)[0].result["run"]
+    run = submit_client.list_submissions(ANYBODY, store)[0].result["run"]
     app.button(key="submit.dismiss").click().run()
     assert "submit.dismiss" not in {one.key for one in app.button}
     app = open_page("runs", language, run=run)
@@ -72,17 +72,28 @@ def test_what_is_no_bundle_is_refused_with_the_reason(store, tmp_path, language)
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
-    folder = jobs.folder_of(store, "import", "one")
+    folder = jobs.resolve_job_folder(store, "import", "one")
     folder.mkdir(parents=True)
-    job = jobs.Job("import", "one", started=jobs.now(), at=jobs.now(), done=3, total=9, title="x")
-    jobs.write(folder, job)
+    job = jobs.Job(
+        "import",
+        "one",
+        started=jobs.utc_timestamp(),
+        at=jobs.utc_timestamp(),
+        done=3,
+        total=9,
+        title="x",
+    )
+    jobs.write_job_status(folder, job)
     app = open_page("runs", language)
     assert app.button(key="submit.cancel")
     for state, told in {
         "cancelled": {"en": "Cancelled", "zh": "已取消"},
         "interrupted": {"en": "ended early", "zh": "提前结束"},
     }.items():
-        jobs.write(folder, jobs.Job("import", "one", state, started=jobs.now(), at=jobs.now()))
+        jobs.write_job_status(
+            folder,
+            jobs.Job("import", "one", state, started=jobs.utc_timestamp(), at=jobs.utc_timestamp()),
+        )
         assert told[language] in words(open_page("runs", language))
 
 

@@ -115,7 +115,9 @@ def test_a_target_that_ran_little_has_a_profile_of_its_metrics(store):
 
 def test_what_is_too_little_for_a_shape_leaves_no_empty_heading(store, monkeypatch):
     monkeypatch.setattr(
-        targets, "profile", lambda *_: targets.pd.DataFrame({"axis": [], "series": [], "score": []})
+        targets,
+        "build_target_radar",
+        lambda *_: targets.pd.DataFrame({"axis": [], "series": [], "score": []}),
     )
     app = open_page("target", key="openai:a")
     assert "Profile" not in [one.value for one in app.subheader]

@@ -200,7 +200,7 @@ def test_the_methodology_shows_the_prompt(tmp_path, store, folder, language):
 )
 def test_the_form_takes_its_options(store, monkeypatch, language, said):
     asked = []
-    monkeypatch.setattr(client, "launch", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
     app = open_page("launch", language)
     app.multiselect(key="launch.benchmarks").set_value(["tau_bench"]).run()
     assert said in plain(app)

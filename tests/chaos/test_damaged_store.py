@@ -48,7 +48,7 @@ def damaged(made: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("EVALBOARD_DATA", made.data)
     monkeypatch.setenv("EVALBOARD_SHIPPED", made.shipped)
     monkeypatch.delenv("EVALBOARD_CONFIG", raising=False)
-    runs.look_anew()
+    runs.clear_run_cache()
     return made
 
 
@@ -145,7 +145,7 @@ def test_every_route_answers(damaged: Settings, routes: TestClient) -> None:
 
 @pytest.mark.parametrize("page", [card.name for card in PAGES])
 def test_every_page_opens(damaged: Settings, page: str) -> None:
-    found = stored_boards.headers(damaged)
+    found = stored_boards.load_run_headers(damaged)
     query = {
         "target": {"key": found[0].identity},
         "compare": {"runs": ",".join(header.run_id for header in found[:8])},
@@ -173,11 +173,11 @@ def test_the_page_of_a_damaged_run_says_what_is_wrong(damaged: Settings, kind: s
 def test_a_damaged_run_can_be_deleted_and_restored(tmp_path: Path) -> None:
     damaged = settings_in(tmp_path)
     for kind in damage.BROKEN:
-        client.delete(damage.damaged_run(damaged, kind), damaged, visitor=OPERATOR)
-    runs.look_anew()
+        client.delete_run(damage.damaged_run(damaged, kind), damaged, visitor=OPERATOR)
+    runs.clear_run_cache()
     left = {row.run_id for row in runs.all_rows(damaged.run_roots)}
     assert not left
-    client.restore("20261031-0900-spec-binary", damaged, visitor=OPERATOR)
+    client.restore_run("20261031-0900-spec-binary", damaged, visitor=OPERATOR)
     assert (damaged.runs_dir / "20261031-0900-spec-binary" / "spec.json").is_file()
 
 

@@ -17,9 +17,9 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import FailureKind, RunSummary, Verdict
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
-from evalcore.runner.worker import work
+from evalcore.runner.worker import work_on_run
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
@@ -74,7 +74,7 @@ def new_run(tmp_path: Path, server: Server, fault: str, samples: int = SAMPLES) 
         use_cache=False,
     )
     settings = settings_for(tmp_path)
-    return create_folder(plan(request, settings), settings)
+    return create_folder(plan_run(request, settings), settings)
 
 
 def prompts(folder: RunFolder) -> dict[str, str]:
@@ -94,7 +94,7 @@ def run_against(
     samples = size(fault, share)
     with serve(options) as server:
         folder = new_run(tmp_path, server, fault, samples)
-        summary = work(folder, settings_for(tmp_path), Secrets())
+        summary = work_on_run(folder, settings_for(tmp_path), Secrets())
         assert server.stats()["faulted"] > 0
     hit = {key for key, name in prompts(folder).items() if faulty(name, SHARES[share])}
     verdicts = [line.verdict for line in folder.read_verdicts(summary.scoring)]
@@ -183,8 +183,8 @@ def test_resume_asks_again_only_what_failed(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     with serve(Options(fault="500", share=SHARES["some"], attempts=2)) as server:
         folder = new_run(tmp_path, server, "500")
-        assert not work(folder, settings, Secrets()).is_complete
-        again = work(folder, settings, Secrets())
+        assert not work_on_run(folder, settings, Secrets()).is_complete
+        again = work_on_run(folder, settings, Secrets())
         asked = server.stats()["prompts"]
     names = prompts(folder).values()
     assert again.is_complete

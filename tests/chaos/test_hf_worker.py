@@ -15,7 +15,7 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
@@ -121,7 +121,7 @@ def new_run(tmp_path: Path, checkpoint: Path) -> RunFolder:
         concurrency=WIDTH,
         use_cache=False,
     )
-    return create_folder(plan(request, settings), settings)
+    return create_folder(plan_run(request, settings), settings)
 
 
 def start(folder: RunFolder) -> subprocess.Popen[bytes]:

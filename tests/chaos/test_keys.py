@@ -58,10 +58,10 @@ def test_no_file_of_a_run_holds_the_key(
             benchmarks=("sql_understanding",),
             dataset=str(cases),
         )
-        run_id = client.launch(request, {"OPENAI_API_KEY": key}, settings, visitor=OPERATOR)
+        run_id = client.launch_run(request, {"OPENAI_API_KEY": key}, settings, visitor=OPERATOR)
         folder = RunFolder(settings.runs_dir / run_id)
         finished(folder)
-        client.resume(run_id, {"OPENAI_API_KEY": key}, settings, visitor=OPERATOR)
+        client.resume_run(run_id, {"OPENAI_API_KEY": key}, settings, visitor=OPERATOR)
         time.sleep(0.5)
         finished(folder)
         assert any(line.endswith(f"Bearer {key}") for line in server.get("/last")["head"])
@@ -137,7 +137,7 @@ def test_a_key_in_an_option_is_refused_before_anything_is_written(
         dataset=str(syntax_cases(tmp_path / "cases", 1)),
     )
     with pytest.raises(EvalboardError) as caught:
-        client.launch(request, {"OPENAI_API_KEY": PLAIN}, settings, visitor=OPERATOR)
+        client.launch_run(request, {"OPENAI_API_KEY": PLAIN}, settings, visitor=OPERATOR)
     assert PLAIN not in str(caught.value)
     assert LIKELY not in str(caught.value)
     assert PLAIN.encode() not in everything_written(tmp_path)

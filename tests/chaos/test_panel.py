@@ -17,9 +17,9 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.records import RunSummary, TargetSpec, Verdict, to_json
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
-from evalcore.runner.worker import work
+from evalcore.runner.worker import work_on_run
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
 from tests.support.loopback_server import Options, Server, serve
@@ -86,11 +86,11 @@ def new_run(tmp_path: Path, target: Server, judges: list[Server], **more: Any) -
         **more,
     )
     settings = settings_for(tmp_path)
-    return create_folder(plan(request, settings), settings)
+    return create_folder(plan_run(request, settings), settings)
 
 
 def finish(folder: RunFolder, tmp_path: Path, generate: bool = True) -> RunSummary:
-    return work(folder, settings_for(tmp_path), Secrets(), generate=generate)
+    return work_on_run(folder, settings_for(tmp_path), Secrets(), generate=generate)
 
 
 def verdicts(folder: RunFolder, summary: RunSummary) -> dict[str, Verdict]:
@@ -220,9 +220,9 @@ def test_without_an_open_case_no_judge_is_asked(tmp_path: Path) -> None:
             dataset=str(only),
             judges=folder.read_spec().judges,
         )
-        bare = plan(request, settings_for(tmp_path)).spec.benchmarks[0]
+        bare = plan_run(request, settings_for(tmp_path)).spec.benchmarks[0]
         assert bare.judges == ()
-        alone = plan(
+        alone = plan_run(
             RunRequest(target="control:reference", benchmarks=(KEY,), dataset=str(only)),
             settings_for(tmp_path),
         )

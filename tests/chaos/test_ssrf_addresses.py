@@ -13,7 +13,7 @@ import pytest
 
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import TargetSpec
-from evalcore.runner import allowed, client
+from evalcore.runner import client, request_policy
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import registry
@@ -128,7 +128,9 @@ def test_no_spelling_of_a_private_address_is_planned(bound, host):
         name = host.strip("[]").lower()
         settings = listing(bound, f"{name}:{server.port}")
         with pytest.raises(UsageError, match=r"not a public one|not known|plain host|look like"):
-            allowed.verify(to(f"http://{host}:{server.port}/v1"), settings, Secrets({}))
+            request_policy.verify_request(
+                to(f"http://{host}:{server.port}/v1"), settings, Secrets({})
+            )
         assert server.reached == 0
 
 

@@ -15,7 +15,7 @@ import pytest
 from evalcore import addresses
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import TargetSpec
-from evalcore.runner import allowed, client
+from evalcore.runner import client, request_policy
 from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Settings
 from tests.support.counting_server import INSIDE, ask, bound_settings, counter, listing, to
@@ -36,7 +36,7 @@ def test_a_connection_test_of_a_visitor_reaches_no_private_server(bound):
             with pytest.raises(UsageError, match="not a public one"):
                 client.test_connection("openai:x", options, {}, settings, visitor=INSIDE)
             with pytest.raises(UsageError, match="not a public one"):
-                client.launch(to(options["base_url"]), {}, settings, visitor=INSIDE)
+                client.launch_run(to(options["base_url"]), {}, settings, visitor=INSIDE)
         assert server.reached == 0
 
 
@@ -47,7 +47,7 @@ def test_a_name_that_changes_its_meaning_is_refused_at_the_connection(bound, mon
         address = f"http://rebind.example:{server.port}/v1"
         answers = iter([["93.184.216.34"], ["127.0.0.1"], ["127.0.0.1"]])
         monkeypatch.setattr(addresses, "resolve_host", lambda host, port: next(answers))
-        allowed.verify(to(address), settings, Secrets({}))
+        request_policy.verify_request(to(address), settings, Secrets({}))
         with pytest.raises(TargetFailure, match="no connection is made"):
             asyncio.run(ask(TargetSpec("openai:x", {"base_url": address}), settings))
         assert server.reached == 0
@@ -57,7 +57,7 @@ def test_a_name_with_one_private_address_among_others_is_refused(bound, monkeypa
     mixed = ["93.184.216.34", "127.0.0.1"]
     monkeypatch.setattr(addresses, "resolve_host", lambda host, port: mixed)
     with pytest.raises(UsageError, match="not a public one"):
-        allowed.verify(to("http://allowed.example/v1"), bound, Secrets({}))
+        request_policy.verify_request(to("http://allowed.example/v1"), bound, Secrets({}))
     with pytest.raises(TargetFailure):
         asyncio.run(ask(TargetSpec("openai:x", {"base_url": "http://allowed.example/v1"}), bound))
 

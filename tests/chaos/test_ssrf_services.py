@@ -13,7 +13,7 @@ import pytest
 
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import TargetSpec
-from evalcore.runner import allowed, client
+from evalcore.runner import client, request_policy
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Settings
@@ -106,13 +106,13 @@ def test_only_a_server_of_the_operators_own_may_be_in_his_network(bound):
         bound, endpoints=endpoints, allow_endpoints=("lab", "odd", "10.0.0.5:8000")
     )
     named = RunRequest(target="openai:lab/x", benchmarks=("sql_understanding",))
-    allowed.verify(named, settings, Secrets({}))
+    request_policy.verify_request(named, settings, Secrets({}))
     for request in (
         RunRequest(target="openai:odd/x", benchmarks=("sql_understanding",)),
         to("http://10.0.0.5:8000/other"),
     ):
         with pytest.raises(UsageError, match="not a public one"):
-            allowed.verify(request, settings, Secrets({}))
+            request_policy.verify_request(request, settings, Secrets({}))
 
 
 @pytest.mark.parametrize("kind", ["judge", "user"])
@@ -125,7 +125,7 @@ def test_judges_and_simulated_users_are_held_to_the_same(bound, kind):
         else RunRequest(target="control:null", benchmarks=("tau_bench",), options=options)
     )
     with pytest.raises(UsageError, match="allow_endpoints"):
-        client.launch(request, {}, bound, visitor=INSIDE)
+        client.launch_run(request, {}, bound, visitor=INSIDE)
     listed = listing(bound, "169.254.169.254")
     with pytest.raises(UsageError, match="not a public one"):
-        client.launch(request, {}, listed, visitor=INSIDE)
+        client.launch_run(request, {}, listed, visitor=INSIDE)

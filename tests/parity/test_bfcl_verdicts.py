@@ -17,7 +17,7 @@ from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder
 from evalcore.benchmarks.bfcl.flagged import FLAGGED, list_flagged_ids
 from evalcore.benchmarks.bfcl.reference import reference_answer
 from evalcore.benchmarks.bfcl.score import decode_answer, score_official, score_tolerant
-from evalcore.runner.predictions import Request, score_file
+from evalcore.runner.predictions import ScoreRequest, score_file
 from tests.support.shared_data import shared_data
 
 #: A line of predictions, and where the recorded rows have it.
@@ -53,7 +53,7 @@ def test_scoring_a_file_of_predictions_gives_the_same(rows, tmp_path):
     given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     lines = [{name: row[key] for name, key in zip(FIELDS, KEYS, strict=True)} for row in rows]
     given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    request = Request("bfcl", str(given), str(shared_data("bfcl")))
+    request = ScoreRequest("bfcl", str(given), str(shared_data("bfcl")))
     counts = score_file(request, out, configuration.load_settings(tmp_path))
     told = [json.loads(line) for line in out.read_text().splitlines()]
     assert sum(counts.values()) == len(told) == len(rows)

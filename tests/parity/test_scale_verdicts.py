@@ -49,7 +49,7 @@ def test_every_published_verdict_is_reproduced(metric: str, tmp_path: Path) -> N
         ]
         out = tmp_path / "verdicts.jsonl"
         predictions.score_file(
-            predictions.Request(
+            predictions.ScoreRequest(
                 benchmark="sql_understanding",
                 predictions=str(write_lines(tmp_path / "predictions.jsonl", answers)),
                 dataset=str(dataset),

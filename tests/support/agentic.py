@@ -7,8 +7,8 @@ from typing import Any
 
 from evalcore import settings as configuration
 from evalcore.records import RunSummary, Verdict
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
@@ -37,8 +37,8 @@ def run(
         epochs=epochs,
         use_cache=False,
     )
-    folder = create_folder(plan(request, settings), settings)
-    return execute(folder, settings, Secrets()), folder
+    folder = create_folder(plan_run(request, settings), settings)
+    return execute_run(folder, settings, Secrets()), folder
 
 
 def verdicts(folder: RunFolder, summary: RunSummary) -> dict[str, Verdict]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.exchange.bundle.exporter import export
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
@@ -25,8 +25,8 @@ Change = Callable[[Files], None]
 def finished(settings: Settings, target: str, *benchmarks: str, **more: Any) -> RunFolder:
     """A run that was really run, entered into the index."""
     request = RunRequest(target=target, benchmarks=benchmarks, **more)
-    folder = create_folder(plan(request, settings), settings)
-    execute(folder, settings, Secrets())
+    folder = create_folder(plan_run(request, settings), settings)
+    execute_run(folder, settings, Secrets())
     record_run(settings, folder)
     return folder
 

@@ -14,8 +14,8 @@ from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.environment import Domain
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
 from evalcore.records import Completion, GenerationRequest, RunSummary, Sample, ToolCall, Usage
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
@@ -110,8 +110,8 @@ def run(
         options={"tau_bench": dict(options or {})},
         **more,
     )
-    made = create_folder(plan(asked, settings), settings)
-    return execute(made, settings, Secrets({})), made
+    made = create_folder(plan_run(asked, settings), settings)
+    return execute_run(made, settings, Secrets({})), made
 
 
 class Scripted:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evalcore import settings as configuration
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
@@ -36,7 +36,7 @@ def new_run(tmp_path: Path, server: Server, samples: int) -> RunFolder:
         concurrency=2,
         use_cache=False,
     )
-    return create_folder(plan(request, settings), settings)
+    return create_folder(plan_run(request, settings), settings)
 
 
 def start(folder: RunFolder, prepare: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:

@@ -25,18 +25,18 @@ def settings(tmp_path, monkeypatch) -> Settings:
 
 
 DOORS = {
-    "launch": lambda s, v: client.launch(NULL, {}, s, visitor=v),
+    "launch": lambda s, v: client.launch_run(NULL, {}, s, visitor=v),
     "launch_pair": lambda s, v: client.launch_pair(
         NULL, TargetSpec("control:noop"), {}, s, visitor=v
     ),
-    "resume": lambda s, v: client.resume(RUN, {}, s, visitor=v),
-    "rescore": lambda s, v: client.rescore(RUN, s, visitor=v),
-    "cancel": lambda s, v: client.cancel(RUN, s, visitor=v),
-    "delete": lambda s, v: client.delete(RUN, s, visitor=v),
-    "restore": lambda s, v: client.restore(RUN, s, visitor=v),
-    "estimate": lambda s, v: client.estimate(NULL, s, visitor=v),
+    "resume": lambda s, v: client.resume_run(RUN, {}, s, visitor=v),
+    "rescore": lambda s, v: client.rescore_run(RUN, s, visitor=v),
+    "cancel": lambda s, v: client.cancel_run(RUN, s, visitor=v),
+    "delete": lambda s, v: client.delete_run(RUN, s, visitor=v),
+    "restore": lambda s, v: client.restore_run(RUN, s, visitor=v),
+    "estimate": lambda s, v: client.estimate_run(NULL, s, visitor=v),
     "test_connection": lambda s, v: client.test_connection("control:null", {}, {}, s, visitor=v),
-    "look_at_model": lambda s, v: client.look_at_model("hf:/etc", {}, s, visitor=v),
+    "look_at_model": lambda s, v: client.inspect_model("hf:/etc", {}, s, visitor=v),
     "worker_log": lambda s, v: client.worker_log(RUN, s, visitor=v),
 }
 
@@ -72,14 +72,14 @@ def test_a_server_on_all_addresses_is_shut_without_a_setting(settings, door):
 
 def test_a_run_of_a_visitor_says_under_which_access_and_not_by_whom(settings):
     known = with_mode(settings, "oidc")
-    run = client.launch(NULL, {}, known, visitor=INSIDE["oidc"])
+    run = client.launch_run(NULL, {}, known, visitor=INSIDE["oidc"])
     spec = RunFolder(settings.runs_dir / run).read_spec()
     assert spec.access == "oidc"
     assert spec.started_by == access.compute_visitor_id(known, INSIDE["oidc"])
     assert "id.example" not in (settings.runs_dir / run / "spec.json").read_text()
     wait(RunFolder(settings.runs_dir / run))
     forged = msgspec.structs.replace(NULL, access="oidc", started_by="somebody")
-    own = client.launch(forged, {}, settings, visitor=OPERATOR)
+    own = client.launch_run(forged, {}, settings, visitor=OPERATOR)
     assert RunFolder(settings.runs_dir / own).read_spec().started_by == ""
     wait(RunFolder(settings.runs_dir / own))
 
@@ -89,7 +89,7 @@ def test_a_worker_gets_no_secret_of_the_server(settings, monkeypatch):
         monkeypatch.setenv(name, "do not tell")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-for-the-worker")
     for visitor in (OPERATOR, INSIDE["passcode"]):
-        given = processes.environment(with_mode(settings, "passcode"), visitor)
+        given = processes.build_environment(with_mode(settings, "passcode"), visitor)
         assert "do not tell" not in given.values()
         assert given["OPENAI_API_KEY"] == "sk-for-the-worker"
     assert given["EVALBOARD_ACCESS"] == "passcode"

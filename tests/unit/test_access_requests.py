@@ -78,8 +78,10 @@ def test_what_no_list_allows_is_refused_before_anything_is_read(settings, mode, 
     request = msgspec.structs.replace(NULL, **changes)
     seen = access.restrict_settings(bound, INSIDE[mode])
     with pytest.raises(UsageError, match=named):
-        client.allowed.check(request, seen, client.Secrets())
-    client.allowed.check(request, access.restrict_settings(bound, OPERATOR), client.Secrets())
+        client.request_policy.check_request(request, seen, client.Secrets())
+    client.request_policy.check_request(
+        request, access.restrict_settings(bound, OPERATOR), client.Secrets()
+    )
 
 
 ALLOWED = [
@@ -101,7 +103,9 @@ ALLOWED = [
 @pytest.mark.parametrize("changes", ALLOWED)
 def test_what_a_list_allows_is_not_refused(settings, changes):
     seen = access.restrict_settings(with_mode(settings, "passcode", **BOUND), INSIDE["passcode"])
-    client.allowed.check(msgspec.structs.replace(NULL, **changes), seen, client.Secrets())
+    client.request_policy.check_request(
+        msgspec.structs.replace(NULL, **changes), seen, client.Secrets()
+    )
 
 
 def test_the_models_that_play_a_user_are_bound_too(settings):
@@ -109,15 +113,15 @@ def test_the_models_that_play_a_user_are_bound_too(settings):
     options = {"tau_bench": {"use_llm_user": True, "user_model": "openai:gpt-5"}}
     request = RunRequest(target="control:null", benchmarks=("tau_bench",), options=options)
     with pytest.raises(UsageError, match="allow_endpoints"):
-        client.allowed.check(request, seen, client.Secrets())
+        client.request_policy.check_request(request, seen, client.Secrets())
 
 
 @pytest.mark.parametrize(("changes", "named"), REFUSED[:3] + REFUSED[6:7] + REFUSED[22:23])
 def test_a_refused_request_leaves_no_run(settings, changes, named):
     bound = with_mode(settings, "passcode", **BOUND)
     request = msgspec.structs.replace(NULL, **changes)
-    for door in (client.launch, client.estimate):
-        arguments = (request, {}, bound) if door is client.launch else (request, bound)
+    for door in (client.launch_run, client.estimate_run):
+        arguments = (request, {}, bound) if door is client.launch_run else (request, bound)
         with pytest.raises(UsageError, match=named):
             door(*arguments, visitor=INSIDE["passcode"])
     assert list(settings.runs_dir.glob("*")) == []
@@ -126,7 +130,7 @@ def test_a_refused_request_leaves_no_run(settings, changes, named):
 def test_a_model_that_is_not_allowed_is_not_looked_at(settings, tmp_path):
     (tmp_path / "config.json").write_text("{}")
     bound = with_mode(settings, "passcode", **BOUND)
-    look = client.look_at_model(f"hf:{tmp_path}", {}, bound, visitor=INSIDE["passcode"])
+    look = client.inspect_model(f"hf:{tmp_path}", {}, bound, visitor=INSIDE["passcode"])
     assert "allow_models" in look.problem
     assert look.about is None
 
@@ -151,7 +155,7 @@ def test_a_visitors_run_keeps_its_limits_when_the_operator_goes_on(settings):
             target=TargetSpec("openai:test", {"base_url": server.base_url}),
         )
         (run.path / "spec.json").write_bytes(msgspec.json.encode(spec))
-        client.resume(run.run_id, {}, settings, visitor=OPERATOR)
+        client.resume_run(run.run_id, {}, settings, visitor=OPERATOR)
         for _ in range(200):
             if run.read_progress() is not None and run.read_progress().state == "incomplete":
                 break

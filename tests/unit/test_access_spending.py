@@ -12,9 +12,9 @@ from evalcore import access
 from evalcore.access import OPERATOR, AccessDenied
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, Message, Progress, TargetSpec, Usage
-from evalcore.runner import allowance, client
-from evalcore.runner.purse import Purse, counted
+from evalcore.runner import client, quotas
 from evalcore.runner.request import RunRequest
+from evalcore.runner.run_budget import RunBudget, estimate_usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
 from tests.support.loopback_server import serve
@@ -41,66 +41,66 @@ def test_runs_of_a_day_are_counted_in_the_store(limited):
     planned(limited, "", "", created=now - 40, cost=9.0)  # the operator's
     planned(limited, "passcode", mark, created=now - 30, cost=0.0)
     gone = planned(limited, "passcode", mark, created=now - 20, cost=0.0)
-    allowance.check(limited, who)
+    quotas.check_quota(limited, who)
     with pytest.raises(AccessDenied, match="3 runs a day"):
-        allowance.check(limited, who, 2)
-    client.delete(gone.run_id, limited, visitor=who)
+        quotas.check_quota(limited, who, 2)
+    client.delete_run(gone.run_id, limited, visitor=who)
     planned(limited, "passcode", mark, created=now - 10, cost=0.0)
     with pytest.raises(AccessDenied, match="3 runs a day to each visitor; 3 were started"):
-        allowance.check(limited, who)
+        quotas.check_quota(limited, who)
     with pytest.raises(AccessDenied, match="3 runs a day"):
-        client.launch(NULL, {}, limited, visitor=who)
-    allowance.check(limited, OPERATOR)
+        client.launch_run(NULL, {}, limited, visitor=who)
+    quotas.check_quota(limited, OPERATOR)
 
 
 def test_runs_at_once_are_limited(limited):
     who, now = INSIDE["passcode"], time.time()
     planned(limited, "passcode", "a", created=now)
-    allowance.check(limited, who)
+    quotas.check_quota(limited, who)
     waiting = planned(limited, "passcode", "b", created=now)
     with pytest.raises(AccessDenied, match="2 runs at once"):
-        allowance.check(limited, who)
-    allowance.check(limited, who, again=waiting.run_id)
+        quotas.check_quota(limited, who)
+    quotas.check_quota(limited, who, resumed_run=waiting.run_id)
 
 
 def test_the_money_of_a_day_is_counted_and_kept_for_runs_at_work(limited):
     who, now = INSIDE["passcode"], time.time()
     planned(limited, "passcode", "a", created=now - 60, cost=2.5)
-    allowance.check(limited, who)
+    quotas.check_quota(limited, who)
     ended = planned(limited, "passcode", "b", created=now - 50, cost=0.6)
     with pytest.raises(AccessDenied, match=r"\$4 a day"):
-        allowance.check(limited, who)
+        quotas.check_quota(limited, who)
     (ended.path / "progress.json").write_bytes(
         msgspec.json.encode(Progress(run_id=ended.run_id, state="incomplete", cost=0.1))
     )
-    allowance.check(limited, who)
+    quotas.check_quota(limited, who)
     planned(limited, "passcode", "c", created=now)  # its whole budget may yet be spent
     with pytest.raises(AccessDenied, match=r"\$4 a day"):
-        allowance.check(limited, who)
+        quotas.check_quota(limited, who)
     free = msgspec.structs.replace(limited, day_budget=0.0)
-    allowance.check(free, who)
+    quotas.check_quota(free, who)
 
 
 def test_an_unknown_cost_counts_as_the_whole_budget(limited):
     folder = planned(limited, "passcode", "a", created=time.time() - 60, cost=0.0)
     plain = json.loads((folder.path / "progress.json").read_bytes()) | {"cost": None}
     (folder.path / "progress.json").write_text(json.dumps(plain))
-    assert allowance.used_by(limited, INSIDE["passcode"]).spent == 1.0
+    assert quotas.compute_quota_usage(limited, INSIDE["passcode"]).spent == 1.0
 
 
 def test_a_purse_is_emptied_and_then_nothing_is_asked():
-    purse = Purse(0.5)
-    purse.check()
-    purse.pay(0.3)
-    purse.pay(None)
-    purse.check()
-    purse.pay(0.2)
+    purse = RunBudget(0.5)
+    purse.check_remaining()
+    purse.record_cost(0.3)
+    purse.record_cost(None)
+    purse.check_remaining()
+    purse.record_cost(0.2)
     with pytest.raises(TargetFailure, match=r"\$0\.5, is used up") as caught:
-        purse.check()
+        purse.check_remaining()
     assert caught.value.failure.kind == "permanent"
-    unlimited = Purse()
-    unlimited.pay(1e6)
-    unlimited.check()
+    unlimited = RunBudget()
+    unlimited.record_cost(1e6)
+    unlimited.check_remaining()
 
 
 def test_a_model_of_unknown_price_is_not_asked_on_a_budget():
@@ -114,18 +114,20 @@ def test_a_model_of_unknown_price_is_not_asked_on_a_budget():
     )
     spec = TargetSpec("openai:never-heard-of")
     with pytest.raises(UsageError, match="price is unknown"):
-        Purse(1.0).check_price(spec, info, Settings())
-    Purse().check_price(spec, info, Settings())
+        RunBudget(1.0).check_price(spec, info, Settings())
+    RunBudget().check_price(spec, info, Settings())
     priced = Settings(prices={"never-heard-of": Price(input=1.0, output=2.0)})
-    Purse(1.0).check_price(spec, info, priced)
+    RunBudget(1.0).check_price(spec, info, priced)
 
 
 def test_tokens_that_a_server_does_not_count_are_counted_by_length():
     asked = GenerationRequest(messages=(Message(role="user", content="x" * 400),))
-    assert counted(asked, Completion(text="y" * 40)) == Usage(input_tokens=100, output_tokens=10)
+    assert estimate_usage(asked, Completion(text="y" * 40)) == Usage(
+        input_tokens=100, output_tokens=10
+    )
     told = Usage(input_tokens=7, output_tokens=3)
-    assert counted(asked, Completion(text="y" * 40, usage=told)) == told
-    paid = counted(asked, Completion(text="y" * 40, usage=Usage(cost=0.5)))
+    assert estimate_usage(asked, Completion(text="y" * 40, usage=told)) == told
+    paid = estimate_usage(asked, Completion(text="y" * 40, usage=Usage(cost=0.5)))
     assert paid == Usage(input_tokens=100, output_tokens=10, cost=0.5)
 
 
@@ -145,20 +147,20 @@ def test_a_run_ends_where_its_budget_does(settings):
             concurrency=1,
         )
         from evalcore.runner import channels
-        from evalcore.runner.execute import execute
-        from evalcore.runner.plan import create_folder, plan
+        from evalcore.runner.execute import execute_run
+        from evalcore.runner.plan import create_folder, plan_run
         from evalcore.secrets import Secrets
 
-        folder = create_folder(plan(request, bound), bound)
+        folder = create_folder(plan_run(request, bound), bound)
         original = channels.Channels.__init__
 
         def limited(self, *given):
             original(self, *given)
-            self.purse = Purse(0.4)
+            self.budget = RunBudget(0.4)
 
         channels.Channels.__init__ = limited
         try:
-            summary = execute(folder, bound, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
+            summary = execute_run(folder, bound, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
         finally:
             channels.Channels.__init__ = original
         asked = server.stats()["requests"]

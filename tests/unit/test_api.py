@@ -43,7 +43,7 @@ def joined(path, query):
 
 
 def test_the_ranking_has_the_numbers_of_the_page(full, api):
-    board = boards.boards(stored_boards.headers(full), "sql")[0]
+    board = boards.list_boards(stored_boards.load_run_headers(full), "sql")[0]
     frame = stored_boards.board_ranking(full, board)
     found = api.get(f"{V1}/ranking").json()
     assert found["total"] == len(frame) == len(found["items"]) == 5
@@ -61,14 +61,16 @@ def test_the_ranking_has_the_numbers_of_the_page(full, api):
 
 
 def test_the_boards_have_the_columns_and_floors_of_the_page(full, api):
-    headers = stored_boards.headers(full)
+    headers = stored_boards.load_run_headers(full)
     (found,) = items(api, f"{V1}/boards")
-    (board,) = boards.boards(headers, "sql")
+    (board,) = boards.list_boards(headers, "sql")
     column = board.columns["sql_understanding"]
     assert (found["key"], found["suite"], found["whole"]) == ("default", "sql", False)
     assert found["columns"][0]["key"] == column.key
     assert found["columns"][0]["targets"] == column.targets == 4
-    assert found["floors"] == {"sql_understanding": boards.floors(headers, board, column.benchmark)}
+    assert found["floors"] == {
+        "sql_understanding": boards.compute_floors(headers, board, column.benchmark)
+    }
 
 
 def test_runs_are_those_of_the_page_and_tell_no_place_on_disk(full, api):
@@ -237,9 +239,9 @@ def test_head_is_get_without_the_body(full, api, path):
 
 
 def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monkeypatch):
-    made, ranked = [], stored_boards.ranked
+    made, ranked = [], stored_boards.rank_board_runs
     monkeypatch.setattr(
-        "evalcore.queries.stored_boards.ranked",
+        "evalcore.queries.stored_boards.rank_board_runs",
         lambda *given: made.append(given) or ranked(*given),
     )
     with ThreadPoolExecutor(6) as pool:

@@ -43,7 +43,7 @@ def said(api, **given):
 
 
 def test_a_ranked_target_has_the_numbers_of_the_board(api, store):
-    board = boards.boards(stored_boards.headers(store), "sql")[0]
+    board = boards.list_boards(stored_boards.load_run_headers(store), "sql")[0]
     frame = stored_boards.board_ranking(store, board)
     row = frame[frame["identity"] == "openai:strong"].iloc[0]
     label, root = said(api, target="openai:strong")
@@ -89,7 +89,7 @@ def test_another_board_does_not_know_the_target(api, given):
 
 def test_a_further_board_has_its_own_badge(api, store):
     make_run(store, Plan(target="openai:strong", cases=5, skill=1, dataset="mine"), "mine")
-    key = boards.boards(stored_boards.headers(store), "sql")[1].key
+    key = boards.list_boards(stored_boards.load_run_headers(store), "sql")[1].key
     assert ": 100.0" in said(api, target="openai:strong", board=key)[0]
     assert ": 100.0" not in said(api, target="openai:strong")[0]
 

@@ -288,7 +288,7 @@ def test_the_connection_test_asks_the_service(tmp_path):
 
 
 def test_the_connection_test_is_content_with_a_task_that_is_taken(monkeypatch, tmp_path):
-    monkeypatch.setattr(service_verbs, "_PATIENCE", 0.05)
+    monkeypatch.setattr(service_verbs, "_POLL_TIMEOUT", 0.05)
 
     async def tried(word):
         async with serve() as running:
@@ -328,5 +328,5 @@ async def test_the_time_of_a_connection_test_is_that_of_the_request_alone(monkey
 
     target = Slow()
     monkeypatch.setattr(service_verbs.time, "monotonic", lambda: target.now)
-    report = await service_verbs._try(target, GenerationRequest(messages=()))
+    report = await service_verbs._test_target(target, GenerationRequest(messages=()))
     assert (report.ok, report.latency) == (True, 2.0)

@@ -9,8 +9,8 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.records import RunSummary, Verdict
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
@@ -20,8 +20,8 @@ from tests.support.tool_server import serve
 def run(tmp_path: Path, target: str, **request: object) -> tuple[RunSummary, RunFolder]:
     settings = configuration.load_settings(tmp_path / "data")
     asked = RunRequest(target=target, benchmarks=("bfcl",), **request)  # type: ignore[arg-type]
-    folder = create_folder(plan(asked, settings), settings)
-    return execute(folder, settings, Secrets({})), folder
+    folder = create_folder(plan_run(asked, settings), settings)
+    return execute_run(folder, settings, Secrets({})), folder
 
 
 def verdicts(summary: RunSummary, folder: RunFolder) -> list[Verdict]:
@@ -109,7 +109,7 @@ def test_the_reference_scores_100_and_null_the_share_of_abstentions(tmp_path: Pa
 
 def test_scoring_twice_in_one_process_gives_the_same_verdicts(tmp_path: Path) -> None:
     first, folder = run(tmp_path, "control:reference", metrics=("multi_turn_base",))
-    again = execute(
+    again = execute_run(
         folder, configuration.load_settings(tmp_path / "data"), Secrets({}), generate=False
     )
     assert again.benchmarks == first.benchmarks

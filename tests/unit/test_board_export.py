@@ -39,7 +39,9 @@ def refused(capsys, *words):
 
 @pytest.fixture
 def frame(full):
-    return stored_boards.board_ranking(full, boards.boards(stored_boards.headers(full), "sql")[0])
+    return stored_boards.board_ranking(
+        full, boards.list_boards(stored_boards.load_run_headers(full), "sql")[0]
+    )
 
 
 def test_csv_holds_every_column_and_no_formula(capsys, full, frame):
@@ -106,7 +108,7 @@ def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
 
 def test_another_board_and_order_can_be_chosen(capsys, full):
     make_run(full, Plan(target="openai:strong", cases=5, skill=1, dataset="mine"), "mine")
-    key = boards.boards(stored_boards.headers(full), "sql")[1].key
+    key = boards.list_boards(stored_boards.load_run_headers(full), "sql")[1].key
     told = json.loads(listed(capsys, "--json", "--suite", "sql", "--board", key))
     assert [row["score"] for row in told["items"]] == [100.0]
     same = listed(capsys, "--by", "sql_understanding", "--format", "csv")

@@ -8,7 +8,7 @@ import pytest
 
 from evalcore import settings
 from evalcore.catalog import BenchmarkCard, MetricCard, SuiteCard, benchmark_cards, suite_cards
-from evalcore.queries import boards, machine, metrics, ranking, trend
+from evalcore.queries import api_payloads, boards, metrics, ranking, trend
 from evalcore.queries.board_words import board_title, suite_title
 from tests.support.headers import header, score
 
@@ -31,13 +31,13 @@ def full(target: str, day: int, **more: object) -> object:
 
 
 def default(headers: list) -> boards.Board:
-    return boards.boards(headers, "sql")[0]
+    return boards.list_boards(headers, "sql")[0]
 
 
 def statuses(headers: list, board: boards.Board, by: str = ranking.SUITE) -> dict[str, str]:
     readable = {(key, run.run_id) for run in headers for key in run.benchmarks}
-    rows = boards.rows(headers, board)
-    return {row.identity: ranking.status_of(row, board, by, readable) for row in rows}
+    rows = boards.list_board_rows(headers, board)
+    return {row.identity: ranking.find_row_status(row, board, by, readable) for row in rows}
 
 
 def test_a_plugin_in_the_suite_is_a_further_column_that_the_mean_leaves_out(added: str) -> None:
@@ -46,11 +46,14 @@ def test_a_plugin_in_the_suite_is_a_further_column_that_the_mean_leaves_out(adde
     after = [*before, header("openai:a", 3, sums=score("s", 10.0))]
     board = default(after)
     assert board.members == MEMBERS
-    assert ranking.orders(board) == ["suite", *MEMBERS, "sums"]
+    assert ranking.list_board_orders(board) == ["suite", *MEMBERS, "sums"]
     assert statuses(after, board) == {"openai:a": "ranked", "openai:b": "ranked"}
-    means = {row.identity: boards.suite_score(row, board) for row in boards.rows(after, board)}
+    means = {
+        row.identity: boards.suite_score(row, board) for row in boards.list_board_rows(after, board)
+    }
     assert means == {
-        row.identity: boards.suite_score(row, plain) for row in boards.rows(before, plain)
+        row.identity: boards.suite_score(row, plain)
+        for row in boards.list_board_rows(before, plain)
     }
     assert statuses(after, board, "sums") == {"openai:a": "ranked", "openai:b": "not_run"}
 
@@ -62,38 +65,43 @@ def test_the_sums_of_a_row_leave_the_further_column_out(added: str) -> None:
     records = []
     for headers in (before, after):
         board = default(headers)
-        (row,) = boards.rows(headers, board)
-        records.append(ranking._record(row, board, "suite", "ranked", None))
+        (row,) = boards.list_board_rows(headers, board)
+        records.append(ranking._build_ranking_record(row, board, "suite", "ranked", None))
     assert records[0] == {name: records[1][name] for name in records[0]}
-    (row,) = boards.rows(after, default(after))
-    own = ranking._record(row, default(after), "sums", "incomplete", None)
+    (row,) = boards.list_board_rows(after, default(after))
+    own = ranking._build_ranking_record(row, default(after), "sums", "incomplete", None)
     assert (own["coverage"], own["run_id"]) == (0.1, after[1].run_id)
 
 
 def test_who_ran_the_further_column_alone_is_listed_and_not_ranked(added: str) -> None:
     headers = [full("openai:a", 1), header("openai:z", 2, sums=score("s"))]
     assert statuses(headers, default(headers))["openai:z"] == "not_run"
-    (_, row) = sorted(boards.rows(headers, default(headers)), key=lambda one: one.identity)
-    assert ranking._record(row, default(headers), "suite", "not_run", None)["score"] is None
+    (_, row) = sorted(
+        boards.list_board_rows(headers, default(headers)), key=lambda one: one.identity
+    )
+    assert (
+        ranking._build_ranking_record(row, default(headers), "suite", "not_run", None)["score"]
+        is None
+    )
 
 
 def test_the_best_of_a_metric_does_not_wait_for_the_further_column(added: str) -> None:
     headers = [full("openai:a", 1)]
-    best = metrics.extremes(headers, default(headers))[0]
+    best = metrics.find_score_extremes(headers, default(headers))[0]
     headers.append(header("openai:a", 2, sums=score("s", complete=False)))
-    assert metrics.extremes(headers, default(headers))[0] == best
+    assert metrics.find_score_extremes(headers, default(headers))[0] == best
 
 
 def test_a_run_of_the_further_column_is_no_point_of_the_suites_trend(added: str) -> None:
     headers = [full("openai:a", 1), header("openai:a", 2, sums=score("s"))]
-    frame = trend.trend(headers, default(headers), ranking.SUITE, {"openai:a"})
+    frame = trend.build_score_trend(headers, default(headers), ranking.SUITE, {"openai:a"})
     assert list(frame["run_id"]) == [headers[0].run_id]
 
 
 def test_a_newer_run_that_did_not_end_displaces_neither_row_nor_column() -> None:
     done = full("openai:a", 1)
     cut = {key: score(f"c-{key}", complete=False) for key in MEMBERS}
-    (row,) = boards.rows([done, header("openai:a", 5, **cut)], default([done]))
+    (row,) = boards.list_board_rows([done, header("openai:a", 5, **cut)], default([done]))
     assert {run.run_id for run in row.runs.values()} == {done.run_id}
     other = {key: score(f"new-{key}", complete=False) for key in MEMBERS}
     headers = [done, header("openai:a", 6, **other)]
@@ -118,9 +126,9 @@ def versions(added: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 def test_a_new_version_waits_until_nobody_loses_a_rank(versions: tuple[str, ...]) -> None:
     headers = [full("openai:a", 1), full("openai:b", 2)]
-    assert [board.key for board in boards.boards(headers, "sql")] == ["default"]
+    assert [board.key for board in boards.list_boards(headers, "sql")] == ["default"]
     headers.append(header("openai:a", 3, sums=score("s")))
-    first, second = boards.boards(headers, "sql")
+    first, second = boards.list_boards(headers, "sql")
     assert (first.key, first.members, second.key, second.members) == (
         "default", MEMBERS, "v2", versions,
     )  # fmt: skip
@@ -128,12 +136,12 @@ def test_a_new_version_waits_until_nobody_loses_a_rank(versions: tuple[str, ...]
     headers.append(header("openai:b", 4, sums=score("s", complete=False)))
     assert default(headers).members == MEMBERS
     headers.append(header("openai:b", 5, sums=score("s")))
-    first, second = boards.boards(headers, "sql")
+    first, second = boards.list_boards(headers, "sql")
     assert (first.members, second.key, second.members) == (versions, "v1", MEMBERS)
     assert first.identity != second.identity
     assert set(statuses(headers, first).values()) == {"ranked"}
     assert "Suite version 1" in board_title(second, "en")
-    assert machine.board_data(headers, second)["members"] == list(MEMBERS)
+    assert api_payloads.board_data(headers, second)["members"] == list(MEMBERS)
 
 
 def test_the_operators_members_make_a_board_of_its_own(
@@ -144,21 +152,21 @@ def test_the_operators_members_make_a_board_of_its_own(
     monkeypatch.setenv("EVALBOARD_CONFIG", str(file))
     assert settings.load_settings().suites == {"sql": (SQL, "sums")}
     headers = [full("openai:a", 1), full("openai:b", 2), header("openai:a", 3, sums=score("s", 10))]
-    first, own = boards.boards(headers, "sql")
+    first, own = boards.list_boards(headers, "sql")
     assert (first.members, own.members) == (MEMBERS, (SQL, "sums"))
     assert own.key.startswith("own-")
     assert statuses(headers, own) == {"openai:a": "ranked", "openai:b": "not_run"}
     assert board_title(own, "en").startswith("Mean of ")
-    assert boards.find([first, own], own.key) is own
+    assert boards.find_board([first, own], own.key) is own
 
 
 def test_runs_of_an_absent_plugin_stay_on_a_board_of_their_suite() -> None:
     lines = {"sum": (50.0, 40.0, 60.0, 6)}
     gone = score("g", suite="law", label="cases · 6 samples", metrics=lines)
     headers = [full("openai:a", 1), header("openai:a", 2, statutes=gone)]
-    assert boards.suites(headers) == ["sql", "law"]
-    (board,) = boards.boards(headers, "law")
-    assert (list(board.columns), board.members, ranking.orders(board)) == (
+    assert boards.list_suites(headers) == ["sql", "law"]
+    (board,) = boards.list_boards(headers, "law")
+    assert (list(board.columns), board.members, ranking.list_board_orders(board)) == (
         ["statutes"], (), ["statutes"],
     )  # fmt: skip
     assert statuses(headers, board, "statutes") == {"openai:a": "ranked"}
@@ -171,7 +179,7 @@ def test_runs_of_an_absent_plugin_stay_on_a_board_of_their_suite() -> None:
 @pytest.mark.parametrize(("key", "suite"), [("score", "sql"), ("a/b", "sql"), ("x", "../law")])
 def test_a_key_that_no_plugin_can_have_enters_no_board(key: str, suite: str) -> None:
     headers = [header("openai:a", 2, **{key: score("g", suite=suite)})]
-    assert boards.suites(headers) == []
+    assert boards.list_suites(headers) == []
 
 
 def test_a_suite_that_nobody_declares_begins_with_what_most_have_run() -> None:
@@ -180,5 +188,5 @@ def test_a_suite_that_nobody_declares_begins_with_what_most_have_run() -> None:
 
     headers = [law("openai:a", 1, "zoning"), law("openai:b", 2, "zoning")]
     headers.append(law("openai:a", 3, "arson"))
-    (board,) = boards.boards(headers, "law")
-    assert ranking.orders(board) == ["zoning", "arson"]
+    (board,) = boards.list_boards(headers, "law")
+    assert ranking.list_board_orders(board) == ["zoning", "arson"]

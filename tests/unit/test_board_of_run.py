@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from evalcore.queries import boards
-from evalcore.queries.ranking import SUITE, orders
-from evalcore.queries.stored_boards import board_of_run
+from evalcore.queries.ranking import SUITE, list_board_orders
+from evalcore.queries.stored_boards import find_run_board
 from tests.support.headers import header, score
 
 KEYS = ["sql_understanding", "dialect_conversion", "sql_optimization"]
@@ -16,9 +16,9 @@ def whole(target, at, **more):
 
 
 def of_run(headers, run):
-    board, by = board_of_run(headers, run.run_id)
-    [row] = [row for row in boards.rows(headers, board) if row.identity == run.identity]
-    assert by in orders(board)
+    board, by = find_run_board(headers, run.run_id)
+    [row] = [row for row in boards.list_board_rows(headers, board) if row.identity == run.identity]
+    assert by in list_board_orders(board)
     return board, by, row
 
 
@@ -52,14 +52,14 @@ def test_a_subset_or_an_own_data_set_has_a_board_of_its_own(more):
 
 
 def test_a_run_without_a_score_has_none():
-    assert board_of_run([], "run") is None
+    assert find_run_board([], "run") is None
     empty = msgspec.structs.replace(header("openai:a", 1), benchmarks={})
-    assert board_of_run([empty, whole("openai:b", 1)], empty.run_id) is None
+    assert find_run_board([empty, whole("openai:b", 1)], empty.run_id) is None
 
 
 def test_a_control_and_an_import_open_their_boards():
     control = whole("control:null", 2)
-    assert board_of_run([control, whole("openai:b", 1)], control.run_id)[0].key == boards.DEFAULT
+    assert find_run_board([control, whole("openai:b", 1)], control.run_id)[0].key == boards.DEFAULT
     month = {key: score(f"scale-2026-05.{key}", dataset="scale-2026-05") for key in KEYS}
     run = msgspec.structs.replace(header("scale:a", 1, **month), origin="imported")
-    assert board_of_run([run, whole("openai:b", 1)], run.run_id)[0].key == "scale-2026-05"
+    assert find_run_board([run, whole("openai:b", 1)], run.run_id)[0].key == "scale-2026-05"

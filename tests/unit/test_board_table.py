@@ -6,10 +6,18 @@ import msgspec
 import pytest
 
 from evalcore.access import OPERATOR
-from evalcore.queries import board_rules, board_table, boards, facts, leaders, novelty, periods
+from evalcore.queries import (
+    board_periods,
+    board_rules,
+    board_table,
+    boards,
+    facts,
+    leaders,
+    recent_targets,
+)
 from evalcore.queries.ranking import SUITE
-from evalcore.queries.stored_boards import headers
-from evalcore.queries.trend import trend
+from evalcore.queries.stored_boards import load_run_headers
+from evalcore.queries.trend import build_score_trend
 from evalcore.settings import Price
 from evalcore.target_cards import TargetCard, save_card
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
@@ -28,7 +36,7 @@ def day(text: str) -> str:
 
 
 def table(settings, since="", until=""):
-    board = boards.boards(headers(settings), "sql")[0]
+    board = boards.list_boards(load_run_headers(settings), "sql")[0]
     return board_table.board_table(settings, board, BENCHMARK, since, until)
 
 
@@ -57,7 +65,7 @@ def test_months_are_those_of_the_board_alone(settings):
     make_run(settings, Plan(target="openai:a", created_at=day("2026-09-10"), mode="scale"))
     make_run(settings, Plan(target="openai:a", created_at=day("2026-11-10")))
     assert table(settings).months == ("2026-11",)
-    assert len(periods.within(headers(settings), "", "2026-09")) == 1
+    assert len(board_periods.select_runs_between(load_run_headers(settings), "", "2026-09")) == 1
 
 
 def test_cards_give_names_makers_and_sizes(settings):
@@ -75,7 +83,7 @@ def test_cards_give_names_makers_and_sizes(settings):
 def test_a_logo_that_is_no_picture_of_ours_is_left_out():
     row = boards.Row("openai:a", "openai:a", {SQL: header("openai:a", 1)})
     card = TargetCard(logo="https://evil.invalid/i.png")
-    found = facts.facts([row], {"openai:a": card}, settings_in_nowhere())
+    found = facts.build_target_facts([row], {"openai:a": card}, settings_in_nowhere())
     assert found.loc["openai:a", "logo"] == ""
 
 
@@ -103,16 +111,16 @@ def test_a_price_is_of_the_list_free_or_unknown(target, options, dollars):
         settings_in_nowhere(), prices={"mine": Price(input=2.0, output=6.0)}
     )
     run = msgspec.structs.replace(header(target, 1), target_options=options)
-    assert facts.price(run, settings) == dollars
+    assert facts.find_token_price(run, settings) == dollars
 
 
 def test_new_is_who_came_lately_to_an_older_board():
     old = msgspec.structs.replace(header("openai:old", 1), created_at=day("2026-08-01"))
     runs = [old, header("openai:old", 20), header("openai:late", 19), header("control:null", 19)]
-    board = boards.boards(runs, "sql")[0]
-    assert novelty.newcomers(runs, board, {}) == {"openai:late"}
-    assert novelty.newcomers(runs[1:], board, {}) == frozenset()
-    assert novelty.newcomers([], board, {}) == frozenset()
+    board = boards.list_boards(runs, "sql")[0]
+    assert recent_targets.find_recent_targets(runs, board, {}) == {"openai:late"}
+    assert recent_targets.find_recent_targets(runs[1:], board, {}) == frozenset()
+    assert recent_targets.find_recent_targets([], board, {}) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -129,13 +137,15 @@ def test_new_is_who_came_lately_to_an_older_board():
 )
 def test_a_release_within_thirty_days_is_new_too(released, new):
     runs = [header("openai:a", 20)]
-    board = boards.boards(runs, "sql")[0]
-    assert (novelty.newcomers(runs, board, {"openai:a": released}) == {"openai:a"}) is new
+    board = boards.list_boards(runs, "sql")[0]
+    assert (
+        recent_targets.find_recent_targets(runs, board, {"openai:a": released}) == {"openai:a"}
+    ) is new
 
 
 def rows_of(*runs):
-    board = boards.boards(runs, "sql")[0]
-    return board, boards.rows(runs, board)
+    board = boards.list_boards(runs, "sql")[0]
+    return board, boards.list_board_rows(runs, board)
 
 
 def named(rows):
@@ -152,14 +162,14 @@ def test_a_leader_counts_who_is_within_reach():
         header("openai:c", 1, **{SQL: score(value=50.0)}),
         header("openai:d", 1, **{SQL: score(value=80.0, low=None, high=None)}),
     )
-    (found,) = leaders.leaders(rows, named(rows), [SQL])
+    (found,) = leaders.find_leaders(rows, named(rows), [SQL])
     assert (found.identity, found.score, found.equal, found.near) == ("openai:a", 80.0, 1, 2)
 
 
 def test_equals_go_to_the_better_ranked_and_parts_without_scores_are_left_out():
     _, rows = rows_of(header("openai:b", 1), header("openai:a", 1))
     frame = named(sorted(rows, key=lambda row: row.identity))
-    found = leaders.leaders(rows, frame, [SQL, f"{SQL}/execution_accuracy"])
+    found = leaders.find_leaders(rows, frame, [SQL, f"{SQL}/execution_accuracy"])
     assert [(one.part, one.identity, one.equal) for one in found] == [(SQL, "openai:a", 1)]
 
 
@@ -168,7 +178,7 @@ def test_a_leader_whose_interval_begins_at_zero_reaches_that_far_down():
         header("openai:a", 1, **{SQL: score(value=3.0, low=0.0, high=9.0)}),
         header("openai:b", 1, **{SQL: score(value=1.0, low=0.0, high=2.0)}),
     )
-    (found,) = leaders.leaders(rows, named(rows), [SQL])
+    (found,) = leaders.find_leaders(rows, named(rows), [SQL])
     assert found.near == 1
 
 
@@ -180,11 +190,11 @@ def test_a_trend_has_every_complete_run_of_the_column():
         header("openai:a", 4, **{SQL: score("other", 99.0)}),
         header("openai:b", 1),
     ]
-    board = next(one for one in boards.boards(runs, "sql") if one.columns[SQL].key == "c1")
-    found = trend(runs, board, SQL, {"openai:a"})
+    board = next(one for one in boards.list_boards(runs, "sql") if one.columns[SQL].key == "c1")
+    found = build_score_trend(runs, board, SQL, {"openai:a"})
     assert list(found["score"]) == [60.0, 70.0]
     assert found["date"].is_monotonic_increasing
-    assert trend(runs, board, SQL, ()).empty
+    assert build_score_trend(runs, board, SQL, ()).empty
 
 
 @pytest.mark.usefixtures("two_benchmarks")
@@ -194,27 +204,27 @@ def test_the_trend_of_a_suite_joins_the_newest_runs_at_each_time():
         header("openai:a", 2, other=score("o1", 40.0, dataset="other")),
         header("openai:a", 3, **{SQL: score(value=80.0)}),
     ]
-    board = boards.boards(runs, "sql")[0]
-    assert list(trend(runs, board, SUITE, {"openai:a"})["score"]) == [50.0, 60.0]
+    board = boards.list_boards(runs, "sql")[0]
+    assert list(build_score_trend(runs, board, SUITE, {"openai:a"})["score"]) == [50.0, 60.0]
 
 
 def test_boards_tell_what_sets_them_apart(settings):
     make_run(settings, Plan(target="openai:a"))
     make_run(settings, Plan(target="openai:b", mode="scale", cases=10))
-    known = headers(settings)
-    first, second = boards.boards(known, "sql")
-    (found,) = board_rules.apart(settings, known, first, second)
+    known = load_run_headers(settings)
+    first, second = boards.list_boards(known, "sql")
+    (found,) = board_rules.find_column_differences(settings, known, first, second)
     rules = {one.rule: (one.base, one.other) for one in found.differences}
     assert found.benchmark == BENCHMARK
     assert rules["options.mode"] == ("verified", "scale")
     assert {"dataset_hash", "samples"} <= set(rules)
-    assert board_rules.apart(settings, known, first, first) == ()
+    assert board_rules.find_column_differences(settings, known, first, first) == ()
 
 
 def test_boards_whose_runs_are_gone_are_apart_without_details(settings):
     runs = [header("openai:a", 1), header("openai:b", 2, **{SQL: score("c2")})]
-    first, second = boards.boards(runs, "sql")
-    (found,) = board_rules.apart(settings, runs, first, second)
+    first, second = boards.list_boards(runs, "sql")
+    (found,) = board_rules.find_column_differences(settings, runs, first, second)
     assert found.differences == ()
     assert found.base is not None
     assert found.base.key != found.other.key
@@ -224,5 +234,5 @@ def test_boards_of_rescored_answers_are_known_by_their_data_set():
     for dataset, again in (("bfcl-v4-results", True), ("bundle-1a2b", True), ("scale-2026", False)):
         run = header("openai:a", 1, **{SQL: score(dataset=dataset)})
         imported = msgspec.structs.replace(run, origin="imported")
-        assert boards.boards([imported], "sql")[0].rescored is again
-    assert not boards.boards([header("openai:a", 1)], "sql")[0].rescored
+        assert boards.list_boards([imported], "sql")[0].rescored is again
+    assert not boards.list_boards([header("openai:a", 1)], "sql")[0].rescored

@@ -5,7 +5,7 @@ import pytest
 
 from evalcore.catalog import benchmark_cards
 from evalcore.i18n import LANGUAGES
-from evalcore.queries import board_words, boards, narrowing
+from evalcore.queries import board_filters, board_words, boards
 from evalcore.queries.ranking import SUITE
 from evalcore.web.preview import Shared
 from evalcore.web.share import _words
@@ -21,7 +21,7 @@ def board_of(origin="executed", **datasets):
     }
     run = header("openai:a", 1, **scores)
     run = msgspec.structs.replace(run, origin=origin)
-    return boards.boards([run], "sql")[0]
+    return boards.list_boards([run], "sql")[0]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -40,7 +40,7 @@ def test_a_published_ranking_names_its_benchmark_and_claims_no_engine(language):
     month = dict.fromkeys(SQL, "scale-2026-05")
     board = board_of("imported", **month)
     assert board.taken_over
-    assert narrowing.evidence_kinds(board) == []
+    assert board_filters.evidence_kinds(board) == []
     for by in SQL:
         title = board_words.benchmark_title(by, language)
         assert title in board_words.board_about(board, by, language)
@@ -49,7 +49,7 @@ def test_a_published_ranking_names_its_benchmark_and_claims_no_engine(language):
             assert about != metric.about[language]
     ours = board_of()
     assert not ours.taken_over
-    assert narrowing.evidence_kinds(ours)
+    assert board_filters.evidence_kinds(ours)
 
 
 def test_answers_that_were_scored_again_here_are_not_taken_over():
@@ -79,8 +79,8 @@ def test_a_mode_that_executes_nothing_rests_on_what_it_does(benchmark):
     kind = "checked" if benchmark == "sql_understanding" else "judged"
     assert {column.evidence(one.key) for one in metrics} == {kind}
     board = msgspec.structs.replace(board, columns={benchmark: column})
-    assert narrowing.evidence_kinds(board) == [kind]
-    assert narrowing.shown_parts(board, ("executed",)) == []
+    assert board_filters.evidence_kinds(board) == [kind]
+    assert board_filters.shown_parts(board, ("executed",)) == []
     for one in metrics:
         about = board_words.metric_about(board, benchmark, one.key, "en")
         assert "real engine" not in about

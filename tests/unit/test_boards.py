@@ -10,8 +10,8 @@ __all__ = ["two_benchmarks"]  # a fixture
 
 
 def test_no_run_means_no_suite_and_no_board():
-    assert boards.suites([]) == []
-    assert boards.boards([], "sql") == []
+    assert boards.list_suites([]) == []
+    assert boards.list_boards([], "sql") == []
 
 
 def test_each_column_is_a_board_of_its_own_and_the_usual_one_comes_first():
@@ -20,7 +20,7 @@ def test_each_column_is_a_board_of_its_own_and_the_usual_one_comes_first():
         header("openai:a", 2, **{SQL: score("scale", label=f"{SQL} · scale · 10 samples")}),
         header("openai:b", 3, **{SQL: score("mine", dataset="mine", label="mine · verified · 9")}),
     ]
-    found = boards.boards(headers, "sql")
+    found = boards.list_boards(headers, "sql")
     assert [board.key for board in found] == ["default", "scale", "mine"]
     assert [board.columns[SQL].key for board in found] == ["c1", "scale", "mine"]
     assert found[0].columns[SQL].targets == 1
@@ -40,7 +40,7 @@ def test_the_default_column_is_full_bundled_usual_and_has_most_targets(better):
     crowd = [header(f"openai:{name}", 20, **{SQL: rival}) for name in "xyz"]
     known = [header("openai:a", 1)]
     expected = "c1" if better else "rival"
-    assert boards.boards([*crowd, *known], "sql")[0].columns[SQL].key == expected
+    assert boards.list_boards([*crowd, *known], "sql")[0].columns[SQL].key == expected
 
 
 def test_an_imported_column_is_never_the_default():
@@ -53,13 +53,13 @@ def test_an_imported_column_is_never_the_default():
         origin="imported",
         benchmarks={SQL: score("imported")},
     )
-    found = boards.boards([imported, header("openai:a", 1)], "sql")
+    found = boards.list_boards([imported, header("openai:a", 1)], "sql")
     assert [board.columns[SQL].key for board in found] == ["c1", "imported"]
     assert not found[1].columns[SQL].executed
 
 
 def test_controls_do_not_count_as_targets():
-    found = boards.boards([header("control:null", 1), header("control:reference", 2)], "sql")
+    found = boards.list_boards([header("control:null", 1), header("control:reference", 2)], "sql")
     assert found[0].columns[SQL].targets == 0
 
 
@@ -69,10 +69,10 @@ def test_a_row_shows_the_newest_complete_run_and_not_the_best():
         header("openai:a", 2, **{SQL: score(value=60.0)}),
         header("openai:a", 3, **{SQL: score(value=95.0, complete=False, coverage=0.5)}),
     ]
-    board = boards.boards(headers, "sql")[0]
-    (row,) = boards.rows(headers, board)
+    board = boards.list_boards(headers, "sql")[0]
+    (row,) = boards.list_board_rows(headers, board)
     assert row.score(SQL).score == 60.0
-    assert row.complete
+    assert row.is_complete
 
 
 def test_an_incomplete_run_stands_only_where_there_is_no_complete_one():
@@ -80,26 +80,26 @@ def test_an_incomplete_run_stands_only_where_there_is_no_complete_one():
         header("openai:a", 2, **{SQL: score(value=20.0, complete=False)}),
         header("openai:a", 1, **{SQL: score(value=10.0, complete=False)}),
     ]
-    (row,) = boards.rows(headers, boards.boards(headers, "sql")[0])
+    (row,) = boards.list_board_rows(headers, boards.list_boards(headers, "sql")[0])
     assert row.score(SQL).score == 20.0
-    assert not row.complete
+    assert not row.is_complete
 
 
 def test_other_options_make_another_row():
     headers = [header("openai:a", 1), header("openai:a#12345678", 2)]
-    rows = boards.rows(headers, boards.boards(headers, "sql")[0])
+    rows = boards.list_board_rows(headers, boards.list_boards(headers, "sql")[0])
     assert {row.identity for row in rows} == {"openai:a", "openai:a#12345678"}
 
 
 def test_a_run_of_another_column_has_no_row():
     headers = [header("openai:a", 1), header("openai:b", 2, **{SQL: score("scale", dataset="x")})]
-    rows = boards.rows(headers, boards.boards(headers, "sql")[0])
+    rows = boards.list_board_rows(headers, boards.list_boards(headers, "sql")[0])
     assert [row.identity for row in rows] == ["openai:a"]
 
 
 def test_an_old_link_ends_on_the_default_board():
-    found = boards.boards([header("openai:a", 1)], "sql")
-    assert boards.find(found, "gone").key == boards.DEFAULT
+    found = boards.list_boards([header("openai:a", 1)], "sql")
+    assert boards.find_board(found, "gone").key == boards.DEFAULT
 
 
 def test_floors_are_the_complete_controls_from_the_lowest():
@@ -109,32 +109,35 @@ def test_floors_are_the_complete_controls_from_the_lowest():
         header("control:null", 1, **{SQL: score(value=3.0)}),
         header("openai:a", 1),
     ]
-    board = boards.boards(headers, "sql")[0]
-    assert list(boards.floors(headers, board, SQL).items()) == [
+    board = boards.list_boards(headers, "sql")[0]
+    assert list(boards.compute_floors(headers, board, SQL).items()) == [
         ("null", 3.0),
         ("noop", 7.0),
         ("reference", 100.0),
     ]
     broken = [header("control:null", 1, **{SQL: score(complete=False)})]
-    assert boards.floors(broken, board, SQL) == {}
+    assert boards.compute_floors(broken, board, SQL) == {}
 
 
 @pytest.mark.usefixtures("two_benchmarks")
 def test_the_suite_mean_exists_only_where_every_benchmark_ran():
     both = {SQL: score(value=80.0), "other": score("o1", 40.0, dataset="other")}
     headers = [header("openai:a", 1, **both), header("openai:b", 2)]
-    board = boards.boards(headers, "sql")[0]
-    means = {row.identity: boards.suite_score(row, board) for row in boards.rows(headers, board)}
-    assert board.whole
+    board = boards.list_boards(headers, "sql")[0]
+    means = {
+        row.identity: boards.suite_score(row, board)
+        for row in boards.list_board_rows(headers, board)
+    }
+    assert board.has_all_members
     assert means == {"openai:a": 60.0, "openai:b": None}
 
 
 @pytest.mark.usefixtures("two_benchmarks")
 def test_a_board_that_lacks_a_benchmark_has_no_suite_mean():
     headers = [header("openai:a", 1)]
-    board = boards.boards(headers, "sql")[0]
-    assert not board.whole
-    assert boards.suite_score(boards.rows(headers, board)[0], board) is None
+    board = boards.list_boards(headers, "sql")[0]
+    assert not board.has_all_members
+    assert boards.suite_score(boards.list_board_rows(headers, board)[0], board) is None
 
 
 @pytest.mark.usefixtures("two_benchmarks")
@@ -143,5 +146,5 @@ def test_a_row_joins_the_newest_runs_of_its_columns():
         header("openai:a", 1, run="r1"),
         header("openai:a", 2, run="r2", other=score("o1", 40.0, dataset="other")),
     ]
-    (row,) = boards.rows(headers, boards.boards(headers, "sql")[0])
+    (row,) = boards.list_board_rows(headers, boards.list_boards(headers, "sql")[0])
     assert {key: run.run_id for key, run in row.runs.items()} == {SQL: "r1", "other": "r2"}

@@ -14,7 +14,7 @@ from evalcore.catalog import benchmark_cards
 from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.queries.boards import boards
+from evalcore.queries.boards import list_boards
 from evalcore.queries.stored_boards import board_ranking
 from evalcore.runner import client
 from evalcore.sandbox.detect import detect_sandbox
@@ -96,7 +96,7 @@ def test_it_stands_on_a_board_of_its_own(here: Settings, tmp_path: Path) -> None
     folder = finished(settings, "baseline:sqlglot", SQL, max_samples=3)
     bundle = bundled(folder, settings, tmp_path / "run.zip")
     done = import_bundle(bundle, settings, progress=quiet)
-    own, imported = boards(load_headers(settings), "sql")
+    own, imported = list_boards(load_headers(settings), "sql")
     assert [own.published, imported.published] == [False, True]
     for board, run in ((own, folder.run_id), (imported, done.run)):
         table = board_ranking(settings, board)
@@ -105,7 +105,7 @@ def test_it_stands_on_a_board_of_its_own(here: Settings, tmp_path: Path) -> None
         (row,) = [h for h in load_headers(settings) if h.benchmarks[SQL].column == column.key]
         assert row.run_id == run
     with pytest.raises(UsageError, match="import"):
-        client.rescore(done.run, settings, visitor=OPERATOR)
+        client.rescore_run(done.run, settings, visitor=OPERATOR)
 
 
 def test_bundles_over_equal_columns_share_a_board(
@@ -114,7 +114,7 @@ def test_bundles_over_equal_columns_share_a_board(
     for target in ("control:null", "baseline:sqlglot"):
         folder = finished(here, target, SQL, "dialect_conversion", max_samples=2)
         import_bundle(bundled(folder, here, tmp_path / "run.zip"), there, progress=quiet)
-    (board,) = boards(load_headers(there), "sql")
+    (board,) = list_boards(load_headers(there), "sql")
     assert set(board.columns) == {SQL, "dialect_conversion"}
     assert len(board_ranking(there, board)) == 2
 

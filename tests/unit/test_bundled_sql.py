@@ -18,8 +18,8 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import Sample
 from evalcore.runner import dataset_check
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 
@@ -51,7 +51,7 @@ def test_controls_score_what_they_deserve(
         benchmarks=("sql_understanding",),
         options={"sql_understanding": {"mode": mode}},
     )
-    summary = execute(create_folder(plan(request, settings), settings), settings, Secrets())
+    summary = execute_run(create_folder(plan_run(request, settings), settings), settings, Secrets())
     score = summary.benchmarks["sql_understanding"]
     assert summary.is_complete
     assert score.score == floor
@@ -59,7 +59,7 @@ def test_controls_score_what_they_deserve(
 
 
 def test_the_check_on_real_engines_finds_nothing() -> None:
-    report = dataset_check.check(["sql_understanding"], configuration.load_settings())
+    report = dataset_check.check_datasets(["sql_understanding"], configuration.load_settings())
     assert report.as_data()[0]["findings"] == []
     assert set(report.datasets[0].engines) == {"sqlite", "duckdb", "postgres", "mysql"}
 
@@ -72,7 +72,7 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     file = tmp_path / "execution_accuracy.jsonl"
     rows = [json.dumps(row) for row in (good, wrong, tame)]
     file.write_text("\n".join(rows), encoding="utf-8")
-    report = dataset_check.check([str(file)], configuration.load_settings())
+    report = dataset_check.check_datasets([str(file)], configuration.load_settings())
     problems = {(f.sample.split("/")[1], f.problem.split()[0]) for f in report.datasets[0].findings}
     assert not report.ok
     assert ("wrong", "the") in problems  # the engine gives something else
@@ -96,7 +96,9 @@ def test_every_case_has_a_counterexample_and_names_its_engine(samples: list[Samp
 
 def test_the_card_states_counts_and_hash(samples: list[Sample]) -> None:
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    report = dataset_check.check(["sql_understanding"], configuration.load_settings()).datasets[0]
+    report = dataset_check.check_datasets(
+        ["sql_understanding"], configuration.load_settings()
+    ).datasets[0]
     assert report.hash in card
     for metric, count in Counter(sample.metric for sample in samples).items():
         assert f"| `{metric}` | {count} |" in card

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.queries.calls import MOST, pairs
+from evalcore.queries.calls import MAX_CALLS, pair_calls
 
 
 def call(name="f", **arguments):
@@ -26,25 +26,25 @@ def marks(pair):
 
 
 def test_the_argument_of_the_finding_is_the_mismatch_and_the_rest_is_held_by_equality():
-    [pair] = pairs(body([call(a=1, b=[2])], [call(a=[1], b=[[3]])], 0, 0, ("b", 0)))
+    [pair] = pair_calls(body([call(a=1, b=[2])], [call(a=[1], b=[[3]])], 0, 0, ("b", 0)))
     assert marks(pair) == {"a": "accepted", "b": "mismatch"}
-    assert [line.place for line in pair.lines] == [(), ("0",)]
+    assert [line.mismatch_path for line in pair.lines] == [(), ("0",)]
 
 
 def test_missing_extra_and_omitted_arguments_are_told_apart():
     accepted = [call(a=[1], b=[2, ""], c=[3])]
-    [pair] = pairs(body([call(a=1, d=4)], accepted, 0, 0, ("c",)))
+    [pair] = pair_calls(body([call(a=1, d=4)], accepted, 0, 0, ("c",)))
     assert marks(pair) == {"a": "accepted", "b": "omitted", "c": "missing", "d": "extra"}
-    assert [line.given for line in pair.lines] == [True, False, False, True]
+    assert [line.is_present for line in pair.lines] == [True, False, False, True]
 
 
 def test_where_the_scorer_found_no_fault_another_spelling_is_accepted_too():
-    [pair] = pairs(body([call(city="oslo ")], [call(city=["Oslo"])]))
+    [pair] = pair_calls(body([call(city="oslo ")], [call(city=["Oslo"])]))
     assert marks(pair) == {"city": "accepted"}
 
 
 def test_a_difference_that_no_finding_is_about_is_only_called_one():
-    [pair, _] = pairs(body([call(a=2, b=1)], [call(a=[1], b=[1]), call(a=[9], b=[9])]))
+    [pair, _] = pair_calls(body([call(a=2, b=1)], [call(a=[1], b=[1]), call(a=[9], b=[9])]))
     assert marks(pair) == {"a": "differs", "b": "accepted"}
 
 
@@ -52,45 +52,45 @@ def test_an_accepted_object_holds_alternatives_by_key():
     accepted = [call(a=[{"x": [1, 2], "y": [3, ""]}], b=[[{"x": [1]}]])]
     right = call(a={"x": 2}, b=[{"x": 1}])
     wrong = call(a={"x": 3}, b=[{"x": 1}, {"x": 1}])
-    [pair] = pairs(body([right], accepted, 0, 0, ("c",)))
+    [pair] = pair_calls(body([right], accepted, 0, 0, ("c",)))
     assert marks(pair) == {"a": "accepted", "b": "accepted"}
-    [pair] = pairs(body([wrong], accepted, 0, 0, ("c",)))
+    [pair] = pair_calls(body([wrong], accepted, 0, 0, ("c",)))
     assert marks(pair) == {"a": "differs", "b": "differs"}
 
 
 def test_names_are_equal_as_servers_write_them():
-    [same] = pairs(body([call("a_b")], [call("a.b")]))
-    [other] = pairs(body([call("a_c")], [call("a.b")], 0, 0))
+    [same] = pair_calls(body([call("a_b")], [call("a.b")]))
+    [other] = pair_calls(body([call("a_c")], [call("a.b")], 0, 0))
     assert (same.same_name, other.same_name) == (True, False)
 
 
 def test_parallel_calls_are_joined_by_likeness_whatever_their_order():
     accepted = [call(n=[1]), call(n=[2]), call(n=[3])]
-    found = pairs(body([call(n=3), call(n=1)], accepted))
+    found = pair_calls(body([call(n=3), call(n=1)], accepted))
     joined = {(p.answered, p.lines[0].value, p.lines[0].accepted) for p in found}
     assert joined == {("f", 3, (3,)), ("f", 1, (1,)), ("", None, (2,))}
 
 
 def test_the_pair_of_the_finding_stands_first():
     accepted = [call(n=[1]), call(n=[2])]
-    found = pairs(body([call(n=1), call(n=7)], accepted, 1, 1, ("n",)))
+    found = pair_calls(body([call(n=1), call(n=7)], accepted, 1, 1, ("n",)))
     assert [pair.lines[0].mark for pair in found] == ["mismatch", "accepted"]
 
 
 @pytest.mark.parametrize("answer", [None, []])
 def test_without_an_answer_the_accepted_calls_stand_alone(answer):
-    [pair] = pairs(body(answer, [call(n=[1])]))
+    [pair] = pair_calls(body(answer, [call(n=[1])]))
     assert (pair.answered, pair.accepted) == ("", "f")
     assert marks(pair) == {"n": "unmarked"}
 
 
 def test_without_accepted_calls_the_answer_stands_alone():
-    [pair] = pairs(body([call(n=1)], None))
+    [pair] = pair_calls(body([call(n=1)], None))
     assert (pair.answered, pair.accepted) == ("f", "")
 
 
 def test_an_answer_of_any_length_is_cut():
-    assert len(pairs(body([call(n=1)] * 5_000, [call(n=[1])]))) == MOST
+    assert len(pair_calls(body([call(n=1)] * 5_000, [call(n=[1])]))) == MAX_CALLS
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_an_answer_of_any_length_is_cut():
 )
 def test_another_form_is_an_error_that_the_page_expects(wrong):
     with pytest.raises((KeyError, TypeError, ValueError, AttributeError)):
-        pairs(wrong)
+        pair_calls(wrong)

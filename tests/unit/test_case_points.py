@@ -26,12 +26,12 @@ def settings(tmp_path_factory):
 
 @pytest.fixture
 def board(settings):
-    return boards.boards(stored_boards.headers(settings), "sql")[0]
+    return boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
 
 
 def ranked_rows(rows, board, by, cases):
     readable = set(zip(cases["benchmark"], cases["run"], strict=True))
-    return [row for row in rows if ranking.status_of(row, board, by, readable) == "ranked"]
+    return [row for row in rows if ranking.find_row_status(row, board, by, readable) == "ranked"]
 
 
 def slow_standings(rows, board, by, cases):
@@ -58,26 +58,26 @@ def slow_standings(rows, board, by, cases):
 @pytest.mark.parametrize("kept", [False, True])
 def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
     shutil.rmtree(settings.data_dir / case_points.FOLDER, ignore_errors=True)
-    rows = boards.rows(stored_boards.headers(settings), board)
+    rows = boards.list_board_rows(stored_boards.load_run_headers(settings), board)
     if kept:
-        case_points.of_board(settings, rows, board)
-    points = case_points.of_board(settings, rows, board)
+        case_points.load_board_points(settings, rows, board)
+    points = case_points.load_board_points(settings, rows, board)
     cases = case_points.case_scores(list_run_folders(settings.run_roots))
-    readable = case_points.readable(points)
+    readable = case_points.find_readable_scores(points)
     assert readable == {(key, run.run_id) for row in rows for key, run in row.runs.items()}
-    assert case_points.partial(points) == set()
-    for by in ranking.orders(board):
-        found = ranking.standings(ranked_rows(rows, board, by, cases), board, by, points)
+    assert case_points.find_partial_scores(points) == set()
+    for by in ranking.list_board_orders(board):
+        found = ranking.compute_standings(ranked_rows(rows, board, by, cases), board, by, points)
         assert found == slow_standings(rows, board, by, cases)
         assert len(found) > 50
 
 
 def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings, board):
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     cases = case_points.case_scores(list_run_folders(settings.run_roots))
     stored_boards.board_ranking(settings, board)
     kept = stored_boards.board_ranking(settings, board)
-    pd.testing.assert_frame_equal(kept, ranking.ranking(headers, board, cases))
+    pd.testing.assert_frame_equal(kept, ranking.build_ranking(headers, board, cases))
 
 
 def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatch):
@@ -93,8 +93,8 @@ def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatc
 
 def test_a_changed_folder_is_read_again_and_only_that(settings, board, monkeypatch):
     stored_boards.board_ranking(settings, board)
-    rows = boards.rows(stored_boards.headers(settings), board)
-    changed = next(row.runs["sql_understanding"].run_id for row in rows if row.complete)
+    rows = boards.list_board_rows(stored_boards.load_run_headers(settings), board)
+    changed = next(row.runs["sql_understanding"].run_id for row in rows if row.is_complete)
     journal = settings.runs_dir / changed / "verdicts" / "s1" / "w1.jsonl"
     content = journal.read_bytes()
     journal.unlink()  # it is one file under many names
@@ -106,8 +106,8 @@ def test_a_changed_folder_is_read_again_and_only_that(settings, board, monkeypat
         "case_scores",
         lambda some: scores(read.extend(one.run_id for one in some) or some),
     )
-    case_points.of_board(settings, rows, board)
-    case_points.of_board(settings, rows, board)
+    case_points.load_board_points(settings, rows, board)
+    case_points.load_board_points(settings, rows, board)
     assert read == [changed]
 
 
@@ -132,13 +132,13 @@ def test_a_store_that_cannot_be_written_is_ranked_all_the_same(settings, board, 
 
 
 def test_a_folder_that_is_gone_has_no_points(settings, board):
-    rows = boards.rows(stored_boards.headers(settings), board)
+    rows = boards.list_board_rows(stored_boards.load_run_headers(settings), board)
     gone = rows[0].runs["sql_understanding"].run_id
     away = settings.data_dir / "away"
     (settings.runs_dir / gone).rename(away)
     try:
-        points = case_points.of_board(settings, rows, board)
-        assert gone not in case_points.readable(points)
+        points = case_points.load_board_points(settings, rows, board)
+        assert gone not in case_points.find_readable_scores(points)
     finally:
         away.rename(settings.runs_dir / gone)
 

@@ -100,7 +100,7 @@ def test_a_long_text_is_searched_from_its_beginning_and_not_listed(tmp_path: Pat
 
 def test_a_reason_is_that_of_a_failure_or_of_an_error(tmp_path: Path) -> None:
     make(tmp_path)
-    whys = failures.whys((tmp_path,), RUN, BENCHMARK)
+    whys = failures.count_failure_reasons((tmp_path,), RUN, BENCHMARK)
     assert dict(zip(whys["why"], whys["count"], strict=True)) == {
         "wrong_answer": 1,
         "format": 1,
@@ -114,7 +114,7 @@ def test_neighbours_cross_metrics_and_keep_to_every_part_of_the_filter(tmp_path:
     make(tmp_path)
 
     def place(where: CaseFilter, metric: str = "execution_accuracy", case: str = "2"):
-        return case_view((tmp_path,), RUN, metric, case, where=where).place
+        return case_view((tmp_path,), RUN, metric, case, where=where).position
 
     failed = place(CaseFilter(outcome=("failed",)))
     assert (failed.number, failed.total) == (1, 2)
@@ -132,4 +132,4 @@ def test_a_search_does_not_lead_to_gated_neighbours(tmp_path: Path) -> None:
     make(tmp_path, gated=True)
     where = CaseFilter(text="units")
     view = case_view((tmp_path,), RUN, "execution_accuracy", "1", where=where)
-    assert (view.place.total, view.place.next.id) == (1, "3")
+    assert (view.position.total, view.position.next.id) == (1, "3")

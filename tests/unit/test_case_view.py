@@ -38,21 +38,21 @@ def test_a_case_without_a_verdict_is_missing(roots):
 
 def test_neighbours_stand_in_the_declared_order(roots):
     names = list(SECTIONS)
-    place = case_view(roots, RUN, METRIC, names[1]).place
+    place = case_view(roots, RUN, METRIC, names[1]).position
     assert (place.number, place.total) == (2, len(names))
     assert (place.previous.id, place.next.id) == (names[0], names[2])
-    assert case_view(roots, RUN, METRIC, names[0]).place.previous is None
-    assert case_view(roots, RUN, METRIC, names[-1]).place.next is None
+    assert case_view(roots, RUN, METRIC, names[0]).position.previous is None
+    assert case_view(roots, RUN, METRIC, names[-1]).position.next is None
 
 
 def test_neighbours_keep_to_the_outcome(roots):
-    place = case_view(roots, RUN, METRIC, "table_diff", where=FAILED).place
+    place = case_view(roots, RUN, METRIC, "table_diff", where=FAILED).position
     assert (place.number, place.total, place.next.id) == (1, 2, "tree_diff")
     assert place.outcomes == {"failed": 2, "passed": 7, MISSING: 1}
 
 
 def test_a_case_outside_of_the_filter_still_has_neighbours(roots):
-    place = case_view(roots, RUN, METRIC, "chat", where=FAILED).place
+    place = case_view(roots, RUN, METRIC, "chat", where=FAILED).position
     assert (place.number, place.total) == (None, 2)
     assert (place.previous.id, place.next) == ("tree_diff", None)
 
@@ -65,8 +65,8 @@ def test_epochs_are_cases_of_their_own(tmp_path):
     own = CaseFilter(metric=(METRIC,))
     view = case_view((tmp_path,), RUN, METRIC, "1", epoch=1, where=own)
     assert view.outcome == "passed"
-    assert (view.place.previous.id, view.place.previous.epoch) == ("1", 0)
-    assert view.place.total == 4
+    assert (view.position.previous.id, view.position.previous.epoch) == ("1", 0)
+    assert view.position.total == 4
     with pytest.raises(UsageError, match="2 epochs"):
         case_view((tmp_path,), RUN, METRIC, "1", epoch=2)
 

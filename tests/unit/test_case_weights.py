@@ -12,12 +12,12 @@ from evalcore.cli import main
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import importer
-from evalcore.queries import boards, lineup, methodology, reproduce, stored_boards
+from evalcore.queries import boards, comparison_runs, methodology, reproduce, stored_boards
 from evalcore.records import BenchmarkSpec, Sample
 from evalcore.runner import plan
 from evalcore.runner.column import column_key
 from evalcore.runner.request import RunRequest
-from evalcore.runner.summary import label
+from evalcore.runner.summary import describe_column
 from evalcore.settings import ROOT, Settings
 from evalcore.store import samples_table
 from evalcore.store.run_folder import find_run
@@ -52,7 +52,7 @@ def planned(settings: Settings, data: str, **options: object) -> BenchmarkSpec:
     request = RunRequest(
         "control:null", (KEY,), metrics=(METRIC,), dataset=data, options={KEY: options}
     )
-    return plan.plan(request, settings).spec.benchmarks[0]
+    return plan.plan_run(request, settings).spec.benchmarks[0]
 
 
 def test_by_default_keys_hashes_and_files_stay_as_they_were(settings: Settings) -> None:
@@ -72,7 +72,7 @@ def test_a_difficulty_weighs_what_the_run_says(settings: Settings, tmp_path: Pat
     assert same == plain
     assert other.difficulty_weights == {"1": 0.0, "3": 7.5}
     assert (other.column != plain.column, other.dataset_hash) == (True, plain.dataset_hash)
-    assert "weight of difficulty 1: 0, 3: 7.5" in label(other)
+    assert "weight of difficulty 1: 0, 3: 7.5" in describe_column(other)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,11 @@ def test_weights_reach_score_points_ranks_and_exports(
     expected = 100 * sum(w * p for w, p in zip(weights, passed, strict=True)) / sum(weights)
     assert score.score == pytest.approx(expected)
     assert score.interval.low <= score.score <= score.interval.high
-    found, worked = methodology.run_score(settings.run_roots, done["run_id"], KEY)
+    found, worked = methodology.load_run_score(settings.run_roots, done["run_id"], KEY)
     assert found.difficulty_weights == {"2": 5.0}
-    assert methodology.worked(methodology.terms(worked)).score == pytest.approx(expected)
+    assert methodology.sum_score_terms(
+        methodology.build_score_terms(worked)
+    ).score == pytest.approx(expected)
     table = samples_table.query_samples(
         [samples_table.ensure_samples_table(folder)],
         "SELECT case_weight FROM samples ORDER BY position",
@@ -148,7 +150,7 @@ def test_weights_reach_score_points_ranks_and_exports(
     assert list(table["case_weight"]) == weights
     report = json.loads(reports.render(folder, "json"))
     assert json.dumps(report).count('"weight": 5.0') >= 2
-    recipe = reproduce.recipe(settings, done["run_id"])
+    recipe = reproduce.build_recipe(settings, done["run_id"])
     assert f"{KEY}.difficulty.2=5" in recipe.command
     status = main(["rescore", done["run_id"], "--json"])
     assert (status, json.loads(capsys.readouterr().out)["benchmarks"][KEY]["score"]) == (
@@ -156,7 +158,7 @@ def test_weights_reach_score_points_ranks_and_exports(
         pytest.approx(expected),
     )
     frame = stored_boards.board_ranking(
-        settings, boards.boards(stored_boards.headers(settings), "sql")[0]
+        settings, boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
     )
     assert frame["score"].iloc[0] == pytest.approx(expected)
 
@@ -172,10 +174,10 @@ def test_other_weights_are_another_board_and_a_named_difference(
     data = own_cases(tmp_path, {})
     first = run(tmp_path, data, capsys)
     second = run(tmp_path, data, capsys, "--option", f"{KEY}.difficulty.3=9")
-    line_up = lineup.load(settings.run_roots, [first["run_id"], second["run_id"]])
-    (obstacle,) = lineup.obstacles(line_up, line_up.entrants[0])
+    line_up = comparison_runs.load_lineup(settings.run_roots, [first["run_id"], second["run_id"]])
+    (obstacle,) = comparison_runs.find_incompatibilities(line_up, line_up.compared[0])
     assert [one.rule for one in obstacle.differences] == ["difficulty_weights.3"]
-    assert len(boards.boards(stored_boards.headers(settings), "sql")) == 2
+    assert len(boards.list_boards(stored_boards.load_run_headers(settings), "sql")) == 2
 
 
 def test_a_bundle_keeps_the_weights(

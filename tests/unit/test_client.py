@@ -53,18 +53,18 @@ def wait_for(folder: RunFolder, *states: RunState, seconds: float = 30) -> RunSt
 
 
 def test_a_run_from_launch_to_restore(settings: Settings, request_of: Callable) -> None:
-    run_id = client.launch(request_of(), {}, settings, visitor=OPERATOR)
+    run_id = client.launch_run(request_of(), {}, settings, visitor=OPERATOR)
     folder = RunFolder(settings.runs_dir / run_id)
     assert wait_for(folder, "done") == "done"
     summary = folder.read_summary()
-    client.rescore(run_id, settings, visitor=OPERATOR)
+    client.rescore_run(run_id, settings, visitor=OPERATOR)
     time.sleep(0.3)
     assert wait_for(folder, "done") == "done"
     assert folder.read_summary().benchmarks == summary.benchmarks
-    client.delete(run_id, settings, visitor=OPERATOR)
+    client.delete_run(run_id, settings, visitor=OPERATOR)
     assert not folder.path.exists()
     assert run_id not in {header.run_id for header in load_headers(settings)}
-    client.restore(run_id, settings, visitor=OPERATOR)
+    client.restore_run(run_id, settings, visitor=OPERATOR)
     assert folder.read_summary().benchmarks == summary.benchmarks
     assert run_id in {header.run_id for header in load_headers(settings)}
 
@@ -78,17 +78,17 @@ def test_cancel_and_resume(settings: Settings, request_of: Callable) -> None:
             concurrency=2,
             use_cache=False,
         )
-        run_id = client.launch(request, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
+        run_id = client.launch_run(request, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "running") == "running"
-        for steer in (client.delete, client.rescore):
+        for steer in (client.delete_run, client.rescore_run):
             with pytest.raises(UsageError, match="is running"):
                 steer(run_id, settings, visitor=OPERATOR)
-        client.cancel(run_id, settings, visitor=OPERATOR)
+        client.cancel_run(run_id, settings, visitor=OPERATOR)
         assert wait_for(folder, "cancelled") == "cancelled"
         with pytest.raises(UsageError, match="is not running"):
-            client.cancel(run_id, settings, visitor=OPERATOR)
-        client.resume(run_id, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
+            client.cancel_run(run_id, settings, visitor=OPERATOR)
+        client.resume_run(run_id, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
         assert wait_for(folder, "done", seconds=60) == "done"
     assert folder.read_summary().benchmarks[BENCHMARK].coverage == 1
     written = b"".join(p.read_bytes() for p in Path(settings.data).rglob("*") if p.is_file())
@@ -102,16 +102,16 @@ def test_a_worker_outlives_its_launcher_and_a_lost_one_is_taken_up_again(
         request = request_of(
             "openai:test", 20, target_options={"base_url": server.base_url}, concurrency=1
         )
-        run_id = client.launch(request, {}, settings, visitor=OPERATOR)
+        run_id = client.launch_run(request, {}, settings, visitor=OPERATOR)
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "running") == "running"
         worker = _worker_of(run_id)
         assert os.getsid(worker) == worker  # a session of its own
         os.kill(worker, signal.SIGKILL)
         assert wait_for(folder, "interrupted") == "interrupted"
-        assert client.reconcile(settings) == [run_id]
+        assert client.reconcile_runs(settings) == [run_id]
         assert wait_for(folder, "done", seconds=60) == "done"
-        assert client.reconcile(settings) == []
+        assert client.reconcile_runs(settings) == []
 
 
 def _worker_of(run_id: str) -> int:
@@ -125,13 +125,13 @@ def _worker_of(run_id: str) -> int:
 def test_an_interrupted_run_says_which_key_it_needs(
     settings: Settings, request_of: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evalcore.runner.plan import create_folder, plan
+    from evalcore.runner.plan import create_folder, plan_run
 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    folder = create_folder(plan(request_of("openai:test"), settings), settings)
+    folder = create_folder(plan_run(request_of("openai:test"), settings), settings)
     folder.write_progress(Progress(run_id=folder.run_id, state="running", in_flight=3))
     assert folder.current_state() == "interrupted"
-    assert client.reconcile(settings) == []
+    assert client.reconcile_runs(settings) == []
     progress = folder.read_progress()
     assert (progress.state, progress.in_flight) == ("interrupted", 0)
     assert "OPENAI_API_KEY" in progress.message
@@ -167,9 +167,9 @@ def test_the_connection_test_asks_once(settings: Settings) -> None:
 
 
 def test_an_estimate_knows_what_it_knows(settings: Settings, request_of: Callable) -> None:
-    free = client.estimate(request_of("baseline:sqlglot", epochs=2), settings, visitor=OPERATOR)
+    free = client.estimate_run(request_of("baseline:sqlglot", epochs=2), settings, visitor=OPERATOR)
     assert (free.samples, free.requests, free.input_tokens, free.cost) == (6, 12, 0, 0.0)
-    paid = client.estimate(request_of("openai:gpt-5"), settings, visitor=OPERATOR)
+    paid = client.estimate_run(request_of("openai:gpt-5"), settings, visitor=OPERATOR)
     assert paid.input_tokens > 6 * 20
     assert (paid.output_tokens, paid.seconds, paid.cost) == (None, None, None)
     assert any("unknown" in note for note in paid.notes)
@@ -178,13 +178,13 @@ def test_an_estimate_knows_what_it_knows(settings: Settings, request_of: Callabl
 def test_an_estimate_scales_what_was_measured(settings: Settings, request_of: Callable) -> None:
     with serve() as server:
         target = {"target_options": {"base_url": server.base_url}}
-        run_id = client.launch(
+        run_id = client.launch_run(
             request_of("openai:test", 10, **target), {}, settings, visitor=OPERATOR
         )
         folder = RunFolder(settings.runs_dir / run_id)
         assert wait_for(folder, "done") == "done"
         before = folder.read_summary().totals.output_tokens
-        estimate = client.estimate(
+        estimate = client.estimate_run(
             request_of("openai:test", 20, **target), settings, visitor=OPERATOR
         )
     assert before
@@ -195,9 +195,9 @@ def test_an_estimate_scales_what_was_measured(settings: Settings, request_of: Ca
 
 def test_a_bad_request_starts_nothing(settings: Settings, request_of: Callable) -> None:
     with pytest.raises(UsageError, match="unknown benchmark"):
-        client.launch(
+        client.launch_run(
             RunRequest(target="control:null", benchmarks=("chess",)), {}, settings, visitor=OPERATOR
         )
     with pytest.raises(UsageError, match="unknown kind of target"):
-        client.launch(request_of("ghost:x"), {}, settings, visitor=OPERATOR)
+        client.launch_run(request_of("ghost:x"), {}, settings, visitor=OPERATOR)
     assert not settings.runs_dir.exists()

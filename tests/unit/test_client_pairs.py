@@ -51,12 +51,12 @@ def test_both_run_the_same_cases_and_are_compared(settings, request_):
     assert list(first.read_samples()) == list(second.read_samples())
     assert first.read_spec().seed == second.read_spec().seed == 3
     assert [folder.read_spec().target for folder in (first, second)] == [REFERENCE, NULL]
-    found = comparison.couple(runs.all_rows(settings.run_roots), second.run_id)
+    found = comparison.find_run_pair(runs.all_rows(settings.run_roots), second.run_id)
     assert (found.first.run_id, found.second.run_id) == (first.run_id, second.run_id)
-    table = comparison.cases(settings.run_roots, first.run_id, second.run_id)
-    [compared] = comparison.compared(table)
+    table = comparison.load_common_cases(settings.run_roots, first.run_id, second.run_id)
+    [compared] = comparison.compare_benchmarks(table)
     assert compared.result.wins == 0
-    assert compared.result.losses == len(comparison.differing(table)) > 0
+    assert compared.result.losses == len(comparison.find_differing_cases(table)) > 0
 
 
 def test_neither_is_started_where_the_second_cannot_be(settings, request_):
@@ -67,7 +67,7 @@ def test_neither_is_started_where_the_second_cannot_be(settings, request_):
 
 def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path):
     started = []
-    monkeypatch.setattr(processes, "start", lambda *given: started.append(given))
+    monkeypatch.setattr(processes, "start_run_process", lambda *given: started.append(given))
     settled_machine(monkeypatch, tmp_path / "cache")
     left, right = (f"hf:{model_folder(tmp_path / name)}" for name in ("a", "b"))
     local = RunRequest(
@@ -84,7 +84,7 @@ def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path)
 def planned(settings, request_, monkeypatch):
     """A pair whose workers are not started, and a standard input that holds no keys."""
     with monkeypatch.context() as patch:
-        patch.setattr(processes, "start", lambda *given: None)
+        patch.setattr(processes, "start_run_process", lambda *given: None)
         pair = client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR)
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({}).encode()))
     monkeypatch.setattr(succession.sys, "stdin", stdin)
@@ -108,7 +108,7 @@ def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
 
 
 def test_a_run_that_was_deleted_while_it_waited_is_passed_over(planned, settings):
-    client.delete(planned[0].run_id, settings, visitor=OPERATOR)
+    client.delete_run(planned[0].run_id, settings, visitor=OPERATOR)
     succession.main([str(folder.path) for folder in planned])
     assert planned[1].current_state() == "done"
     assert not planned[0].path.exists()

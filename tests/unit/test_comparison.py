@@ -34,18 +34,18 @@ def test_both_runs_find_each_other_until_one_is_gone(tmp_path):
     folders = pair_of_runs(tmp_path)
     rows = runs.all_rows([tmp_path])
     for run in (FIRST, SECOND):
-        found = comparison.couple(rows, run)
+        found = comparison.find_run_pair(rows, run)
         assert (found.first.run_id, found.second.run_id) == (FIRST, SECOND)
     alone = [row for row in rows if row.run_id == FIRST]
-    assert comparison.couple(alone, FIRST) is None
-    assert comparison.couple(rows, "another") is None
+    assert comparison.find_run_pair(alone, FIRST) is None
+    assert comparison.find_run_pair(rows, "another") is None
     assert folders[0].read_spec().note != folders[1].read_spec().note
 
 
 def test_the_second_is_measured_against_the_first(tmp_path):
     pair_of_runs(tmp_path, first=(True, False, False), second=(False, True, True))
-    table = comparison.cases([tmp_path], FIRST, SECOND)
-    [found] = comparison.compared(table)
+    table = comparison.load_common_cases([tmp_path], FIRST, SECOND)
+    [found] = comparison.compare_benchmarks(table)
     weights = dict(zip(table["id"], table["weight"], strict=True))
     total = sum(weights.values())
     assert found.first == pytest.approx(100 * weights["1"] / total)
@@ -58,7 +58,7 @@ def test_the_second_is_measured_against_the_first(tmp_path):
 
 def test_differing_cases_come_by_their_weight_and_equal_ones_not_at_all(tmp_path):
     pair_of_runs(tmp_path, first=(True, False, True), second=(False, True, True))
-    table = comparison.differing(comparison.cases([tmp_path], FIRST, SECOND))
+    table = comparison.find_differing_cases(comparison.load_common_cases([tmp_path], FIRST, SECOND))
     assert table["id"].tolist() == ["2", "1"]
     assert table["change"].tolist() == [1.0, -1.0]
     assert table["weight"].is_monotonic_decreasing
@@ -69,18 +69,18 @@ def test_runs_by_other_rules_are_not_compared(tmp_path):
     summary = second.read_summary()
     other = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="another")
     second.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: other}))
-    table = comparison.cases([tmp_path], FIRST, SECOND)
+    table = comparison.load_common_cases([tmp_path], FIRST, SECOND)
     assert table.empty
-    assert comparison.compared(table) == []
+    assert comparison.compare_benchmarks(table) == []
 
 
 def test_an_unknown_run_is_an_error_and_the_signature_follows_the_files(tmp_path):
     first, _ = pair_of_runs(tmp_path)
     with pytest.raises(UsageError, match="no run"):
-        comparison.cases([tmp_path], FIRST, "missing")
-    before = comparison.signature([tmp_path], FIRST, SECOND)
+        comparison.load_common_cases([tmp_path], FIRST, "missing")
+    before = comparison.compute_pair_signature([tmp_path], FIRST, SECOND)
     (first.path / "samples.jsonl").touch()
-    assert comparison.signature([tmp_path], FIRST, SECOND) != before
+    assert comparison.compute_pair_signature([tmp_path], FIRST, SECOND) != before
 
 
 def test_the_card_of_a_model_is_read_once_it_is_loaded(tmp_path):

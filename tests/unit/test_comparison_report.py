@@ -9,7 +9,7 @@ import json
 import pytest
 
 from evalcore.cli import main
-from evalcore.queries import comparison_report, contest, lineup
+from evalcore.queries import comparison_groups, comparison_report, comparison_runs
 from evalcore.settings import Settings
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.page_stores import CANARY, CORRUPT, corrupt_run
@@ -91,7 +91,9 @@ def test_nothing_hostile_is_markup_or_a_formula(settings):
     hostile = (f"openai:{CANARY}|<script>", "=HYPERLINK(1):x")
     runs = runs_of(settings, *(Plan(name, skill=n / 2) for n, name in enumerate(hostile)))
     roots = settings.run_roots
-    found = comparison_report.report(roots, lineup.load(roots, runs))
+    found = comparison_report.build_comparison_report(
+        roots, comparison_runs.load_lineup(roots, runs)
+    )
     text = comparison_report.as_markdown(found)
     assert not any(sign in text for sign in ("![", "](", "<script>", "://", "**", ":red["))
     for line in text.splitlines():
@@ -102,9 +104,11 @@ def test_nothing_hostile_is_markup_or_a_formula(settings):
 
 def test_the_differing_cases_as_csv(settings):
     runs = runs_of(settings, *THREE[:2])
-    who = lineup.load(settings.run_roots, runs)
-    sides = contest.comparable(who, who.entrants[1])[BENCHMARK]
-    detail = contest.detail(contest.scores_of(settings.run_roots, who), BENCHMARK, sides)
+    who = comparison_runs.load_lineup(settings.run_roots, runs)
+    sides = comparison_groups.find_comparable_runs(who, who.compared[1])[BENCHMARK]
+    detail = comparison_groups.compare_with_base(
+        comparison_groups.load_lineup_scores(settings.run_roots, who), BENCHMARK, sides
+    )
     rows = list(csv.DictReader(io.StringIO(comparison_report.cases_csv(detail))))
     assert len(rows) == len(detail.cases)
     assert all(row["A"] != row["B"] for row in rows)

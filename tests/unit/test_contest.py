@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.queries import contest, lineup
-from evalcore.queries.stored_boards import headers
+from evalcore.queries import comparison_groups, comparison_runs
+from evalcore.queries.stored_boards import load_run_headers
 from evalcore.scoring.paired import compare_paired
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.page_stores import CORRUPT, corrupt_run
@@ -36,42 +36,42 @@ def rewrite_level(folder, level: int) -> None:
 
 def test_letters_follow_the_order_asked_for_and_repetitions_are_dropped(store):
     a, b = store(Plan("openai:a"), Plan("openai:b"))
-    who = lineup.load(store.roots, [b, a, b])
-    assert [(one.letter, one.run_id) for one in who.entrants] == [("A", b), ("B", a)]
-    assert who.of(a).letter == "B"
+    who = comparison_runs.load_lineup(store.roots, [b, a, b])
+    assert [(one.letter, one.run_id) for one in who.compared] == [("A", b), ("B", a)]
+    assert who.find_compared_run(a).letter == "B"
     with pytest.raises(UsageError, match="not among"):
-        who.of("gone")
+        who.find_compared_run("gone")
 
 
 @pytest.mark.parametrize("count", [0, 1, 9])
 def test_two_to_eight_runs_are_compared(count):
     with pytest.raises(UsageError, match="2 to 8"):
-        lineup.wanted([f"run-{n}" for n in range(count)])
+        comparison_runs.validate_compared_runs([f"run-{n}" for n in range(count)])
     with pytest.raises(UsageError, match="2 to 8"):
-        lineup.wanted(["same", "same"])
+        comparison_runs.validate_compared_runs(["same", "same"])
 
 
 def test_runs_that_cannot_be_read_are_absent_with_the_reason(store):
     [good] = store(Plan("openai:a"))
     corrupt_run(store.settings.runs_dir)
     plan(store.settings.runs_dir, "planned")
-    who = lineup.load(store.roots, [CORRUPT, "planned", good, "../../etc", "gone"])
-    kinds = {one.run_id: one.kind for one in who.absent}
+    who = comparison_runs.load_lineup(store.roots, [CORRUPT, "planned", good, "../../etc", "gone"])
+    kinds = {one.run_id: one.kind for one in who.excluded}
     assert kinds == {
         CORRUPT: "broken",
         "planned": "unscored",
         "../../etc": "missing",
         "gone": "missing",
     }
-    assert [one.letter for one in who.entrants] == ["A"]
+    assert [one.letter for one in who.compared] == ["A"]
 
 
 def test_the_signature_follows_the_files_and_knows_runs_that_are_gone(store):
     runs = store(Plan("openai:a"), Plan("openai:b"))
-    before = lineup.signature(store.roots, [*runs, "gone"])
-    assert before == lineup.signature(store.roots, [*runs, "gone"])
+    before = comparison_runs.compute_lineup_signature(store.roots, [*runs, "gone"])
+    assert before == comparison_runs.compute_lineup_signature(store.roots, [*runs, "gone"])
     (store.settings.runs_dir / runs[1] / "summary.json").touch()
-    assert lineup.signature(store.roots, [*runs, "gone"]) != before
+    assert comparison_runs.compute_lineup_signature(store.roots, [*runs, "gone"]) != before
 
 
 def test_columns_are_never_mixed(store):
@@ -80,15 +80,15 @@ def test_columns_are_never_mixed(store):
         Plan("openai:b", skill=0.2),
         Plan("openai:c", skill=0.99, mode="official"),
     )
-    who = lineup.load(store.roots, runs)
-    first, second = contest.groups(who)
+    who = comparison_runs.load_lineup(store.roots, runs)
+    first, second = comparison_groups.group_compared_runs(who)
     assert (first.letters, second.letters) == (["A", "B"], ["C"])
     assert [mark.best for mark in first.marks] == [True, False]
     assert [mark.best for mark in second.marks] == [False]
-    sides = contest.comparable(who, who.entrants[0])
+    sides = comparison_groups.find_comparable_runs(who, who.compared[0])
     assert [one.letter for one in sides[BENCHMARK]] == ["A", "B"]
-    assert contest.comparable(who, who.entrants[2]) == {}
-    [obstacle] = lineup.obstacles(who, who.entrants[0])
+    assert comparison_groups.find_comparable_runs(who, who.compared[2]) == {}
+    [obstacle] = comparison_runs.find_incompatibilities(who, who.compared[0])
     assert (obstacle.letter, obstacle.kind) == ("C", "rules")
     assert [(d.rule, d.base, d.other) for d in obstacle.differences] == [
         ("options.mode", "verified", "official")
@@ -97,24 +97,33 @@ def test_columns_are_never_mixed(store):
 
 def test_what_was_scored_anew_by_other_rules_is_not_compared(store):
     runs = store(Plan("openai:a"), Plan("openai:b"))
-    folder = lineup.folders(store.roots, lineup.load(store.roots, runs))[1]
+    folder = comparison_runs.find_lineup_folders(
+        store.roots, comparison_runs.load_lineup(store.roots, runs)
+    )[1]
     summary = folder.read_summary()
     score = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="rescored")
     folder.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: score}))
-    who = lineup.load(store.roots, runs)
-    assert contest.comparable(who, who.entrants[0]) == {}
-    [obstacle] = lineup.obstacles(who, who.entrants[0])
+    who = comparison_runs.load_lineup(store.roots, runs)
+    assert comparison_groups.find_comparable_runs(who, who.compared[0]) == {}
+    [obstacle] = comparison_runs.find_incompatibilities(who, who.compared[0])
     assert (obstacle.kind, obstacle.differences) == ("rules", ())
 
 
 def test_a_bare_claim_is_shown_and_never_compared(store):
     runs = store(Plan("openai:a", skill=0.2), Plan("openai:b", skill=0.9))
-    rewrite_level(lineup.folders(store.roots, lineup.load(store.roots, runs))[1], 0)
-    who = lineup.load(store.roots, runs)
-    [group] = contest.groups(who)
+    rewrite_level(
+        comparison_runs.find_lineup_folders(
+            store.roots, comparison_runs.load_lineup(store.roots, runs)
+        )[1],
+        0,
+    )
+    who = comparison_runs.load_lineup(store.roots, runs)
+    [group] = comparison_groups.group_compared_runs(who)
     assert [(mark.claimed, mark.best) for mark in group.marks] == [(False, False), (True, False)]
-    assert contest.comparable(who, who.entrants[0]) == {}
-    assert [one.kind for one in lineup.obstacles(who, who.entrants[0])] == ["claimed"]
+    assert comparison_groups.find_comparable_runs(who, who.compared[0]) == {}
+    assert [one.kind for one in comparison_runs.find_incompatibilities(who, who.compared[0])] == [
+        "claimed"
+    ]
 
 
 def test_controls_and_incomplete_runs_are_never_the_best(store):
@@ -124,16 +133,18 @@ def test_controls_and_incomplete_runs_are_never_the_best(store):
         Plan("openai:b", skill=0.5),
         Plan("openai:c", skill=0.3),
     )
-    [group] = contest.groups(lineup.load(store.roots, runs))
+    [group] = comparison_groups.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
     assert [mark.best for mark in group.marks] == [False, False, True, False]
     assert [mark.complete for mark in group.marks] == [True, False, True, True]
 
 
 def test_equals_have_no_best_and_ties_at_the_top_share_it(store):
-    same = lineup.load(store.roots, store(Plan("openai:a", skill=1.0), Plan("openai:b", skill=1.0)))
-    assert not any(mark.best for mark in contest.groups(same)[0].marks)
-    runs = [*(one.run_id for one in same.entrants), *store(Plan("openai:c", skill=0.1))]
-    [group] = contest.groups(lineup.load(store.roots, runs))
+    same = comparison_runs.load_lineup(
+        store.roots, store(Plan("openai:a", skill=1.0), Plan("openai:b", skill=1.0))
+    )
+    assert not any(mark.best for mark in comparison_groups.group_compared_runs(same)[0].marks)
+    runs = [*(one.run_id for one in same.compared), *store(Plan("openai:c", skill=0.1))]
+    [group] = comparison_groups.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
     assert [mark.best for mark in group.marks] == [True, True, False]
     for line in group.metrics:
         assert [mark.best for mark in line.marks] == [True, True, False]
@@ -141,16 +152,20 @@ def test_equals_have_no_best_and_ties_at_the_top_share_it(store):
 
 def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
     runs = store(*(Plan(f"openai:m{n}", skill=0.2 + 0.2 * n) for n in range(4)))
-    who = lineup.load(store.roots, runs)
-    scores = contest.scores_of(store.roots, who)
-    found = contest.detail(scores, BENCHMARK, contest.comparable(who, who.entrants[0])[BENCHMARK])
+    who = comparison_runs.load_lineup(store.roots, runs)
+    scores = comparison_groups.load_lineup_scores(store.roots, who)
+    found = comparison_groups.compare_with_base(
+        scores, BENCHMARK, comparison_groups.find_comparable_runs(who, who.compared[0])[BENCHMARK]
+    )
     assert (found.base, set(found.pairs), found.common) == ("A", {"B", "C", "D"}, 80)
     sides = {run: rows.set_index(["metric", "id"]) for run, rows in scores.groupby("run")}
     weights = sides[runs[0]]["weight"].to_dict()
     own = [sides[run]["score"].to_dict() for run in runs]
     for letter, mine in zip("BCD", own[1:], strict=True):
         assert found.pairs[letter].result == compare_paired(mine, own[0], weights, itemgetter(0))
-    back = contest.detail(scores, BENCHMARK, contest.comparable(who, who.entrants[3])[BENCHMARK])
+    back = comparison_groups.compare_with_base(
+        scores, BENCHMARK, comparison_groups.find_comparable_runs(who, who.compared[3])[BENCHMARK]
+    )
     there, here = found.pairs["D"].result, back.pairs["A"].result
     assert (there.wins, there.losses, there.p) == (here.losses, here.wins, here.p)
     assert there.difference == pytest.approx(-here.difference)
@@ -158,9 +173,11 @@ def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
 
 def test_the_differing_cases_are_all_and_the_weightiest_first(store):
     runs = store(Plan("openai:a", skill=0.3), Plan("openai:b", skill=0.6), Plan("openai:c"))
-    who = lineup.load(store.roots, runs)
-    scores = contest.scores_of(store.roots, who)
-    found = contest.detail(scores, BENCHMARK, contest.comparable(who, who.entrants[0])[BENCHMARK])
+    who = comparison_runs.load_lineup(store.roots, runs)
+    scores = comparison_groups.load_lineup_scores(store.roots, who)
+    found = comparison_groups.compare_with_base(
+        scores, BENCHMARK, comparison_groups.find_comparable_runs(who, who.compared[0])[BENCHMARK]
+    )
     table = scores.pivot(index=["metric", "id"], columns="run", values="score")
     expected = set(table.index[table.nunique(axis=1) > 1])
     assert {(case.metric, case.id) for case in found.cases} == expected
@@ -170,12 +187,16 @@ def test_the_differing_cases_are_all_and_the_weightiest_first(store):
 
 
 def test_a_metric_narrows_pairs_and_cases(store):
-    who = lineup.load(store.roots, store(Plan("openai:a", skill=0.2), Plan("openai:b", skill=0.8)))
-    metrics = contest.metrics_of(who, BENCHMARK)
-    scores = contest.scores_of(store.roots, who)
-    sides = contest.comparable(who, who.entrants[0])[BENCHMARK]
-    parts = [contest.detail(scores, BENCHMARK, sides, metric) for metric in metrics]
-    whole = contest.detail(scores, BENCHMARK, sides)
+    who = comparison_runs.load_lineup(
+        store.roots, store(Plan("openai:a", skill=0.2), Plan("openai:b", skill=0.8))
+    )
+    metrics = comparison_groups.list_lineup_metrics(who, BENCHMARK)
+    scores = comparison_groups.load_lineup_scores(store.roots, who)
+    sides = comparison_groups.find_comparable_runs(who, who.compared[0])[BENCHMARK]
+    parts = [
+        comparison_groups.compare_with_base(scores, BENCHMARK, sides, metric) for metric in metrics
+    ]
+    whole = comparison_groups.compare_with_base(scores, BENCHMARK, sides)
     assert [part.common for part in parts] == [20] * len(metrics)
     assert sum(part.pairs["B"].result.wins for part in parts) == whole.pairs["B"].result.wins
     assert {case.metric for case in parts[0].cases} == {metrics[0]}
@@ -183,11 +204,15 @@ def test_a_metric_narrows_pairs_and_cases(store):
 
 def test_a_run_of_another_benchmark_is_told_in_both_directions(store):
     runs = store(Plan("openai:a"), Plan("openai:b"))
-    who = lineup.load(store.roots, runs)
-    other = msgspec.structs.replace(who.entrants[1], scores={}, specs={})
-    found = lineup.Lineup((who.entrants[0], other))
-    assert [one.kind for one in lineup.obstacles(found, found.entrants[0])] == ["not_run"]
-    assert [one.kind for one in lineup.obstacles(found, other)] == ["base_not_run"]
+    who = comparison_runs.load_lineup(store.roots, runs)
+    other = msgspec.structs.replace(who.compared[1], scores={}, specs={})
+    found = comparison_runs.Lineup((who.compared[0], other))
+    assert [
+        one.kind for one in comparison_runs.find_incompatibilities(found, found.compared[0])
+    ] == ["not_run"]
+    assert [one.kind for one in comparison_runs.find_incompatibilities(found, other)] == [
+        "base_not_run"
+    ]
 
 
 def test_suggested_are_the_newest_of_the_fullest_column_without_controls(store):
@@ -199,11 +224,14 @@ def test_suggested_are_the_newest_of_the_fullest_column_without_controls(store):
         Plan("control:null"),
     )
     [newer] = store(Plan("openai:a", created_at="2026-11-02T10:00:00.000+00:00"))
-    known = headers(store.settings)
-    assert set(lineup.suggested(known)) == {newer, b, c}
-    assert len(lineup.suggested(known, most=2)) == 2
-    assert lineup.suggested(known, [a]) == [a, *lineup.suggested(known, [a])[1:]]
-    assert newer not in lineup.suggested(known, [a])
-    assert lineup.suggested(known, [other]) == []
-    assert set(lineup.suggested(known, [control])) == {control, newer, b, c}
-    assert lineup.suggested([]) == []
+    known = load_run_headers(store.settings)
+    assert set(comparison_runs.suggest_runs(known)) == {newer, b, c}
+    assert len(comparison_runs.suggest_runs(known, limit=2)) == 2
+    assert comparison_runs.suggest_runs(known, [a]) == [
+        a,
+        *comparison_runs.suggest_runs(known, [a])[1:],
+    ]
+    assert newer not in comparison_runs.suggest_runs(known, [a])
+    assert comparison_runs.suggest_runs(known, [other]) == []
+    assert set(comparison_runs.suggest_runs(known, [control])) == {control, newer, b, c}
+    assert comparison_runs.suggest_runs([]) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.runner.plan import plan
+from evalcore.runner.plan import plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.sqlkit.cosmetics import disguise_query
@@ -31,4 +31,4 @@ def test_a_disguise_changes_the_form_alone(
 
 def test_a_cosmetic_control_answers_nothing_but_rewrites() -> None:
     with pytest.raises(UsageError, match=r"cannot answer sql_understanding.*sql_optimization"):
-        plan(RunRequest(target="control:cte", benchmarks=("sql_understanding",)), Settings())
+        plan_run(RunRequest(target="control:cte", benchmarks=("sql_understanding",)), Settings())

@@ -12,7 +12,7 @@ from evalcore.exchange.gaia import fetch as gaia
 from evalcore.exchange.swe_bench import fetch as swe_bench
 from evalcore.queries import datasets
 from evalcore.runner import dataset_client, jobs
-from evalcore.runner.dataset_client import Place
+from evalcore.runner.dataset_client import DatasetLocation
 from evalcore.runner.official import OFFICIAL
 from evalcore.settings import ROOT, Settings
 
@@ -32,76 +32,85 @@ def small(tmp_path, expected="1"):
         '{"case_id": "a", "difficulty_level": "1", "dialect": "sqlite", "sql": "SELECT 1 AS a", '
         f'"expected": {{"result_type": "select", "columns": ["a"], "rows": [[{expected}]]}}}}\n'
     )
-    return Place(KEY, str(folder))
+    return DatasetLocation(KEY, str(folder))
 
 
 def test_answers_are_confirmed_on_a_real_engine(settings, tmp_path):
-    dataset_client.confirm("own:x", small(tmp_path), OPERATOR, settings)
-    job = jobs.wait(settings, "confirm", "own.x", SECONDS)
+    dataset_client.start_confirm("own:x", small(tmp_path), OPERATOR, settings)
+    job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
     assert (job.state, job.error, job.done, job.total) == ("done", "", 1, 1)
     assert job.result["problems"] == 0
     assert list(job.result["engines"]) == ["sqlite"]
-    assert job == dataset_client.confirming("own:x", settings)
+    assert job == dataset_client.find_confirm_job("own:x", settings)
 
 
 def test_a_wrong_answer_is_found(settings, tmp_path):
-    dataset_client.confirm("own:x", small(tmp_path, "2"), OPERATOR, settings)
-    job = jobs.wait(settings, "confirm", "own.x", SECONDS)
+    dataset_client.start_confirm("own:x", small(tmp_path, "2"), OPERATOR, settings)
+    job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
     [finding] = job.result["findings"]
     assert finding["sample"] == "execution_accuracy/a"
     assert "the engine gives" in finding["problem"]
 
 
 def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):
-    dataset_client.confirm("own:x", Place(KEY, str(tmp_path / "gone")), OPERATOR, settings)
-    job = jobs.wait(settings, "confirm", "own.x", SECONDS)
+    dataset_client.start_confirm(
+        "own:x", DatasetLocation(KEY, str(tmp_path / "gone")), OPERATOR, settings
+    )
+    job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
     assert job.state == "failed"
     assert "no such file or folder" in job.error
 
 
 def test_one_at_a_time_and_it_can_be_cancelled(settings):
-    place = Place("dialect_conversion", str(ROOT / "datasets" / "dialect_conversion"))
-    dataset_client.confirm("bundled:dc", place, OPERATOR, settings)
+    place = DatasetLocation("dialect_conversion", str(ROOT / "datasets" / "dialect_conversion"))
+    dataset_client.start_confirm("bundled:dc", place, OPERATOR, settings)
     with pytest.raises(UsageError, match="already"):
-        dataset_client.confirm("bundled:dc", place, OPERATOR, settings)
+        dataset_client.start_confirm("bundled:dc", place, OPERATOR, settings)
     until = time.monotonic() + SECONDS
-    while not dataset_client.confirming("bundled:dc", settings).pid and time.monotonic() < until:
+    while (
+        not dataset_client.find_confirm_job("bundled:dc", settings).pid and time.monotonic() < until
+    ):
         time.sleep(0.05)
     dataset_client.cancel_confirm("bundled:dc", OPERATOR, settings)
-    job = jobs.wait(settings, "confirm", "bundled.dc", SECONDS)
+    job = jobs.wait_for_job(settings, "confirm", "bundled.dc", SECONDS)
     assert job.state == "cancelled"
     with pytest.raises(UsageError, match="is not being worked on"):
         dataset_client.cancel_confirm("bundled:dc", OPERATOR, settings)
 
 
 def test_a_process_that_died_without_a_word_is_told(settings):
-    folder = jobs.folder_of(settings, "fetch", "bfcl-v4")
+    folder = jobs.resolve_job_folder(settings, "fetch", "bfcl-v4")
     folder.mkdir(parents=True)
-    jobs.write(folder, jobs.Job("fetch", "bfcl-v4", started=jobs.now(), at=jobs.now(), pid=1))
-    assert dataset_client.fetching("bfcl-v4", settings).state == "interrupted"
-    jobs.write(folder, jobs.Job("fetch", "bfcl-v4", started=jobs.now(), at=jobs.now()))
-    assert dataset_client.fetching("bfcl-v4", settings).state == "running"  # not up yet
+    jobs.write_job_status(
+        folder,
+        jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1),
+    )
+    assert dataset_client.find_fetch_job("bfcl-v4", settings).state == "interrupted"
+    jobs.write_job_status(
+        folder, jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp())
+    )
+    assert dataset_client.find_fetch_job("bfcl-v4", settings).state == "running"  # not up yet
     (folder / jobs.STATUS).write_text("{torn")
-    assert dataset_client.fetching("bfcl-v4", settings) is None
+    assert dataset_client.find_fetch_job("bfcl-v4", settings) is None
 
 
 def test_a_job_has_a_name_that_is_a_file(settings):
     with pytest.raises(UsageError, match="no name of a job"):
-        jobs.folder_of(settings, "fetch", "../x")
+        jobs.resolve_job_folder(settings, "fetch", "../x")
     with pytest.raises(UsageError, match="no official data set"):
-        dataset_client.fetch("../x", {}, OPERATOR, settings)
+        dataset_client.start_fetch("../x", {}, OPERATOR, settings)
 
 
 def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     key = "hf_" + "x" * 30
-    dataset_client.fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
-    job = jobs.wait(settings, "fetch", "gaia-validation", SECONDS)
+    dataset_client.start_fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
+    job = jobs.wait_for_job(settings, "fetch", "gaia-validation", SECONDS)
     assert job.state == "failed"
     assert "forbids the network" in job.error
     kept = b"".join(path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file())
     assert key.encode() not in kept
-    assert datasets.added(settings, "gaia") == []
+    assert datasets.list_added_datasets(settings, "gaia") == []
     left = settings.data_dir / "datasets"
     assert not left.exists() or list(left.iterdir()) == []
 

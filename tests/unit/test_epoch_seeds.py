@@ -6,10 +6,10 @@ from pathlib import Path
 
 from evalcore import settings as configuration
 from evalcore.records import Completion, GenerationRequest, Message, from_json, to_json
-from evalcore.runner.cache import Cache, key
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.cache import CompletionCache, compute_cache_key
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
-from evalcore.runner.worker import work
+from evalcore.runner.worker import work_on_run
 from evalcore.secrets import Secrets
 from tests.support.cases import syntax_cases
 from tests.support.loopback_server import serve
@@ -29,8 +29,8 @@ def test_epochs_of_a_run_are_asked_for_with_seeds_of_their_own(tmp_path: Path) -
                 dataset=str(cases),
                 epochs=3,
             )
-            folder = create_folder(plan(request, settings), settings)
-            work(folder, settings, Secrets({"OPENAI_API_KEY": "canary-Zq7x-0123456789-KEY"}))
+            folder = create_folder(plan_run(request, settings), settings)
+            work_on_run(folder, settings, Secrets({"OPENAI_API_KEY": "canary-Zq7x-0123456789-KEY"}))
             seeds: dict[int, set[int]] = {}
             for call in folder.read_calls():
                 seeds.setdefault(call.epoch, set()).add(call.completion.sent["seed"])
@@ -48,9 +48,9 @@ def test_the_first_epoch_keeps_the_answers_that_were_cached_before() -> None:
 
 
 def test_an_answer_that_a_provider_broke_off_is_not_taken_from_the_cache(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache.sqlite")
+    cache = CompletionCache(tmp_path / "cache.sqlite")
     for reason, is_taken in (("stop", True), ("unknown", True), ("error", False), ("ABORT", False)):
-        name = key(REQUEST, reason, "", 0)
+        name = compute_cache_key(REQUEST, reason, "", 0)
         cache.put(name, Completion(text="a", finish_reason=reason))
         assert (cache.get(name) is not None) == is_taken
     cache.close()

@@ -14,9 +14,9 @@ from evalcore import settings as configuration
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.errors import EnvironmentFailure, RunBusy, RunFolderError, TargetFailure, UsageError
 from evalcore.records import Completion, Failure, GenerationRequest, RunSummary, TargetSpec, Usage
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
-from evalcore.runner.worker import work
+from evalcore.runner.worker import work_on_run
 from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import registry
@@ -62,11 +62,11 @@ def run(
     def start(**changes: Any) -> tuple[RunFolder, Callable[[Fake], RunSummary]]:
         cases = syntax_cases(tmp_path / "cases", changes.pop("count", 6))
         values = {"target": "openai:fake", "benchmarks": (KEY,), "dataset": str(cases), **changes}
-        folder = create_folder(plan(RunRequest(**values), settings), settings)
+        folder = create_folder(plan_run(RunRequest(**values), settings), settings)
 
         def go(target: Fake) -> RunSummary:
             monkeypatch.setattr(registry, "create_target", lambda *_: target)
-            return work(folder, settings, Secrets())
+            return work_on_run(folder, settings, Secrets())
 
         return folder, go
 
@@ -234,7 +234,7 @@ def test_a_run_that_is_worked_on_is_busy(run: Callable, settings: configuration.
 
     folder, _ = run()
     with FileLock(folder.lock_path), pytest.raises(RunBusy):
-        work(folder, settings, Secrets())
+        work_on_run(folder, settings, Secrets())
 
 
 def test_identity_tells_options_apart() -> None:

@@ -26,7 +26,7 @@ from evalcore.exchange.scale import staging
 from evalcore.exchange.scale.importer import import_tree
 from evalcore.runner import dataset_client, predictions
 from evalcore.runner.dataset_client import OwnCard, Upload
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import own_datasets, run_folder
@@ -214,7 +214,7 @@ def test_one_broken_card_from_the_hub_costs_no_other(settings: Settings, tmp_pat
 def test_a_run_whose_frozen_part_cannot_be_written_is_no_folder(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = plan(RunRequest(target="control:null", benchmarks=(SQL,), max_samples=1), settings)
+    made = plan_run(RunRequest(target="control:null", benchmarks=(SQL,), max_samples=1), settings)
     with monkeypatch.context() as patch:
         patch.setattr(run_folder, "write_atomic", failing(FULL, run_folder.write_atomic, 1))
         with pytest.raises(OSError):
@@ -249,7 +249,7 @@ ROW = (
 
 def keep(settings: Settings, case: str, *, replace: bool = False) -> None:
     upload = Upload(SQL, "mine.jsonl", (ROW % case).encode(), "execution_accuracy")
-    dataset_client.save(upload, OwnCard(SQL, "mine"), OPERATOR, settings, replace=replace)
+    dataset_client.save_upload(upload, OwnCard(SQL, "mine"), OPERATOR, settings, replace=replace)
 
 
 def test_a_data_set_that_cannot_be_put_in_its_place_leaves_the_former_one(
@@ -303,7 +303,7 @@ def test_scored_predictions_are_written_as_a_whole_or_not_at_all(
     case = first.partition('"case_id": "')[2].partition('"')[0]
     line = {"id": case, "metric": "execution_accuracy", "prediction": ""}
     source.write_text(json.dumps(line) + "\n")
-    request = predictions.Request(benchmark=SQL, predictions=str(source))
+    request = predictions.ScoreRequest(benchmark=SQL, predictions=str(source))
     out.write_text("former\n")
     with monkeypatch.context() as patch:
         patch.setattr(predictions, "write_atomic", failing(FULL, predictions.write_atomic))

@@ -7,9 +7,9 @@ import pytest
 
 from evalcore import charts
 from evalcore.errors import UsageError
-from evalcore.queries import failures, readings
+from evalcore.queries import alternate_scores, failures
 from evalcore.queries.cases import CaseFilter, case_page
-from evalcore.queries.methodology import run_score
+from evalcore.queries.methodology import load_run_score
 from evalcore.records import BenchmarkScore
 from tests.support import stored_runs
 from tests.support.bfcl_runs import RUN, make_run
@@ -26,7 +26,7 @@ def roots(tmp_path_factory):
 
 
 def test_failed_cases_are_counted_by_cause_the_most_frequent_first(roots):
-    frame = failures.causes(roots, RUN, "bfcl")
+    frame = failures.count_failure_causes(roots, RUN, "bfcl")
     counts = dict(zip(frame["cause"], frame["count"], strict=True))
     assert counts == {
         "decode": 2,
@@ -48,7 +48,7 @@ def test_the_cases_of_a_cause_are_found(roots):
 
 
 def test_what_was_done_where_nothing_fits_goes_from_right_to_wrong(roots):
-    frame = failures.answer_kinds(roots, RUN, "bfcl")
+    frame = failures.count_answer_kinds(roots, RUN, "bfcl")
     assert list(frame["kind"]) == ["abstained", "call"]
     assert list(frame["share"]) == [0.5, 0.5]
 
@@ -62,18 +62,20 @@ def test_another_benchmark_falls_back_on_the_error_type_and_the_reason(tmp_path)
     stored_runs.judge(
         folder, stored_runs.SAMPLES[2], passed=True, details={"error_type": "not a failure"}
     )
-    frame = failures.causes([tmp_path], "run-1", stored_runs.BENCHMARK)
+    frame = failures.count_failure_causes([tmp_path], "run-1", stored_runs.BENCHMARK)
     assert set(frame["cause"]) == {"rows", "empty"}
-    assert failures.answer_kinds([tmp_path], "run-1", stored_runs.BENCHMARK).empty
+    assert failures.count_answer_kinds([tmp_path], "run-1", stored_runs.BENCHMARK).empty
 
 
 def test_an_unknown_run_is_an_error(tmp_path):
     with pytest.raises(UsageError):
-        failures.causes([tmp_path], "nosuch", "bfcl")
+        failures.count_failure_causes([tmp_path], "nosuch", "bfcl")
 
 
 def test_an_incomplete_group_has_no_score_and_says_what_is_missing(roots):
-    table = readings.groups(run_score(roots, RUN, "bfcl")[1]).set_index("group")
+    table = alternate_scores.build_group_scores(load_run_score(roots, RUN, "bfcl")[1]).set_index(
+        "group"
+    )
     assert table.loc["agentic", "score"] is None
     assert table.loc["agentic", "missing"] == ("web_search", "memory")
     assert table.loc["hallucination", "missing"] == ("live_irrelevance",)
@@ -87,7 +89,7 @@ def test_a_measured_group_has_its_score_and_nothing_missing():
     score = BenchmarkScore(
         "bfcl", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups={"live": 40.0}
     )
-    [row] = readings.groups(score).to_dict("records")
+    [row] = alternate_scores.build_group_scores(score).to_dict("records")
     assert row == {"group": "live", "score": 40.0, "weight": 10, "missing": ()}
 
 
@@ -95,29 +97,31 @@ def test_pass_k_has_a_row_for_every_number_of_tries():
     told = {"p0": 10.0, "pass^2": 20.0, "pass^2.low": 15.0, "pass^2.high": 30.0, "adjusted^2": 11.1}
     told |= {"pass^1": None, "adjusted": None, "pass^x": 1.0}
     score = BenchmarkScore("b", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups=told)
-    first, second = readings.pass_k(score).to_dict("records")
+    first, second = alternate_scores.build_pass_k(score).to_dict("records")
     assert (first["k"], first["value"], first["idle"], first["adjusted"]) == (1, None, 10.0, None)
     assert list(second.values()) == [2, 20.0, 15.0, 30.0, 10.0, 11.1]
-    assert readings.groups(score).empty
+    assert alternate_scores.build_group_scores(score).empty
 
 
 def test_without_pass_k_there_is_no_table_of_it():
     score = BenchmarkScore(
         "bfcl", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups={"live": 40.0}
     )
-    assert readings.pass_k(score).empty
+    assert alternate_scores.build_pass_k(score).empty
 
 
 def test_readings_stand_beside_the_score_of_the_board():
-    table = readings.readings({"fuzzy": 60.0, "official": 50.0, "tolerant": 58.0}, 50.0)
+    table = alternate_scores.build_alternate_scores(
+        {"fuzzy": 60.0, "official": 50.0, "tolerant": 58.0}, 50.0
+    )
     assert list(table["view"]) == ["official", "tolerant", "fuzzy"]
     assert list(table["difference"]) == [0.0, 8.0, 10.0]
-    assert readings.lost_to_format({"official": 50.0, "tolerant": 58.0}) == 8.0
+    assert alternate_scores.lost_to_format({"official": 50.0, "tolerant": 58.0}) == 8.0
 
 
 def test_one_reading_is_none_and_without_the_tolerant_one_the_loss_is_unknown():
-    assert readings.readings({"strict": 1.0}, 1.0).empty
-    assert readings.lost_to_format({"strict": 1.0, "lenient": 2.0}) is None
+    assert alternate_scores.build_alternate_scores({"strict": 1.0}, 1.0).empty
+    assert alternate_scores.lost_to_format({"strict": 1.0, "lenient": 2.0}) is None
 
 
 def test_bars_of_counts_say_number_and_share_in_words():

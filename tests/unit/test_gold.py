@@ -15,8 +15,8 @@ from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.records import Sample
 from evalcore.runner import dataset_client, gold, gold_service, processes
-from evalcore.runner.dataset_client import OwnCard, Place, Upload
-from evalcore.runner.plan import plan
+from evalcore.runner.dataset_client import DatasetLocation, OwnCard, Upload
+from evalcore.runner.plan import plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
@@ -141,7 +141,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
 ) -> None:
     content = b"\n" + json.dumps(RIGHT).encode() + b"\n\n" + json.dumps(row).encode()
     upload = Upload(KEY, "mine.jsonl", content, PART)
-    found, kept = dataset_client.save(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
+    found, kept = dataset_client.save_upload(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
     assert kept is None
     [error] = found.errors
     assert (error.line, error.field) == (4, "expected")
@@ -150,7 +150,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
     path = write(tmp_path / "own", row)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
     with pytest.raises(UsageError, match=r"line 1, field expected: .*; mend it, or .*mode=scale"):
-        processes.service("plan", request, {}, settings, OPERATOR)
+        processes.call_service("plan", request, {}, settings, OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
@@ -160,7 +160,7 @@ def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
 ) -> None:
     path = write(tmp_path / "own", RIGHT, UNCONFIRMED)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note="mine")
-    run_id = processes.service("plan", request, {}, settings, OPERATOR)
+    run_id = processes.call_service("plan", request, {}, settings, OPERATOR)
     spec = json.loads((settings.runs_dir / run_id / "spec.json").read_text())
     assert spec["note"].startswith(f"mine\n{KEY}: 1 of 2 expected answers are not confirmed")
 
@@ -172,7 +172,7 @@ def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_pat
         format_comparison_note(create_comparison_sides()[0]),
     )
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note=note)
-    run_id = processes.service("plan", request, {}, settings, OPERATOR)
+    run_id = processes.call_service("plan", request, {}, settings, OPERATOR)
     assert json.loads((settings.runs_dir / run_id / "spec.json").read_text())["note"] == note
 
 
@@ -181,11 +181,11 @@ def test_what_was_confirmed_is_not_run_again(
 ) -> None:
     path = write(tmp_path / "own", RIGHT)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
-    made = plan(request, settings)
-    asked: list[Place] = []
+    made = plan_run(request, settings)
+    asked: list[DatasetLocation] = []
     ask: Callable[..., gold.GoldReport] = gold.confirm_gold
 
-    def counted(place: Place, *rest: Any) -> gold.GoldReport:
+    def counted(place: DatasetLocation, *rest: Any) -> gold.GoldReport:
         asked.append(place)
         return ask(place, *rest)
 
@@ -194,13 +194,13 @@ def test_what_was_confirmed_is_not_run_again(
         assert gold.require_gold(made.gold, made.samples, settings) == []
     assert len(asked) == 1
     write(tmp_path / "own", RIGHT | {"counterexamples": [RIGHT["expected"]]})
-    made = plan(request, settings)  # the hash of its samples is the same
+    made = plan_run(request, settings)  # the hash of its samples is the same
     with pytest.raises(UsageError, match="field counterexamples"):
         gold.require_gold(made.gold, made.samples, settings)
     for note in (settings.data_dir / "gold").iterdir():
         note.write_text("{torn")
     write(tmp_path / "own", RIGHT)
-    made = plan(request, settings)
+    made = plan_run(request, settings)
     assert gold.require_gold(made.gold, made.samples, settings) == []
     assert len(asked) == 3
 
@@ -210,7 +210,7 @@ def test_only_the_cases_of_the_run_are_run(settings: Settings, tmp_path: Path) -
     request = RunRequest(
         target="control:null", benchmarks=(KEY,), dataset=str(path), max_samples=1, seed=0
     )
-    made = plan(request, settings)
+    made = plan_run(request, settings)
     [sample] = made.samples[KEY]
     report = gold.confirm_gold(made.gold[KEY], settings, [sample.key])
     assert report.samples == 1
@@ -227,11 +227,11 @@ def test_bundled_sets_and_the_published_rule_are_not_run(
     request = RunRequest(
         target="control:null", benchmarks=(KEY,), dataset=dataset, options=options, max_samples=1
     )
-    assert plan(request, settings).gold == {}
+    assert plan_run(request, settings).gold == {}
 
 
 def test_a_second_case_of_one_kind_is_no_contradiction(settings: Settings, tmp_path: Path) -> None:
-    place = Place(KEY, str(write(tmp_path, RIGHT, RIGHT | {"case_id": "again"})))
+    place = DatasetLocation(KEY, str(write(tmp_path, RIGHT, RIGHT | {"case_id": "again"})))
     report = gold.confirm_gold(place, settings)
     assert (report.samples, report.contradicted, report.unconfirmed) == (2, (), 0)
     assert list(report.engines) == ["sqlite"]
@@ -293,7 +293,7 @@ def test_every_benchmark_of_engines_refuses_it(
     settings: Settings,
     tmp_path: Path,
 ) -> None:
-    place = Place(benchmark, str(write(tmp_path, row, part=part)))
+    place = DatasetLocation(benchmark, str(write(tmp_path, row, part=part)))
     report = gold.confirm_gold(place, settings)
     assert report.unconfirmed == 0, report.reason
     assert {one.field for one in report.contradicted} == ({field} if field else set())
@@ -305,11 +305,11 @@ def test_every_benchmark_of_engines_refuses_it(
 def test_a_process_that_fails_or_takes_too_long_leaves_everything_unconfirmed(
     settings: Settings, tmp_path: Path
 ) -> None:
-    gone = gold.confirm_gold(Place(KEY, str(tmp_path / "gone")), settings)
+    gone = gold.confirm_gold(DatasetLocation(KEY, str(tmp_path / "gone")), settings)
     assert (gone.unconfirmed, gone.complete) == (1, False)
     assert "no such file" in gone.reason
     path = write(tmp_path, RIGHT, CONTRADICTED)
-    late = gold.confirm_gold(Place(KEY, str(path)), settings, seconds=0)
+    late = gold.confirm_gold(DatasetLocation(KEY, str(path)), settings, seconds=0)
     assert (late.unconfirmed, late.complete) == (2, False)
     assert "no time" in late.reason
     assert not (settings.data_dir / "gold").exists()
@@ -319,7 +319,9 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [RIGHT | {"case_id": f"r{number}"} for number in range(5)]
-    place = Place(KEY, str(write(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED)))
+    place = DatasetLocation(
+        KEY, str(write(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED))
+    )
     check = SqlUnderstanding.validate_dataset
 
     def broken(benchmark: SqlUnderstanding, samples: Sequence[Sample]) -> Any:
@@ -328,7 +330,7 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
         return check(benchmark, samples)
 
     monkeypatch.setattr(SqlUnderstanding, "validate_dataset", broken)
-    report = gold_service.confirm(gold.Question(place, settings))
+    report = gold_service.confirm_samples(gold.ConfirmRequest(place, settings))
     assert [one.sample for one in report.contradicted] == [f"{PART}/wrong"]
     assert (report.unconfirmed, report.complete) == (1, True)
     assert "RecursionError: too deep" in report.reason
@@ -346,7 +348,7 @@ def test_statements_that_exhaust_an_engine_or_a_parser_are_answered_by_case(
         RIGHT,
         CONTRADICTED,
     ]
-    report = gold.confirm_gold(Place(KEY, str(write(tmp_path, *rows))), settings)
+    report = gold.confirm_gold(DatasetLocation(KEY, str(write(tmp_path, *rows))), settings)
     assert report.complete
     refused = {one.sample.partition("/")[2] for one in report.contradicted}
     assert refused | {"deep"} == {"endless", "deep", "file", "wrong"}

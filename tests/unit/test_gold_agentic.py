@@ -20,9 +20,9 @@ from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.records import Sample
 from evalcore.runner import dataset_client, gold, gold_service, processes
-from evalcore.runner.dataset_client import OwnCard, Place, Upload
+from evalcore.runner.dataset_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.gold import GoldReport
-from evalcore.runner.plan import create_benchmark, plan
+from evalcore.runner.plan import create_benchmark, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.settings import ROOT, Settings
 from evalcore.store import own_datasets
@@ -53,7 +53,7 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
 
 
 def report_of(benchmark: str, place: Path, settings: Settings, **options: Any) -> GoldReport:
-    return gold.confirm_gold(Place(benchmark, str(place), options), settings)
+    return gold.confirm_gold(DatasetLocation(benchmark, str(place), options), settings)
 
 
 # --- gaia -----------------------------------------------------------------------------------------
@@ -108,7 +108,9 @@ def test_a_derivation_that_nothing_here_runs_is_unconfirmed(
         raise EnvironmentFailure("there is no sandbox here")
 
     monkeypatch.setattr(Toolset, "call", absent)
-    report = gold_service.confirm(gold.Question(Place("gaia", str(path)), settings))
+    report = gold_service.confirm_samples(
+        gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings)
+    )
     assert (report.contradicted, report.unconfirmed) == ((), 2)
     assert "there is no sandbox here" in report.reason
     monkeypatch.undo()
@@ -315,7 +317,9 @@ def test_every_command_refuses_it(
 def test_a_page_names_the_line_of_a_task_in_what_was_handed_in(settings: Settings) -> None:
     content = b"\n" + json.dumps(TASK).encode() + b"\n" + json.dumps(TWICE).encode()
     upload = Upload("tau_bench", "mine.jsonl", content, "retail")
-    found, kept = dataset_client.save(upload, OwnCard("tau_bench", "mine"), OPERATOR, settings)
+    found, kept = dataset_client.save_upload(
+        upload, OwnCard("tau_bench", "mine"), OPERATOR, settings
+    )
     assert kept is None
     [error] = found.errors
     assert (error.line, error.field) == (3, "actions")
@@ -325,7 +329,7 @@ def test_a_run_that_a_page_starts_is_refused(settings: Settings, tmp_path: Path)
     place = tau(tmp_path / "own", TASK, TWICE)
     request = RunRequest(target="control:null", benchmarks=("tau_bench",), dataset=str(place))
     with pytest.raises(UsageError, match=r"tasks_own.jsonl, line 2, field actions"):
-        processes.service("plan", request, {}, settings, OPERATOR)
+        processes.call_service("plan", request, {}, settings, OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
@@ -336,7 +340,7 @@ def test_a_fetched_set_is_right_as_it_was_published(settings: Settings, tmp_path
     request = RunRequest(
         target="control:null", benchmarks=("gaia",), dataset="gaia-validation", max_samples=1
     )
-    assert plan(request, settings).gold == {}
+    assert plan_run(request, settings).gold == {}
 
 
 @pytest.mark.parametrize("benchmark", ["gaia", "tau_bench"])
@@ -384,7 +388,7 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
         "Gaia.confirm = slow\n"
     )
     path = write(tmp_path / "validation.jsonl", QUESTION, WRONG, QUESTION | {"task_id": "own-3"})
-    question = gold.Question(Place("gaia", str(path)), settings, seconds=5.0)
+    question = gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings, seconds=5.0)
     monkeypatch.setenv("PYTHONPATH", f"{site}:{ROOT}")
     code = (
         "import sys\n"
@@ -407,7 +411,9 @@ def test_nothing_more_is_run_for_somebody_who_is_gone(
     parents = iter([1, 2])
     monkeypatch.setattr(gold_service.os, "getppid", lambda: next(parents))
     monkeypatch.setattr(Gaia, "validate_dataset", None)  # calling it breaks
-    report = gold_service.confirm(gold.Question(Place("gaia", str(path)), settings))
+    report = gold_service.confirm_samples(
+        gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings)
+    )
     assert (report.unconfirmed, report.complete) == (1, False)
 
 

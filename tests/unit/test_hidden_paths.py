@@ -27,7 +27,7 @@ from evalcore.i18n import t
 from evalcore.privacy import dataset_name, is_path, mask_target, redact_paths
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.names import display_name
-from evalcore.queries.runs import target_of
+from evalcore.queries.runs import load_run_target
 from evalcore.records import from_json, to_json
 from evalcore.runner.export_client import BUNDLE
 from evalcore.settings import ROOT, Settings
@@ -175,9 +175,9 @@ def test_the_runs_do_name_the_place(stored):
 
 def addresses(settings: Settings) -> Iterator[str]:
     """Every route of the API with what its parameters may be."""
-    headers = stored_boards.headers(settings)
+    headers = stored_boards.load_run_headers(settings)
     runs = [{"run": run} for run in runs_of(settings)]
-    known = boards.boards(headers, "sql")
+    known = boards.list_boards(headers, "sql")
     of_boards = [{"suite": "sql", "board": board.key} for board in known]
     targets = [{"target": header.identity} for header in headers]
     for path in (*RESOURCES, f"{V1}/health", "/share", "/share/target"):
@@ -197,7 +197,10 @@ def test_no_answer_of_the_api_names_a_place(here):
 
 def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here):
     """The masked name, and the path in links of before, give the same answer."""
-    asked, rows = client(), {header.run_id: header for header in stored_boards.headers(here)}
+    asked, rows = (
+        client(),
+        {header.run_id: header for header in stored_boards.load_run_headers(here)},
+    )
     local = local_runs(here)
     masked = {run: rows[run].identity for run in local}
     assert len(set(masked.values())) == len(local)
@@ -218,7 +221,7 @@ def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here)
         assert [row["run_id"] for row in listed["items"]] == [run]
         badge = asked.get(f"{V1}/badge.svg", params={"target": identity}).text
         assert t("badge.unknown", "en") not in badge
-        board, by = stored_boards.board_of_run(list(rows.values()), run)
+        board, by = stored_boards.find_run_board(list(rows.values()), run)
         where = {"suite": board.suite, "board": board.key, "by": by, "q": identity}
         ranked = asked.get(f"{V1}/ranking", params=where).json()["items"]
         assert masked[run] in [row["identity"] for row in ranked]
@@ -244,7 +247,7 @@ def test_a_card_is_written_under_the_masked_name(here, tmp_path):
 
 def test_what_a_run_needs_to_go_on_is_asked_of_its_real_target(here):
     for run, identity in local_runs(here).items():
-        assert target_of(here.run_roots, run).identity == identity
+        assert load_run_target(here.run_roots, run).identity == identity
 
 
 def test_no_file_of_the_site_names_a_place(here, tmp_path):
@@ -284,9 +287,9 @@ def test_no_file_for_the_site_of_scale_names_a_place(here, tmp_path):
 def test_no_page_for_readers_names_a_place(here, monkeypatch):
     """All that the server sends for every page, as it goes over the wire."""
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
-    headers = stored_boards.headers(here)
+    headers = stored_boards.load_run_headers(here)
     pages = ["", "metrics", "methodology", "launch", "runs", "datasets"]
-    pages += [f"?suite=sql&board={quote(one.key)}" for one in boards.boards(headers, "sql")]
+    pages += [f"?suite=sql&board={quote(one.key)}" for one in boards.list_boards(headers, "sql")]
     pages += [f"methodology?benchmark={one}" for one in BENCHMARKS]
     pages += [f"target?key={quote(header.identity)}" for header in headers]
     pages += [f"compare?runs={','.join(runs_of(here))}"]
@@ -310,7 +313,7 @@ def test_no_page_for_readers_names_a_place(here, monkeypatch):
 
 def test_an_index_that_an_older_version_wrote_is_read_without_its_places(here):
     """What the older version kept of a run goes, the run and its column stay."""
-    fresh = {header.run_id: header for header in stored_boards.headers(here)}
+    fresh = {header.run_id: header for header in stored_boards.load_run_headers(here)}
     document = json.loads(here.index_path.read_bytes())
     for run_id, row in document["runs"].items():
         for score in row["benchmarks"].values():
@@ -320,7 +323,7 @@ def test_an_index_that_an_older_version_wrote_is_read_without_its_places(here):
         assert places(to_json(mask_header(with_shared))) == []
         assert with_shared.source != fresh[run_id].source
     here.index_path.write_text(json.dumps(document), "utf-8")
-    again = {header.run_id: header for header in stored_boards.headers(here)}
+    again = {header.run_id: header for header in stored_boards.load_run_headers(here)}
     assert again == fresh
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from evalcore import cli
 from evalcore.queries import hub as queries
-from evalcore.runner import keeping, worker
+from evalcore.runner import hub_sync, worker
 from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.store import hub_state
@@ -100,19 +100,19 @@ def test_a_push_that_is_killed_before_its_commit_is_made_up_for(hub, here):
 
 
 def test_a_worker_sends_when_its_run_has_ended(hub, here, monkeypatch):
-    from evalcore.runner.plan import create_folder, plan
+    from evalcore.runner.plan import create_folder, plan_run
     from evalcore.runner.request import RunRequest
 
     request = RunRequest("baseline:sqlglot", ("sql_understanding",), max_samples=2)
-    folder = create_folder(plan(request, here), here)
-    worker.work(folder, here, Secrets())
+    folder = create_folder(plan_run(request, here), here)
+    worker.work_on_run(folder, here, Secrets())
     wait_for(lambda: hub_state.read_hub_state(here).sent_at)
     assert any(folder.run_id in name for name in hub.files)
 
 
 def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, here):
     finish(here.runs_dir, RUN)
-    keeping.send_later(here)
+    hub_sync.schedule_push(here)
     wait_for(lambda: hub_state.read_hub_state(here).sent_at)
     (here.runs_dir / RUN).rename(here.data_dir / "lost")
     hub_state.write_hub_state(here, HubState())
@@ -126,7 +126,7 @@ def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, her
 def test_a_hub_that_does_not_answer_holds_no_start_up(hub, here, caplog):
     hub.exists, started = True, threading.Event()
     hub.reply = lambda *request: started.wait(PATIENCE) and (500, {}, b"")
-    keeping.fetch_kept(here, patience=0.2)
+    hub_sync.pull_from_hub(here, timeout=0.2)
     started.set()
     assert "goes on in the background" in caplog.text
 
@@ -141,11 +141,11 @@ def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):
 
 def test_nothing_is_started_where_nothing_is_kept(here, monkeypatch, caplog):
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **more: pytest.fail("started"))
-    keeping.send_later(Settings(data=here.data))
-    keeping.fetch_kept(Settings(data=here.data))
+    hub_sync.schedule_push(Settings(data=here.data))
+    hub_sync.pull_from_hub(Settings(data=here.data))
     monkeypatch.delenv("HF_TOKEN")
-    keeping.send_later(here)
-    keeping.fetch_kept(here)
+    hub_sync.schedule_push(here)
+    hub_sync.pull_from_hub(here)
     assert "HF_TOKEN is not set" in caplog.text
 
 
@@ -158,20 +158,20 @@ def test_no_token_stands_in_the_arguments_of_a_process(here, monkeypatch):
         return real([sys.executable, "-c", "0"], **more)
 
     monkeypatch.setattr(subprocess, "Popen", started)
-    keeping.send_later(here)
+    hub_sync.schedule_push(here)
     assert TOKEN not in " ".join(seen[0])
 
 
 def test_the_state_that_pages_show(here, monkeypatch):
-    assert queries.kept(Settings(data=here.data)) is None
-    assert queries.kept(here) == queries.Kept(REPO, token=True)
+    assert queries.load_hub_status(Settings(data=here.data)) is None
+    assert queries.load_hub_status(here) == queries.HubSyncStatus(REPO, token=True)
     hub_state.write_hub_state(
         here, HubState(REPO, "2026-01-01T10:00", "", "it broke", {RUN: "too large"})
     )
-    assert queries.kept(here) == queries.Kept(
+    assert queries.load_hub_status(here) == queries.HubSyncStatus(
         REPO, True, "2026-01-01T10:00", "", "it broke", {RUN: "too large"}
     )
     hub_state.write_hub_state(here, HubState("another/place", "2026-01-01T10:00"))
-    assert queries.kept(here) == queries.Kept(REPO, token=True)
+    assert queries.load_hub_status(here) == queries.HubSyncStatus(REPO, token=True)
     (here.data_dir / "hub.json").write_text("{torn", encoding="utf-8")
     assert hub_state.read_hub_state(here) == HubState()

@@ -15,7 +15,7 @@ from evalcore.exchange.hub_store import push as pushing
 from evalcore.exchange.hub_store.pull import pull
 from evalcore.exchange.hub_store.push import push
 from evalcore.queries import stored_boards
-from evalcore.queries.boards import boards
+from evalcore.queries.boards import list_boards
 from evalcore.records import Sample, Verdict
 from evalcore.runner import client
 from evalcore.settings import Settings
@@ -60,7 +60,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def ranking(settings: Settings) -> list[str]:
     return [
         stored_boards.board_ranking(settings, board).to_csv()
-        for board in boards(stored_boards.headers(settings), "sql")
+        for board in list_boards(stored_boards.load_run_headers(settings), "sql")
     ]
 
 
@@ -85,7 +85,7 @@ def test_what_was_run_here_comes_back_as_it_was(hub, here, tmp_path):
     assert sorted(back.taken) == sorted(before)
     assert (back.refused, back.kept, back.foreign) == ({}, (), ())
     assert {run: contents(empty.runs_dir / run) for run in before} == before
-    assert {header.origin for header in stored_boards.headers(empty)} == {"executed"}
+    assert {header.origin for header in stored_boards.load_run_headers(empty)} == {"executed"}
     assert ranking(empty) == board
     assert board
     assert load_cards(empty)["baseline:sqlglot"].name == "Glot"
@@ -134,15 +134,15 @@ def test_a_run_that_differs_here_is_left_as_it_is(hub, here, tmp_path):
 
 
 def test_a_deleted_run_stays_deleted_until_it_is_restored(hub, here, tmp_path, monkeypatch):
-    monkeypatch.setattr("evalcore.runner.keeping.send_later", lambda settings: None)
+    monkeypatch.setattr("evalcore.runner.hub_sync.schedule_push", lambda settings: None)
     finish(here.runs_dir, FIRST)
     push(here)
-    client.delete(FIRST, here, visitor=OPERATOR)
+    client.delete_run(FIRST, here, visitor=OPERATOR)
     assert pull(here).taken == ()
     assert push(here).removed == (FIRST,)
     assert push(here).removed == ()
     assert pull(settings_of(tmp_path / "empty")).taken == ()
-    client.restore(FIRST, here, visitor=OPERATOR)
+    client.restore_run(FIRST, here, visitor=OPERATOR)
     assert push(here).sent == (FIRST,)
     assert pull(settings_of(tmp_path / "later")).taken == (FIRST,)
 

@@ -53,7 +53,7 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.runner import config, predictions
-from evalcore.runner.upload_text import read as read_upload
+from evalcore.runner.upload_text import read_upload as read_upload
 from evalcore.settings import Settings
 from evalcore.store import dataset_index, hub_state, journal, own_datasets, published
 from evalcore.store.headers import RunHeader
@@ -296,7 +296,7 @@ COLUMNS = {"case_id": False, "sql": False, "expected": True, "metric": False}
 
 
 def scored_lines(path: Path) -> Any:
-    return list(predictions._read(path, CARD, ""))
+    return list(predictions._read_predictions(path, CARD, ""))
 
 
 def journal_lines(path: Path) -> Any:
@@ -387,7 +387,7 @@ def test_cards_run_files_and_settings(
     path = file(f"application{application[0]}", application[1])
     for read in (
         partial(application_card.load_description, f"app:{path}", Settings()),
-        partial(config.read, file(f"run{run[0]}", run[1])),
+        partial(config.read_run_config, file(f"run{run[0]}", run[1])),
         partial(load_board, file("evalboard.toml", board)),
     ):
         refusal(UsageError, read)

@@ -49,9 +49,11 @@ def stopped_in_a_callback(number):
 
 def prepared(settings, monkeypatch):
     """The folder of a job that is about to begin, as `jobs.start` leaves it."""
-    folder = jobs.folder_of(settings, "confirm", "x")
+    folder = jobs.resolve_job_folder(settings, "confirm", "x")
     folder.mkdir(parents=True)
-    jobs.write(folder, jobs.Job("confirm", "x", started=jobs.now(), at=jobs.now()))
+    jobs.write_job_status(
+        folder, jobs.Job("confirm", "x", started=jobs.utc_timestamp(), at=jobs.utc_timestamp())
+    )
     asked = {"folder": str(folder), "settings": msgspec.to_builtins(settings)}
     given = json.dumps(asked | {"given": {}, "keys": {}})
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
@@ -60,8 +62,8 @@ def prepared(settings, monkeypatch):
 
 def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
     prepared(settings, monkeypatch)
-    assert job_process.run(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
-    assert jobs.find(settings, "confirm", "x").state == "cancelled"
+    assert job_process.run_job(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
+    assert jobs.find_job(settings, "confirm", "x").state == "cancelled"
 
 
 def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
@@ -70,8 +72,8 @@ def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
     look = FileLock(folder / jobs.LOCK, thread_local=False)  # let go by another thread
     look.acquire()
     threading.Timer(0.5, look.release).start()
-    assert job_process.run(lambda *_: {"found": 1}) == 0
-    job = jobs.find(settings, "confirm", "x")
+    assert job_process.run_job(lambda *_: {"found": 1}) == 0
+    job = jobs.find_job(settings, "confirm", "x")
     assert (job.state, job.result) == ("done", {"found": 1})
 
 
@@ -81,14 +83,14 @@ def test_the_time_of_a_bundle_ends_inside_an_event_loop(settings):
 
 
 def test_the_last_word_of_a_job_that_ends_while_it_is_looked_at_is_told(settings, monkeypatch):
-    folder = jobs.folder_of(settings, "confirm", "x")
+    folder = jobs.resolve_job_folder(settings, "confirm", "x")
     folder.mkdir(parents=True)
-    job = jobs.Job("confirm", "x", started=jobs.now(), at=jobs.now(), pid=1)
-    jobs.write(folder, job)
+    job = jobs.Job("confirm", "x", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1)
+    jobs.write_job_status(folder, job)
 
     def ends(folder):
-        jobs.write(folder, msgspec.structs.replace(job, state="done"))
+        jobs.write_job_status(folder, msgspec.structs.replace(job, state="done"))
         return False
 
-    monkeypatch.setattr(jobs, "alive", ends)
-    assert jobs.find(settings, "confirm", "x").state == "done"
+    monkeypatch.setattr(jobs, "is_job_alive", ends)
+    assert jobs.find_job(settings, "confirm", "x").state == "done"

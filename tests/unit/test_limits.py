@@ -31,7 +31,7 @@ async def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
 async def serve(flow: Flow, count: int) -> None:
     for _ in range(count):
         await flow.enter(FAR)
-        flow.served()
+        flow.record_success()
         flow.leave()
 
 
@@ -72,8 +72,8 @@ async def test_a_refusal_ends_the_growth_and_paces_the_starts() -> None:
     flow = Flow(start=8, maximum=64)
     started = [await flow.enter(FAR) for _ in range(8)]
     for _ in range(7):
-        flow.served()
-    flow.refuse(started[7], None)
+        flow.record_success()
+    flow.record_refusal(started[7], None)
     for _ in range(8):
         flow.leave()
     before = flow.limit
@@ -86,7 +86,7 @@ async def test_a_refusal_ends_the_growth_and_paces_the_starts() -> None:
 async def test_a_flow_refused_before_it_served_anything_recovers() -> None:
     flow = Flow(start=8, maximum=64)
     for _ in range(6):
-        flow.refuse(await flow.enter(FAR), None)
+        flow.record_refusal(await flow.enter(FAR), None)
         flow.leave()
         await asyncio.sleep(0.001)
     assert flow.limit == 1
@@ -97,16 +97,16 @@ async def test_a_flow_refused_before_it_served_anything_recovers() -> None:
 async def test_refusals_of_older_requests_do_not_cut_twice() -> None:
     flow = Flow(start=8, maximum=64)
     started = [await flow.enter(FAR) for _ in range(8)]
-    flow.served()
-    flow.refuse(started[0], None)
+    flow.record_success()
+    flow.record_refusal(started[0], None)
     rate = flow._pacer.rate
-    flow.refuse(started[1], None)
+    flow.record_refusal(started[1], None)
     assert flow._pacer.rate == rate
 
 
 async def test_a_long_retry_after_stops_everybody(clock: Callable[[], float]) -> None:
     flow = Flow(start=4, maximum=4)
-    flow.refuse(await flow.enter(FAR), 30.0)
+    flow.record_refusal(await flow.enter(FAR), 30.0)
     flow.leave()
     with pytest.raises(WaitTooLong) as caught:
         await flow.enter(clock() + 5)
@@ -117,15 +117,15 @@ async def test_a_long_retry_after_stops_everybody(clock: Callable[[], float]) ->
 async def test_failures_in_a_row_halve_the_window_and_success_forgives() -> None:
     flow = Flow(start=8, maximum=8)
     for _ in range(3):
-        flow.fail()
+        flow.record_failure()
     assert flow.limit == 4
-    flow.fail()
-    flow.fail()
+    flow.record_failure()
+    flow.record_failure()
     await serve(flow, 1)
-    flow.fail()
+    flow.record_failure()
     assert flow.limit == 4
     for _ in range(50):
-        flow.fail()
+        flow.record_failure()
     assert flow.limit == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.runner import local_models
-from evalcore.runner.local_models import look, report, this_machine
+from evalcore.runner.local_models import describe_machine, inspect_local_model, report_local_model
 from tests.support.model_folders import (
     adapter_folder,
     cached_model,
@@ -21,7 +21,7 @@ def settled(monkeypatch, tmp_path):
 
 def test_the_machine_offers_what_it_has(tmp_path):
     cached_model(tmp_path / "cache")
-    found = this_machine()
+    found = describe_machine()
     assert list(found.models) == ["lab/small"]
     assert found.models["lab/small"] > 40_000
     assert found.devices == ("auto", "cpu")
@@ -30,7 +30,7 @@ def test_the_machine_offers_what_it_has(tmp_path):
 
 
 def test_a_model_is_described_without_being_loaded(tmp_path):
-    found = look(f"hf:{model_folder(tmp_path / 'm')}", {})
+    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
     assert (found.problem, found.where, found.device) == ("", "here", "cpu")
     assert found.about.parameters == 10_640
     assert (found.context, found.template, found.tools) == (2048, True, True)
@@ -41,21 +41,24 @@ def test_a_model_is_described_without_being_loaded(tmp_path):
     ("template", "expected"), [("", (False, False)), ("{{ messages }}", (True, False))]
 )
 def test_template_and_tools_are_told_apart(tmp_path, template, expected):
-    found = look(f"hf:{model_folder(tmp_path / 'm', template=template)}", {})
+    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm', template=template)}", {})
     assert (found.template, found.tools) == expected
 
 
 def test_a_template_in_the_tokenizers_settings_counts(tmp_path):
     folder = model_folder(tmp_path / "m", template="")
     (folder / "tokenizer_config.json").write_text('{"chat_template": "{{ tools }}"}')
-    found = look(f"hf:{folder}", {})
+    found = inspect_local_model(f"hf:{folder}", {})
     assert (found.template, found.tools) == (True, True)
 
 
 def test_a_smaller_dtype_needs_less(tmp_path, monkeypatch):
     monkeypatch.setattr(local_models.machine, "memory_available", lambda device: 600 * 1024**2)
     target = f"hf:{model_folder(tmp_path / 'm')}"
-    assert look(target, {"dtype": "int4"}).needed < look(target, {}).needed
+    assert (
+        inspect_local_model(target, {"dtype": "int4"}).needed
+        < inspect_local_model(target, {}).needed
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,14 +72,14 @@ def test_a_smaller_dtype_needs_less(tmp_path, monkeypatch):
     ],
 )
 def test_a_wrong_option_is_told_before_loading(tmp_path, options, kind):
-    found = look(f"hf:{model_folder(tmp_path / 'm')}", options)
+    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", options)
     assert found.kind == kind
     assert found.problem
 
 
 def test_what_does_not_fit_is_told_with_both_sizes(tmp_path, monkeypatch):
     settled_machine(monkeypatch, tmp_path / "cache", free=1000)
-    found = look(f"hf:{model_folder(tmp_path / 'm')}", {})
+    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
     assert found.kind == "no_memory"
     assert found.needed > found.available == 1000
     assert found.about is not None
@@ -85,33 +88,33 @@ def test_what_does_not_fit_is_told_with_both_sizes(tmp_path, monkeypatch):
 def test_pickle_and_own_code_are_told(tmp_path):
     folder = model_folder(tmp_path / "m", auto_map={"AutoModel": "code.Model"})
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    found = look(f"hf:{folder}", {})
+    found = inspect_local_model(f"hf:{folder}", {})
     assert (found.kind, found.pickle, found.own_code) == ("pickle_only", True, True)
-    assert look(f"hf:{folder}", {"allow_pickle": True}).problem == ""
+    assert inspect_local_model(f"hf:{folder}", {"allow_pickle": True}).problem == ""
 
 
 def test_an_adapter_names_its_base_and_a_wrong_kind_is_refused(tmp_path):
     target = f"hf:{model_folder(tmp_path / 'm')}"
     good = adapter_folder(tmp_path / "good")
-    assert look(target, {"adapter": str(good)}).adapter_base == "some/base"
+    assert inspect_local_model(target, {"adapter": str(good)}).adapter_base == "some/base"
     bad = adapter_folder(tmp_path / "bad", kind="PROMPT_TUNING")
-    assert look(target, {"adapter": str(bad)}).kind == "adapter_mismatch"
+    assert inspect_local_model(target, {"adapter": str(bad)}).kind == "adapter_mismatch"
 
 
 def test_no_such_folder_and_no_config(tmp_path):
-    assert look("hf:/no/such/folder", {}).kind == "path_missing"
-    assert look(f"hf:{tmp_path}", {}).kind == "no_config"
+    assert inspect_local_model("hf:/no/such/folder", {}).kind == "path_missing"
+    assert inspect_local_model(f"hf:{tmp_path}", {}).kind == "no_config"
 
 
 def test_an_uncached_id_is_downloaded_unless_that_is_off(monkeypatch):
-    assert look("hf:lab/unknown", {}).where == "download"
+    assert inspect_local_model("hf:lab/unknown", {}).where == "download"
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert look("hf:lab/unknown", {}).kind == "offline_missing"
+    assert inspect_local_model("hf:lab/unknown", {}).kind == "offline_missing"
 
 
 def test_without_the_libraries_a_good_model_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(local_models, "find_spec", lambda name: None)
-    found = look(f"hf:{model_folder(tmp_path / 'm')}", {})
+    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
     assert found.kind == "missing_extra"
     assert "evalboard[local]" in found.problem
     assert found.about is not None
@@ -119,9 +122,9 @@ def test_without_the_libraries_a_good_model_says_what_to_install(tmp_path, monke
 
 def test_the_report_says_whether_it_fits(tmp_path, monkeypatch):
     target = f"hf:{model_folder(tmp_path / 'm')}"
-    good = report(target, {})
+    good = report_local_model(target, {})
     assert good.ok
     assert "GB free on cpu" in good.message
     settled_machine(monkeypatch, tmp_path / "cache", free=1000)
-    assert not report(target, {}).ok
-    assert "downloaded" in report("hf:lab/unknown", {}).message
+    assert not report_local_model(target, {}).ok
+    assert "downloaded" in report_local_model("hf:lab/unknown", {}).message

@@ -18,8 +18,8 @@ def test_the_published_example_comes_out_as_100():
     """Metric A, weight 4, cases of difficulty 1, 2, 3: 6; metric B, weight 2, of 2, 3: 5."""
     a = MetricScore("execution_accuracy", 4, 3, 3, 3, 100.0, points=6, maximum=6)
     b = MetricScore("explain_detection", 2, 2, 2, 2, 100.0, points=5, maximum=5)
-    terms = methodology.terms(_score(a, b))
-    total = methodology.worked(terms)
+    terms = methodology.build_score_terms(_score(a, b))
+    total = methodology.sum_score_terms(terms)
     assert list(terms["weighted_points"]) == [24, 10]
     assert (total.points, total.maximum, total.score) == (34, 34, 100)
 
@@ -27,34 +27,38 @@ def test_the_published_example_comes_out_as_100():
 def test_a_metric_without_weight_is_shown_and_does_not_count():
     a = MetricScore("execution_accuracy", 4, 2, 2, 1, 50.0, points=1, maximum=2)
     b = MetricScore("extra", None, 2, 2, 2, 100.0, points=5, maximum=5)
-    terms = methodology.terms(_score(b, a))
+    terms = methodology.build_score_terms(_score(b, a))
     assert list(terms["metric"]) == ["execution_accuracy", "extra"]
-    assert methodology.worked(terms).score == 50.0
+    assert methodology.sum_score_terms(terms).score == 50.0
 
 
 def test_without_a_case_the_score_is_zero():
-    terms = methodology.terms(_score(MetricScore("execution_accuracy", 4, 0, 0, 0, 0.0)))
+    terms = methodology.build_score_terms(
+        _score(MetricScore("execution_accuracy", 4, 0, 0, 0, 0.0))
+    )
     assert terms.empty
-    assert methodology.worked(terms) == methodology.Worked(0.0, 0.0, 0.0)
+    assert methodology.sum_score_terms(terms) == methodology.ScoreSums(0.0, 0.0, 0.0)
 
 
 def test_the_worked_numbers_of_a_run_give_its_score(settings):
     folder = make_run(settings, Plan(target="openai:a", skill=0.6))
-    spec, score = methodology.run_score(settings.run_roots, folder.run_id, BENCHMARK)
+    spec, score = methodology.load_run_score(settings.run_roots, folder.run_id, BENCHMARK)
     assert spec.options == {"mode": "verified"}
-    assert methodology.worked(methodology.terms(score)).score == pytest.approx(score.score)
+    assert methodology.sum_score_terms(methodology.build_score_terms(score)).score == pytest.approx(
+        score.score
+    )
 
 
 def test_a_benchmark_the_run_does_not_have_is_none_and_an_unknown_run_an_error(settings):
     folder = make_run(settings, Plan(target="openai:a"))
-    assert methodology.run_score(settings.run_roots, folder.run_id, "bfcl") is None
+    assert methodology.load_run_score(settings.run_roots, folder.run_id, "bfcl") is None
     with pytest.raises(UsageError, match="no run 'nobody'"):
-        methodology.run_score(settings.run_roots, "nobody", BENCHMARK)
+        methodology.load_run_score(settings.run_roots, "nobody", BENCHMARK)
 
 
 def test_prompts_are_the_journaled_questions_without_the_answers(settings):
     folder = make_run(settings, Plan(target="openai:a"))
-    prompts = methodology.prompts(settings.run_roots, folder.run_id, CARD)
+    prompts = methodology.list_first_prompts(settings.run_roots, folder.run_id, CARD)
     assert [prompt.metric for prompt in prompts] == [metric.key for metric in CARD.metrics]
     for prompt in prompts:
         assert [message.role for message in prompt.messages] == ["user"]
@@ -64,7 +68,7 @@ def test_prompts_are_the_journaled_questions_without_the_answers(settings):
 def test_a_run_without_episodes_has_no_prompts(settings):
     folder = make_run(settings, Plan(target="openai:a"))
     (folder.path / "generations" / "w1.jsonl").unlink()
-    assert methodology.prompts(settings.run_roots, folder.run_id, CARD) == []
+    assert methodology.list_first_prompts(settings.run_roots, folder.run_id, CARD) == []
 
 
 def _score(*metrics):

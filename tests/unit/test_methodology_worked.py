@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.judges.agreement import PairAgreement
 from evalcore.queries import boards, methodology_worked, stored_boards
-from evalcore.queries.methodology import run_score
+from evalcore.queries.methodology import load_run_score
 from evalcore.queries.ranking import STATUSES
 from evalcore.records import BenchmarkScore, MetricScore
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
@@ -22,15 +22,17 @@ def settings(tmp_path):
 
 def board_of(settings):
     """Headers, the default board and its ranking."""
-    headers = stored_boards.headers(settings)
-    board = boards.boards(headers, "sql")[0]
+    headers = stored_boards.load_run_headers(settings)
+    board = boards.list_boards(headers, "sql")[0]
     return headers, board, stored_boards.board_ranking(settings, board)
 
 
 def worked_pair(settings):
     headers, board, frame = board_of(settings)
-    rows = boards.rows(headers, board)
-    return methodology_worked.pair(settings.run_roots, rows, board, BENCHMARK, frame), frame
+    rows = boards.list_board_rows(headers, board)
+    return methodology_worked.compare_rivals(
+        settings.run_roots, rows, board, BENCHMARK, frame
+    ), frame
 
 
 def score_with(*metrics):
@@ -52,7 +54,9 @@ def score_with(*metrics):
 def test_the_plain_rate_has_wilsons_interval_as_the_formula_gives_it():
     a = MetricScore("a", 4, 30, 30, 27, 90.0)
     b = MetricScore("b", 1, 10, 10, 6, 60.0)
-    told = methodology_worked.plain_rate(score_with(a, b, MetricScore("extra", None, 9, 9, 9, 100)))
+    told = methodology_worked.compute_plain_rate(
+        score_with(a, b, MetricScore("extra", None, 9, 9, 9, 100))
+    )
     p, n, z = 33 / 40, 40, 1.96
     half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -62,14 +66,17 @@ def test_the_plain_rate_has_wilsons_interval_as_the_formula_gives_it():
 
 
 def test_without_a_case_there_is_no_rate():
-    assert methodology_worked.plain_rate(score_with()) is None
-    assert methodology_worked.plain_rate(score_with(MetricScore("x", None, 3, 3, 3, 100))) is None
+    assert methodology_worked.compute_plain_rate(score_with()) is None
+    assert (
+        methodology_worked.compute_plain_rate(score_with(MetricScore("x", None, 3, 3, 3, 100)))
+        is None
+    )
 
 
 def test_the_rate_of_a_run_counts_its_solved_cases(settings):
     folder = make_run(settings, Plan("openai:a", skill=0.7))
-    _, score = run_score(settings.run_roots, folder.run_id, BENCHMARK)
-    told = methodology_worked.plain_rate(score)
+    _, score = load_run_score(settings.run_roots, folder.run_id, BENCHMARK)
+    told = methodology_worked.compute_plain_rate(score)
     assert told.samples == score.samples
     assert told.passed == score.outcomes["passed"]
 
@@ -102,12 +109,12 @@ def test_alone_or_unreadable_there_is_no_pair(settings):
     assert worked_pair(settings)[0] is None
     folder = make_run(settings, Plan("openai:b", skill=0.5))
     headers, board, frame = board_of(settings)
-    rows = boards.rows(headers, board)
+    rows = boards.list_board_rows(headers, board)
     for path in sorted(folder.path.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     folder.path.rmdir()
     roots = settings.run_roots
-    assert methodology_worked.pair(roots, rows, board, BENCHMARK, frame) is None
+    assert methodology_worked.compare_rivals(roots, rows, board, BENCHMARK, frame) is None
 
 
 def test_standings_are_counted_in_the_order_of_the_board(settings):
@@ -125,8 +132,8 @@ def test_standings_are_counted_in_the_order_of_the_board(settings):
 def test_a_board_of_one_benchmark_has_no_mean(settings):
     make_run(settings, Plan("openai:a"))
     headers, board, _ = board_of(settings)
-    [row] = boards.rows(headers, board)
-    assert methodology_worked.suite_parts(row, board) is None
+    [row] = boards.list_board_rows(headers, board)
+    assert methodology_worked.list_suite_scores(row, board) is None
 
 
 def test_kappa_is_what_the_shown_numbers_give():
@@ -135,7 +142,7 @@ def test_kappa_is_what_the_shown_numbers_give():
         PairAgreement("a", "c", 40, 0.9, 0.5),
         PairAgreement("b", "c", 99, 1.0, None),
     )
-    told = methodology_worked.kappa(pairs)
+    told = methodology_worked.find_best_kappa(pairs)
     assert (told.first, told.second, told.n) == ("a", "c", 40)
     assert told.chance == pytest.approx(0.8)
     assert (told.agreed - told.chance) / (1 - told.chance) == pytest.approx(told.kappa)
@@ -143,4 +150,4 @@ def test_kappa_is_what_the_shown_numbers_give():
 
 def test_no_kappa_where_judges_agree_always_or_never_met():
     pairs = (PairAgreement("a", "b", 5, 1.0, 1.0), PairAgreement("a", "c", 0))
-    assert methodology_worked.kappa(pairs) is None
+    assert methodology_worked.find_best_kappa(pairs) is None

@@ -23,13 +23,13 @@ def settings(tmp_path):
 
 
 def first_board(settings):
-    return boards.boards(stored_boards.headers(settings), "sql")[0]
+    return boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
 
 
 def shown(settings, metric=METRIC):
     """The frame and the cases that it rests on."""
     board = first_board(settings)
-    paths = case_points.tables(list_run_folders(settings.run_roots))
+    paths = case_points.ensure_case_tables(list_run_folders(settings.run_roots))
     found = metric_board.metric_cases(paths, BENCHMARK, metric)
     view = stored_boards.board_metric(settings, board, BENCHMARK, metric)
     assert view.cases == found.cases["id"].nunique()
@@ -37,7 +37,7 @@ def shown(settings, metric=METRIC):
 
 
 def failing(settings, standing, found):
-    return metric_board.failures(standing, found).set_index(["identity", "cause"])
+    return metric_board.summarize_failures(standing, found).set_index(["identity", "cause"])
 
 
 def test_ranks_scores_and_counts_are_those_of_the_metric_alone(settings):
@@ -48,7 +48,7 @@ def test_ranks_scores_and_counts_are_those_of_the_metric_alone(settings):
     assert list(frame["identity"]) == ["openai:a", "openai:b"]
     assert list(frame["rank"]) == [1, 2]
     assert list(shown(settings, other)[0]["identity"]) == ["openai:b", "openai:a"]
-    headers = {run.identity: run for run in stored_boards.headers(settings)}
+    headers = {run.identity: run for run in stored_boards.load_run_headers(settings)}
     for _, row in frame.iterrows():
         value, low, high, samples = headers[row["identity"]].benchmarks[BENCHMARK].metrics[METRIC]
         assert (row["score"], row["low"], row["high"]) == (value, low, high)
@@ -107,24 +107,24 @@ def test_the_lines_are_the_complete_controls(settings):
         ),
         header("openai:a", 1, **{BENCHMARK: score(metrics={METRIC: (50.0, 40.0, 60.0, 20)})}),
     ]
-    board = boards.boards(headers, "sql")[0]
-    lines = metric_board.lines(headers, board, BENCHMARK, METRIC)
+    board = boards.list_boards(headers, "sql")[0]
+    lines = metric_board.find_control_lines(headers, board, BENCHMARK, METRIC)
     assert lines == {"null": 4.0, "reference": 100.0}
 
 
 def test_a_metric_without_cases_has_no_rows_never_a_zero(settings):
     headers = [header("openai:a", 1, **{BENCHMARK: score(metrics={METRIC: (0.0, None, None, 0)})})]
-    board = boards.boards(headers, "sql")[0]
+    board = boards.list_boards(headers, "sql")[0]
     found = metric_board.metric_cases([], BENCHMARK, METRIC)
     frame = metric_board.metric_board(headers, board, BENCHMARK, METRIC, found.cases)
     assert frame.empty
-    assert list(metric_board.failures(frame, found).columns) == [
+    assert list(metric_board.summarize_failures(frame, found).columns) == [
         "identity",
         "cause",
         "count",
         "share",
     ]
-    assert metric_board.weight_of(found.cases) is None
+    assert metric_board.find_metric_weight(found.cases) is None
     assert metric_board.evidence_shares(found.cases) == {}
 
 
@@ -165,7 +165,7 @@ def test_rare_and_unknown_causes_go_together(settings):
     frame, found = shown(settings)
     causes = failing(settings, frame, found)["count"].droplevel("identity")
     assert causes["kind12"] == 8
-    assert len(causes) == metric_board.MOST_CAUSES + 1
+    assert len(causes) == metric_board.MAX_CAUSES + 1
     assert causes.index[-1] == metric_board.OTHER
     assert causes.sum() == 20
 
@@ -173,7 +173,7 @@ def test_rare_and_unknown_causes_go_together(settings):
 def test_the_weight_and_the_evidence_are_those_of_the_cases(settings):
     make_run(settings, STRONG)
     _, found = shown(settings)
-    assert metric_board.weight_of(found.cases) == CARD.metrics[0].weight
+    assert metric_board.find_metric_weight(found.cases) == CARD.metrics[0].weight
     assert metric_board.evidence_shares(found.cases) == {"executed": 1.0}
     mixed = found.cases.assign(evidence=["judged"] * 5 + ["executed"] * 15)
     assert metric_board.evidence_shares(mixed) == {"executed": 0.75, "judged": 0.25}
@@ -200,7 +200,7 @@ def test_repetitions_count_as_a_share_of_a_case():
     headers = [
         header("openai:a", 1, run="r", **{BENCHMARK: score(metrics={METRIC: (62.5, 1.0, 99.0, 2)})})
     ]
-    board = boards.boards(headers, "sql")[0]
+    board = boards.list_boards(headers, "sql")[0]
     row = metric_board.metric_board(headers, board, BENCHMARK, METRIC, cases).iloc[0]
     assert (row["passed"], row["cases"]) == (1.25, 2)
     assert (row["cost"], row["latency"]) == (pytest.approx(0.2), 2.0)

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
-from evalcore.queries import boards, narrowing
-from evalcore.queries.narrowing import Wish, narrowed, obstacles
-from evalcore.queries.ordering import ascending, ordered, sorts
+from evalcore.queries import board_filters, boards
+from evalcore.queries.board_filters import BoardFilter, filter_board_rows, find_blocking_fields
+from evalcore.queries.row_sorting import is_ascending, list_sort_keys, sort_board_rows
 from tests.support.headers import SQL, header
 
 PART = f"{SQL}/execution_accuracy"
@@ -17,7 +17,7 @@ PART = f"{SQL}/execution_accuracy"
 
 @pytest.fixture
 def board():
-    return boards.boards([header("openai:a", 1)], "sql")[0]
+    return boards.list_boards([header("openai:a", 1)], "sql")[0]
 
 
 def line(identity, rank=None, **more):
@@ -49,7 +49,7 @@ def frame(board):
         line("openai:cut"),
     ]  # fmt: skip
     made = pd.DataFrame(lines)
-    for name in narrowing.every_part(board):
+    for name in board_filters.every_part(board):
         made[name] = [10.0, 30.0, 20.0, None] if name in (SQL, PART) else None
     return made
 
@@ -57,54 +57,57 @@ def frame(board):
 @pytest.mark.parametrize(
     ("wish", "names"),
     [
-        (Wish(), ["Grand", "petit", "openai:a+b", "openai:cut"]),
-        (Wish(text="GRAND"), ["Grand"]),
-        (Wish(text="maker"), ["Grand"]),
-        (Wish(text="openai:b"), ["Grand"]),
-        (Wish(text="a+b"), ["openai:a+b"]),
-        (Wish(text="("), []),
-        (Wish(kind=("hf",)), ["petit"]),
-        (Wish(organization=("Maker",)), ["Grand"]),
-        (Wish(weights=("open",)), ["petit"]),
-        (Wish(weights=("open", "closed")), ["Grand", "petit"]),
-        (Wish(size=("s",)), ["petit"]),
-        (Wish(size=("xs",)), []),
-        (Wish(size=("s", "xl")), ["Grand", "petit"]),
-        (Wish(price=("free",)), ["petit"]),
-        (Wish(price=("mid",)), ["openai:a+b"]),
-        (Wish(price=("low", "top")), ["Grand"]),
-        (Wish(complete=True), ["Grand", "petit", "openai:a+b"]),
-        (Wish(evidence=("executed",)), ["Grand", "petit", "openai:a+b"]),
-        (Wish(kind=("hf",), price=("top",)), []),
+        (BoardFilter(), ["Grand", "petit", "openai:a+b", "openai:cut"]),
+        (BoardFilter(text="GRAND"), ["Grand"]),
+        (BoardFilter(text="maker"), ["Grand"]),
+        (BoardFilter(text="openai:b"), ["Grand"]),
+        (BoardFilter(text="a+b"), ["openai:a+b"]),
+        (BoardFilter(text="("), []),
+        (BoardFilter(kind=("hf",)), ["petit"]),
+        (BoardFilter(organization=("Maker",)), ["Grand"]),
+        (BoardFilter(weights=("open",)), ["petit"]),
+        (BoardFilter(weights=("open", "closed")), ["Grand", "petit"]),
+        (BoardFilter(size=("s",)), ["petit"]),
+        (BoardFilter(size=("xs",)), []),
+        (BoardFilter(size=("s", "xl")), ["Grand", "petit"]),
+        (BoardFilter(price=("free",)), ["petit"]),
+        (BoardFilter(price=("mid",)), ["openai:a+b"]),
+        (BoardFilter(price=("low", "top")), ["Grand"]),
+        (BoardFilter(complete=True), ["Grand", "petit", "openai:a+b"]),
+        (BoardFilter(evidence=("executed",)), ["Grand", "petit", "openai:a+b"]),
+        (BoardFilter(kind=("hf",), price=("top",)), []),
     ],
 )
 def test_a_wish_leaves_the_rows_that_fit_all_of_it(frame, board, wish, names):
-    assert list(narrowed(frame, board, wish)["name"]) == names
+    assert list(filter_board_rows(frame, board, wish)["name"]) == names
 
 
 def test_ranks_stay_and_nothing_is_changed(frame, board):
     before = frame.copy()
-    assert list(narrowed(frame, board, Wish(text="a+b"))["rank"]) == [3]
+    assert list(filter_board_rows(frame, board, BoardFilter(text="a+b"))["rank"]) == [3]
     pd.testing.assert_frame_equal(frame, before)
 
 
 def test_what_is_in_the_way_is_what_alone_would_open_the_way(frame, board):
-    assert obstacles(frame, board, Wish(text="zzz", kind=("hf",))) == ["text"]
-    assert obstacles(frame, board, Wish(kind=("hf",), price=("top",))) == ["kind", "price"]
-    hopeless = Wish(text="zzz", organization=("Nobody",))
-    assert obstacles(frame, board, hopeless) == ["text", "organization"]
+    assert find_blocking_fields(frame, board, BoardFilter(text="zzz", kind=("hf",))) == ["text"]
+    assert find_blocking_fields(frame, board, BoardFilter(kind=("hf",), price=("top",))) == [
+        "kind",
+        "price",
+    ]
+    hopeless = BoardFilter(text="zzz", organization=("Nobody",))
+    assert find_blocking_fields(frame, board, hopeless) == ["text", "organization"]
 
 
 def test_evidence_shows_the_metrics_that_rest_on_it(board):
-    assert PART in narrowing.shown_parts(board, ())
+    assert PART in board_filters.shown_parts(board, ())
     ran = [PART, f"{SQL}/explain_detection"]
-    assert narrowing.shown_parts(board, ("executed",)) == ran
-    assert narrowing.shown_parts(board, ("judged",)) == []
-    assert "executed" in narrowing.evidence_kinds(board)
+    assert board_filters.shown_parts(board, ("executed",)) == ran
+    assert board_filters.shown_parts(board, ("judged",)) == []
+    assert "executed" in board_filters.evidence_kinds(board)
 
 
 def test_every_price_and_size_is_in_one_band_alone():
-    for bands in (narrowing.SIZES, narrowing.PRICES):
+    for bands in (board_filters.SIZES, board_filters.PRICES):
         edges = list(bands.values())
         assert all(below == low for (_, below), (low, _) in pairwise(edges))
 
@@ -123,11 +126,11 @@ def test_every_price_and_size_is_in_one_band_alone():
     ],
 )
 def test_an_order_puts_what_is_unknown_last_and_keeps_equals(frame, sort, names):
-    assert list(ordered(frame, sort)["name"]) == names
+    assert list(sort_board_rows(frame, sort)["name"]) == names
 
 
 def test_every_order_of_a_board_can_be_made(frame, board):
-    for sort in sorts(board):
-        assert len(ordered(frame, sort)) == len(frame)
-    assert ascending("cost")
-    assert not ascending(PART)
+    for sort in list_sort_keys(board):
+        assert len(sort_board_rows(frame, sort)) == len(frame)
+    assert is_ascending("cost")
+    assert not is_ascending(PART)

@@ -14,8 +14,15 @@ from evalcore.cli import main
 from evalcore.exchange.board_export import FORMATS
 from evalcore.exchange.reports import render
 from evalcore.exchange.site.publish import pages
-from evalcore.queries import boards, comparison_report, contest, lineup, stored_boards, targets
-from evalcore.queries.metrics import extremes
+from evalcore.queries import (
+    boards,
+    comparison_groups,
+    comparison_report,
+    comparison_runs,
+    stored_boards,
+    targets,
+)
+from evalcore.queries.metrics import find_score_extremes
 from evalcore.store.headers import HeaderScore, build_run_header
 from evalcore.store.index import open_index
 from tests.support.api import client
@@ -101,12 +108,14 @@ def test_reports_leave_it_out(runs, format):
 
 def test_a_comparison_measures_nobody_against_it(store, runs):
     ids = [runs[name].run_id for name in ("openai:good", "openai:lost")]
-    who = lineup.load(store.run_roots, ids)
-    [group] = contest.groups(who)
+    who = comparison_runs.load_lineup(store.run_roots, ids)
+    [group] = comparison_groups.group_compared_runs(who)
     assert [mark.score is None for mark in group.marks] == [False, True]
-    assert contest.comparable(who, who.entrants[0]) == {}
-    assert [one.kind for one in lineup.obstacles(who, who.entrants[0])] == ["unmeasured"]
-    found = comparison_report.report(store.run_roots, who)
+    assert comparison_groups.find_comparable_runs(who, who.compared[0]) == {}
+    assert [one.kind for one in comparison_runs.find_incompatibilities(who, who.compared[0])] == [
+        "unmeasured"
+    ]
+    found = comparison_report.build_comparison_report(store.run_roots, who)
     assert "nothing of it was measured" in comparison_report.as_text(found)
     rows = list(csv.DictReader(io.StringIO(comparison_report.as_csv(found))))
     assert {row["score"] for row in rows if row["letter"] == "B"} == {""}
@@ -127,12 +136,12 @@ def test_the_site_and_frames_hold_none(store, runs):
     found = dict(pages(store, "Evalboard", ""))
     row = row_of(json.loads(found["data/sql-default.json"])["items"])
     assert row["score"] is None
-    headers = stored_boards.headers(store)
-    board = boards.boards(headers, "sql")[0]
-    lost = targets.row_of(headers, board, "openai:lost")
+    headers = stored_boards.load_run_headers(store)
+    board = boards.list_boards(headers, "sql")[0]
+    lost = targets.find_target_row(headers, board, "openai:lost")
     frame = targets.benchmark_frame(lost, board)
     assert frame["score"].isna().all()
-    for values in extremes(headers, board):
+    for values in find_score_extremes(headers, board):
         assert None not in values.values()
     view = stored_boards.board_metric(store, board, BENCHMARK, METRIC)
     assert "openai:lost" not in set(view.standing["identity"])

@@ -70,7 +70,8 @@ def as_somebody_else(check: Callable[[], None]) -> None:
 def test_a_folder_without_permissions_is_named_and_the_index_needs_no_write(
     settings: Settings,
 ) -> None:
-    runs.frame([])  # what is imported late must be there before the child is somebody else
+    # what is imported late must be there before the child is somebody else
+    runs.build_runs_frame([])
 
     def check() -> None:
         for _ in range(2):

@@ -11,8 +11,8 @@ from evalcore.access import ANYBODY, OPERATOR, AccessDenied
 from evalcore.errors import UsageError
 from evalcore.queries import datasets
 from evalcore.runner import dataset_client
-from evalcore.runner.dataset_client import OwnCard, Place, Upload
-from evalcore.runner.plan import find_dataset, plan
+from evalcore.runner.dataset_client import DatasetLocation, OwnCard, Upload
+from evalcore.runner.plan import find_dataset, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
@@ -34,28 +34,28 @@ def keep(settings, *ids, name="mine", replace=False, visitor=OPERATOR):
     text = "".join(LINE % one for one in ids)
     card = OwnCard(KEY, name, who="me", note="<b>![x](http://x)</b>")
     upload = Upload(KEY, "mine.jsonl", text.encode(), "execution_accuracy")
-    return dataset_client.save(upload, card, visitor, settings, replace=replace)
+    return dataset_client.save_upload(upload, card, visitor, settings, replace=replace)
 
 
 def test_a_kept_set_is_listed_read_and_run(settings):
     found, card = keep(settings, "a", "b")
     assert found.ok
     assert (card.samples, card.who, card.file) == (2, "me", "mine.jsonl")
-    one = datasets.entry(settings, f"own:{KEY}:mine")
+    one = datasets.find_dataset_entry(settings, f"own:{KEY}:mine")
     assert (one.dataset, one.origin, one.card.note) == ("mine", "own", "<b>![x](http://x)</b>")
-    assert datasets.summary(settings, one) is None
-    dataset_client.read([Place(one.benchmark, one.path)], settings)
-    numbers = datasets.summary(settings, one)
+    assert datasets.read_dataset_summary(settings, one) is None
+    dataset_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
+    numbers = datasets.read_dataset_summary(settings, one)
     assert (numbers.samples, numbers.hash, numbers.problem) == (2, card.hash, "")
     assert numbers.levels == {"execution_accuracy": {"2": 2}}
-    frame = datasets.cases(settings, one)
+    frame = datasets.load_dataset_cases(settings, one)
     assert list(frame["id"]) == ["a", "b"]
-    assert list(datasets.chosen(frame, text="B")["id"]) == ["b"]
-    assert datasets.chosen(frame, difficulty="1").empty
-    sample, hidden = datasets.case(settings, one, list(frame.iloc[1]))
+    assert list(datasets.filter_dataset_cases(frame, text="B")["id"]) == ["b"]
+    assert datasets.filter_dataset_cases(frame, difficulty="1").empty
+    sample, hidden = datasets.load_dataset_case(settings, one, list(frame.iloc[1]))
     assert (sample.id, hidden) == ("b", False)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset="mine")
-    made = plan(request, settings)
+    made = plan_run(request, settings)
     assert made.spec.benchmarks[0].dataset_hash == card.hash
     assert "--dataset mine" in made.spec.command
 
@@ -75,24 +75,24 @@ def test_replacing_needs_a_word_and_keeps_the_former_version(settings):
     keep(settings, "a", "b", replace=True)
     assert own_datasets.load_own_cards(settings)[0].samples == 2
     [version] = datasets.list_trashed_versions(settings, KEY, "mine")
-    dataset_client.restore(KEY, "mine", version, OPERATOR, settings)
+    dataset_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
     assert own_datasets.load_own_cards(settings)[0].samples == 1
     [other] = datasets.list_trashed_versions(settings, KEY, "mine")  # the two changed places
-    dataset_client.restore(KEY, "mine", other, OPERATOR, settings)
+    dataset_client.restore_dataset(KEY, "mine", other, OPERATOR, settings)
     assert own_datasets.load_own_cards(settings)[0].samples == 2
 
 
 def test_a_removed_set_comes_back(settings):
     keep(settings, "a")
-    version = dataset_client.remove(KEY, "mine", OPERATOR, settings)
-    assert datasets.added(settings, KEY) == []
+    version = dataset_client.remove_dataset(KEY, "mine", OPERATOR, settings)
+    assert datasets.list_added_datasets(settings, KEY) == []
     with pytest.raises(UsageError, match="no dataset 'mine'"):
         find_dataset("mine", catalog.benchmark_card(KEY), settings)
     with pytest.raises(UsageError, match="no own data set"):
-        dataset_client.remove(KEY, "mine", OPERATOR, settings)
+        dataset_client.remove_dataset(KEY, "mine", OPERATOR, settings)
     with pytest.raises(UsageError, match="no former version"):
-        dataset_client.restore(KEY, "mine", "../..", OPERATOR, settings)
-    dataset_client.restore(KEY, "mine", version, OPERATOR, settings)
+        dataset_client.restore_dataset(KEY, "mine", "../..", OPERATOR, settings)
+    dataset_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
     assert find_dataset("mine", catalog.benchmark_card(KEY), settings).is_dir()
 
 
@@ -126,12 +126,12 @@ def test_a_visitor_who_may_not_changes_nothing(settings):
     upload = Upload(KEY, "x.jsonl", b"{}", "")
     for act in (
         lambda: keep(closed, "b", name="other", visitor=ANYBODY),
-        lambda: dataset_client.validate(upload, ANYBODY, closed),
-        lambda: dataset_client.remove(KEY, "mine", ANYBODY, closed),
-        lambda: dataset_client.restore(KEY, "mine", "x", ANYBODY, closed),
-        lambda: dataset_client.fetch("bfcl-v4", {}, ANYBODY, closed),
+        lambda: dataset_client.validate_upload(upload, ANYBODY, closed),
+        lambda: dataset_client.remove_dataset(KEY, "mine", ANYBODY, closed),
+        lambda: dataset_client.restore_dataset(KEY, "mine", "x", ANYBODY, closed),
+        lambda: dataset_client.start_fetch("bfcl-v4", {}, ANYBODY, closed),
         lambda: dataset_client.cancel_fetch("bfcl-v4", ANYBODY, closed),
-        lambda: dataset_client.confirm("x", Place(KEY, "x"), ANYBODY, closed),
+        lambda: dataset_client.start_confirm("x", DatasetLocation(KEY, "x"), ANYBODY, closed),
         lambda: dataset_client.cancel_confirm("x", ANYBODY, closed),
     ):
         with pytest.raises(AccessDenied, match="read-only"):
@@ -148,11 +148,11 @@ def test_a_fetched_set_is_known_by_its_note(settings):
     stranger = settings.data_dir / "datasets" / "unknown"
     stranger.mkdir()
     (stranger / "source.json").write_text("{torn")
-    [one] = datasets.added(settings, "gaia")
+    [one] = datasets.list_added_datasets(settings, "gaia")
     assert (one.dataset, one.options, one.licence) == ("gaia-test", {"split": "test"}, "gated")
     assert find_dataset("gaia-test", catalog.benchmark_card("gaia"), settings) == folder
-    dataset_client.read([Place(one.benchmark, one.path, one.options)], settings)
-    assert "holds no split" in datasets.summary(settings, one).problem
+    dataset_client.ensure_indexes([DatasetLocation(one.benchmark, one.path, one.options)], settings)
+    assert "holds no split" in datasets.read_dataset_summary(settings, one).problem
 
 
 def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
@@ -163,14 +163,14 @@ def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
         "Final answer": "SECRET",
     }
     upload = Upload("gaia", "q.jsonl", f"{json.dumps(question)}\n".encode())
-    _, card = dataset_client.save(upload, OwnCard("gaia", "held"), OPERATOR, settings)
-    one = datasets.entry(settings, "own:gaia:held")
-    dataset_client.read([Place(one.benchmark, one.path)], settings)
-    assert (card.samples, datasets.summary(settings, one).gated) == (1, 1)
-    frame = datasets.cases(settings, one)
+    _, card = dataset_client.save_upload(upload, OwnCard("gaia", "held"), OPERATOR, settings)
+    one = datasets.find_dataset_entry(settings, "own:gaia:held")
+    dataset_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
+    assert (card.samples, datasets.read_dataset_summary(settings, one).gated) == (1, 1)
+    frame = datasets.load_dataset_cases(settings, one)
     assert "SECRET" not in frame.to_csv()
-    sample, hidden = datasets.case(settings, one, list(frame.iloc[0]))
+    sample, hidden = datasets.load_dataset_case(settings, one, list(frame.iloc[0]))
     assert (hidden, sample.input, sample.reference) == (True, {}, {})
     shown = msgspec.structs.replace(settings, show_gated=True)
-    sample, hidden = datasets.case(shown, one, list(frame.iloc[0]))
+    sample, hidden = datasets.load_dataset_case(shown, one, list(frame.iloc[0]))
     assert (hidden, sample.reference["answer"]) == (False, "SECRET")

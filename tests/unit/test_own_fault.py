@@ -12,7 +12,7 @@ import pytest
 from evalcore.benchmarks.bfcl.entry import load_file
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure
-from evalcore.runner.own_fault import settle
+from evalcore.runner.failure_attribution import attribute_failure
 from tests.support import quiet_server
 from tests.support.cases import syntax_cases
 from tests.support.hf_runs import Done, evaluate
@@ -40,14 +40,14 @@ def script(*outcomes: Completion | Failure):
 
 @pytest.mark.parametrize("again", [(BROKEN,), (LOST, BROKEN), (BUSY, LOST, BROKEN)])
 async def test_what_breaks_a_server_that_answers_is_at_fault(again) -> None:
-    found = await settle([BROKEN, LOST], script(*again), script(LOST, ANSWER))
+    found = await attribute_failure([BROKEN, LOST], script(*again), script(LOST, ANSWER))
     assert found is not None
     assert (found.finish_reason, found.text) == ("unparsable", "")
     assert found.attempts == 2 + len(again)
 
 
 async def test_what_is_answered_in_the_end_is_an_answer() -> None:
-    assert await settle([BROKEN, BROKEN], script(ANSWER), script(ANSWER)) == ANSWER
+    assert await attribute_failure([BROKEN, BROKEN], script(ANSWER), script(ANSWER)) == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ async def test_what_is_answered_in_the_end_is_an_answer() -> None:
     ],
 )
 async def test_else_the_server_may_be_at_fault(failures, again, control) -> None:
-    assert await settle(failures, script(again), script(control)) is None
+    assert await attribute_failure(failures, script(again), script(control)) is None
 
 
 @contextmanager

@@ -10,10 +10,12 @@ from evalcore.runner import panel
 
 
 def test_a_judge_is_a_target_with_its_options() -> None:
-    found = panel.spec_of("openai:qwen/q-3:8b?base_url=http://127.0.0.1:9/v1&temperature=0")
+    found = panel.parse_model_spec(
+        "openai:qwen/q-3:8b?base_url=http://127.0.0.1:9/v1&temperature=0"
+    )
     options = {"base_url": "http://127.0.0.1:9/v1", "temperature": "0"}
     assert found == TargetSpec(key="openai:qwen/q-3:8b", options=options)
-    assert panel.spec_of("openai:m") == TargetSpec(key="openai:m")
+    assert panel.parse_model_spec("openai:m") == TargetSpec(key="openai:m")
 
 
 @pytest.mark.parametrize(
@@ -31,13 +33,13 @@ def test_a_judge_is_a_target_with_its_options() -> None:
 )
 def test_what_is_no_judge_is_refused(judge: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        panel.check([judge])
+        panel.check_panel([judge])
 
 
 def test_a_judge_votes_once() -> None:
     with pytest.raises(UsageError, match="votes once"):
-        panel.check(["openai:a", "openai:b", "openai:a"])
-    panel.check(["openai:a", "openai:a?temperature=1"])
+        panel.check_panel(["openai:a", "openai:b", "openai:a"])
+    panel.check_panel(["openai:a", "openai:a?temperature=1"])
 
 
 def test_who_sits_is_told_by_the_columns() -> None:
@@ -63,4 +65,4 @@ def test_who_sits_is_told_by_the_columns() -> None:
         benchmarks=(spec("a"), spec("b", "openai:x", "openai:y")),
         judges=("openai:x", "openai:y"),
     )
-    assert panel.sits_on(run) == ("openai:x", "openai:y")
+    assert panel.list_judge_specs(run) == ("openai:x", "openai:y")

@@ -10,7 +10,7 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.errors import UsageError
 from evalcore.records import from_json
-from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan
+from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from tests.support.cases import syntax_cases
 
@@ -27,7 +27,7 @@ def make(tmp_path: Path, **changes: Any) -> Plan:
         "dataset": str(cases),
         **changes,
     }
-    return plan(RunRequest(**values), configuration.load_settings(tmp_path / "data"))
+    return plan_run(RunRequest(**values), configuration.load_settings(tmp_path / "data"))
 
 
 def column(made: Plan) -> str:

@@ -218,7 +218,7 @@ def test_a_factory_of_targets_that_cannot_be_loaded_is_an_error_of_usage(
 def test_no_benchmark_can_be_called_like_a_column_of_a_ranking() -> None:
     column = Column("x", "k", "l", "d", 1, True, True, 1, "")
     board = Board("default", "sql", {"x": column}, ("x",))
-    ours = set(ranking._columns(board)) - {"x"}
+    ours = set(ranking._list_ranking_columns(board)) - {"x"}
     assert ours | set(facts.COLUMNS) | {ranking.SUITE} <= catalog.RESERVED
 
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from evalcore.exchange.export_service import made
-from evalcore.queries.runs import row_of
+from evalcore.queries.runs import build_run_row
 from evalcore.records import Usage
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Price, Settings
@@ -137,11 +137,11 @@ def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeyp
             target_options={"base_url": server.base_url},
             max_samples=3,
         )
-        folder = create_folder(plan(request, settings), settings)
-        summary = execute(folder, settings, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
+        folder = create_folder(plan_run(request, settings), settings)
+        summary = execute_run(folder, settings, Secrets({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
     source = "user_table" if stated is None else "provider"
     episodes = [stored.episode for stored in folder.read_episodes()]
     assert {episode.cost_sources for episode in episodes} == {(source,)}
-    assert summary.totals.cost_sources == row_of(folder).cost_sources == (source,)
+    assert summary.totals.cost_sources == build_run_row(folder).cost_sources == (source,)
     assert (summary.totals.cost == pytest.approx(0.01 * len(episodes))) == (stated is not None)
     assert source.replace("_", " ") in made(folder.run_id, "md", settings).decode()

@@ -11,8 +11,8 @@ from evalcore.cli import main
 from evalcore.exchange.board_export import FORMATS
 from evalcore.exchange.site.publish import pages
 from evalcore.queries import boards, metric_board, stored_boards, targets
-from evalcore.queries.ranking import orders
-from evalcore.queries.trend import trend
+from evalcore.queries.ranking import list_board_orders
+from evalcore.queries.trend import build_score_trend
 from evalcore.store import published as published_file
 from evalcore.store.run_folder import find_run
 from tests.support.api import client
@@ -29,7 +29,9 @@ DROPPED = {
 
 
 def board_of(settings, key):
-    return boards.find(boards.boards(stored_boards.headers(settings), "sql"), key)
+    return boards.find_board(
+        boards.list_boards(stored_boards.load_run_headers(settings), "sql"), key
+    )
 
 
 def strict_json(text):
@@ -56,28 +58,33 @@ def not_finite(frame):
 def test_every_month_is_ranked_by_everything_it_has(months, key):
     board = board_of(months, key)
     assert board.key == key
-    for by in orders(board):
+    for by in list_board_orders(board):
         frame = stored_boards.board_ranking(months, board, by)
         ranked = frame[frame["status"] == "ranked"]
         assert len(ranked) >= 10
         assert ranked["rank"].notna().all()
         assert not_finite(frame) == []
         assert (frame.loc[frame["status"] == "incomplete", "coverage"] < 1).all()
-        assert trend(stored_boards.headers(months), board, by, set(frame["identity"])) is not None
+        assert (
+            build_score_trend(
+                stored_boards.load_run_headers(months), board, by, set(frame["identity"])
+            )
+            is not None
+        )
 
 
 @pytest.mark.parametrize("key", BOARDS)
 def test_every_metric_of_every_month_has_its_table(months, key):
     board = board_of(months, key)
-    headers = stored_boards.headers(months)
+    headers = stored_boards.load_run_headers(months)
     for benchmark in board.columns:
-        row = next(row for row in boards.rows(headers, board) if benchmark in row.runs)
+        row = next(row for row in boards.list_board_rows(headers, board) if benchmark in row.runs)
         for metric in row.runs[benchmark].benchmarks[benchmark].metrics:
             view = stored_boards.board_metric(months, board, benchmark, metric)
             assert not_finite(view.standing.assign(coverage=1.0)) == []
-            metric_board.lines(headers, board, benchmark, metric)
-        for row in boards.rows(headers, board):
-            frame = targets.profile(headers, board, row.identity)
+            metric_board.find_control_lines(headers, board, benchmark, metric)
+        for row in boards.list_board_rows(headers, board):
+            frame = targets.build_target_radar(headers, board, row.identity)
             assert frame["score"].notna().all()
 
 

@@ -18,7 +18,7 @@ WEAK = Plan(target="openai:weak", skill=0.3)
 
 
 def ranked(settings, order=""):
-    board = boards.boards(stored_boards.headers(settings), "sql")[0]
+    board = boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
     return stored_boards.board_ranking(settings, board, order)
 
 
@@ -42,14 +42,14 @@ def test_the_better_target_is_first_with_its_interval_and_rank_interval(settings
 def test_ranks_rest_on_the_scores_of_the_headers(settings):
     for plan in (STRONG, WEAK):
         make_run(settings, plan)
-    headers = stored_boards.headers(settings)
-    board = boards.boards(headers, "sql")[0]
+    headers = stored_boards.load_run_headers(settings)
+    board = boards.list_boards(headers, "sql")[0]
     frame = ranked(settings)
     by_header = {run.identity: run.benchmarks[BENCHMARK].score for run in headers}
     assert dict(zip(frame["identity"], frame["score"], strict=True)) == pytest.approx(by_header)
-    rows = boards.rows(headers, board)
-    points = case_points.of_board(settings, rows, board)
-    standings = ranking.standings(rows, board, BENCHMARK, points)
+    rows = boards.list_board_rows(headers, board)
+    points = case_points.load_board_points(settings, rows, board)
+    standings = ranking.compute_standings(rows, board, BENCHMARK, points)
     assert {name: row.score for name, row in standings.items()} == pytest.approx(by_header)
 
 
@@ -106,18 +106,18 @@ def test_a_run_whose_journals_are_broken_is_listed_as_unreadable(settings):
 
 def test_a_run_that_was_deleted_meanwhile_leaves_the_board(settings):
     folder = make_run(settings, STRONG)
-    board = boards.boards(stored_boards.headers(settings), "sql")[0]
+    board = boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
     shutil.rmtree(folder.path)
     assert list(stored_boards.board_ranking(settings, board)["status"]) == []
 
 
 def test_the_newest_run_is_shown_and_the_signature_follows_the_store(settings):
     make_run(settings, STRONG)
-    before = stored_boards.signature(settings)
+    before = stored_boards.compute_boards_signature(settings)
     later = make_run(
         settings, Plan(target="openai:strong", skill=0.4, created_at="2026-11-15T00:00:00.000Z")
     )
-    assert stored_boards.signature(settings) != before
+    assert stored_boards.compute_boards_signature(settings) != before
     frame = ranked(settings)
     assert list(frame["run_id"]) == [later.run_id]
 
@@ -128,8 +128,8 @@ def test_metric_columns_hold_scores_and_none_without_cases(settings):
     part = frame[f"{BENCHMARK}/execution_accuracy"].iloc[0]
     assert 0 <= part <= 100
     headers = [header("openai:a", 1, **{BENCHMARK: score(metrics={})})]
-    board = boards.boards(headers, "sql")[0]
-    empty = ranking.ranking(headers, board, pd.DataFrame(columns=["run"]))
+    board = boards.list_boards(headers, "sql")[0]
+    empty = ranking.build_ranking(headers, board, pd.DataFrame(columns=["run"]))
     assert empty[f"{BENCHMARK}/execution_accuracy"].isna().all()
 
 
@@ -140,7 +140,7 @@ def test_a_suite_is_ranked_by_its_mean_and_a_missing_benchmark_is_a_dash():
         "other": score("o1", 40.0, dataset="other", low=36.0, high=44.0),
     }
     headers = [header("openai:a", 1, run="a", **both), header("openai:b", 2, run="b")]
-    board = boards.boards(headers, "sql")[0]
+    board = boards.list_boards(headers, "sql")[0]
     cases = pd.DataFrame(
         [
             {"run": "a", "benchmark": BENCHMARK, "metric": "m", "id": str(n), "weight": 1.0}
@@ -153,22 +153,22 @@ def test_a_suite_is_ranked_by_its_mean_and_a_missing_benchmark_is_a_dash():
             for n in range(10)
         ]
     )
-    assert ranking.orders(board) == [ranking.SUITE, BENCHMARK, "other"]
-    frame = ranking.ranking(headers, board, cases)
+    assert ranking.list_board_orders(board) == [ranking.SUITE, BENCHMARK, "other"]
+    frame = ranking.build_ranking(headers, board, cases)
     assert list(frame["status"]) == ["ranked", "not_run"]
     assert frame["score"].iloc[0] == pytest.approx(60.0)
     assert frame["low"].iloc[0] == pytest.approx(60.0 - (25 + 16) ** 0.5 / 2)
     assert pd.isna(frame["score"].iloc[1])
     assert pd.isna(frame["other"].iloc[1])
-    assert ranking_views.parts(board) == [BENCHMARK, "other"]
+    assert ranking_views.list_board_parts(board) == [BENCHMARK, "other"]
 
 
 @pytest.mark.usefixtures("two_benchmarks")
 def test_costs_are_unknown_where_a_run_did_more_than_the_board_shows():
     more = {BENCHMARK: score(), "elsewhere": score("e")}
     headers = [header("openai:a", 1, run="a", **more)]
-    board = boards.boards(headers, "sql")[0]
-    frame = ranking.ranking(headers, board, pd.DataFrame(columns=["run"]))
+    board = boards.list_boards(headers, "sql")[0]
+    frame = ranking.build_ranking(headers, board, pd.DataFrame(columns=["run"]))
     assert frame["cost"].isna().all()
 
 
@@ -176,7 +176,7 @@ def test_leaders_name_the_best_ranked_target_of_each_metric(settings):
     make_run(settings, Plan(target="openai:strong", skill=0.8, skills={"sql_identification": 0.2}))
     make_run(settings, Plan(target="openai:parser", skill=0.3, skills={"sql_identification": 0.9}))
     make_run(settings, Plan(target="control:reference", skill=1.0))
-    board = boards.boards(stored_boards.headers(settings), "sql")[0]
+    board = boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
     found = board_table.board_table(settings, board, BENCHMARK).leaders
     leaders = {one.part: one.identity for one in found}
     assert leaders[f"{BENCHMARK}/sql_identification"] == "openai:parser"
@@ -187,10 +187,12 @@ def test_filters_keep_the_ranks_and_take_text_literally(settings):
     for plan in (STRONG, WEAK, Plan(target="baseline:a.b", skill=0.5)):
         make_run(settings, plan)
     frame = ranked(settings)
-    assert list(ranking_views.fitting(frame, "WEAK", [])["rank"]) == [3]
-    assert list(ranking_views.fitting(frame, "", ["baseline"])["identity"]) == ["baseline:a.b"]
-    assert ranking_views.fitting(frame, "a+b", []).empty
-    assert ranking_views.fitting(frame, "(", []).empty
+    assert list(ranking_views.filter_ranking(frame, "WEAK", [])["rank"]) == [3]
+    assert list(ranking_views.filter_ranking(frame, "", ["baseline"])["identity"]) == [
+        "baseline:a.b"
+    ]
+    assert ranking_views.filter_ranking(frame, "a+b", []).empty
+    assert ranking_views.filter_ranking(frame, "(", []).empty
 
 
 def test_a_complete_run_that_lacks_cases_of_its_column_is_not_ranked(settings):
@@ -204,8 +206,8 @@ def test_a_complete_run_that_lacks_cases_of_its_column_is_not_ranked(settings):
     assert frame.loc["openai:short", "status"] == "incomplete"
     assert list(frame["status"]) == ["ranked"] * 3 + ["incomplete"]
     assert frame.loc[["openai:a", "openai:b", "openai:c"], "rank"].notna().all()
-    headers = stored_boards.headers(settings)
-    board = boards.boards(headers, "sql")[0]
+    headers = stored_boards.load_run_headers(settings)
+    board = boards.list_boards(headers, "sql")[0]
     view = stored_boards.board_metric(settings, board, BENCHMARK, lines_metric(lines[-1]))
     assert list(view.standing["status"]) == ["ranked"] * 3 + ["incomplete"]
 
@@ -217,8 +219,8 @@ def lines_metric(line):
 def test_a_benchmark_whose_cases_all_weigh_nothing_breaks_no_ranking(settings):
     for name in "ab":
         make_run(settings, Plan(target=f"openai:{name}"))
-    headers = stored_boards.headers(settings)
-    board = boards.boards(headers, "sql")[0]
+    headers = stored_boards.load_run_headers(settings)
+    board = boards.list_boards(headers, "sql")[0]
     cases = case_points.case_scores(list_run_folders(settings.run_roots)).assign(weight=0.0)
-    frame = ranking.ranking(headers, board, cases)
+    frame = ranking.build_ranking(headers, board, cases)
     assert list(frame["rank"]) == [1, 1]

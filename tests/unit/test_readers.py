@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from evalcore.queries.cases import case_view
-from evalcore.queries.readers import case_for_readers, redact_paths, row_for_readers
-from evalcore.queries.runs import row_of
+from evalcore.queries.path_redaction import redact_case, redact_paths, redact_run_row
+from evalcore.queries.runs import build_run_row
 from evalcore.records import Failure
 from tests.support.hangs import stop_hang
 from tests.support.page_stores import METRIC, RUN, evidence_run
@@ -40,8 +40,10 @@ def test_a_hostile_text_takes_no_time(text):
 
 def test_a_run_and_a_case_lose_their_places(tmp_path):
     folder = evidence_run(tmp_path)
-    row = msgspec.structs.replace(row_of(folder), message="at /srv/data/x", problem="/srv/data/y")
-    assert (row_for_readers(row).message, row_for_readers(row).problem) == ("at …/x", "…/y")
+    row = msgspec.structs.replace(
+        build_run_row(folder), message="at /srv/data/x", problem="/srv/data/y"
+    )
+    assert (redact_run_row(row).message, redact_run_row(row).problem) == ("at …/x", "…/y")
     view = case_view([tmp_path], RUN, METRIC, "table_diff")
     failure = Failure(kind="environment", message="no /srv/data/engine")
     broken = msgspec.structs.replace(
@@ -49,6 +51,6 @@ def test_a_run_and_a_case_lose_their_places(tmp_path):
         verdict=msgspec.structs.replace(view.verdict, note="no /srv/data/engine"),
         episode=msgspec.structs.replace(view.episode, failure=failure),
     )
-    seen = case_for_readers(broken)
+    seen = redact_case(broken)
     assert seen.verdict.note == seen.episode.failure.message == "no …/engine"
-    assert case_for_readers(view) == view
+    assert redact_case(view) == view

@@ -9,7 +9,7 @@ from evalcore.catalog import benchmark_card
 from evalcore.i18n import translate_note
 from evalcore.queries import gated
 from evalcore.queries.cases import CaseFilter, case_page, case_view
-from evalcore.queries.methodology import prompts
+from evalcore.queries.methodology import list_first_prompts
 from evalcore.records import Episode, Failure, Sample, Section, Verdict
 from tests.support import agentic_runs
 from tests.support.agentic_runs import GAIA_RUN, GATED, SECRETS
@@ -124,10 +124,10 @@ def test_a_search_still_finds_ids_page_by_page(settings):
 
 def test_prompts_of_gated_cases_are_not_told(settings):
     card = benchmark_card("gaia")
-    told = {one.metric: one for one in prompts(settings.run_roots, GAIA_RUN, card)}
+    told = {one.metric: one for one in list_first_prompts(settings.run_roots, GAIA_RUN, card)}
     assert told["level_1"].messages
     assert (told["level_2"].hidden, told["level_2"].messages) == (True, ())
-    whole = prompts(settings.run_roots, GAIA_RUN, card, show_gated=True)
+    whole = list_first_prompts(settings.run_roots, GAIA_RUN, card, show_gated=True)
     assert not any(one.hidden for one in whole)
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from evalcore import cli
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.queries.reproduce import CONFIG, recipe
+from evalcore.queries.reproduce import CONFIG, build_recipe
 from evalcore.records import TargetSpec
 from evalcore.runner import plan
 from evalcore.runner.request import RunRequest
@@ -46,7 +46,9 @@ def scores(settings, run):
 
 
 def test_the_command_of_a_shipped_run_gives_the_same_scores_in_an_empty_folder(tmp_path, capsys):
-    found = recipe(Settings(data=str(tmp_path), shipped=str(SHIPPED)), "shipped-baseline-keywords")
+    found = build_recipe(
+        Settings(data=str(tmp_path), shipped=str(SHIPPED)), "shipped-baseline-keywords"
+    )
     given = words(found.command)
     assert given[:2] == ["evalcore", "run"]
     assert found.keys == ()
@@ -77,14 +79,14 @@ def test_the_command_of_a_shipped_run_gives_the_same_scores_in_an_empty_folder(t
 @pytest.mark.parametrize("by", ["flags", "file"])
 def test_what_is_printed_plans_the_same_columns(tmp_path, monkeypatch, request_, by):
     settings = settings_in(tmp_path)
-    made = plan.plan(request_, settings)
+    made = plan.plan_run(request_, settings)
     folder = plan.create_folder(made, settings)
-    found = recipe(settings, folder.run_id)
+    found = build_recipe(settings, folder.run_id)
     monkeypatch.chdir(tmp_path)
     Path(CONFIG).write_text(found.config, encoding="utf-8")
     given = words(found.command if by == "flags" else found.with_config)
     asked, _ = cli._build_run_request(cli._build_parser().parse_args(given[1:]))
-    again = plan.plan(asked, settings)
+    again = plan.plan_run(asked, settings)
     assert again.spec.benchmarks == made.spec.benchmarks
     assert again.samples == made.samples
     for name in ("seed", "epochs", "concurrency", "max_samples", "judges", "target"):
@@ -94,11 +96,11 @@ def test_what_is_printed_plans_the_same_columns(tmp_path, monkeypatch, request_,
 def test_one_metric_draws_the_same_of_its_cases(tmp_path):
     settings = settings_in(tmp_path)
     asked = RunRequest("baseline:sqlglot", ("sql_understanding",), max_samples=10, seed=3)
-    made = plan.plan(asked, settings)
+    made = plan.plan_run(asked, settings)
     folder = plan.create_folder(made, settings)
-    found = recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
+    found = build_recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
     narrow, _ = cli._build_run_request(cli._build_parser().parse_args(words(found.command)[1:]))
-    drawn = plan.plan(narrow, settings).samples["sql_understanding"]
+    drawn = plan.plan_run(narrow, settings).samples["sql_understanding"]
     held = made.samples["sql_understanding"]
     assert drawn == [one for one in held if one.metric == "sql_identification"]
     assert len(drawn) < len(held)
@@ -107,7 +109,7 @@ def test_one_metric_draws_the_same_of_its_cases(tmp_path):
 def test_options_that_are_no_text_go_by_the_file_since_they_are_the_targets_identity(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("openai:m", options={"temperature": 0.0, "stop": ["a b"]}))
-    found = recipe(settings, folder.run_id)
+    found = build_recipe(settings, folder.run_id)
     assert words(found.command)[2:4] == ["--config", CONFIG]
     assert yaml.safe_load(found.config)["target_options"] == {"temperature": 0.0, "stop": ["a b"]}
     assert found.keys == ("OPENAI_API_KEY",)
@@ -117,7 +119,7 @@ def test_a_prompt_of_ones_own_comes_as_a_file(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("baseline:sqlglot"))
     altered(folder, benchmarks=benchmark_with(folder, options={"prompt": "Q: $question"}))
-    found = recipe(settings, folder.run_id)
+    found = build_recipe(settings, folder.run_id)
     assert found.prompts == {"prompt-sql_understanding.txt": "Q: $question"}
     assert "sql_understanding.prompt=prompt-sql_understanding.txt" in found.command
     assert "$question" not in found.command
@@ -137,7 +139,7 @@ def test_keys_and_places_of_this_machine_are_nowhere(tmp_path, monkeypatch):
         note=f"see {settings.data} and /home/who/notes",
         command="evalcore run --dataset /home/who/cases.jsonl",
     )
-    found = recipe(settings, folder.run_id)
+    found = build_recipe(settings, folder.run_id)
     told = "\n".join([found.command, found.config, found.with_config, found.spec])
     for secret in ("abcdef-secret-value", "/home/who", "/srv", str(tmp_path), "sk-abcdef"):
         assert secret not in told
@@ -149,7 +151,7 @@ def test_keys_and_places_of_this_machine_are_nowhere(tmp_path, monkeypatch):
 def test_names_from_outside_are_one_word_of_the_command(tmp_path, name):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan(f"openai:{name}"))
-    given = words(recipe(settings, folder.run_id).command)
+    given = words(build_recipe(settings, folder.run_id).command)
     assert given[given.index("--target") + 1].startswith("openai:")
     assert "--benchmarks" in given
 
@@ -158,7 +160,7 @@ def test_a_run_of_others_has_a_spec_and_no_command(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("openai:m"))
     altered(folder, origin="imported")
-    found = recipe(settings, folder.run_id)
+    found = build_recipe(settings, folder.run_id)
     assert (found.imported, found.command, found.config, found.keys) == (True, "", "", ())
     assert json.loads(found.spec)["run_id"] == folder.run_id
 
@@ -166,7 +168,7 @@ def test_a_run_of_others_has_a_spec_and_no_command(tmp_path):
 def test_columns_say_what_a_score_rests_on(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("openai:m", cases=5))
-    [column] = recipe(settings, folder.run_id).columns
+    [column] = build_recipe(settings, folder.run_id).columns
     spec = folder.read_spec().benchmarks[0]
     assert (column.key, column.dataset_hash) == (spec.column, spec.dataset_hash)
     assert column.samples == spec.samples
@@ -175,10 +177,10 @@ def test_columns_say_what_a_score_rests_on(tmp_path):
 def test_what_is_not_there_is_said(tmp_path):
     settings = settings_in(tmp_path)
     with pytest.raises(UsageError, match="nowhere"):
-        recipe(settings, "nowhere")
+        build_recipe(settings, "nowhere")
     folder = make_run(settings, Plan("openai:m"))
     with pytest.raises(UsageError, match="did not run"):
-        recipe(settings, folder.run_id, "gaia", "level_1")
+        build_recipe(settings, folder.run_id, "gaia", "level_1")
     (folder.path / "spec.json").write_text("{torn", encoding="utf-8")
     with pytest.raises(RunFolderError):
-        recipe(settings, folder.run_id)
+        build_recipe(settings, folder.run_id)

@@ -10,10 +10,10 @@ import pytest
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure, FailureKind
 from evalcore.runner.limits import Flow
-from evalcore.runner.retry import policy, with_retries
+from evalcore.runner.retry import build_retry_policy, with_retries
 from evalcore.settings import Settings
 
-RULES = policy(Settings(retry_base=0.001, retry_cap=0.002, max_attempts=4))
+RULES = build_retry_policy(Settings(retry_base=0.001, retry_cap=0.002, max_attempts=4))
 
 
 class Script:
@@ -90,7 +90,7 @@ async def test_kinds_are_counted_apart() -> None:
 async def test_a_pause_of_the_flow_beyond_the_deadline_ends_at_once() -> None:
     loop = asyncio.get_running_loop()
     flow = Flow(start=4, maximum=4)
-    flow.refuse(await flow.enter(loop.time() + 1), 3600.0)
+    flow.record_refusal(await flow.enter(loop.time() + 1), 3600.0)
     flow.leave()
     seen: list[Failure] = []
     script = Script()

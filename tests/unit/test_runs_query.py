@@ -40,14 +40,14 @@ def progress(**more) -> Progress:
 
 def test_no_root_and_no_run_make_no_row(roots):
     assert runs.all_rows(roots) == []
-    assert runs.frame([]).empty
-    assert "fraction" in runs.frame([]).columns
+    assert runs.build_runs_frame([]).empty
+    assert "fraction" in runs.build_runs_frame([]).columns
 
 
 def test_a_finished_run_says_what_it_scored_and_took(roots):
     finish(roots[0], "20260101-100000-aaaaaa")
     [row] = runs.all_rows(roots)
-    assert (row.state, row.own, row.complete, row.moving) == ("done", True, True, False)
+    assert (row.state, row.own, row.complete, row.is_active) == ("done", True, True, False)
     assert row.scores == {"sql_understanding": pytest.approx(200 / 3)}
     assert row.measured_score == pytest.approx(200 / 3)
     assert (row.input_tokens, row.output_tokens, row.cost, row.wall) == (30, 6, None, None)
@@ -59,7 +59,7 @@ def test_the_worker_is_believed_while_it_lives(roots):
     folder.write_progress(progress())
     with FileLock(folder.lock_path):
         [row] = runs.all_rows(roots)
-    assert (row.state, row.moving) == ("running", True)
+    assert (row.state, row.is_active) == ("running", True)
     assert (row.total, row.scored, row.rate, row.eta) == (3, 1, 2.0, 1.0)
     assert row.errors == {"timeout": 4}
     assert row.fraction == pytest.approx(1 / 3)
@@ -69,7 +69,7 @@ def test_a_run_without_its_worker_is_interrupted(roots):
     folder = plan(roots[0], "20260101-100000-aaaaaa")
     folder.write_progress(progress(message="needs KEY"))
     [row] = runs.all_rows(roots)
-    assert (row.state, row.moving, row.message) == ("interrupted", False, "needs KEY")
+    assert (row.state, row.is_active, row.message) == ("interrupted", False, "needs KEY")
 
 
 def test_a_run_that_is_scored_again_shows_the_new_counts(roots):
@@ -83,7 +83,7 @@ def test_a_run_that_is_scored_again_shows_the_new_counts(roots):
 def test_a_new_run_is_planned(roots):
     plan(roots[0], "20260101-100000-aaaaaa")
     [row] = runs.all_rows(roots)
-    assert (row.state, row.moving, row.total, row.fraction) == ("planned", True, 3, 0.0)
+    assert (row.state, row.is_active, row.total, row.fraction) == ("planned", True, 3, 0.0)
 
 
 @pytest.mark.parametrize("name", ["spec.json", "summary.json"])
@@ -112,7 +112,7 @@ def test_own_runs_come_before_shipped_ones_and_newer_before_older(roots):
 
 def test_a_frame_has_a_column_for_each_field(roots):
     evidence_run(roots[0])
-    frame = runs.frame(runs.all_rows(roots))
+    frame = runs.build_runs_frame(runs.all_rows(roots))
     assert frame["run_id"].tolist() == [RUN]
     assert frame["target"].iloc[0].startswith("openai:small#")
 
@@ -178,7 +178,7 @@ def test_a_deleted_run_is_gone_and_a_run_of_that_name_elsewhere_is_seen(roots):
 def test_runs_are_searched_by_id_target_and_note(roots):
     finish(roots[0], "20260101-100000-aaaaaa")
     rows = runs.all_rows(roots)
-    assert [len(runs.matching(rows, text)) for text in ("", "0101", "OPENAI:SM", "zz")] == [
+    assert [len(runs.filter_run_rows(rows, text)) for text in ("", "0101", "OPENAI:SM", "zz")] == [
         *(1, 1, 1, 0)
     ]
 
@@ -192,7 +192,7 @@ def test_runs_at_rest_are_not_looked_at_twice_in_a_moment(tmp_path, monkeypatch)
     runs.all_rows(roots)
     runs.all_rows(roots)
     assert len(looked) == 1
-    runs.look_anew()
+    runs.clear_run_cache()
     runs.all_rows(roots)
     os.utime(roots[0], ns=(0, 2 * 10**9))  # a run was added or removed
     runs.all_rows(roots)

@@ -28,7 +28,7 @@ def test_what_was_carried_over_says_since_when(tree, settings):
     tree.report("2026-06", "a", changed)
     taken(tree, settings)
     assert kinds(settings, f"scale-{MONTH}-a") == {("carried_over", ""): "since 2026-04"}
-    [latest] = [r.run_id for r in stored_boards.headers(settings) if "2026-06" in r.run_id]
+    [latest] = [r.run_id for r in stored_boards.load_run_headers(settings) if "2026-06" in r.run_id]
     assert kinds(settings, latest)["part_carried_over", "execution_accuracy"] == "since 2026-04"
     assert ("part_carried_over", "syntax_error_detection") not in kinds(settings, latest)
 

@@ -77,7 +77,7 @@ def test_a_second_import_changes_nothing_and_a_changed_source_replaces(tree, set
     one_model(tree, report(wins=2), 100.0)
     changed = taken(tree, settings)
     assert changed.replaced == [f"scale-{MONTH}-a"]
-    assert stored_boards.headers(settings)[0].benchmarks[CAPABILITY].score == 100.0
+    assert stored_boards.load_run_headers(settings)[0].benchmarks[CAPABILITY].score == 100.0
 
 
 def test_a_claim_without_cases_is_level_0_and_never_ranked(tree, settings):
@@ -88,8 +88,8 @@ def test_a_claim_without_cases_is_level_0_and_never_ranked(tree, settings):
         model("B", {CAPABILITY: claim(70.5, {"explain_detection": 55.5})}),
     )
     taken(tree, settings)
-    headers = stored_boards.headers(settings)
-    [board] = boards.boards(headers, "sql")
+    headers = stored_boards.load_run_headers(settings)
+    [board] = boards.list_boards(headers, "sql")
     assert board.key == f"scale-{MONTH}"
     frame = stored_boards.board_ranking(settings, board).set_index("identity")
     assert list(frame["status"]) == ["ranked", "claimed"]
@@ -107,16 +107,16 @@ def test_published_boards_stand_beside_ours_and_mix_with_nothing(tree, settings)
     for month in ("2026-04", MONTH):
         one_model(tree, report(), month=month)
     taken(tree, settings)
-    found = boards.boards(stored_boards.headers(settings), "sql")
+    found = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
     assert [board.key for board in found] == ["default", f"scale-{MONTH}", "scale-2026-04"]
     assert [column.executed for board in found for column in board.columns.values()] == [
         True,
         False,
         False,
     ]
-    assert boards.rows(stored_boards.headers(settings), found[1])[0].runs[CAPABILITY].run_id == (
-        f"scale-{MONTH}-a"
-    )
+    assert boards.list_board_rows(stored_boards.load_run_headers(settings), found[1])[0].runs[
+        CAPABILITY
+    ].run_id == (f"scale-{MONTH}-a")
 
 
 def test_one_month_is_imported_alone_and_still_knows_the_earlier(tree, settings):
@@ -184,7 +184,7 @@ def test_what_was_left_out_by_a_kill_is_added_by_the_next_import(tree, settings)
     shutil.rmtree(settings.runs_dir / f"scale-{MONTH}-a")
     done = taken(tree, settings)
     assert (done.created, done.unchanged) == ([f"scale-{MONTH}-a"], ["scale-2026-04-a"])
-    assert len(stored_boards.headers(settings)) == 2
+    assert len(stored_boards.load_run_headers(settings)) == 2
     assert not (settings.runs_dir / ".importing").exists()
 
 
@@ -210,10 +210,10 @@ def test_two_imports_at_once_are_refused(tree, settings):
 def test_the_index_is_rebuilt_with_everything_published(tree, settings):
     one_model(tree, report())
     taken(tree, settings)
-    before = stored_boards.headers(settings)
+    before = stored_boards.load_run_headers(settings)
     settings.index_path.unlink()
     assert open_index(settings).rebuild() == 1
-    assert stored_boards.headers(settings) == before
+    assert stored_boards.load_run_headers(settings) == before
 
 
 def test_other_text_than_json_is_kept_as_the_question(tree, settings):
@@ -259,12 +259,12 @@ def test_an_unknown_capability_is_left_out_and_said(tree, settings):
 def test_the_frames_of_a_published_run(tree, settings):
     one_model(tree, report(wins=2), 55.5)
     taken(tree, settings)
-    found = published.published_of(settings.run_roots, f"scale-{MONTH}-a")
-    [line] = published.scores(found).to_dict("records")
+    found = published.load_published(settings.run_roots, f"scale-{MONTH}-a")
+    [line] = published.build_published_scores(found).to_dict("records")
     assert (line["level"], line["claimed"], line["recomputed"]) == (1, 55.5, 100.0)
-    assert "score_differs" in set(published.flags(found)["kind"])
+    assert "score_differs" in set(published.build_published_flags(found)["kind"])
     ours = make_run(settings, Plan(target="openai:a"))
-    assert published.published_of(settings.run_roots, ours.run_id) is None
+    assert published.load_published(settings.run_roots, ours.run_id) is None
 
 
 def test_the_command_prints_what_became_of_the_runs(tree, settings, capsys):

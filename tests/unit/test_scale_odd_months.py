@@ -10,7 +10,7 @@ from evalcore.errors import DatasetError
 from evalcore.exchange.board_export import FORMATS, Chosen, render
 from evalcore.exchange.site.publish import pages
 from evalcore.queries import boards, stored_boards
-from evalcore.queries.ranking import orders
+from evalcore.queries.ranking import list_board_orders
 from evalcore.store.run_folder import find_run
 from tests.support.scale_imports import MONTH, kinds, one_model, settings, taken, tree
 from tests.support.scale_tree import CAPABILITY, claim, indicator, model, report, row
@@ -24,8 +24,8 @@ def empty_indicator(name):
 
 def ranked(settings):
     """The ranking of the month, which every format and the site can show."""
-    [board] = boards.boards(stored_boards.headers(settings), "sql")
-    for by in orders(board):
+    [board] = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
+    for by in list_board_orders(board):
         for format in ("csv", *FORMATS):
             text = render(settings, Chosen(by=by), format)
             assert "nan" not in text.lower()

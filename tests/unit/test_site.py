@@ -147,7 +147,7 @@ def test_the_data_files_are_those_of_the_api_and_of_the_page(site, stored, api):
     given = api.get("/api/v1/ranking").json()
     assert told == {name: given[name] for name in ("board", "by", "items", "total")}
     frame = stored_boards.board_ranking(
-        stored, boards.boards(stored_boards.headers(stored), "sql")[0]
+        stored, boards.list_boards(stored_boards.load_run_headers(stored), "sql")[0]
     )
     ours = table(site["data/sql-default.csv"])
     assert ours == table(as_csv(frame))

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Settings:
 
 
 def ended(name: str, store: Settings) -> jobs.Job:
-    job = jobs.wait(store, "import", name, SECONDS)
+    job = jobs.wait_for_job(store, "import", name, SECONDS)
     assert job is not None
     return job
 
@@ -47,7 +47,7 @@ def left(store: Settings) -> list[str]:
 
 def refused(content: bytes, store: Settings) -> str:
     """Why a bundle was not taken in; nothing of it is left."""
-    job = ended(submit_client.hand_in("run.zip", content, OPERATOR, store), store)
+    job = ended(submit_client.submit_bundle("run.zip", content, OPERATOR, store), store)
     assert job.state == "failed"
     assert left(store) == []
     assert load_headers(store) == []
@@ -56,7 +56,7 @@ def refused(content: bytes, store: Settings) -> str:
 
 
 def test_a_bundle_is_scored_again_and_taken_in(store: Settings, bundle: bytes) -> None:
-    name = submit_client.hand_in("my run.zip", bundle, OPERATOR, store)
+    name = submit_client.submit_bundle("my run.zip", bundle, OPERATOR, store)
     job = ended(name, store)
     assert (job.state, job.error, job.title) == ("done", "", "my run.zip")
     assert (job.done, job.total) == (3, 3)
@@ -66,9 +66,9 @@ def test_a_bundle_is_scored_again_and_taken_in(store: Settings, bundle: bytes) -
     assert job.result["board"] == header.benchmarks[SQL].dataset
     assert [one["level"] for one in job.result["scores"]] == [2]
     assert left(store) == []
-    again = ended(submit_client.hand_in("again.zip", bundle, OPERATOR, store), store)
+    again = ended(submit_client.submit_bundle("again.zip", bundle, OPERATOR, store), store)
     assert again.result["became"] == "unchanged"
-    assert [one.title for one in submit_client.handed_in(ANYBODY, store)] == [
+    assert [one.title for one in submit_client.list_submissions(ANYBODY, store)] == [
         "again.zip",
         "my run.zip",
     ]
@@ -102,38 +102,38 @@ def test_what_can_be_no_bundle_starts_nothing(
     store: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match="no zip archive"):
-        submit_client.hand_in("x.zip", b"hello", OPERATOR, store)
-    monkeypatch.setattr(submit_client, "MOST_BYTES", 1 << 20)
+        submit_client.submit_bundle("x.zip", b"hello", OPERATOR, store)
+    monkeypatch.setattr(submit_client, "MAX_BUNDLE_BYTES", 1 << 20)
     with pytest.raises(UsageError, match="more than 1 MB"):
-        submit_client.hand_in("x.zip", b"PK\x03\x04" + bytes(1 << 20), OPERATOR, store)
-    assert submit_client.handed_in(OPERATOR, store) == []
+        submit_client.submit_bundle("x.zip", b"PK\x03\x04" + bytes(1 << 20), OPERATOR, store)
+    assert submit_client.list_submissions(OPERATOR, store) == []
 
 
 def test_one_at_a_time_and_it_can_be_cancelled(store: Settings, tmp_path: Path) -> None:
     maker = configuration.load_settings(tmp_path / "maker")
     folder = finished(maker, "control:null", SQL, max_samples=60)
     large = bundled(folder, maker, tmp_path / "large.zip").read_bytes()
-    name = submit_client.hand_in("large.zip", large, OPERATOR, store)
+    name = submit_client.submit_bundle("large.zip", large, OPERATOR, store)
     with pytest.raises(UsageError, match="another bundle"):
-        submit_client.hand_in("second.zip", large, OPERATOR, store)
+        submit_client.submit_bundle("second.zip", large, OPERATOR, store)
     until = time.monotonic() + SECONDS
-    while not submit_client.handed_in(OPERATOR, store)[0].pid and time.monotonic() < until:
+    while not submit_client.list_submissions(OPERATOR, store)[0].pid and time.monotonic() < until:
         time.sleep(0.02)
-    submit_client.cancel(name, OPERATOR, store)
+    submit_client.cancel_submission(name, OPERATOR, store)
     assert ended(name, store).state == "cancelled"
     assert left(store) == []
     assert load_headers(store) == []
     with pytest.raises(UsageError, match="is not being worked on"):
-        submit_client.cancel(name, OPERATOR, store)
+        submit_client.cancel_submission(name, OPERATOR, store)
 
 
 def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundle: bytes) -> None:
-    folder = jobs.folder_of(store, "import", "killed")
+    folder = jobs.resolve_job_folder(store, "import", "killed")
     folder.mkdir(parents=True)
     (folder / "upload.zip").write_bytes(bundle)
-    job = jobs.Job("import", "killed", started=jobs.now(), at=jobs.now(), pid=1)
-    jobs.write(folder, job)
-    (told,) = submit_client.handed_in(OPERATOR, store)
+    job = jobs.Job("import", "killed", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1)
+    jobs.write_job_status(folder, job)
+    (told,) = submit_client.list_submissions(OPERATOR, store)
     assert told.state == "interrupted"
     assert left(store) == []
 
@@ -145,9 +145,9 @@ def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundl
 def test_access_decides(mode: str, visitor: Visitor, tmp_path: Path, bundle: bytes) -> None:
     store = Settings(data=str(tmp_path / "store"), access=mode)
     with pytest.raises(AccessDenied):
-        submit_client.hand_in("x.zip", bundle, visitor, store)
+        submit_client.submit_bundle("x.zip", bundle, visitor, store)
     with pytest.raises(AccessDenied):
-        submit_client.cancel("x", visitor, store)
+        submit_client.cancel_submission("x", visitor, store)
     assert list((tmp_path / "store" / "jobs").glob("*")) == []
 
 
@@ -161,13 +161,13 @@ def test_visitors_see_and_end_their_own_and_have_a_share_a_day(
         runs_per_day=1,
     )
     ada, bob = Visitor(name="ada", proved=True), Visitor(name="bob", proved=True)
-    name = submit_client.hand_in("ada.zip", bundle, ada, store)
+    name = submit_client.submit_bundle("ada.zip", bundle, ada, store)
     with pytest.raises(AccessDenied, match="somebody else"):
-        submit_client.cancel(name, bob, store)
+        submit_client.cancel_submission(name, bob, store)
     assert ended(name, store).state == "done"
-    assert submit_client.handed_in(bob, store) == []
-    assert [job.title for job in submit_client.handed_in(ada, store)] == ["ada.zip"]
-    assert [job.title for job in submit_client.handed_in(OPERATOR, store)] == ["ada.zip"]
+    assert submit_client.list_submissions(bob, store) == []
+    assert [job.title for job in submit_client.list_submissions(ada, store)] == ["ada.zip"]
+    assert [job.title for job in submit_client.list_submissions(OPERATOR, store)] == ["ada.zip"]
     with pytest.raises(AccessDenied, match="1 bundles a day"):
-        submit_client.hand_in("more.zip", bundle, ada, store)
-    assert ended(submit_client.hand_in("bob.zip", bundle, bob, store), store).state == "done"
+        submit_client.submit_bundle("more.zip", bundle, ada, store)
+    assert ended(submit_client.submit_bundle("bob.zip", bundle, bob, store), store).state == "done"

@@ -15,8 +15,8 @@ from evalcore.benchmarks.tau_bench import dataset
 from evalcore.catalog import benchmark_card
 from evalcore.errors import DatasetError, EnvironmentFailure, UsageError
 from evalcore.records import Episode, Sample, Verdict, from_json, to_json
-from evalcore.runner.plan import plan
-from evalcore.runner.predictions import Request, score_file
+from evalcore.runner.plan import plan_run
+from evalcore.runner.predictions import ScoreRequest, score_file
 from evalcore.runner.request import RunRequest
 from tests.support import tau_data
 from tests.support.shared_data import shared_data
@@ -173,7 +173,7 @@ def test_options_that_no_run_can_have_are_refused_before_it_starts(
         options={"tau_bench": options},
     )
     with pytest.raises(UsageError, match=problem):
-        plan(request, configuration.load_settings(tmp_path / "store"))
+        plan_run(request, configuration.load_settings(tmp_path / "store"))
 
 
 def test_the_right_calls_pass_with_their_facts(folder):
@@ -271,7 +271,7 @@ def test_score_gives_every_recorded_reward_and_hash(tmp_path, outputs):
         for row in rows
     )
     given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    request = Request("tau_bench", str(given), str(place), options={"outputs": outputs})
+    request = ScoreRequest("tau_bench", str(given), str(place), options={"outputs": outputs})
     score_file(request, out, configuration.load_settings(tmp_path / "store"))
     found = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(found) == len(rows) >= 1400

@@ -12,8 +12,8 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.records import Episode, RunSummary
-from evalcore.runner.execute import execute
-from evalcore.runner.plan import create_folder, plan
+from evalcore.runner.execute import execute_run
+from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
 from evalcore.secrets import Secrets
 from evalcore.settings import ROOT
@@ -129,11 +129,11 @@ def planned(
         use_cache=False,
         **more,  # type: ignore[arg-type]
     )
-    return create_folder(plan(request, settings), settings)
+    return create_folder(plan_run(request, settings), settings)
 
 
 def again(made: RunFolder, tmp_path: Path) -> RunSummary:
-    return execute(made, configuration.load_settings(tmp_path), Secrets({}))
+    return execute_run(made, configuration.load_settings(tmp_path), Secrets({}))
 
 
 @pytest.mark.parametrize("kept", [0, 1, 3, 7, 12])

@@ -50,7 +50,7 @@ def test_show_prints_null(settings, capsys):
 
 def test_lists_and_rows_have_none(settings):
     unmeasured_run(settings)
-    assert [row["scores"] for row in listing.rows("runs", settings)] == [
+    assert [row["scores"] for row in listing.build_listing("runs", settings)] == [
         {stored_runs.BENCHMARK: None}
     ]
     assert all_rows(settings.run_roots)[0].scores == {stored_runs.BENCHMARK: None}

@@ -6,8 +6,8 @@ import pytest
 
 from evalcore import catalog
 from evalcore.runner import upload_template
-from evalcore.runner.upload_check import loads_alone, validate
-from evalcore.runner.upload_forms import MOST_ERRORS, form_of
+from evalcore.runner.upload_check import open_row_loader, validate_upload
+from evalcore.runner.upload_forms import MAX_ERRORS, find_upload_form
 from evalcore.runner.upload_records import Upload
 from evalcore.settings import Settings
 
@@ -19,7 +19,7 @@ def checked(tmp_path, text, *, key=KEY, part=PART, file="x.jsonl"):
     content = text if isinstance(text, bytes) else text.encode()
     ready = tmp_path / "ready"
     ready.mkdir(exist_ok=True)
-    return validate(Upload(key, file, content, part), SETTINGS, ready)
+    return validate_upload(Upload(key, file, content, part), SETTINGS, ready)
 
 
 def rows(key=KEY, part=PART, count=2):
@@ -37,12 +37,12 @@ def places(found):
 @pytest.mark.parametrize("key", [key for key in catalog.benchmark_cards() if key != "tau_bench"])
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_the_templates_of_every_benchmark_can_be_handed_in(tmp_path, key, form):
-    part = form_of(key).parts[0]
-    with loads_alone(key, SETTINGS) as loads:
-        made = upload_template.part_of(key, part, SETTINGS, loads)
+    part = find_upload_form(key).parts[0]
+    with open_row_loader(key, SETTINGS) as loads:
+        made = upload_template.describe_part(key, part, SETTINGS, loads)
     assert made is not None
     required = {field.name for field in made.fields if field.required}
-    assert form_of(key).identity in required
+    assert find_upload_form(key).identity in required
     found = checked(tmp_path, getattr(made, form), key=key, part=part, file=f"x.{form}")
     assert found.errors == ()
     assert found.summary.samples >= 2
@@ -134,10 +134,10 @@ def test_no_path_leads_out_of_the_folder(tmp_path):
 
 def test_the_list_of_errors_ends_somewhere(tmp_path):
     found = checked(tmp_path, "{oops\n" * 1_000)
-    assert (len(found.errors), found.more) == (MOST_ERRORS, True)
+    assert (len(found.errors), found.more) == (MAX_ERRORS, True)
 
 
 def test_columns_know_what_is_json():
-    columns = upload_template.columns(KEY, SETTINGS)
+    columns = upload_template.list_csv_columns(KEY, SETTINGS)
     assert columns["metric"] is columns["sql"] is columns["case_id"] is False
     assert columns["expected"] is columns["create_table_statements"] is True

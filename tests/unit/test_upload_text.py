@@ -4,8 +4,14 @@ import json
 
 import pytest
 
-from evalcore.runner.upload_forms import LONGEST_LINE, MOST_BYTES, MOST_CASES, form_of, part_for
-from evalcore.runner.upload_text import read
+from evalcore.runner.upload_forms import (
+    MAX_CASES,
+    MAX_FILE_BYTES,
+    MAX_LINE_LENGTH,
+    find_upload_form,
+    guess_part,
+)
+from evalcore.runner.upload_text import read_upload
 
 COLUMNS = {"case_id": False, "sql": False, "expected": True, "metric": False}
 ROW = {"case_id": "a", "sql": "SELECT 1"}
@@ -26,7 +32,7 @@ GOOD_JSONL = {
 @pytest.mark.parametrize("name", GOOD_JSONL)
 def test_json_lines_are_read_with_their_lines(name):
     text, lines = GOOD_JSONL[name]
-    rows, errors = read(text.encode(), "x.jsonl", COLUMNS)
+    rows, errors = read_upload(text.encode(), "x.jsonl", COLUMNS)
     assert errors == []
     assert [line for line, _ in rows] == lines
     assert all(row["case_id"] == "a" for _, row in rows)
@@ -47,28 +53,28 @@ BROKEN = {
     "a huge number": (b'{"a": 123456789012345678901234567890}', 1, "", "64 bits"),
     "thousands of digits": (b'{"a": ' + b"9" * 6000 + b"}", 1, "", "64 bits"),
     "deep": (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 1, "", "nested too deep"),
-    "a huge line": (b'{"a": "' + b"x" * LONGEST_LINE + b'"}', 1, "", "longer than"),
-    "a huge file": (b"x" * (MOST_BYTES + 1), 0, "", "at most 10 MB"),
-    "too many": (b'{"a": 1}\n' * (MOST_CASES + 1), 0, "", f"at most {MOST_CASES}"),
+    "a huge line": (b'{"a": "' + b"x" * MAX_LINE_LENGTH + b'"}', 1, "", "longer than"),
+    "a huge file": (b"x" * (MAX_FILE_BYTES + 1), 0, "", "at most 10 MB"),
+    "too many": (b'{"a": 1}\n' * (MAX_CASES + 1), 0, "", f"at most {MAX_CASES}"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_refused_by_line(name):
     content, line, field, problem = BROKEN[name]
-    _, [error] = read(content, "x.jsonl", COLUMNS)
+    _, [error] = read_upload(content, "x.jsonl", COLUMNS)
     assert (error.line, error.field) == (line, field)
     assert problem in error.problem
 
 
 def test_every_broken_line_is_told_and_the_others_are_read():
-    rows, errors = read(f"{{a\n{LINE}\n[1]\n{LINE}".encode(), "x.jsonl", COLUMNS)
+    rows, errors = read_upload(f"{{a\n{LINE}\n[1]\n{LINE}".encode(), "x.jsonl", COLUMNS)
     assert [line for line, _ in rows] == [2, 4]
     assert [error.line for error in errors] == [1, 3]
 
 
 def test_half_of_a_surrogate_pair_cannot_break_the_store():
-    [(_, row)], _ = read(b'{"sql": "\\ud800"}', "x.jsonl", COLUMNS)
+    [(_, row)], _ = read_upload(b'{"sql": "\\ud800"}', "x.jsonl", COLUMNS)
     assert row["sql"].encode() == "\ufffd".encode()
 
 
@@ -95,7 +101,7 @@ CSV = {
 @pytest.mark.parametrize("name", CSV)
 def test_csv_is_read(name):
     text, expected = CSV[name]
-    assert read(text.encode(), "x.CSV", COLUMNS) == (expected, [])
+    assert read_upload(text.encode(), "x.CSV", COLUMNS) == (expected, [])
 
 
 BROKEN_CSV = {
@@ -113,20 +119,20 @@ BROKEN_CSV = {
 @pytest.mark.parametrize("name", BROKEN_CSV)
 def test_broken_csv_is_refused_by_line_and_field(name):
     text, line, field, problem = BROKEN_CSV[name]
-    _, [error] = read(text.encode(), "x.csv", COLUMNS)
+    _, [error] = read_upload(text.encode(), "x.csv", COLUMNS)
     assert (error.line, error.field) == (line, field)
     assert problem in error.problem
 
 
 def test_every_bad_cell_of_a_line_is_told():
     columns = {"a": True, "b": True}
-    rows, errors = read(b"a,b\n{,[", "x.csv", columns)
+    rows, errors = read_upload(b"a,b\n{,[", "x.csv", columns)
     assert rows == []
     assert [(error.line, error.field) for error in errors] == [(2, "a"), (2, "b")]
 
 
 def test_a_file_is_for_the_part_that_it_is_named_after():
-    assert part_for("sql_understanding", "explain_detection.jsonl") == "explain_detection"
-    assert part_for("sql_understanding", "mine.v2.csv") == "execution_accuracy"
-    assert form_of("gaia").part_of({"metric": "anything"}, "") == "validation"
-    assert form_of("bfcl").part_of({"category": "multiple"}, "parallel") == "multiple"
+    assert guess_part("sql_understanding", "explain_detection.jsonl") == "explain_detection"
+    assert guess_part("sql_understanding", "mine.v2.csv") == "execution_accuracy"
+    assert find_upload_form("gaia").part_of({"metric": "anything"}, "") == "validation"
+    assert find_upload_form("bfcl").part_of({"category": "multiple"}, "parallel") == "multiple"

@@ -156,7 +156,7 @@ def test_a_store_that_cannot_be_searched_does_not_keep_the_server_down(monkeypat
     def fails(settings):
         raise PermissionError("the data folder is closed")
 
-    monkeypatch.setattr("evalcore.runner.client.reconcile", fails)
+    monkeypatch.setattr("evalcore.runner.client.reconcile_runs", fails)
     assert lifespan.reconcile() == []
     assert "the data folder is closed" in caplog.text
 

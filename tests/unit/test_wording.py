@@ -15,7 +15,7 @@ from evalcore.benchmarks.dialect_conversion.card import CARD
 from evalcore.exchange.summary_text import format_progress
 from evalcore.i18n import load_catalogue
 from evalcore.plain_text import format_count
-from evalcore.queries.board_words import decision
+from evalcore.queries.board_words import describe_ranking
 
 CLUMSY = {
     "en": [
@@ -58,9 +58,9 @@ def test_no_catalogue_holds_a_clumsy_phrase(language):
 
 
 def test_a_chinese_list_uses_the_chinese_comma():
-    tied = decision([["A", "B", "C", "D", "E", "F"]], "zh")
+    tied = describe_ranking([["A", "B", "C", "D", "E", "F"]], "zh")
     assert "A、B" in tied
-    assert "A, B" in decision([["A", "B", "C", "D", "E", "F"]], "en")
+    assert "A, B" in describe_ranking([["A", "B", "C", "D", "E", "F"]], "en")
 
 
 def test_chinese_databases_are_named_plainly():

@@ -24,8 +24,8 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.runner.column import dataset_hash
-from evalcore.runner.plan import column_of
-from evalcore.runner.summary import label
+from evalcore.runner.plan import with_column_key
+from evalcore.runner.summary import describe_column
 from evalcore.store.published import Flag, Published, PublishedScore
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
 
@@ -80,7 +80,7 @@ def published(
 def _spec(benchmark: Benchmark, results: Results, scored: Rescored) -> BenchmarkSpec:
     """Of a column that is none of ours: what the model was asked, upstream's code decided."""
     metrics = tuple(dict.fromkeys(sample.metric for sample in scored.samples))
-    return column_of(
+    return with_column_key(
         BenchmarkSpec(
             key=benchmark.key,
             suite=benchmark.card.suite,
@@ -107,7 +107,7 @@ def _score(
         spec.weights,
         column=spec.column,
         full=spec.full,
-        label=label(spec),
+        label=describe_column(spec),
     )
     views = score.views | ({"claimed": claim.claimed} if claim else {})
     return msgspec.structs.replace(score, level=1, views=views)

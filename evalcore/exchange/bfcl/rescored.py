@@ -15,7 +15,7 @@ from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
 from evalcore.records import Episode, Failure, Record, Sample, Usage, Verdict
-from evalcore.runner.execute import verdict_on
+from evalcore.runner.execute import compute_verdict
 
 _V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
 _OFFICIAL = "official"
@@ -133,7 +133,7 @@ def _todays_id(one: Prediction) -> str:
 
 
 async def _verdicts(benchmark: Benchmark, asked: Sequence[tuple[Sample, Episode]]) -> list[Verdict]:
-    return [await verdict_on(benchmark, sample, episode) for sample, episode in asked]
+    return [await compute_verdict(benchmark, sample, episode) for sample, episode in asked]
 
 
 def _counts(verdicts: Sequence[Verdict]) -> dict[str, Count]:

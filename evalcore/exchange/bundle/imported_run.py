@@ -31,8 +31,8 @@ from evalcore.records import (
     content_hash,
     to_json,
 )
-from evalcore.runner.plan import column_of
-from evalcore.runner.summary import label, totals
+from evalcore.runner.plan import with_column_key
+from evalcore.runner.summary import compute_totals, describe_column
 from evalcore.store.headers import build_run_header
 from evalcore.store.published import Flag, Published, PublishedScore
 from evalcore.store.run_folder import StoredSample, StoredVerdict
@@ -117,7 +117,7 @@ def _run(made: Contents, parts: Sequence[Part]) -> RunSpec:
 def _spec(part: Part) -> BenchmarkSpec:
     """Of a column that is none of ours; whether it is the full set is looked up where it can be."""
     spec, rescored = part.spec, part.rescored
-    return column_of(
+    return with_column_key(
         msgspec.structs.replace(
             spec,
             prompt_version=f"bundle {spec.prompt_version}",
@@ -146,7 +146,7 @@ def _summary(
         state=state,
         scoring=SCORING,
         benchmarks=scores,
-        totals=totals(episodes, verdicts, 0.0),
+        totals=compute_totals(episodes, verdicts, 0.0),
         errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
         created_at=run.created_at,
         finished_at=run.created_at,
@@ -165,7 +165,7 @@ def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -
             epochs=epochs,
             column=spec.column,
             full=spec.full,
-            label=label(msgspec.structs.replace(spec, dataset=part.spec.dataset)),
+            label=describe_column(msgspec.structs.replace(spec, dataset=part.spec.dataset)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"{type(error).__name__}: {error}"

@@ -21,7 +21,7 @@ from evalcore.exchange.bundle.at_hand import Cases
 from evalcore.exchange.bundle.checks import generation_key, is_bare
 from evalcore.exchange.bundle.contents import Contents
 from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, Sample, Verdict
-from evalcore.runner.execute import verdict_on
+from evalcore.runner.execute import compute_verdict
 
 #: Benchmarks whose cases are data alone. A case of another says which programs are run on an
 #: answer, and is scored here only where it is one of ours.
@@ -106,7 +106,7 @@ async def _verdicts(
             return _FOREIGN
         key = generation_key(benchmark, sample)
         async with gate:
-            verdict = await verdict_on(benchmark, sample, episodes[key, claim.epoch])
+            verdict = await compute_verdict(benchmark, sample, episodes[key, claim.epoch])
         if key == sample.key:
             return verdict
         details = {**verdict.details, "generation": key}  # where readers find the episode

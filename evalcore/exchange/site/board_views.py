@@ -16,14 +16,14 @@ from evalcore.exchange.site.words import Words
 from evalcore.plain_text import to_single_line
 from evalcore.queries import board_words
 from evalcore.queries.ranking import SUITE
-from evalcore.queries.ranking_views import parts, tie_groups
+from evalcore.queries.ranking_views import list_board_parts, tie_groups
 
 _LONGEST = 60  # characters of a name in a table
 
 
 def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> Data:
     """The page of one ranking; `home` leads to the pages of the language, `top` to the data."""
-    shown = parts(listed.board)
+    shown = list_board_parts(listed.board)
     floors = {
         name: score
         for name, score in listed.data["floors"][listed.by].items()
@@ -42,7 +42,7 @@ def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> D
         "published": listed.board.published,
         "boards": _tabs(facts, listed, w, home),
         "orders": _orders(facts, listed, w, home),
-        "decision": board_words.decision(groups, w.language),
+        "decision": board_words.describe_ranking(groups, w.language),
         "kinds": sorted({(row["kind"], w.kind(row["kind"])) for row in rows}),
         "parts": [{"key": part, "title": w.part(part)} for part in shown],
         "ranked": ranked,

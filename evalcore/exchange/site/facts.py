@@ -15,12 +15,17 @@ from evalcore.errors import EvalboardError
 from evalcore.exchange.site.paths import stem_of
 from evalcore.privacy import Redactor
 from evalcore.queries import boards, methodology, stored_boards, targets
+from evalcore.queries.api_payloads import board_data, ranking_data
 from evalcore.queries.boards import Board, Row
-from evalcore.queries.leaders import Leader, leaders
-from evalcore.queries.machine import board_data, ranking_data
-from evalcore.queries.metrics import idle, metric_values, peaks, ranked
-from evalcore.queries.ranking import orders
-from evalcore.queries.ranking_views import parts
+from evalcore.queries.leaders import Leader, find_leaders
+from evalcore.queries.metrics import (
+    find_peaks,
+    metric_values,
+    select_floor_rows,
+    select_ranked_rows,
+)
+from evalcore.queries.ranking import list_board_orders
+from evalcore.queries.ranking_views import list_board_parts
 from evalcore.records import RunSpec
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -68,27 +73,27 @@ class Facts(NamedTuple):
 
 def collect(settings: Settings) -> Facts:
     """Read the store; raises EvalboardError where it cannot be read."""
-    headers = stored_boards.headers(settings)
-    known = [b for suite in boards.suites(headers) for b in boards.boards(headers, suite)]
+    headers = stored_boards.load_run_headers(settings)
+    known = [b for suite in boards.list_suites(headers) for b in boards.list_boards(headers, suite)]
     listed = [one for board in known for one in _rankings(settings, headers, board)]
     measures = [_measure(headers, one) for one in listed if one.first]
     standing = {
         run.run_id for one in measures for row in one.rows.values() for run in row.runs.values()
     }
-    identities = targets.identities(headers)
+    identities = targets.list_identities(headers)
     return Facts(
         headers=headers,
         listed=listed,
         measures=measures,
-        runs={one: targets.runs_of(headers, one) for one in identities},
+        runs={one: targets.list_target_runs(headers, one) for one in identities},
         specs=_specs(settings, sorted(standing), privacy.build_redactor(settings)),
         cards=load_cards(settings),
     )
 
 
 def _rankings(settings: Settings, headers: stored_boards.Headers, board: Board) -> list[Listed]:
-    data, held, found = board_data(headers, board), boards.rows(headers, board), []
-    for number, by in enumerate(orders(board)):
+    data, held, found = board_data(headers, board), boards.list_board_rows(headers, board), []
+    for number, by in enumerate(list_board_orders(board)):
         frame = stored_boards.board_ranking(settings, board, by)
         first = _leaders(held, frame, board)
         stem = stem_of(board.suite, board.key) + (f"-by-{stem_of(by)}" if number else "")
@@ -101,16 +106,16 @@ def _leaders(held: Sequence[Row], frame: pd.DataFrame, board: Board) -> tuple[Le
     placed = frame[frame["status"] == "ranked"]
     standing = set(placed["identity"])
     rows = [row for row in held if row.identity in standing]
-    return leaders(rows, placed.assign(name=placed["identity"]), parts(board))
+    return find_leaders(rows, placed.assign(name=placed["identity"]), list_board_parts(board))
 
 
 def _measure(headers: stored_boards.Headers, listed: Listed) -> Measure:
-    everyone = boards.rows(headers, listed.board)
+    everyone = boards.list_board_rows(headers, listed.board)
     return Measure(
         listed=listed,
         rows={row.identity: row for row in everyone},
-        best=peaks(ranked(everyone), metric_values),
-        floor=peaks(idle(everyone), metric_values),
+        best=find_peaks(select_ranked_rows(everyone), metric_values),
+        floor=find_peaks(select_floor_rows(everyone), metric_values),
     )
 
 
@@ -133,7 +138,7 @@ class Worked(NamedTuple):
     target_key: str
     mode: str
     terms: list[Data]
-    sums: methodology.Worked
+    sums: methodology.ScoreSums
 
 
 def worked(settings: Settings, measure: Measure) -> list[Worked]:
@@ -145,18 +150,18 @@ def worked(settings: Settings, measure: Measure) -> list[Worked]:
             if row["status"] != "ranked" or run is None:
                 continue
             try:
-                told = methodology.run_score(settings.run_roots, run.run_id, benchmark)
+                told = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
             except EvalboardError:
                 continue
             if told is None:
                 continue
-            terms = methodology.terms(told[1])
+            terms = methodology.build_score_terms(told[1])
             records: list[Data] = [
                 {str(name): _none(value) for name, value in record.items()}
                 for record in terms.to_dict("records")
             ]
             one, mode = (row["identity"], row["target_key"]), str(told[0].options.get("mode", ""))
-            found.append(Worked(benchmark, *one, mode, records, methodology.worked(terms)))
+            found.append(Worked(benchmark, *one, mode, records, methodology.sum_score_terms(terms)))
             break
     return found
 

@@ -94,4 +94,4 @@ class Words(NamedTuple):
         return DASH if value is None else f"{value:,.4f}".rstrip("0").rstrip(".")
 
     def standing(self, row: Mapping[str, Any], total: int) -> str:
-        return board_words.standing(row, total, self.language)
+        return board_words.format_standing(row, total, self.language)

@@ -27,47 +27,47 @@ _DATA_PATH = "data_path"
 _MODEL = "user_model"
 
 
-def check(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
+def check_request(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
     """Raises UsageError for what is not allowed here; nothing is read or sent."""
     if not access.is_restricted(settings):
         return
-    dataset(request.dataset, settings, request.benchmarks)
+    check_dataset(request.dataset, settings, request.benchmarks)
     for key, options in request.options.items():
         card = catalog.benchmark_card(key)
         for name, value in options.items():
-            _option(card, name, value, settings)
-    for spec in _targets(request):
+            _check_option(card, name, value, settings)
+    for spec in _iterate_targets(request):
         target_policy.check_target(spec, settings, secrets)
 
 
-def verify(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
-    """As `check`, and raises UsageError where a server's name means an address that is not of the
-    open network; may take seconds. The connection itself is checked again."""
-    check(request, settings, secrets)
+def verify_request(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
+    """As `check_request`, and raises UsageError where a server's name means an address that is not
+    of the open network; may take seconds. The connection itself is checked again."""
+    check_request(request, settings, secrets)
     if access.is_restricted(settings):
-        for spec in _targets(request):
-            reach = _reach(spec, settings, secrets)
+        for spec in _iterate_targets(request):
+            reach = _build_egress_policy(spec, settings, secrets)
             if reach is not None:
                 reach.verify_host()
 
 
 def check_run(spec: RunSpec, settings: Settings, secrets: Secrets) -> None:
-    """As `check`, for a run that is to go on."""
+    """As `check_request`, for a run that is to go on."""
     request = RunRequest(
         target=spec.target.key,
         benchmarks=(),
         target_options=spec.target.options,
-        judges=panel.sits_on(spec),
+        judges=panel.list_judge_specs(spec),
         options={
-            one.key: {_MODEL: one.options[_MODEL]}
-            for one in spec.benchmarks
-            if one.options.get(_MODEL)
+            benchmark_spec.key: {_MODEL: benchmark_spec.options[_MODEL]}
+            for benchmark_spec in spec.benchmarks
+            if benchmark_spec.options.get(_MODEL)
         },
     )
-    check(request, settings, secrets)
+    check_request(request, settings, secrets)
 
 
-def dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> None:
+def check_dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> None:
     """Raises UsageError unless a data set came with the project, was added to one of the benchmarks
     here, or is on the list: by its name, or below a folder of which the list holds FOLDER/*. A path
     that leaves the folder never is."""
@@ -79,50 +79,54 @@ def dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> No
     )
     bundled = any(name == card.dataset for card in catalog.benchmark_cards().values())
     added = any(
-        place.is_dir()
+        path.is_dir()
         for benchmark in benchmarks
-        for place in own_datasets.list_dataset_paths(settings, benchmark, name)
+        for path in own_datasets.list_dataset_paths(settings, benchmark, name)
     )
-    if _leaves(name) or not (listed or bundled or added):
+    if _escapes_folder(name) or not (listed or bundled or added):
         raise UsageError(
             f"the data set {name[:100]!r} is not allowed on this board (allow_datasets)"
         )
 
 
-def datasets(settings: Settings) -> list[str]:
+def list_allowed_datasets(settings: Settings) -> list[str]:
     """The names on the list that are there, FOLDER/* as what the folder holds."""
-    root, found = Path(settings.datasets), []
+    root, allowed_names = Path(settings.datasets), []
     for entry in settings.allow_datasets:
         matching = sorted(root.glob(entry)) if entry.endswith("/*") else [root / entry]
         names = [str(path.relative_to(root)) for path in matching if path.exists()]
-        found += [name for name in names if not _leaves(entry) and not _leaves(name)]
-    return found
+        allowed_names += [
+            name for name in names if not _escapes_folder(entry) and not _escapes_folder(name)
+        ]
+    return allowed_names
 
 
-def _leaves(name: str) -> bool:
+def _escapes_folder(name: str) -> bool:
     parts = name.replace("\\", "/").split("/")
     return not parts[0] or name[0] == "~" or ":" in name or "\0" in name or ".." in parts
 
 
-def _option(card: BenchmarkCard, name: str, value: object, settings: Settings) -> None:
+def _check_option(card: BenchmarkCard, name: str, value: object, settings: Settings) -> None:
     """Options that a card declares are allowed, and weights; a file of this machine never is."""
     if name == _DATA_PATH:
-        dataset(str(value or ""), settings)
+        check_dataset(str(value or ""), settings)
         return
-    known = {option.name for option in card.options}
-    if name not in known and not name.startswith(("weights.", "difficulty.")):
+    declared = {option.name for option in card.options}
+    if name not in declared and not name.startswith(("weights.", "difficulty.")):
         raise UsageError(f"the option {card.key}.{name} is not allowed on this board")
 
 
-def _targets(request: RunRequest) -> Iterator[TargetSpec]:
+def _iterate_targets(request: RunRequest) -> Iterator[TargetSpec]:
     yield TargetSpec(request.target, request.target_options)
-    yield from map(panel.spec_of, request.judges)
+    yield from map(panel.parse_model_spec, request.judges)
     for options in request.options.values():
         if options.get(_MODEL):
-            yield panel.spec_of(str(options[_MODEL]), "user")
+            yield panel.parse_model_spec(str(options[_MODEL]), "user")
 
 
-def _reach(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
+def _build_egress_policy(
+    spec: TargetSpec, settings: Settings, secrets: Secrets
+) -> EgressPolicy | None:
     kind = spec.key.partition(":")[0]
     if kind == "openai":
         endpoints.check_address(str(spec.options.get("base_url") or "https://none"))

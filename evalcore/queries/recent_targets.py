@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from evalcore.queries.board_periods import select_board_runs
 from evalcore.queries.boards import Board, is_control
-from evalcore.queries.periods import on_board
 from evalcore.store.headers import RunHeader
 
 DAYS = 30
 
 
-def newcomers(
+def find_recent_targets(
     headers: Iterable[RunHeader], board: Board, released: Mapping[str, str]
 ) -> frozenset[str]:
     """The identities first run, or released, within `DAYS` days before the board's newest run.
@@ -21,7 +21,7 @@ def newcomers(
     Controls are never news. `released` holds dates by identity; a year alone is too coarse to
     count. On a board that is itself no older than that, no first run is news.
     """
-    runs = [run for run in on_board(headers, board) if not is_control(run.target_key)]
+    runs = [run for run in select_board_runs(headers, board) if not is_control(run.target_key)]
     if not runs:
         return frozenset()
     first: dict[str, str] = {}
@@ -33,11 +33,11 @@ def newcomers(
     return frozenset(
         identity
         for identity, begun in first.items()
-        if (old and begun >= edge) or _lately(released.get(identity, ""), edge, newest)
+        if (old and begun >= edge) or _is_recent_date(released.get(identity, ""), edge, newest)
     )
 
 
-def _lately(date: str, edge: str, newest: str) -> bool:
+def _is_recent_date(date: str, edge: str, newest: str) -> bool:
     """Whether a release date, to the month or the day, lies in the window before the newest run."""
     size = len(date)
     return size >= len("2026-11") and edge[:size] <= date <= newest[:size]

@@ -5,27 +5,36 @@ from __future__ import annotations
 import pandas as pd
 
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking_views import parts
+from evalcore.queries.ranking_views import list_board_parts
 
 RANK = "rank"
 #: Code of an order -> whether it begins with the smallest.
 _ASCENDING = {"name": True, "cost": True, "latency": True, "price": True, "parameters": True}
 
 
-def sorts(board: Board) -> list[str]:
+def list_sort_keys(board: Board) -> list[str]:
     """The codes of the orders a board's rows can stand in: by rank first, then what costs, when it
     was run, and the score in each part."""
-    return [RANK, "name", "cost", "latency", "price", "parameters", "date", *parts(board)]
+    return [
+        RANK,
+        "name",
+        "cost",
+        "latency",
+        "price",
+        "parameters",
+        "date",
+        *list_board_parts(board),
+    ]
 
 
-def ascending(sort: str) -> bool:
+def is_ascending(sort: str) -> bool:
     """Whether an order begins with the smallest: names, costs and sizes do, scores and dates do
     not."""
     return _ASCENDING.get(sort, False)
 
 
-def ordered(frame: pd.DataFrame, sort: str) -> pd.DataFrame:
-    """The rows in an order of `sorts`, what is unknown last and equals as they stood."""
+def sort_board_rows(frame: pd.DataFrame, sort: str) -> pd.DataFrame:
+    """The rows in an order of `list_sort_keys`, what is unknown last and equals as they stood."""
     if sort == RANK:
         return frame
     values = frame[sort]
@@ -33,5 +42,7 @@ def ordered(frame: pd.DataFrame, sort: str) -> pd.DataFrame:
         values = values.str.casefold()
     elif sort != "date":
         values = values.astype(float)
-    place = values.sort_values(ascending=ascending(sort), kind="stable", na_position="last")
-    return frame.loc[place.index]
+    sorted_values = values.sort_values(
+        ascending=is_ascending(sort), kind="stable", na_position="last"
+    )
+    return frame.loc[sorted_values.index]

@@ -22,7 +22,7 @@ _DAY = 86_400.0
 _ABOUT_TO_START = 3600.0
 
 
-class Used(Record, frozen=True):
+class QuotaUsage(Record, frozen=True):
     """What visitors have taken: runs of one of them and USD of all within a day, runs at work."""
 
     runs: int = 0
@@ -30,24 +30,26 @@ class Used(Record, frozen=True):
     at_work: int = 0
 
 
-def check(settings: Settings, visitor: Visitor, wanted: int = 1, *, again: str = "") -> None:
-    """Raises AccessDenied where a visitor has had his share; `wanted` is how many runs he wants.
+def check_quota(
+    settings: Settings, visitor: Visitor, run_count: int = 1, *, resumed_run: str = ""
+) -> None:
+    """Raises AccessDenied where a visitor has had his share; `run_count` is how many runs he wants.
 
-    `again` is the id of a run that he has already and wants to go on with.
+    `resumed_run` is the id of a run that he has already and wants to go on with.
     """
     if access.resolve_access_mode(settings, visitor) == "open":
         return
-    used = used_by(settings, visitor, leave_out=again)
-    if not again and used.runs + wanted > settings.runs_per_day:
+    used = compute_quota_usage(settings, visitor, excluded_run=resumed_run)
+    if not resumed_run and used.runs + run_count > settings.runs_per_day:
         raise AccessDenied(
             f"this board allows {settings.runs_per_day} runs a day to each visitor; "
             f"{used.runs} were started in the last 24 hours"
         )
-    if used.at_work + wanted > settings.runs_at_once:
+    if used.at_work + run_count > settings.runs_at_once:
         raise AccessDenied(
             f"this board allows {settings.runs_at_once} runs at once; wait until one has ended"
         )
-    needed = wanted * settings.run_budget
+    needed = run_count * settings.run_budget
     if settings.day_budget and used.spent + needed > settings.day_budget:
         raise AccessDenied(
             f"this board allows ${settings.day_budget:g} a day, and what is left does not cover "
@@ -55,26 +57,28 @@ def check(settings: Settings, visitor: Visitor, wanted: int = 1, *, again: str =
         )
 
 
-def used_by(settings: Settings, visitor: Visitor, *, leave_out: str = "") -> Used:
+def compute_quota_usage(
+    settings: Settings, visitor: Visitor, *, excluded_run: str = ""
+) -> QuotaUsage:
     """What was taken within a day; a run at work, or of unknown cost, counts with its budget."""
-    mark, runs, spent, at_work = access.compute_visitor_id(settings, visitor), 0, 0.0, 0
-    for folder, spec, age in _of_visitors(settings):
-        runs += spec.started_by == mark and age < _DAY and folder.run_id != leave_out
+    visitor_id, runs, spent, at_work = access.compute_visitor_id(settings, visitor), 0, 0.0, 0
+    for folder, spec, age in _iterate_visitor_runs(settings):
+        runs += spec.started_by == visitor_id and age < _DAY and folder.run_id != excluded_run
         state = folder.current_state()
         moving = state == "running" or (state == "planned" and age < _ABOUT_TO_START)
-        at_work += moving and folder.run_id != leave_out
-        cost = _cost(folder)
+        at_work += moving and folder.run_id != excluded_run
+        cost = _read_run_cost(folder)
         if cost is None or moving:
             cost = max(cost or 0.0, settings.run_budget)
         spent += cost
-    return Used(runs, spent, at_work)
+    return QuotaUsage(runs, spent, at_work)
 
 
-def _of_visitors(settings: Settings) -> Iterator[tuple[RunFolder, RunSpec, float]]:
+def _iterate_visitor_runs(settings: Settings) -> Iterator[tuple[RunFolder, RunSpec, float]]:
     """The runs of visitors that were started, or worked on, within a day; with their age."""
     for folder in run_folder.list_run_folders([settings.runs_dir, settings.data_dir / "trash"]):
-        age = time.time() - _started(folder)
-        if age > _DAY and not _worked_on(folder) and not folder.has_live_worker():
+        age = time.time() - _parse_start_time(folder)
+        if age > _DAY and not _has_recent_progress(folder) and not folder.has_live_worker():
             continue
         try:
             spec = folder.read_spec()
@@ -84,7 +88,7 @@ def _of_visitors(settings: Settings) -> Iterator[tuple[RunFolder, RunSpec, float
             yield folder, spec, age
 
 
-def _started(folder: RunFolder) -> float:
+def _parse_start_time(folder: RunFolder) -> float:
     """When a run was made, by its id; long ago where that tells no time."""
     try:
         return timegm(time.strptime(folder.run_id[:15], "%Y%m%d-%H%M%S"))
@@ -92,14 +96,14 @@ def _started(folder: RunFolder) -> float:
         return 0.0
 
 
-def _worked_on(folder: RunFolder) -> bool:
+def _has_recent_progress(folder: RunFolder) -> bool:
     try:
         return time.time() - (folder.path / "progress.json").stat().st_mtime < _DAY
     except OSError:
         return False
 
 
-def _cost(folder: RunFolder) -> float | None:
+def _read_run_cost(folder: RunFolder) -> float | None:
     """USD that a run has taken, 0 before it has begun, None where that is unknown."""
     try:
         progress = folder.read_progress()

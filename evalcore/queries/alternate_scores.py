@@ -30,7 +30,7 @@ _MEASURES = ("applies_rate", "file_recall", "hunk_recall", "line_f1")
 _FORMAT = ("official", "tolerant")
 
 
-def groups(score: BenchmarkScore) -> pd.DataFrame:
+def build_group_scores(score: BenchmarkScore) -> pd.DataFrame:
     """The official groups: group, score (0 to 100, None where incomplete), weight (points of the
     overall score, None for a part of a group) and missing, a tuple of what was not measured.
 
@@ -42,7 +42,9 @@ def groups(score: BenchmarkScore) -> pd.DataFrame:
                 "group": name,
                 "score": score.groups[name],
                 "weight": OVERALL_WEIGHTS.get(name),
-                "missing": () if score.groups[name] is not None else _missing(name, score),
+                "missing": ()
+                if score.groups[name] is not None
+                else _find_missing_parts(name, score),
             }
             for name in _ORDER
             if name in score.groups
@@ -52,33 +54,35 @@ def groups(score: BenchmarkScore) -> pd.DataFrame:
     )
 
 
-def measures(score: BenchmarkScore) -> pd.DataFrame:
+def build_patch_measures(score: BenchmarkScore) -> pd.DataFrame:
     """How patches look without being tested: measure and value (0 to 100, None where nothing was
     looked at). They rank nothing. Empty for a benchmark without patches.
     """
-    told = [
+    records = [
         {"measure": name, "value": score.groups[name]} for name in _MEASURES if name in score.groups
     ]
-    return pd.DataFrame(told, columns=["measure", "value"], dtype=object)
+    return pd.DataFrame(records, columns=["measure", "value"], dtype=object)
 
 
-def pass_k(score: BenchmarkScore) -> pd.DataFrame:
+def build_pass_k(score: BenchmarkScore) -> pd.DataFrame:
     """pass^k of a benchmark that reports it: k, value, low and high (a 95 % interval), idle (the
     score of doing nothing) and adjusted; 0 to 100, None where not known.
 
     Empty for any other benchmark.
     """
-    told = score.groups
-    tries = sorted(int(name[5:]) for name in told if name[:5] == "pass^" and name[5:].isdecimal())
+    group_scores = score.groups
+    tries = sorted(
+        int(name[5:]) for name in group_scores if name[:5] == "pass^" and name[5:].isdecimal()
+    )
     return pd.DataFrame(
         [
             {
                 "k": k,
-                "value": told[f"pass^{k}"],
-                "low": told.get(f"pass^{k}.low"),
-                "high": told.get(f"pass^{k}.high"),
-                "idle": told.get("p0"),
-                "adjusted": told.get("adjusted" if k == 1 else f"adjusted^{k}"),
+                "value": group_scores[f"pass^{k}"],
+                "low": group_scores.get(f"pass^{k}.low"),
+                "high": group_scores.get(f"pass^{k}.high"),
+                "idle": group_scores.get("p0"),
+                "adjusted": group_scores.get("adjusted" if k == 1 else f"adjusted^{k}"),
             }
             for k in tries
         ],
@@ -87,34 +91,36 @@ def pass_k(score: BenchmarkScore) -> pd.DataFrame:
     )
 
 
-def _missing(group: str, score: BenchmarkScore) -> tuple[str, ...]:
+def _find_missing_parts(group: str, score: BenchmarkScore) -> tuple[str, ...]:
     """The groups below it without a score, else its categories without a case."""
     composites: Mapping[str, Mapping[str, int]] = {
         "overall": OVERALL_WEIGHTS,
         "single_turn": SINGLE_TURN_WEIGHTS,
     }
-    known = composites.get(group)
-    members = tuple(known) if known else GROUPS[group].members if group in GROUPS else ()
-    gaps = (name for name in members if not _measured(name, score))
+    weights = composites.get(group)
+    members = tuple(weights) if weights else GROUPS[group].members if group in GROUPS else ()
+    gaps = (name for name in members if not _is_measured(name, score))
     return tuple(
         part
         for name in gaps
-        for part in (_missing(name, score) if name in GROUPS and name not in _ORDER else (name,))
+        for part in (
+            _find_missing_parts(name, score) if name in GROUPS and name not in _ORDER else (name,)
+        )
     )
 
 
-def _measured(name: str, score: BenchmarkScore) -> bool:
+def _is_measured(name: str, score: BenchmarkScore) -> bool:
     if name in score.groups:
         return score.groups[name] is not None
     return name in score.metrics and score.metrics[name].samples > 0
 
 
-def readings(views: Mapping[str, float], score: float | None) -> pd.DataFrame:
+def build_alternate_scores(views: Mapping[str, float], score: float | None) -> pd.DataFrame:
     """The same answers under other rules: view, score (0 to 100), difference to the board's score.
 
     Empty where there are fewer than two, or nothing was measured.
     """
-    names = sorted(views, key=lambda name: (_place(name), name))
+    names = sorted(views, key=lambda name: (_view_position(name), name))
     return pd.DataFrame(
         [
             {"view": name, "score": views[name], "difference": views[name] - score}
@@ -125,7 +131,7 @@ def readings(views: Mapping[str, float], score: float | None) -> pd.DataFrame:
     )
 
 
-def _place(view: str) -> int:
+def _view_position(view: str) -> int:
     return _READINGS.index(view) if view in _READINGS else len(_READINGS)
 
 

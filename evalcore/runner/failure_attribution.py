@@ -19,7 +19,7 @@ _TRIES = 3  # a server that broke may close connections, on which further reques
 Attempt = Callable[[], Awaitable[Completion]]
 
 
-async def settle(
+async def attribute_failure(
     failures: Sequence[Failure], again: Attempt, control: Attempt
 ) -> Completion | None:
     """The answer to a request that was given up, empty and `unparsable` where it is at fault; None
@@ -29,19 +29,19 @@ async def settle(
     before.
     """
     words = {failure.message for failure in failures if failure.status == _BROKEN}
-    if len(words) != 1 or not await _answers(control):
+    if len(words) != 1 or not await _is_server_up(control):
         return None
     for tried in range(1, _TRIES + 1):
         try:
             return await again()
         except TargetFailure as error:
-            found = error.failure
-        if found.status == _BROKEN and found.message in words:
+            failure = error.failure
+        if failure.status == _BROKEN and failure.message in words:
             return Completion(finish_reason="unparsable", attempts=len(failures) + tried)
     return None
 
 
-async def _answers(control: Attempt) -> bool:
+async def _is_server_up(control: Attempt) -> bool:
     for _ in range(_TRIES):
         try:
             await control()

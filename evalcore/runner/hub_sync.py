@@ -16,21 +16,21 @@ from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
 
 _log = logging.getLogger(__name__)
 #: Seconds that a start waits for what is fetched; it goes on in the background after that.
-PATIENCE = 60.0
+PULL_TIMEOUT = 60.0
 _LOG = "hub.log"
 _LONGEST_LOG = 1 << 20
 
 
-def fetch_kept(settings: Settings, patience: float = PATIENCE) -> None:
+def pull_from_hub(settings: Settings, timeout: float = PULL_TIMEOUT) -> None:
     """Take back what earlier containers left, and wait for it a while; never raises for the Hub."""
     if not settings.hub_repo:
         return
     if not is_hub_sync_enabled(settings):
         _log.error("hub_repo is %s, but %s is not set: nothing is kept", settings.hub_repo, TOKEN)
         return
-    process = _started(settings, "pull")
+    process = _start_hub_sync(settings, "pull")
     try:
-        status = process.wait(patience)
+        status = process.wait(timeout)
     except subprocess.TimeoutExpired:
         _log.warning("fetching from %s goes on in the background", settings.hub_repo)
         return
@@ -38,16 +38,16 @@ def fetch_kept(settings: Settings, patience: float = PATIENCE) -> None:
         _log.error("fetching from %s failed; see %s", settings.hub_repo, _LOG)
 
 
-def send_later(settings: Settings) -> None:
+def schedule_push(settings: Settings) -> None:
     """Send what is new by a process that outlives this one; returns at once."""
     if is_hub_sync_enabled(settings):
-        _started(settings, "push")
+        _start_hub_sync(settings, "push")
 
 
-def _started(settings: Settings, action: str) -> subprocess.Popen[bytes]:
+def _start_hub_sync(settings: Settings, action: str) -> subprocess.Popen[bytes]:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     path = settings.data_dir / _LOG
     mode = "ab" if path.exists() and path.stat().st_size < _LONGEST_LOG else "wb"
-    place = ["--repo", settings.hub_repo, "--data", settings.data]
+    sync_args = ["--repo", settings.hub_repo, "--data", settings.data]
     with path.open(mode) as log:
-        return processes.detached(["evalcore", "hub", action, *place], log)
+        return processes.start_detached(["evalcore", "hub", action, *sync_args], log)

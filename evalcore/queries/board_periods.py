@@ -11,12 +11,16 @@ from evalcore.store.snapshot import HeaderSnapshot, memoize_on_snapshot
 _MONTH = len("2026-11")
 
 
-def months(headers: Iterable[RunHeader], board: Board) -> list[str]:
+def list_board_months(headers: Iterable[RunHeader], board: Board) -> list[str]:
     """The months in which anything of a board was run, as "2026-11", the newest first."""
-    return sorted({run.created_at[:_MONTH] for run in on_board(headers, board)}, reverse=True)
+    return sorted(
+        {run.created_at[:_MONTH] for run in select_board_runs(headers, board)}, reverse=True
+    )
 
 
-def within(headers: Sequence[RunHeader], since: str = "", until: str = "") -> Sequence[RunHeader]:
+def select_runs_between(
+    headers: Sequence[RunHeader], since: str = "", until: str = ""
+) -> Sequence[RunHeader]:
     """The runs begun from the month `since` to the month `until`, both included; empty: no limit.
 
     Which boards there are does not depend on it: a board keeps its columns in every month.
@@ -25,13 +29,13 @@ def within(headers: Sequence[RunHeader], since: str = "", until: str = "") -> Se
         return headers
     last = until or "~"  # sorts after every digit
 
-    def found() -> HeaderSnapshot:
+    def select_runs() -> HeaderSnapshot:
         return HeaderSnapshot(run for run in headers if since <= run.created_at[:_MONTH] <= last)
 
-    return memoize_on_snapshot(headers, ("within", since, until), found)
+    return memoize_on_snapshot(headers, ("within", since, until), select_runs)
 
 
-def on_board(headers: Iterable[RunHeader], board: Board) -> list[RunHeader]:
+def select_board_runs(headers: Iterable[RunHeader], board: Board) -> list[RunHeader]:
     """The runs with a score in one of the board's columns."""
     keys = {(benchmark, column.key) for benchmark, column in board.columns.items()}
     return [

@@ -11,7 +11,7 @@ from evalcore.targets.pricing import build_target_pricer
 _CHARACTERS = 4  # that a token stands for, where a server counts none
 
 
-class Purse:
+class RunBudget:
     """`limit` in USD, 0 for no limit. Shared by target, judges and models that play a user."""
 
     def __init__(self, limit: float = 0.0) -> None:
@@ -19,32 +19,34 @@ class Purse:
 
     def check_price(self, spec: TargetSpec, info: TargetInfo, settings: Settings) -> None:
         """Raises UsageError for a model whose price is unknown: its cost could not be limited."""
-        known = build_target_pricer(info, settings)(Usage(input_tokens=1, output_tokens=1)).amount
-        if self.limit and info.kind == "endpoint" and known is None:
+        unit_price = build_target_pricer(info, settings)(
+            Usage(input_tokens=1, output_tokens=1)
+        ).amount
+        if self.limit and info.kind == "endpoint" and unit_price is None:
             raise UsageError(
                 f"{spec.key}: its price is unknown, so that a run cannot be kept within the "
                 "budget of this board; its operator can add the price, or set run_budget to 0"
             )
 
-    def check(self) -> None:
+    def check_remaining(self) -> None:
         """Raises TargetFailure, which no retry helps, when nothing is left."""
         if self.limit and self.spent >= self.limit:
             message = f"the budget of this run, ${self.limit:g}, is used up"
             raise TargetFailure(Failure(kind="permanent", message=message))
 
-    def pay(self, cost: float | None) -> None:
+    def record_cost(self, cost: float | None) -> None:
         self.spent += cost or 0.0
 
 
-def counted(request: GenerationRequest, completion: Completion) -> Usage:
+def estimate_usage(request: GenerationRequest, completion: Completion) -> Usage:
     """The tokens of an answer, by the length of the texts where the server tells none."""
-    told = completion.usage
-    if told.input_tokens is not None and told.output_tokens is not None:
-        return told
-    asked = sum(len(message.content) for message in request.messages)
-    answered = len(completion.text) + len(completion.reasoning)
+    usage = completion.usage
+    if usage.input_tokens is not None and usage.output_tokens is not None:
+        return usage
+    prompt_length = sum(len(message.content) for message in request.messages)
+    answer_length = len(completion.text) + len(completion.reasoning)
     return Usage(
-        input_tokens=told.input_tokens or asked // _CHARACTERS,
-        output_tokens=told.output_tokens or answered // _CHARACTERS,
-        cost=told.cost,
+        input_tokens=usage.input_tokens or prompt_length // _CHARACTERS,
+        output_tokens=usage.output_tokens or answer_length // _CHARACTERS,
+        cost=usage.cost,
     )

@@ -13,7 +13,7 @@ import msgspec
 import pandas as pd
 
 from evalcore.queries.boards import Board
-from evalcore.queries.ranking_views import parts, said_of
+from evalcore.queries.ranking_views import list_board_parts, match_target_text
 from evalcore.records import Record
 
 #: Code -> (from, below), billions of parameters.
@@ -35,7 +35,7 @@ PRICES = {
 _FINISHED = frozenset({"ranked", "control"})
 
 
-class Wish(Record, frozen=True):
+class BoardFilter(Record, frozen=True):
     """What rows are asked for. `text` is looked for in name, maker and identity, letter case aside;
     `size` and `price` hold codes of SIZES and PRICES; `evidence` asks for a score in a metric that
     rests on it; `complete` leaves out runs that did not end."""
@@ -50,36 +50,40 @@ class Wish(Record, frozen=True):
     complete: bool = False
 
     @property
-    def on(self) -> tuple[str, ...]:
+    def active_fields(self) -> tuple[str, ...]:
         """The fields that ask for something."""
         return tuple(name for name in self.__struct_fields__ if getattr(self, name))
 
 
-def narrowed(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.DataFrame:
+def filter_board_rows(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.DataFrame:
     """The rows of a `BoardTable` that fit, in their order, under their index."""
-    if not wish.on:
+    if not board_filter.active_fields:
         return frame
     fits = pd.Series(True, index=frame.index)
-    for name in wish.on:
-        fits &= _RULES[name](frame, board, wish)
+    for name in board_filter.active_fields:
+        fits &= _RULES[name](frame, board, board_filter)
     return frame[fits]
 
 
-def obstacles(frame: pd.DataFrame, board: Board, wish: Wish) -> list[str]:
+def find_blocking_fields(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> list[str]:
     """The fields of a wish that nothing fits of which the loosening of one alone gives rows; where
     none does, all that are on."""
-    found = [
+    blocking = [
         name
-        for name in wish.on
-        if len(narrowed(frame, board, msgspec.structs.replace(wish, **{name: _nothing(name)})))
+        for name in board_filter.active_fields
+        if len(
+            filter_board_rows(
+                frame, board, msgspec.structs.replace(board_filter, **{name: _empty_value(name)})
+            )
+        )
     ]
-    return found or list(wish.on)
+    return blocking or list(board_filter.active_fields)
 
 
 def shown_parts(board: Board, evidence: Collection[str]) -> list[str]:
     """The parts of a board, or the metrics ("benchmark/metric") that rest on such evidence."""
     if not evidence:
-        return parts(board)
+        return list_board_parts(board)
     return [
         f"{key}/{metric.key}"
         for key, column in board.columns.items()
@@ -106,46 +110,50 @@ def evidence_kinds(board: Board) -> list[str]:
     )
 
 
-def _nothing(name: str) -> object:
+def _empty_value(name: str) -> object:
     return {"text": "", "complete": False}.get(name, ())
 
 
-def _text(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.Series[bool]:
-    return said_of(frame, wish.text)
+def _match_text(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.Series[bool]:
+    return match_target_text(frame, board_filter.text)
 
 
-def _one_of(name: str) -> _Rule:
-    return lambda frame, board, wish: frame[name].isin(getattr(wish, name))
+def _match_any(name: str) -> _Rule:
+    return lambda frame, board, board_filter: frame[name].isin(getattr(board_filter, name))
 
 
-def _banded(column: str, name: str, bands: dict[str, tuple[float, float]]) -> _Rule:
-    def rule(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.Series[bool]:
+def _match_bands(column: str, name: str, bands: dict[str, tuple[float, float]]) -> _Rule:
+    def match_rows(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.Series[bool]:
         values, fits = frame[column], pd.Series(False, index=frame.index)
-        for code in getattr(wish, name):
+        for code in getattr(board_filter, name):
             low, below = bands[code]
             fits |= (values >= low) & (values < below)
         return fits
 
-    return rule
+    return match_rows
 
 
-def _evidence(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.Series[bool]:
-    known: Sequence[str] = shown_parts(board, wish.evidence)
-    return frame[list(known)].notna().any(axis=1)
+def _match_evidence(
+    frame: pd.DataFrame, board: Board, board_filter: BoardFilter
+) -> pd.Series[bool]:
+    metric_columns: Sequence[str] = shown_parts(board, board_filter.evidence)
+    return frame[list(metric_columns)].notna().any(axis=1)
 
 
-def _complete(frame: pd.DataFrame, board: Board, wish: Wish) -> pd.Series[bool]:
+def _match_complete(
+    frame: pd.DataFrame, board: Board, board_filter: BoardFilter
+) -> pd.Series[bool]:
     return frame["status"].isin(_FINISHED)
 
 
-_Rule = Callable[[pd.DataFrame, Board, Wish], "pd.Series[bool]"]
+_Rule = Callable[[pd.DataFrame, Board, BoardFilter], "pd.Series[bool]"]
 _RULES: dict[str, _Rule] = {
-    "text": _text,
-    "kind": _one_of("kind"),
-    "organization": _one_of("organization"),
-    "weights": _one_of("weights"),
-    "size": _banded("parameters", "size", SIZES),
-    "price": _banded("price", "price", PRICES),
-    "evidence": _evidence,
-    "complete": _complete,
+    "text": _match_text,
+    "kind": _match_any("kind"),
+    "organization": _match_any("organization"),
+    "weights": _match_any("weights"),
+    "size": _match_bands("parameters", "size", SIZES),
+    "price": _match_bands("price", "price", PRICES),
+    "evidence": _match_evidence,
+    "complete": _match_complete,
 }

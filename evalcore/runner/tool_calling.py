@@ -32,20 +32,20 @@ _PROBE = GenerationRequest(
 )
 
 
-async def asking_of(channel: Channel, deadline: float) -> ToolCallMode:
+async def detect_tool_call_mode(channel: Channel, deadline: float) -> ToolCallMode:
     """The option `asking` of the target, where it is not `auto`; else `native` if it takes tools.
 
     What the target does not say of itself is asked of its server, once. Raises TargetFailure where
     the server does not answer.
     """
-    wanted = channel.spec.options.get("asking")
-    for known in get_args(ToolCallMode):
-        if wanted == known:
-            return known  # type: ignore[no-any-return]
-    takes = channel.target.info.tools
-    if takes is None:
-        takes = await _takes_tools(channel, deadline)
-    return "native" if takes else "prompt"
+    configured = channel.spec.options.get("asking")
+    for mode in get_args(ToolCallMode):
+        if configured == mode:
+            return mode  # type: ignore[no-any-return]
+    takes_tools = channel.target.info.tools
+    if takes_tools is None:
+        takes_tools = await _takes_tools(channel, deadline)
+    return "native" if takes_tools else "prompt"
 
 
 async def _takes_tools(channel: Channel, deadline: float) -> bool:
@@ -54,17 +54,17 @@ async def _takes_tools(channel: Channel, deadline: float) -> bool:
     One that breaks without a word of them is down, or cannot bear them: it shows whether it
     answers without.
     """
-    found = await _answers_tools(channel, deadline)
-    if found is None:
-        await channel.ask(msgspec.structs.replace(_PROBE, tools=()), 0, deadline)
-        found = await _answers_tools(channel, deadline)
-    return bool(found)
+    answered = await _answers_tools(channel, deadline)
+    if answered is None:
+        await channel.generate(msgspec.structs.replace(_PROBE, tools=()), 0, deadline)
+        answered = await _answers_tools(channel, deadline)
+    return bool(answered)
 
 
 async def _answers_tools(channel: Channel, deadline: float) -> bool | None:
     """None where the server broke, and gave no reason."""
     try:
-        await channel.ask(_PROBE, 0, deadline)
+        await channel.generate(_PROBE, 0, deadline)
     except TargetFailure as error:
         if _refuses_tools(error.failure):
             return False

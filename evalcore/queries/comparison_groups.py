@@ -15,12 +15,17 @@ import pandas as pd
 from evalcore.catalog import benchmark_cards
 from evalcore.queries import comparison
 from evalcore.queries.case_points import case_scores
-from evalcore.queries.comparison import Compared
-from evalcore.queries.lineup import Entrant, Lineup, benchmarks, folders
+from evalcore.queries.comparison import PairedScores
+from evalcore.queries.comparison_runs import (
+    ComparedRun,
+    Lineup,
+    find_lineup_folders,
+    list_compared_benchmarks,
+)
 from evalcore.records import BenchmarkScore, Interval, Record
 
 
-class Mark(Record, frozen=True):
+class RunScore(Record, frozen=True):
     """A score (0 to 100, None unmeasured) of one run. `best`: no other of its group is higher;
     never on a control, an incomplete run or a bare claim, nor where all that could have it are
     equal."""
@@ -35,15 +40,15 @@ class Mark(Record, frozen=True):
     best: bool = False
 
 
-class MetricMarks(Record, frozen=True):
+class MetricScores(Record, frozen=True):
     """One metric across a group; `weight` None is reported and not scored."""
 
     metric: str
     weight: float | None
-    marks: tuple[Mark, ...]
+    marks: tuple[RunScore, ...]
 
 
-class Group(Record, frozen=True):
+class ColumnGroup(Record, frozen=True):
     """The runs that share a column of a benchmark, hence may be compared on it."""
 
     benchmark: str
@@ -52,15 +57,15 @@ class Group(Record, frozen=True):
     dataset: str
     samples: int
     full: bool
-    marks: tuple[Mark, ...]
-    metrics: tuple[MetricMarks, ...]
+    marks: tuple[RunScore, ...]
+    metrics: tuple[MetricScores, ...]
 
     @property
     def letters(self) -> list[str]:
         return [mark.letter for mark in self.marks]
 
 
-class CaseLine(Record, frozen=True):
+class DifferingCase(Record, frozen=True):
     """A case on which the runs differ: scores 0 to 1 by letter, `spread` between the extremes."""
 
     benchmark: str
@@ -71,7 +76,7 @@ class CaseLine(Record, frozen=True):
     scores: dict[str, float]
 
 
-class Detail(Record, frozen=True):
+class BenchmarkDetail(Record, frozen=True):
     """One benchmark against the base: the paired results by letter, and the differing cases, those
     that weigh most first. `metric` empty means all of it; `common` cases were held by all."""
 
@@ -79,75 +84,77 @@ class Detail(Record, frozen=True):
     metric: str
     base: str
     common: int
-    pairs: dict[str, Compared]
-    cases: tuple[CaseLine, ...]
+    pairs: dict[str, PairedScores]
+    cases: tuple[DifferingCase, ...]
 
 
-def groups(lineup: Lineup) -> list[Group]:
+def group_compared_runs(lineup: Lineup) -> list[ColumnGroup]:
     """Every benchmark and column that anyone has a score in."""
-    found = []
-    for benchmark in benchmarks(lineup):
-        own = [one for one in lineup.entrants if benchmark in one.scores]
-        for column in dict.fromkeys(one.scores[benchmark].column for one in own):
-            found.append(
-                _group(benchmark, [o for o in own if o.scores[benchmark].column == column])
+    column_groups = []
+    for benchmark in list_compared_benchmarks(lineup):
+        own = [run for run in lineup.compared if benchmark in run.scores]
+        for column in dict.fromkeys(run.scores[benchmark].column for run in own):
+            column_groups.append(
+                _build_column_group(
+                    benchmark, [o for o in own if o.scores[benchmark].column == column]
+                )
             )
-    return found
+    return column_groups
 
 
-def comparable(lineup: Lineup, base: Entrant) -> dict[str, list[Entrant]]:
+def find_comparable_runs(lineup: Lineup, base: ComparedRun) -> dict[str, list[ComparedRun]]:
     """By benchmark, in the order of the catalogue, those who may be measured against the base,
     which comes first; only benchmarks on which there is anyone."""
-    found = {}
-    for benchmark in benchmarks(lineup):
+    comparable_runs = {}
+    for benchmark in list_compared_benchmarks(lineup):
         score = base.scores.get(benchmark)
         if score is None or score.score is None:
             continue
         others = [
-            one
-            for one in lineup.entrants
-            if one.run_id != base.run_id
-            and benchmark in one.scores
-            and one.scores[benchmark].column == score.column
-            and 0 not in (score.level, one.scores[benchmark].level)
-            and one.scores[benchmark].score is not None
+            run
+            for run in lineup.compared
+            if run.run_id != base.run_id
+            and benchmark in run.scores
+            and run.scores[benchmark].column == score.column
+            and 0 not in (score.level, run.scores[benchmark].level)
+            and run.scores[benchmark].score is not None
         ]
         if others:
-            found[benchmark] = [base, *others]
-    return found
+            comparable_runs[benchmark] = [base, *others]
+    return comparable_runs
 
 
-def scores_of(roots: Sequence[Path], lineup: Lineup) -> pd.DataFrame:
+def load_lineup_scores(roots: Sequence[Path], lineup: Lineup) -> pd.DataFrame:
     """The frame of `case_scores` for those who take part."""
-    return case_scores(folders(roots, lineup))
+    return case_scores(find_lineup_folders(roots, lineup))
 
 
-def detail(
-    scores: pd.DataFrame, benchmark: str, sides: Sequence[Entrant], metric: str = ""
-) -> Detail:
+def compare_with_base(
+    scores: pd.DataFrame, benchmark: str, sides: Sequence[ComparedRun], metric: str = ""
+) -> BenchmarkDetail:
     """`sides` on one benchmark (and metric), the first of them being the base.
 
-    `scores` comes from `scores_of`, `sides` from `comparable`.
+    `scores` comes from `load_lineup_scores`, `sides` from `find_comparable_runs`.
     """
-    asked = scores[scores["benchmark"] == benchmark]
+    selected = scores[scores["benchmark"] == benchmark]
     if metric:
-        asked = asked[asked["metric"] == metric]
+        selected = selected[selected["metric"] == metric]
     base, *others = sides
-    cases = comparison.side_by_side(asked, {one.run_id: one.letter for one in sides})
-    return Detail(
+    cases = comparison.pivot_case_scores(selected, {run.run_id: run.letter for run in sides})
+    return BenchmarkDetail(
         benchmark=benchmark,
         metric=metric,
         base=base.letter,
         common=len(cases),
         pairs={
-            one.letter: comparison.paired(benchmark, cases, base.letter, one.letter)
-            for one in others
+            run.letter: comparison.compare_run_pair(benchmark, cases, base.letter, run.letter)
+            for run in others
         },
-        cases=_differing(cases, sorted(one.letter for one in sides)),
+        cases=_list_differing_cases(cases, sorted(run.letter for run in sides)),
     )
 
 
-def profile(group: Group) -> pd.DataFrame:
+def build_group_radar(group: ColumnGroup) -> pd.DataFrame:
     """Frame for a radar of a group: axis (a metric), series (a letter) and score, 0 to 100."""
     return pd.DataFrame(
         [
@@ -160,20 +167,20 @@ def profile(group: Group) -> pd.DataFrame:
     )
 
 
-def metrics_of(lineup: Lineup, benchmark: str) -> list[str]:
+def list_lineup_metrics(lineup: Lineup, benchmark: str) -> list[str]:
     """The metrics with cases, in the order of the catalogue."""
-    held = [one.scores[benchmark] for one in lineup.entrants if benchmark in one.scores]
-    return _metrics(held)
+    benchmark_scores = [run.scores[benchmark] for run in lineup.compared if benchmark in run.scores]
+    return _order_metrics(benchmark_scores)
 
 
-def _differing(cases: pd.DataFrame, letters: list[str]) -> tuple[CaseLine, ...]:
+def _list_differing_cases(cases: pd.DataFrame, letters: list[str]) -> tuple[DifferingCase, ...]:
     spread = cases[letters].max(axis=1) - cases[letters].min(axis=1)
     table = cases.assign(spread=spread, size=spread * cases["weight"])
     table = table[table["size"] > 0].sort_values(
         ["size", "spread", "metric", "id"], ascending=[False, False, True, True]
     )
     return tuple(
-        CaseLine(
+        DifferingCase(
             benchmark=str(row["benchmark"]),
             metric=str(row["metric"]),
             id=str(row["id"]),
@@ -185,24 +192,24 @@ def _differing(cases: pd.DataFrame, letters: list[str]) -> tuple[CaseLine, ...]:
     )
 
 
-def _group(benchmark: str, own: Sequence[Entrant]) -> Group:
-    score, spec = own[0].scores[benchmark], own[0].specs[benchmark]
-    marks = [_mark(one, one.scores[benchmark]) for one in own]
-    return Group(
+def _build_column_group(benchmark: str, runs: Sequence[ComparedRun]) -> ColumnGroup:
+    score, spec = runs[0].scores[benchmark], runs[0].specs[benchmark]
+    marks = [_build_run_score(run, run.scores[benchmark]) for run in runs]
+    return ColumnGroup(
         benchmark=benchmark,
         column=score.column,
         label=score.label,
         dataset=spec.dataset,
         samples=score.samples,
         full=score.full,
-        marks=_with_best(marks, own),
-        metrics=_metric_marks(benchmark, own),
+        marks=_mark_best_score(marks, runs),
+        metrics=_build_metric_scores(benchmark, runs),
     )
 
 
-def _mark(one: Entrant, score: BenchmarkScore) -> Mark:
-    return Mark(
-        letter=one.letter,
+def _build_run_score(run: ComparedRun, score: BenchmarkScore) -> RunScore:
+    return RunScore(
+        letter=run.letter,
         score=score.score,
         interval=score.interval,
         samples=score.samples,
@@ -212,19 +219,19 @@ def _mark(one: Entrant, score: BenchmarkScore) -> Mark:
     )
 
 
-def _metric_marks(benchmark: str, own: Sequence[Entrant]) -> tuple[MetricMarks, ...]:
-    found = []
-    for metric in _metrics([one.scores[benchmark] for one in own]):
+def _build_metric_scores(benchmark: str, runs: Sequence[ComparedRun]) -> tuple[MetricScores, ...]:
+    metric_scores = []
+    for metric in _order_metrics([run.scores[benchmark] for run in runs]):
         marks, weight = [], None
-        for one in own:
-            score = one.scores[benchmark]
+        for run in runs:
+            score = run.scores[benchmark]
             part = score.metrics.get(metric)
             if part is None or not (part.samples or score.level == 0):
                 continue
             weight = part.weight
             marks.append(
-                Mark(
-                    letter=one.letter,
+                RunScore(
+                    letter=run.letter,
                     score=part.score,
                     interval=part.interval,
                     samples=part.samples,
@@ -233,12 +240,12 @@ def _metric_marks(benchmark: str, own: Sequence[Entrant]) -> tuple[MetricMarks, 
                     claimed=score.level == 0,
                 )
             )
-        found.append(MetricMarks(metric, weight, _with_best(marks, own)))
-    return tuple(found)
+        metric_scores.append(MetricScores(metric, weight, _mark_best_score(marks, runs)))
+    return tuple(metric_scores)
 
 
-def _metrics(held: Iterable[BenchmarkScore]) -> list[str]:
-    scores = list(held)
+def _order_metrics(benchmark_scores: Iterable[BenchmarkScore]) -> list[str]:
+    scores = list(benchmark_scores)
     named = {
         name: score.benchmark
         for score in scores
@@ -246,12 +253,17 @@ def _metrics(held: Iterable[BenchmarkScore]) -> list[str]:
         if part.samples or score.level == 0
     }
     card = benchmark_cards().get(scores[0].benchmark) if scores else None
-    known = [metric.key for metric in card.metrics] if card else []
-    return [*(key for key in known if key in named), *(key for key in named if key not in known)]
+    catalog_order = [metric.key for metric in card.metrics] if card else []
+    return [
+        *(key for key in catalog_order if key in named),
+        *(key for key in named if key not in catalog_order),
+    ]
 
 
-def _with_best(marks: Sequence[Mark], own: Sequence[Entrant]) -> tuple[Mark, ...]:
-    controls = {one.letter for one in own if one.control}
+def _mark_best_score(
+    marks: Sequence[RunScore], runs: Sequence[ComparedRun]
+) -> tuple[RunScore, ...]:
+    controls = {run.letter for run in runs if run.is_control_run}
     able = [
         mark
         for mark in marks

@@ -8,29 +8,29 @@ from __future__ import annotations
 
 import msgspec
 
-from evalcore.privacy import redact_paths as without_places
+from evalcore.privacy import redact_paths as redact_paths
 from evalcore.queries.cases import CaseView
 from evalcore.queries.runs import RunRow
 
 
-def row_for_readers(row: RunRow) -> RunRow:
+def redact_run_row(row: RunRow) -> RunRow:
     """A run as anybody may see it."""
     return msgspec.structs.replace(
         row,
-        problem=without_places(row.problem),
-        message=without_places(row.message),
-        command=without_places(row.command),
-        note=without_places(row.note),
+        problem=redact_paths(row.problem),
+        message=redact_paths(row.message),
+        command=redact_paths(row.command),
+        note=redact_paths(row.note),
     )
 
 
-def case_for_readers(view: CaseView) -> CaseView:
+def redact_case(view: CaseView) -> CaseView:
     """A case as anybody may see it: what a failure of this machine says names no place."""
     verdict, episode = view.verdict, view.episode
     if verdict is not None:
-        verdict = msgspec.structs.replace(verdict, note=without_places(verdict.note))
+        verdict = msgspec.structs.replace(verdict, note=redact_paths(verdict.note))
     if episode is not None and episode.failure is not None:
-        message = without_places(episode.failure.message)
+        message = redact_paths(episode.failure.message)
         failure = msgspec.structs.replace(episode.failure, message=message)
         episode = msgspec.structs.replace(episode, failure=failure)
     return msgspec.structs.replace(view, verdict=verdict, episode=episode)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from evalcore.queries.boards import Board, Column, floors
-from evalcore.queries.ranking import SUITE, orders
+from evalcore.queries.boards import Board, Column, compute_floors
+from evalcore.queries.ranking import SUITE, list_board_orders
 from evalcore.queries.runs import RunRow
 from evalcore.store.headers import RunHeader
 
@@ -36,22 +36,22 @@ _COUNTS = frozenset({"epoch", "difficulty", "input_tokens", "output_tokens", "at
 def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
     """A board: key, suite, published, whole, members, orders, a list of columns, and floors.
 
-    `floors` holds per order the scores (0 to 100) of the control targets.
+    `compute_floors` holds per order the scores (0 to 100) of the control targets.
     """
-    choices = orders(board)
+    choices = list_board_orders(board)
     return {
         "key": board.key,
         "suite": board.suite,
         "published": board.published,
-        "whole": board.whole,
+        "whole": board.has_all_members,
         "members": list(board.members),
         "orders": choices,
-        "columns": [_column(column) for column in board.columns.values()],
-        "floors": {by: floors(headers, board, "" if by == SUITE else by) for by in choices},
+        "columns": [_build_column_data(column) for column in board.columns.values()],
+        "floors": {by: compute_floors(headers, board, "" if by == SUITE else by) for by in choices},
     }
 
 
-def _column(column: Column) -> Data:
+def _build_column_data(column: Column) -> Data:
     values = {name: getattr(column, name) for name in column.__struct_fields__}
     return values | {"metrics": list(column.metrics)}
 
@@ -61,7 +61,7 @@ def ranking_data(frame: pd.DataFrame, board: Board) -> list[Data]:
     "benchmark/metric" are 0 to 100, other fields as `queries.ranking.ranking` names them."""
     rows = []
     for record in frame.to_dict("records"):
-        row = {str(name): plain(value) for name, value in record.items()}
+        row = {str(name): to_json_value(value) for name, value in record.items()}
         scores = {name: row.pop(name) for name in board.columns}
         metrics = {name: row.pop(name) for name in board.metrics}
         rows.append(row | {"scores": scores, "metrics": metrics})
@@ -78,16 +78,16 @@ def run_data(row: RunRow) -> Data:
 def case_data(cases: pd.DataFrame) -> list[Data]:
     """Cases of a run from a page of `queries.cases.case_page`, in the declared order."""
     return [
-        {name: _count(name, plain(record[name])) for name in _CASE}
+        {name: _to_case_count(name, to_json_value(record[name])) for name in _CASE}
         for record in cases.to_dict("records")
     ]
 
 
-def _count(name: str, value: Any) -> Any:
+def _to_case_count(name: str, value: Any) -> Any:
     return int(value) if name in _COUNTS and value is not None else value
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A cell of a frame as JSON data: a missing one is None, a time is text in ISO 8601."""
     if pd.isna(value):
         return None

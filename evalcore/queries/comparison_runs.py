@@ -28,7 +28,7 @@ from evalcore.store.headers import RunHeader
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.store.snapshot import memoize_on_snapshot
 
-FEWEST, MOST = 2, 8
+MIN_COMPARED, MAX_COMPARED = 2, 8
 LETTERS = "ABCDEFGH"
 #: What of a benchmark's declaration may set two columns apart, the most telling first.
 _RULES = ("dataset", "dataset_hash", "samples", "metrics", "prompt_version", "scorer_version")
@@ -36,7 +36,7 @@ _NESTED = ("options", "weights", "difficulty_weights")
 _TEXT = 80
 
 
-class Entrant(Record, frozen=True):
+class ComparedRun(Record, frozen=True):
     """A run in the comparison, known by its `letter`; only benchmarks with a score are in it."""
 
     letter: str
@@ -49,11 +49,11 @@ class Entrant(Record, frozen=True):
     totals: Totals = Totals()
 
     @property
-    def control(self) -> bool:
+    def is_control_run(self) -> bool:
         return is_control(self.target_key)
 
 
-class Absent(Record, frozen=True):
+class ExcludedRun(Record, frozen=True):
     """A run that was asked for and cannot take part, with the reason as its reader said it."""
 
     run_id: str
@@ -64,18 +64,18 @@ class Absent(Record, frozen=True):
 class Lineup(Record, frozen=True):
     """Those who take part, in the order asked for, and those who cannot."""
 
-    entrants: tuple[Entrant, ...]
-    absent: tuple[Absent, ...] = ()
+    compared: tuple[ComparedRun, ...]
+    excluded: tuple[ExcludedRun, ...] = ()
 
-    def of(self, run: str) -> Entrant:
+    def find_compared_run(self, run: str) -> ComparedRun:
         """The entrant of a run; raises UsageError for one that takes no part."""
-        for one in self.entrants:
-            if one.run_id == run:
-                return one
+        for candidate in self.compared:
+            if candidate.run_id == run:
+                return candidate
         raise UsageError(f"run {run!r} is not among the compared ones")
 
 
-class Difference(Record, frozen=True):
+class RuleDifference(Record, frozen=True):
     """A rule that two runs do not share, with the value of the base and of the other."""
 
     rule: str
@@ -83,7 +83,7 @@ class Difference(Record, frozen=True):
     other: str
 
 
-class Obstacle(Record, frozen=True):
+class Incompatibility(Record, frozen=True):
     """Why a run cannot be measured against the base on a benchmark.
 
     `not_run`: the other did not run it; `base_not_run`: the base did not; `rules`: they were asked
@@ -95,19 +95,22 @@ class Obstacle(Record, frozen=True):
     letter: str
     benchmark: str
     kind: Literal["not_run", "base_not_run", "rules", "claimed", "unmeasured"]
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[RuleDifference, ...] = ()
 
 
-def wanted(runs: Iterable[str]) -> list[str]:
-    """The runs without repetitions; raises UsageError unless they are `FEWEST` to `MOST`."""
-    found = list(dict.fromkeys(runs))
-    if not FEWEST <= len(found) <= MOST:
-        raise UsageError(f"compare {FEWEST} to {MOST} different runs, got {len(found)}")
-    return found
+def validate_compared_runs(runs: Iterable[str]) -> list[str]:
+    """The runs without repetitions; raises UsageError unless they are `MIN_COMPARED` to
+    `MAX_COMPARED`."""
+    run_ids = list(dict.fromkeys(runs))
+    if not MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
+        raise UsageError(
+            f"compare {MIN_COMPARED} to {MAX_COMPARED} different runs, got {len(run_ids)}"
+        )
+    return run_ids
 
 
-def signature(roots: Sequence[Path], runs: Iterable[str]) -> str:
-    """Changes whenever what `load` reads may; a run that is not there is part of it."""
+def compute_lineup_signature(roots: Sequence[Path], runs: Iterable[str]) -> str:
+    """Changes whenever what `load_lineup` reads may; a run that is not there is part of it."""
     parts = []
     for run in runs:
         try:
@@ -117,69 +120,69 @@ def signature(roots: Sequence[Path], runs: Iterable[str]) -> str:
     return "&".join(parts)
 
 
-def load(roots: Sequence[Path], runs: Iterable[str]) -> Lineup:
+def load_lineup(roots: Sequence[Path], runs: Iterable[str]) -> Lineup:
     """The runs as they are on disk; one that cannot be read is absent and stops nothing."""
-    entrants: list[Entrant] = []
-    absent: list[Absent] = []
-    for run in list(dict.fromkeys(runs))[:MOST]:
-        one = _read(roots, run, LETTERS[len(entrants)])
-        if isinstance(one, Entrant):
-            entrants.append(one)
+    compared: list[ComparedRun] = []
+    excluded: list[ExcludedRun] = []
+    for run in list(dict.fromkeys(runs))[:MAX_COMPARED]:
+        loaded = _load_compared_run(roots, run, LETTERS[len(compared)])
+        if isinstance(loaded, ComparedRun):
+            compared.append(loaded)
         else:
-            absent.append(one)
-    return Lineup(tuple(entrants), tuple(absent))
+            excluded.append(loaded)
+    return Lineup(tuple(compared), tuple(excluded))
 
 
-def folders(roots: Sequence[Path], lineup: Lineup) -> list[RunFolder]:
+def find_lineup_folders(roots: Sequence[Path], lineup: Lineup) -> list[RunFolder]:
     """The folders of those who take part."""
-    return [find_run(one.run_id, roots) for one in lineup.entrants]
+    return [find_run(run.run_id, roots) for run in lineup.compared]
 
 
-def obstacles(lineup: Lineup, base: Entrant) -> list[Obstacle]:
+def find_incompatibilities(lineup: Lineup, base: ComparedRun) -> list[Incompatibility]:
     """All that keeps the others from being measured against the base, by benchmark."""
-    found = [
-        _obstacle(benchmark, base, one)
-        for benchmark in benchmarks(lineup)
-        for one in lineup.entrants
-        if one.run_id != base.run_id
+    candidates = [
+        _find_incompatibility(benchmark, base, item)
+        for benchmark in list_compared_benchmarks(lineup)
+        for item in lineup.compared
+        if item.run_id != base.run_id
     ]
-    return [one for one in found if one is not None]
+    return [item for item in candidates if item is not None]
 
 
-def benchmarks(lineup: Lineup) -> list[str]:
+def list_compared_benchmarks(lineup: Lineup) -> list[str]:
     """Every benchmark that anyone ran, in the order of the catalogue."""
-    ran = dict.fromkeys(key for one in lineup.entrants for key in one.scores)
-    known = [key for key in benchmark_cards() if key in ran]
-    return [*known, *(key for key in ran if key not in known)]
+    ran = dict.fromkeys(key for run in lineup.compared for key in run.scores)
+    ordered = [key for key in benchmark_cards() if key in ran]
+    return [*ordered, *(key for key in ran if key not in ordered)]
 
 
-def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
+def _load_compared_run(roots: Sequence[Path], run: str, letter: str) -> ComparedRun | ExcludedRun:
     try:
         folder = find_run(run, roots)
     except UsageError as error:
-        return Absent(run, "missing", redact_paths(str(error)))
+        return ExcludedRun(run, "missing", redact_paths(str(error)))
     try:
         spec, summary = folder.read_spec(), folder.read_summary()
         if summary is None or not summary.benchmarks:
-            return Absent(
+            return ExcludedRun(
                 run, "unscored", f"run {run} has no result yet; it is {folder.current_state()}"
             )
         samples_table.ensure_samples_table(folder)
     except (EvalboardError, OSError) as error:
-        return Absent(run, "broken", redact_paths(str(error)))
-    specs = {one.key: one for one in spec.benchmarks}
+        return ExcludedRun(run, "broken", redact_paths(str(error)))
+    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in spec.benchmarks}
     labels = {
         key: mask_label(score.label, specs[key])
         for key, score in summary.benchmarks.items()
         if key in specs
     }
-    return Entrant(
+    return ComparedRun(
         letter=letter,
         run_id=run,
         target_key=mask_target(spec.target.key),
         identity=mask_target(spec.target.identity),
         created_at=summary.created_at or spec.created_at,
-        specs={key: mask_benchmark(one) for key, one in specs.items()},
+        specs={key: mask_benchmark(benchmark_spec) for key, benchmark_spec in specs.items()},
         scores={
             key: msgspec.structs.replace(summary.benchmarks[key], label=label)
             for key, label in labels.items()
@@ -188,33 +191,37 @@ def _read(roots: Sequence[Path], run: str, letter: str) -> Entrant | Absent:
     )
 
 
-def _obstacle(benchmark: str, base: Entrant, other: Entrant) -> Obstacle | None:
+def _find_incompatibility(
+    benchmark: str, base: ComparedRun, other: ComparedRun
+) -> Incompatibility | None:
     ours, theirs = base.scores.get(benchmark), other.scores.get(benchmark)
     if theirs is None:
-        return Obstacle(other.letter, benchmark, "not_run") if ours else None
+        return Incompatibility(other.letter, benchmark, "not_run") if ours else None
     if ours is None:
-        return Obstacle(other.letter, benchmark, "base_not_run")
+        return Incompatibility(other.letter, benchmark, "base_not_run")
     if ours.column != theirs.column:
-        told = differences(base.specs[benchmark], other.specs[benchmark])
-        return Obstacle(other.letter, benchmark, "rules", told)
+        rule_differences = find_rule_differences(base.specs[benchmark], other.specs[benchmark])
+        return Incompatibility(other.letter, benchmark, "rules", rule_differences)
     if 0 in (ours.level, theirs.level):
-        return Obstacle(other.letter, benchmark, "claimed")
+        return Incompatibility(other.letter, benchmark, "claimed")
     if ours.score is None or theirs.score is None:
-        return Obstacle(other.letter, benchmark, "unmeasured")
+        return Incompatibility(other.letter, benchmark, "unmeasured")
     return None
 
 
-def differences(base: BenchmarkSpec, other: BenchmarkSpec) -> tuple[Difference, ...]:
-    ours, theirs = _declared(base), _declared(other)
+def find_rule_differences(base: BenchmarkSpec, other: BenchmarkSpec) -> tuple[RuleDifference, ...]:
+    ours, theirs = _flatten_rules(base), _flatten_rules(other)
     names = dict.fromkeys([*ours, *theirs])
     return tuple(
-        Difference(name, _text(ours.get(name)), _text(theirs.get(name)))
+        RuleDifference(
+            name, _format_rule_value(ours.get(name)), _format_rule_value(theirs.get(name))
+        )
         for name in names
         if ours.get(name) != theirs.get(name)
     )
 
 
-def _declared(spec: BenchmarkSpec) -> dict[str, Any]:
+def _flatten_rules(spec: BenchmarkSpec) -> dict[str, Any]:
     """The rules of a benchmark under flat names, such as `options.mode`."""
     rules: dict[str, Any] = {name: getattr(spec, name) for name in _RULES}
     for group in _NESTED:
@@ -222,34 +229,46 @@ def _declared(spec: BenchmarkSpec) -> dict[str, Any]:
     return rules | {"judges": sorted(spec.judges)}
 
 
-def _text(value: Any) -> str:
+def _format_rule_value(value: Any) -> str:
     """A value on one short line; nothing where it is not declared."""
     plain = "" if value is None else value
     text = plain if isinstance(plain, str) else json.dumps(msgspec.to_builtins(plain))
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
-def suggested(headers: Iterable[RunHeader], given: Sequence[str] = (), most: int = 4) -> list[str]:
-    """Runs that are worth a comparison: `given` and the newest complete runs of other targets in
-    the column that most targets share, at most `most` in all; none where there are too few."""
-    key = ("suggested", *given, most)
-    return list(memoize_on_snapshot(headers, key, lambda: _suggested(list(headers), given, most)))
+def suggest_runs(
+    headers: Iterable[RunHeader], chosen: Sequence[str] = (), limit: int = 4
+) -> list[str]:
+    """Runs that are worth a comparison: `chosen` and the newest complete runs of other targets in
+    the column that most targets share, at most `limit` in all; none where there are too few."""
+    key = ("suggested", *chosen, limit)
+    return list(
+        memoize_on_snapshot(
+            headers, key, lambda: _choose_suggested_runs(list(headers), chosen, limit)
+        )
+    )
 
 
-def _suggested(known: list[RunHeader], given: Sequence[str], most: int) -> list[str]:
-    held: dict[tuple[str, str], dict[str, str]] = {}
-    own = {one.identity for one in known if one.run_id in given}
-    for one in known:
-        for benchmark, score in one.benchmarks.items():
-            if score.complete and not score.is_bare_claim and not is_control(one.target_key):
-                held.setdefault((benchmark, score.column), {}).setdefault(one.identity, one.run_id)
+def _choose_suggested_runs(
+    headers: list[RunHeader], chosen: Sequence[str], limit: int
+) -> list[str]:
+    runs_by_column: dict[tuple[str, str], dict[str, str]] = {}
+    own = {header.identity for header in headers if header.run_id in chosen}
+    for header in headers:
+        for benchmark, score in header.benchmarks.items():
+            if score.complete and not score.is_bare_claim and not is_control(header.target_key):
+                runs_by_column.setdefault((benchmark, score.column), {}).setdefault(
+                    header.identity, header.run_id
+                )
     columns = [
-        {(key, score.column) for key, score in one.benchmarks.items()}
-        for one in known
-        if one.run_id in given
+        {(key, score.column) for key, score in header.benchmarks.items()}
+        for header in headers
+        if header.run_id in chosen
     ]
-    shared = [runs for key, runs in held.items() if all(key in column for column in columns)]
+    shared = [
+        runs for key, runs in runs_by_column.items() if all(key in column for column in columns)
+    ]
     best = max(shared, key=len, default={})
     others = [run for identity, run in best.items() if identity not in own]
-    found = [*given, *others][:most]
-    return found if others and len(found) >= FEWEST else []
+    run_ids = [*chosen, *others][:limit]
+    return run_ids if others and len(run_ids) >= MIN_COMPARED else []
