@@ -160,7 +160,7 @@ else:
     from evalcore import access, login
     from evalcore.web.failed_login import FailedLogin
     from evalcore.web.headers import SecurityHeaders
-    from evalcore.web.lifespan import lifespan_of, release
+    from evalcore.web.lifespan import build_lifespan, release_memory
     from evalcore.web.limits import RequestLimits
     from evalcore.web.routes import ROUTES
 
@@ -185,7 +185,7 @@ else:
         def close(self, session: str) -> None:
             get_instance().close_session(session)
             get_instance().uploaded_file_mgr.remove_session_files(session)
-            release()
+            release_memory()
 
     # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
     # kind of app: the first visitor with a deep link would get a bare page without our frame.
@@ -199,6 +199,6 @@ else:
             Middleware(RequestLimits, sessions=RuntimeSessions(), allowed_hosts=configured_hosts()),
             Middleware(FailedLogin),
         ],
-        lifespan=lifespan_of(warm_up_first_page),
+        lifespan=build_lifespan(warm_up_first_page),
         secrets=login.build_auth_secrets(os.environ),
     )

@@ -311,7 +311,7 @@ def _execute_run(
     if slm_evals_path is not None:
         from evalcore.exchange import slm_evals
 
-        slm_evals.write(folder, slm_evals_path, show_gated=settings.show_gated)
+        slm_evals.write_slm_reports(folder, slm_evals_path, show_gated=settings.show_gated)
     _print_summary(summary, args.json)
     return DONE if summary.is_complete else INCOMPLETE
 
@@ -326,9 +326,9 @@ def _print_summary(summary: RunSummary, as_json: bool) -> None:
     from evalcore.exchange import summary_text
 
     if as_json:
-        print(json.dumps(summary_text.as_data(summary), ensure_ascii=False))
+        print(json.dumps(summary_text.summary_to_dict(summary), ensure_ascii=False))
     else:
-        print(summary_text.as_text(summary))
+        print(summary_text.format_run_summary(summary))
 
 
 def _resume_run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
-    from evalcore.exchange.board_export import Chosen
+    from evalcore.exchange.board_export import BoardSelection
 
 Verb = Callable[[argparse.Namespace], int]
 FORMATS = ("text", "csv", "json", "md", "latex")
@@ -52,24 +52,24 @@ def _print_board(args: argparse.Namespace) -> int:
 
     if args.json and args.format not in (None, "json"):
         raise UsageError(f"--json and --format {args.format} contradict each other; drop one")
-    chosen = board_export.Chosen(args.suite, args.board, args.by)
+    chosen = board_export.BoardSelection(args.suite, args.board, args.by)
     if args.chart is not None:
         return _write_board_chart(args, chosen)
     form = args.format or ("json" if args.json else "text")
-    text = board_export.render(settings.load_settings(args.data), chosen, form)
+    text = board_export.render_board_listing(settings.load_settings(args.data), chosen, form)
     if args.out is None:
         sys.stdout.write(text)
         return _DONE
     return _write_board_file("--out", args.out, text.encode())
 
 
-def _write_board_chart(args: argparse.Namespace, chosen: Chosen) -> int:
+def _write_board_chart(args: argparse.Namespace, chosen: BoardSelection) -> int:
     from evalcore import settings
     from evalcore.exchange import board_chart
 
     if args.format or args.out or args.json:
         raise UsageError("--chart is a file of its own; drop --format, --json and --out")
-    picture = board_chart.render(
+    picture = board_chart.render_board_chart(
         settings.load_settings(args.data), chosen, args.chart.suffix[1:].lower(), args.theme
     )
     return _write_board_file("--chart", args.chart, picture)

@@ -248,7 +248,7 @@ def _fetch_bfcl(args: argparse.Namespace) -> int:
     source = args.source or fetch.WHEEL
     folder = args.out or fetch.default_folder(_load_cli_settings(args), source)
     fetched = fetch.fetch_bfcl(folder, args.wheel or source, _print_stderr)
-    return _print_fetched(args, fetched, fetch.as_text(fetched))
+    return _print_fetched(args, fetched, fetch.format_bfcl_fetch(fetched))
 
 
 def _fetch_gaia(args: argparse.Namespace) -> int:
@@ -257,7 +257,7 @@ def _fetch_gaia(args: argparse.Namespace) -> int:
     folder = args.out or fetch.default_folder(_load_cli_settings(args), args.split)
     revision = args.revision or fetch.REVISION
     fetched = fetch.fetch_gaia(folder, _print_stderr, split=args.split, revision=revision)
-    return _print_fetched(args, fetched, fetch.as_text(fetched))
+    return _print_fetched(args, fetched, fetch.format_gaia_fetch(fetched))
 
 
 def _fetch_swe_bench(args: argparse.Namespace) -> int:
@@ -268,7 +268,7 @@ def _fetch_swe_bench(args: argparse.Namespace) -> int:
     fetched = fetch.fetch_swe_bench(
         folder, args.name, _print_stderr, split=args.split, revision=revision
     )
-    return _print_fetched(args, fetched, fetch.as_text(fetched))
+    return _print_fetched(args, fetched, fetch.format_swe_bench_fetch(fetched))
 
 
 def _print_fetched(args: argparse.Namespace, fetched: Record, text: str) -> int:

@@ -14,7 +14,7 @@ from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.exchange.bundle.importer import ImportedBundle
-    from evalcore.exchange.scale.importer import Imported
+    from evalcore.exchange.scale.importer import ImportResult
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
 
@@ -117,7 +117,7 @@ def _export_run(args: argparse.Namespace) -> int:
     if args.format in _EXPORTERS:
         return _EXPORTERS[args.format](args, folder)
     return _write_report_text(
-        args, reports.render(folder, args.format, show_gated=settings.show_gated)
+        args, reports.render_report(folder, args.format, show_gated=settings.show_gated)
     )
 
 
@@ -143,7 +143,7 @@ def _export_scale(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.scale import exporter
 
     out = _require_output_path(args)
-    done = exporter.export(folder, out)
+    done = exporter.export_scale_run(folder, out)
     summary = {"month": done.month, "model": done.model, "files": done.files}
     _print_result(
         args,
@@ -159,7 +159,7 @@ def _export_bfcl(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.bfcl import exporter
 
     out = _require_output_path(args)
-    done = exporter.export(folder, out)
+    done = exporter.export_bfcl_run(folder, out)
     _print_result(
         args,
         done,
@@ -177,7 +177,7 @@ def _export_gaia(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.gaia import exporter
 
     out = _require_output_path(args, "file")
-    done = exporter.export(folder, out)
+    done = exporter.export_gaia_run(folder, out)
     _print_result(
         args, done, f"{out}: {format_count(done.samples, 'line')} for the leaderboard of GAIA"
     )
@@ -194,7 +194,7 @@ def _export_swe_bench(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.swe_bench import exporter
 
     out = _require_output_path(args, "file")
-    done = exporter.export(folder, out, args.patch or exporter.OFFICIAL)
+    done = exporter.export_swe_bench_run(folder, out, args.patch or exporter.OFFICIAL)
     _print_result(args, done, f"{out}: {format_count(done.samples, 'prediction')} of {done.model}")
     if done.missing:
         _print_stderr(f"{done.missing} samples without a patch went out as empty ones")
@@ -209,15 +209,17 @@ def _export_eval_results(args: argparse.Namespace, folder: RunFolder) -> int:
     hub_tasks = {}
     for text in args.hub:
         benchmark, _, hub_task = text.partition("=")
-        hub_tasks[benchmark] = eval_results.place_of(hub_task)
-    return _write_report_text(args, eval_results.render(folder, hub_tasks, args.source))
+        hub_tasks[benchmark] = eval_results.parse_hub_task(hub_task)
+    return _write_report_text(
+        args, eval_results.render_eval_results(folder, hub_tasks, args.source)
+    )
 
 
 def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.bundle import exporter
 
     out = _require_output_path(args, "file")
-    done = exporter.export(folder, out, _load_cli_settings(args))
+    done = exporter.export_bundle(folder, out, _load_cli_settings(args))
     _print_result(
         args, done, f"{out}: a bundle of {format_count(done.cases, 'case')} of run {done.run}"
     )
@@ -245,7 +247,9 @@ _EXPORTERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
 def _import_scale(args: argparse.Namespace) -> int:
     from evalcore.exchange.scale import importer
 
-    done = importer.import_tree(args.path, _load_cli_settings(args), args.month, _print_stderr)
+    done = importer.import_scale_tree(
+        args.path, _load_cli_settings(args), args.month, _print_stderr
+    )
     _print_result(args, vars(done), _format_imported_runs(done))
     return _DONE
 
@@ -253,8 +257,8 @@ def _import_scale(args: argparse.Namespace) -> int:
 def _import_bfcl(args: argparse.Namespace) -> int:
     from evalcore.exchange.bfcl import importer
 
-    source = importer.Source(str(args.path), args.dataset, args.month, args.mode)
-    done = importer.import_results(source, _load_cli_settings(args), _print_stderr)
+    source = importer.BfclImportSource(str(args.path), args.dataset, args.month, args.mode)
+    done = importer.import_bfcl_results(source, _load_cli_settings(args), _print_stderr)
     _print_result(args, vars(done), _format_imported_runs(done))
     return _DONE
 
@@ -298,11 +302,11 @@ def _print_stderr(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def _format_imported_runs(done: Imported) -> str:
+def _format_imported_runs(done: ImportResult) -> str:
     """What became of the runs, how the claims come about, and the flags, in lines."""
     became = ("created", "replaced", "unchanged")
     lines = ["runs: " + ", ".join(f"{len(getattr(done, name))} {name}" for name in became)]
-    for title, counts in (("claims", done.readings), ("flags", done.flags)):
+    for title, counts in (("claims", done.reading_counts), ("flags", done.flags)):
         if counts:
             parts = (f"{count} {name}" for name, count in counts.most_common())
             lines.append(f"{title}: {', '.join(parts)}")
@@ -313,9 +317,9 @@ def _verify_published(args: argparse.Namespace) -> int:
     from evalcore.exchange.scale import verify
 
     twins = Path(_load_cli_settings(args).datasets) / "scale_twins" / "logical_equivalence.jsonl"
-    report = verify.verify(args.path, twins)
+    report = verify.verify_published_answers(args.path, twins)
     if args.out:
-        lines = (json.dumps(d, ensure_ascii=False) for d in verify.disagreements(report))
+        lines = (json.dumps(d, ensure_ascii=False) for d in verify.list_disagreements(report))
         args.out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    _print_result(args, report, verify.as_text(report))
+    _print_result(args, report, verify.format_verification(report))
     return _DONE

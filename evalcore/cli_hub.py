@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
-    from evalcore.exchange.hub_store.pull import Pulled
-    from evalcore.exchange.hub_store.push import Pushed
+    from evalcore.exchange.hub_store.pull import PullResult
+    from evalcore.exchange.hub_store.push import PushResult
 
 Verb = Callable[[argparse.Namespace], int]
 _DONE, _INCOMPLETE = 0, 3
@@ -47,25 +47,25 @@ def _add_repo_flag(sub: argparse.ArgumentParser) -> None:
 
 def _push_results(args: argparse.Namespace) -> int:
     from evalcore import settings
-    from evalcore.exchange.hub_store.push import push
+    from evalcore.exchange.hub_store.push import push_results
 
-    pushed = push(settings.load_settings(args.data), args.repo, args.runs, _print_stderr)
+    pushed = push_results(settings.load_settings(args.data), args.repo, args.runs, _print_stderr)
     _print_sync_result(args, pushed, _format_pushed_runs(pushed))
     return _INCOMPLETE if pushed.held else _DONE
 
 
 def _pull_results(args: argparse.Namespace) -> int:
     from evalcore import settings
-    from evalcore.exchange.hub_store.pull import pull
+    from evalcore.exchange.hub_store.pull import pull_results
 
-    pulled = pull(
+    pulled = pull_results(
         settings.load_settings(args.data), args.repo, foreign=args.foreign, progress=_print_stderr
     )
     _print_sync_result(args, pulled, _format_pulled_runs(pulled))
     return _INCOMPLETE if pulled.refused else _DONE
 
 
-def _format_pushed_runs(pushed: Pushed) -> list[str]:
+def _format_pushed_runs(pushed: PushResult) -> list[str]:
     lines = [
         f"{pushed.repo}: {format_count(len(pushed.sent), 'run')} sent, {pushed.same} were there"
     ]
@@ -74,7 +74,7 @@ def _format_pushed_runs(pushed: Pushed) -> list[str]:
     return lines + [f"{run} was not sent: {why}" for run, why in pushed.held.items()]
 
 
-def _format_pulled_runs(pulled: Pulled) -> list[str]:
+def _format_pulled_runs(pulled: PullResult) -> list[str]:
     lines = [
         f"{pulled.repo}: {format_count(len(pulled.taken), 'run')} taken back, "
         f"{len(pulled.renewed)} renewed, "
@@ -92,7 +92,9 @@ def _format_pulled_runs(pulled: Pulled) -> list[str]:
     return lines + [f"{name} was refused: {why}" for name, why in pulled.refused.items()]
 
 
-def _print_sync_result(args: argparse.Namespace, result: Pushed | Pulled, lines: list[str]) -> None:
+def _print_sync_result(
+    args: argparse.Namespace, result: PushResult | PullResult, lines: list[str]
+) -> None:
     from evalcore.records import to_json
 
     print(to_json(result).decode() if args.json else "\n".join(lines))

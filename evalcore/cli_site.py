@@ -37,10 +37,10 @@ def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
 
 def _write_site(args: argparse.Namespace) -> int:
     from evalcore import settings
-    from evalcore.exchange.site.publish import Options, publish
+    from evalcore.exchange.site.publish import SiteOptions, publish_site
 
-    options = Options(args.out, args.title, args.base_url)
-    count = publish(settings.load_settings(args.data), options)
+    options = SiteOptions(args.out, args.title, args.base_url)
+    count = publish_site(settings.load_settings(args.data), options)
     index_path = args.out / "index.html"
     summary = {"out": str(args.out), "files": count}
     print(json.dumps(summary) if args.json else f"{format_count(count, 'file')}; open {index_path}")

@@ -13,7 +13,7 @@ import pandas as pd
 from evalcore.catalog import suite_cards
 from evalcore.errors import UsageError
 from evalcore.exchange import markup
-from evalcore.exchange.report_tables import Table
+from evalcore.exchange.report_tables import ReportTable
 from evalcore.plain_text import DASH, safe_cell, to_single_line
 from evalcore.queries import boards, listing, stored_boards
 from evalcore.queries.api_payloads import board_data, ranking_data, to_json_value
@@ -32,7 +32,7 @@ _LATEX = {
 }
 
 
-class Chosen(Record, frozen=True):
+class BoardSelection(Record, frozen=True):
     """What to list: empty names mean the first suite, its default board, its first order."""
 
     suite: str = ""
@@ -40,7 +40,7 @@ class Chosen(Record, frozen=True):
     by: str = ""
 
 
-class Listing(Record, frozen=True):
+class RankingListing(Record, frozen=True):
     """A ranking to be written: `board` as data, its rows, and the benchmarks of the board.
 
     Metrics are in CSV and JSON alone: a board can have more of them than a page is wide.
@@ -53,23 +53,23 @@ class Listing(Record, frozen=True):
     benchmarks: list[str]
 
 
-def render(settings: Settings, chosen: Chosen, format: str) -> str:
+def render_board_listing(settings: Settings, selection: BoardSelection, format: str) -> str:
     """The listing in a format of FORMATS.
 
     Raises UsageError where there is no such board or order, naming those there are.
     """
     headers = stored_boards.load_run_headers(settings)
-    board, by = found(headers, chosen)
+    board, by = resolve_ranking(headers, selection)
     frame = stored_boards.board_ranking(settings, board, by)
     if format == "csv":
-        return as_csv(frame)
-    return FORMATS[format](_listing(headers, board, by, frame))
+        return ranking_to_csv(frame)
+    return FORMATS[format](_build_ranking_listing(headers, board, by, frame))
 
 
-def found(headers: stored_boards.Headers, chosen: Chosen) -> tuple[Board, str]:
+def resolve_ranking(headers: stored_boards.Headers, selection: BoardSelection) -> tuple[Board, str]:
     """The board that is meant and what it is ranked by; raises UsageError where there is none."""
-    board = _board(headers, chosen)
-    by = chosen.by or list_board_orders(board)[0]
+    board = _find_selected_board(headers, selection)
+    by = selection.by or list_board_orders(board)[0]
     if by not in list_board_orders(board):
         raise UsageError(
             f"--by {by!r}: this board is ranked by one of {', '.join(list_board_orders(board))}"
@@ -77,30 +77,32 @@ def found(headers: stored_boards.Headers, chosen: Chosen) -> tuple[Board, str]:
     return board, by
 
 
-def _board(headers: stored_boards.Headers, chosen: Chosen) -> Board:
+def _find_selected_board(headers: stored_boards.Headers, selection: BoardSelection) -> Board:
     suites = boards.list_suites(headers)
-    if chosen.suite not in ("", *suites, *suite_cards()):
+    if selection.suite not in ("", *suites, *suite_cards()):
         names = ", ".join(dict.fromkeys([*suite_cards(), *suites]))
-        raise UsageError(f"--suite {chosen.suite!r}: no such suite; known: {names}")
-    known = boards.list_boards(headers, chosen.suite or suites[0]) if suites else []
-    if not known:
-        where = f" of suite {chosen.suite}" if chosen.suite else ""
+        raise UsageError(f"--suite {selection.suite!r}: no such suite; known: {names}")
+    candidates = boards.list_boards(headers, selection.suite or suites[0]) if suites else []
+    if not candidates:
+        where = f" of suite {selection.suite}" if selection.suite else ""
         raise UsageError(f"there is no board{where} yet; `evalcore run` makes a run that enters it")
-    for board in known:
-        if board.key == (chosen.board or known[0].key):
+    for board in candidates:
+        if board.key == (selection.board or candidates[0].key):
             return board
-    keys = ", ".join(board.key for board in known)
-    raise UsageError(f"--board {chosen.board!r}: no such board; known: {keys}")
+    keys = ", ".join(board.key for board in candidates)
+    raise UsageError(f"--board {selection.board!r}: no such board; known: {keys}")
 
 
-def _listing(headers: stored_boards.Headers, board: Board, by: str, frame: pd.DataFrame) -> Listing:
+def _build_ranking_listing(
+    headers: stored_boards.Headers, board: Board, by: str, frame: pd.DataFrame
+) -> RankingListing:
     shown = board.columns if by == SUITE else {by: board.columns[by]}
     labels = " + ".join(column.label or key for key, column in shown.items())
     data, rows = board_data(headers, board), ranking_data(frame, board)
-    return Listing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
+    return RankingListing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
 
 
-def as_csv(frame: pd.DataFrame) -> str:
+def ranking_to_csv(frame: pd.DataFrame) -> str:
     """Every column of the ranking, as the Ranking page's download has them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -111,25 +113,30 @@ def as_csv(frame: pd.DataFrame) -> str:
     return text.getvalue()
 
 
-def _json(told: Listing) -> str:
+def _render_json_listing(ranking: RankingListing) -> str:
     """The fields of the API's ranking, in one page."""
-    data = {"board": told.board, "by": told.by, "items": told.rows, "total": len(told.rows)}
+    data = {
+        "board": ranking.board,
+        "by": ranking.by,
+        "items": ranking.rows,
+        "total": len(ranking.rows),
+    }
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
-def _text(told: Listing) -> str:
-    table = _table(told)
+def _render_text_listing(ranking: RankingListing) -> str:
+    table = _build_listing_table(ranking)
     lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
     return f"{to_single_line(table.title)}\n\n{listing.as_text(lines)}\n"
 
 
-def _markdown(told: Listing) -> str:
-    return markup.markdown("Ranking", [_table(told)])
+def _render_markdown_listing(ranking: RankingListing) -> str:
+    return markup.render_markdown_tables("Ranking", [_build_listing_table(ranking)])
 
 
-def _latex(told: Listing) -> str:
+def _render_latex_listing(ranking: RankingListing) -> str:
     """A `tabular` with the rules of the package booktabs."""
-    table = _table(told)
+    table = _build_listing_table(ranking)
     kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
     lines = [f"% {to_single_line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
     lines += [_latex_row(table.columns), "\\midrule", *map(_latex_row, table.rows)]
@@ -137,47 +144,47 @@ def _latex(told: Listing) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(_escaped(cell) for cell in cells) + r" \\"
+    return " & ".join(_escape_latex(cell) for cell in cells) + r" \\"
 
 
-def _escaped(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in to_single_line(text))
 
 
-def _table(told: Listing) -> Table:
+def _build_listing_table(ranking: RankingListing) -> ReportTable:
     """The table that people read; those without a rank stand below, with the reason."""
     columns = ("Rank", "Target", "Score", "95 % interval", "Rank interval", "Status")
-    benchmarks = told.benchmarks if len(told.benchmarks) > 1 else []
+    benchmarks = ranking.benchmarks if len(ranking.benchmarks) > 1 else []
     rows = tuple(
         (
-            _shown(row["rank"], "{}"),
+            _format_listing_value(row["rank"], "{}"),
             row["identity"],
-            _shown(row["score"], "{:.1f}"),
-            _span(row["low"], row["high"], "{:.1f}"),
-            _span(row["rank_low"], row["rank_high"], "{}"),
+            _format_listing_value(row["score"], "{:.1f}"),
+            _format_listing_range(row["low"], row["high"], "{:.1f}"),
+            _format_listing_range(row["rank_low"], row["rank_high"], "{}"),
             row["status"],
-            *(_shown(row["scores"][name], "{:.1f}") for name in benchmarks),
-            _shown(row["cost"], "{:.4f}"),
+            *(_format_listing_value(row["scores"][name], "{:.1f}") for name in benchmarks),
+            _format_listing_value(row["cost"], "{:.4f}"),
         )
-        for row in told.rows
+        for row in ranking.rows
     )
-    by = "the mean of the suite" if told.by == SUITE else told.by
-    return Table(f"{told.title}, by {by}", (*columns, *benchmarks, "Cost, USD"), rows)
+    by = "the mean of the suite" if ranking.by == SUITE else ranking.by
+    return ReportTable(f"{ranking.title}, by {by}", (*columns, *benchmarks, "Cost, USD"), rows)
 
 
-def _shown(value: float | None, form: str) -> str:
+def _format_listing_value(value: float | None, form: str) -> str:
     return DASH if value is None else form.format(value)
 
 
-def _span(low: float | None, high: float | None, form: str) -> str:
+def _format_listing_range(low: float | None, high: float | None, form: str) -> str:
     if low is None or high is None:
         return DASH
     return f"{form.format(low)} to {form.format(high)}"
 
 
-FORMATS: dict[str, Callable[[Listing], str]] = {
-    "text": _text,
-    "json": _json,
-    "md": _markdown,
-    "latex": _latex,
+FORMATS: dict[str, Callable[[RankingListing], str]] = {
+    "text": _render_text_listing,
+    "json": _render_json_listing,
+    "md": _render_markdown_listing,
+    "latex": _render_latex_listing,
 }

@@ -27,26 +27,26 @@ _MOST_MEMORY = 6 << 30
 _MOST_SECONDS = 110
 
 
-def made(run: str, form: str, settings: Settings) -> bytes:
+def build_export_file(run: str, form: str, settings: Settings) -> bytes:
     """A report or the bundle of a run. Raises what `reports.render` and `exporter.export` do."""
     folder = run_folder.find_run(run, settings.run_roots)
     if form == BUNDLE:
         with tempfile.TemporaryDirectory(prefix="evalcore-export-") as scratch:
-            place = Path(scratch) / "bundle.zip"
-            exporter.export(folder, place, settings)
-            return place.read_bytes()
+            bundle_path = Path(scratch) / "bundle.zip"
+            exporter.export_bundle(folder, bundle_path, settings)
+            return bundle_path.read_bytes()
     censored = privacy.build_redactor(settings)
-    text = reports.render(folder, form, show_gated=settings.show_gated, censored=censored)
+    text = reports.render_report(folder, form, show_gated=settings.show_gated, censored=censored)
     return text.encode()
 
 
 def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
-    given = json.loads(sys.stdin.read())
-    settings = msgspec.convert(given["settings"], Settings)
+    request = json.loads(sys.stdin.read())
+    settings = msgspec.convert(request["settings"], Settings)
     try:
-        data, status = made(given["run"], given["form"], settings), 0
+        data, status = build_export_file(request["run"], request["form"], settings), 0
     except (EvalboardError, OSError, MemoryError) as error:
         reason = redact_paths(str(error)) or "there is not enough memory for this"
         data, status = reason.encode(), REFUSED

@@ -1,4 +1,4 @@
-"""The job `fetch`: an official data set, fetched in a process of its own."""
+"""The job `fetch_official_dataset`: an official data set, fetched in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from evalcore.runner.official import OFFICIAL, VARIABLE
 from evalcore.settings import Settings
 
 
-def fetch(
-    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
+def fetch_official_dataset(
+    request: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
 ) -> dict[str, Any]:
     """Fetch the official set of a name into its place below the data folder."""
-    known = OFFICIAL.get(str(given["name"]))
-    if known is None:
-        raise UsageError(f"{given['name']!r} is no official data set")
-    folder = settings.data_dir / "datasets" / known.folder
+    official = OFFICIAL.get(str(request["name"]))
+    if official is None:
+        raise UsageError(f"{request['name']!r} is no official data set")
+    folder = settings.data_dir / "datasets" / official.folder
     say("asking for the list of files")
-    if known.benchmark == "bfcl":
+    if official.benchmark == "bfcl":
         from evalcore.exchange.bfcl import fetch as bfcl
 
-        return _told(bfcl.fetch_bfcl(folder, known.part, say))
+        return _summarize_fetched(bfcl.fetch_bfcl(folder, official.part, say))
     token = keys.get(VARIABLE) or None
-    if known.benchmark == "gaia":
+    if official.benchmark == "gaia":
         from evalcore.exchange.gaia import fetch as gaia
 
-        return _told(gaia.fetch_gaia(folder, say, token, known.part))
+        return _summarize_fetched(gaia.fetch_gaia(folder, say, token, official.part))
     from evalcore.exchange.swe_bench import fetch as swe_bench
 
-    return _told(swe_bench.fetch_swe_bench(folder, known.part, say, token))
+    return _summarize_fetched(swe_bench.fetch_swe_bench(folder, official.part, say, token))
 
 
-def _told(told: Any) -> dict[str, Any]:
+def _summarize_fetched(fetched: Any) -> dict[str, Any]:
     """What the fetcher says, without its list of files."""
-    found: dict[str, Any] = msgspec.to_builtins(told)
-    return found | {"files": len(found["files"])}
+    summary: dict[str, Any] = msgspec.to_builtins(fetched)
+    return summary | {"files": len(summary["files"])}
 
 
 if __name__ == "__main__":
-    sys.exit(job_process.run_job(fetch))
+    sys.exit(job_process.run_job(fetch_official_dataset))

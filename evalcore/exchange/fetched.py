@@ -18,7 +18,7 @@ from evalcore.records import R, Record, from_json, to_json
 NOTE = "source.json"
 
 
-class Fetched(Record, frozen=True):
+class FetchedDataset(Record, frozen=True):
     """What was fetched: a part (a split) of a data set at a commit, and the sha256 of each file by
     its path within the folder. `already` tells that it was there before."""
 
@@ -35,22 +35,22 @@ class Fetched(Record, frozen=True):
         return f"the Hub data set {self.dataset} at {self.commit[:12]}"
 
 
-def present(folder: Path, dataset: str, part: str) -> Fetched | None:
+def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDataset | None:
     """What was fetched before, None for a folder that is not there or empty.
 
     Raises UsageError for a folder that holds anything else or lacks a file.
     """
-    told = noted(folder, Fetched)
-    if told is None:
+    fetched = read_fetch_note(folder, FetchedDataset)
+    if fetched is None:
         return None
-    if (told.dataset, told.part) != (dataset, part):
-        held = f"{told.part} of {told.dataset}"
+    if (fetched.dataset, fetched.part) != (dataset, part):
+        held = f"{fetched.part} of {fetched.dataset}"
         raise UsageError(f"{folder} holds {held}; give another folder for {part} of {dataset}")
-    check_whole(folder, told.files)
-    return msgspec.structs.replace(told, folder=str(folder), already=True)
+    check_files_present(folder, fetched.files)
+    return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 
 
-def noted(folder: Path, kind: type[R]) -> R | None:
+def read_fetch_note(folder: Path, kind: type[R]) -> R | None:
     """The note of a folder, None for one that is not there or empty.
 
     Raises UsageError for a folder that holds something else.
@@ -65,7 +65,7 @@ def noted(folder: Path, kind: type[R]) -> R | None:
         raise UsageError(f"{folder} holds something else; give another folder") from None
 
 
-def check_whole(folder: Path, names: Iterable[str]) -> None:
+def check_files_present(folder: Path, names: Iterable[str]) -> None:
     """Raises UsageError for a folder that lacks a file."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
@@ -73,26 +73,26 @@ def check_whole(folder: Path, names: Iterable[str]) -> None:
 
 
 @contextmanager
-def beside(folder: Path) -> Iterator[Path]:
+def open_scratch_folder(folder: Path) -> Iterator[Path]:
     """A place next to the folder, so that what is ready can be moved; gone afterwards.
 
     Raises UsageError for what the disk refuses.
     """
-    place = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(6)}"
+    scratch = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(6)}"
     try:
-        place.mkdir(parents=True)
-        yield place
+        scratch.mkdir(parents=True)
+        yield scratch
     except OSError as error:
         raise UsageError(f"{error.filename or folder}: {error.strerror or error}") from None
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def settle(ready: Path, folder: Path, told: R) -> R:
+def install_folder(ready: Path, folder: Path, note: R) -> R:
     """Put what is ready in its place, with its note; returns the note with the `folder`."""
-    (ready / NOTE).write_bytes(to_json(told))
+    (ready / NOTE).write_bytes(to_json(note))
     try:
         os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)
     except OSError:
         raise UsageError(f"{folder} was made meanwhile; nothing was written into it") from None
-    return msgspec.structs.replace(told, folder=str(folder))
+    return msgspec.structs.replace(note, folder=str(folder))

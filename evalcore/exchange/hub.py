@@ -19,7 +19,7 @@ from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.secrets import scrub_secrets
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 _HUB = "https://huggingface.co"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -44,15 +44,15 @@ class _File(Record, frozen=True):
     sha256: str
 
 
-def hub_files(
-    place: Path,
+def download_hub_files(
+    scratch: Path,
     dataset: str,
     revision: str,
-    wanted: Callable[[str], bool],
-    progress: Say,
+    is_selected: Callable[[str], bool],
+    progress: ProgressCallback,
     token: str | None = None,
 ) -> HubFiles:
-    """Fetch the wanted files (by their names) into a folder below `place`.
+    """Fetch the wanted files (by their names) into a folder below `scratch`.
 
     Raises UsageError where access is not granted, the Hub cannot be reached, or it has nothing of
     the kind; no message holds the token.
@@ -61,41 +61,45 @@ def hub_files(
 
     endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     token = token or get_token()
-    with _told(dataset, revision, endpoint, token):
+    with _translate_hub_errors(dataset, revision, endpoint, token):
         api = HfApi(endpoint=endpoint, token=token or False)
-        commit = revision if _COMMIT.fullmatch(revision) else _commit(api, dataset, revision)
-        listed = _listed(api, dataset, commit, wanted)
-        folder = place / "hub"
+        commit = (
+            revision if _COMMIT.fullmatch(revision) else _resolve_commit(api, dataset, revision)
+        )
+        listed = _list_selected_files(api, dataset, commit, is_selected)
+        folder = scratch / "hub"
         hashes = {}
         for number, file in enumerate(listed, 1):
             progress(f"{number} of {len(listed)}: {file.path}")
-            hashes[file.path] = _fetched(api, dataset, commit, file, folder)
+            hashes[file.path] = _download_checked_file(api, dataset, commit, file, folder)
     return HubFiles(folder, commit, hashes)
 
 
-def _commit(api: Any, dataset: str, revision: str) -> str:
+def _resolve_commit(api: Any, dataset: str, revision: str) -> str:
     return str(api.repo_info(dataset, repo_type="dataset", revision=revision).sha)
 
 
-def _listed(api: Any, dataset: str, commit: str, wanted: Callable[[str], bool]) -> list[_File]:
+def _list_selected_files(
+    api: Any, dataset: str, commit: str, is_selected: Callable[[str], bool]
+) -> list[_File]:
     """The wanted files. Raises UsageError for none, too many, or a name that is no path."""
-    found: list[_File] = []
-    for file in _tree(api, dataset, commit):
-        if not wanted(file.path):
+    selected: list[_File] = []
+    for file in _iter_repo_files(api, dataset, commit):
+        if not is_selected(file.path):
             continue
         path = PurePosixPath(file.path)
         if path.is_absolute() or ".." in path.parts or "\\" in file.path or "\0" in file.path:
             raise UsageError(f"{dataset}: {file.path!r} is no name of a file; nothing was fetched")
-        found.append(file)
-        if len(found) > _MOST_FILES or sum(file.size for file in found) > _MOST_BYTES:
-            most = f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MB"
-            raise UsageError(f"{dataset} has more than {most} of this; nothing was fetched")
-    if not found:
+        selected.append(file)
+        if len(selected) > _MOST_FILES or sum(file.size for file in selected) > _MOST_BYTES:
+            limit = f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MB"
+            raise UsageError(f"{dataset} has more than {limit} of this; nothing was fetched")
+    if not selected:
         raise UsageError(f"{dataset} has none of the files in its revision {commit[:12]}")
-    return found
+    return selected
 
 
-def _tree(api: Any, dataset: str, commit: str) -> Iterator[_File]:
+def _iter_repo_files(api: Any, dataset: str, commit: str) -> Iterator[_File]:
     """All files of a commit. Raises UsageError for an answer that is none of the Hub's."""
     try:
         for entry in api.list_repo_tree(
@@ -111,13 +115,13 @@ def _tree(api: Any, dataset: str, commit: str) -> Iterator[_File]:
         ) from None
 
 
-def _fetched(api: Any, dataset: str, commit: str, file: _File, folder: Path) -> str:
+def _download_checked_file(api: Any, dataset: str, commit: str, file: _File, folder: Path) -> str:
     """Fetch one file; its sha256."""
     from huggingface_hub.utils import tqdm
 
     class Silent(tqdm):  # type: ignore[misc]
-        def __init__(self, *given: Any, **options: Any) -> None:
-            super().__init__(*given, **(options | {"disable": True}))
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **(options | {"disable": True}))
 
     path = Path(
         api.hf_hub_download(
@@ -137,7 +141,9 @@ def _fetched(api: Any, dataset: str, commit: str, file: _File, folder: Path) -> 
 
 
 @contextmanager
-def _told(dataset: str, revision: str, endpoint: str, token: str | None) -> Iterator[None]:
+def _translate_hub_errors(
+    dataset: str, revision: str, endpoint: str, token: str | None
+) -> Iterator[None]:
     """What the library raises, as an error that says what to do."""
     import httpx2
     from huggingface_hub import errors
@@ -145,28 +151,28 @@ def _told(dataset: str, revision: str, endpoint: str, token: str | None) -> Iter
     try:
         yield
     except errors.HfHubHTTPError as error:
-        told = _refused(dataset, revision, error, given=token is not None)
+        message = _describe_refusal(dataset, revision, error, has_token=token is not None)
     except errors.OfflineModeIsEnabled:
-        told = "HF_HUB_OFFLINE forbids the network; unset it, or fetch where there is one"
+        message = "HF_HUB_OFFLINE forbids the network; unset it, or fetch where there is one"
     except errors.HFValidationError:
-        told = f"{dataset!r} is no name of a data set; it has the form OWNER/NAME"
+        message = f"{dataset!r} is no name of a data set; it has the form OWNER/NAME"
     except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
         why = scrub_secrets(f"from {endpoint}: {_first_line(error)}", [token])
-        told = (
+        message = (
             f"{dataset} cannot be fetched {why}; check the network, or name a mirror in HF_ENDPOINT"
         )
     else:
         return
-    raise UsageError(told)
+    raise UsageError(message)
 
 
-def _refused(dataset: str, revision: str, error: Any, *, given: bool) -> str:
+def _describe_refusal(dataset: str, revision: str, error: Any, *, has_token: bool) -> str:
     from huggingface_hub import errors
 
     status = error.response.status_code
     if isinstance(error, errors.GatedRepoError) or status in _NOT_ALLOWED:
         page = f"{_HUB}/datasets/{dataset}"
-        if given:
+        if has_token:
             return (
                 f"the token is not granted access to {dataset}: accept its terms at {page} with "
                 "the account of HF_TOKEN, or set a token that is valid and may read it"

@@ -31,63 +31,65 @@ class _TookTooLong(Stopped):
     """The time of a visitor's bundle is up."""
 
 
-def take_in(
-    given: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
+def import_uploaded_bundle(
+    request: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
 ) -> dict[str, Any]:
-    """Take in the bundle at `given["file"]`, which is gone afterwards whatever happens.
+    """Take in the bundle at `request["file"]`, which is gone afterwards whatever happens.
 
     The result has what became of the run (`run`, `became`, `target`, `scores` with their levels),
     and with `identity` and `board` where pages show it. Raises UsageError with the reason of a
     refusal, in words that name no place of this machine.
     """
-    place = Path(given["file"])
+    bundle_path = Path(request["file"])
     try:
         say("checking the bundle")
-        with _limited(settings):
-            done = import_bundle(place, settings, progress=say, scored=_counted(say))
+        with _limit_duration(settings):
+            done = import_bundle(
+                bundle_path, settings, progress=say, scored=_build_progress_reporter(say)
+            )
     except UsageError as error:
-        raise UsageError(_reason(str(error), place)) from None
+        raise UsageError(_format_refusal(str(error), bundle_path)) from None
     except _TookTooLong:
         hours = _MOST_SECONDS // 3600
         raise UsageError(f"scoring it again took more than {hours} h and was stopped") from None
     finally:
-        place.unlink(missing_ok=True)
-    return _told(done, settings)
+        bundle_path.unlink(missing_ok=True)
+    return _summarize_import(done, settings)
 
 
-def _told(done: ImportedBundle, settings: Settings) -> dict[str, Any]:
+def _summarize_import(done: ImportedBundle, settings: Settings) -> dict[str, Any]:
     spec = RunFolder(settings.runs_dir / done.run).read_spec()
     identity = mask_target(spec.target.identity)
-    found: dict[str, Any] = msgspec.to_builtins(done)
-    return found | {"identity": identity, "board": spec.benchmarks[0].dataset}
+    summary: dict[str, Any] = msgspec.to_builtins(done)
+    return summary | {"identity": identity, "board": spec.benchmarks[0].dataset}
 
 
-def _reason(text: str, place: Path) -> str:
+def _format_refusal(text: str, bundle_path: Path) -> str:
     """Without the place of the file, which whoever handed it in knows by another name."""
-    bare = text.removeprefix(str(place)).lstrip(":, ").removeprefix("refused: ")
-    return redact_paths(bare.replace(str(place), "the bundle"))
+    bare = text.removeprefix(str(bundle_path)).lstrip(":, ").removeprefix("refused: ")
+    return redact_paths(bare.replace(str(bundle_path), "the bundle"))
 
 
-def _counted(say: ProgressCallback) -> Callable[[int, int], None]:
+def _build_progress_reporter(say: ProgressCallback) -> Callable[[int, int], None]:
     """Tells how far it is, not oftener than anybody looks."""
     last = 0.0
 
-    def scored(done: int, total: int) -> None:
+    def report_progress(done: int, total: int) -> None:
         nonlocal last
         if done == total or time.monotonic() - last > _BETWEEN:
             last = time.monotonic()
             say(f"{done} of {total} verdicts scored again")
 
-    return scored
+    return report_progress
 
 
 @contextmanager
-def _limited(settings: Settings) -> Iterator[None]:
+def _limit_duration(settings: Settings) -> Iterator[None]:
     """The time of a bundle that a visitor handed in is limited."""
     if not access.is_restricted(settings):
         yield
         return
-    before = signal.signal(signal.SIGALRM, _stop)
+    before = signal.signal(signal.SIGALRM, _raise_too_long)
     signal.alarm(_MOST_SECONDS)
     try:
         yield
@@ -96,9 +98,9 @@ def _limited(settings: Settings) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _stop(number: int, frame: object) -> NoReturn:
+def _raise_too_long(number: int, frame: object) -> NoReturn:
     raise _TookTooLong
 
 
 if __name__ == "__main__":
-    sys.exit(job_process.run_job(take_in))
+    sys.exit(job_process.run_job(import_uploaded_bundle))

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle import at_hand
-from evalcore.exchange.bundle.at_hand import Cases
+from evalcore.exchange.bundle import local_match
 from evalcore.exchange.bundle.checks import is_bare
 from evalcore.exchange.bundle.imported_run import PUBLISHER
+from evalcore.exchange.bundle.local_match import MatchedCases
 from evalcore.records import Sample
 from evalcore.runner.gold import (
     IMPORT_TIMEOUT,
@@ -45,24 +45,28 @@ class GoldCheck:
         self._seconds = seconds
         self._reports: dict[str, GoldReport] = {}
 
-    def require(
-        self, benchmark: Benchmark, cases: Cases, lines: Iterable[StoredSample]
+    def require_cases(
+        self, benchmark: Benchmark, cases: MatchedCases, lines: Iterable[StoredSample]
     ) -> GoldReport:
         """What engines say of the cases of a benchmark; `lines` are those of the run's samples.
 
         Raises UsageError naming line, field and case of the first contradicted answer.
         """
-        samples = _doubtful(benchmark, cases, self._settings)
+        samples = _select_unconfirmed(benchmark, cases, self._settings)
         if not samples:
             return GoldReport()
-        report = self._report(DatasetLocation(benchmark.key, "", benchmark.options), samples)
+        report = self._load_or_confirm(
+            DatasetLocation(benchmark.key, "", benchmark.options), samples
+        )
         if report.contradicted:
             numbers = {
                 (line.benchmark, line.sample.key): number for number, line in enumerate(lines, 1)
             }
             first = report.contradicted[0]
             raise UsageError(
-                _refusal(f"{_SAMPLES}:{numbers[benchmark.key, first.sample]}", report.contradicted)
+                _format_contradiction(
+                    f"{_SAMPLES}:{numbers[benchmark.key, first.sample]}", report.contradicted
+                )
             )
         return report
 
@@ -71,7 +75,7 @@ class GoldCheck:
         unconfirmed, "" for nothing.
 
         Figures of a publisher are claims over cases of its own, which nobody here can confirm; nor
-        those of a benchmark that is not installed. Raises UsageError as `require` does.
+        those of a benchmark that is not installed. Raises UsageError as `require_cases` does.
         """
         source = published.read_published(folder)
         if source is not None and source.publisher != PUBLISHER:
@@ -86,8 +90,8 @@ class GoldCheck:
                 continue
             try:
                 samples = [line.sample for line in lines if line.benchmark == spec.key]
-                cases = at_hand.find(benchmark, spec, samples, self._settings)
-                report = self.require(benchmark, cases, lines)
+                cases = local_match.match_local_cases(benchmark, spec, samples, self._settings)
+                report = self.require_cases(benchmark, cases, lines)
             finally:
                 benchmark.close()
             if report.unconfirmed:
@@ -103,50 +107,55 @@ class GoldCheck:
         try:
             benchmark = create_benchmark(benchmark_key, {})
             benchmark.close()
-            place = find_gold_location(benchmark, folder, self._settings)
+            location = find_gold_location(benchmark, folder, self._settings)
         except UsageError as error:
             return f"no expected answer is confirmed: {error}"
-        if place is None:
+        if location is None:
             return ""
-        report = self._asked(place, ())
+        report = self._confirm_samples(location, ())
         if report.contradicted:
-            raise UsageError(_refusal(report.contradicted[0].source, report.contradicted))
+            raise UsageError(
+                _format_contradiction(report.contradicted[0].source, report.contradicted)
+            )
         if report.unconfirmed:
             return f"{report.unconfirmed} expected answers are not confirmed: {report.reason}"
         return ""
 
-    def _report(self, place: DatasetLocation, samples: list[Sample]) -> GoldReport:
+    def _load_or_confirm(self, location: DatasetLocation, samples: list[Sample]) -> GoldReport:
         """Equal cases under equal options are asked about once."""
-        key = compute_gold_key(place, samples)
+        key = compute_gold_key(location, samples)
         if key not in self._reports:
-            self._reports[key] = load_gold_report(self._settings, key) or self._asked(
-                place, samples
+            self._reports[key] = load_gold_report(self._settings, key) or self._confirm_samples(
+                location, samples
             )
         return self._reports[key]
 
-    def _asked(self, place: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
+    def _confirm_samples(self, location: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
         asked = tuple(samples)
         count = f"{len(asked)} cases" if asked else "a data set"
-        self._progress(f"confirming the expected answers of {count} of {place.benchmark}")
+        self._progress(f"confirming the expected answers of {count} of {location.benchmark}")
         began = time.monotonic()
-        report = confirm_gold(place, self._settings, (), max(self._seconds, 0.0), asked)
+        report = confirm_gold(location, self._settings, (), max(self._seconds, 0.0), asked)
         self._seconds -= time.monotonic() - began
         return report
 
 
-def _doubtful(benchmark: Benchmark, cases: Cases, settings: Settings) -> list[Sample]:
+def _select_unconfirmed(
+    benchmark: Benchmark, cases: MatchedCases, settings: Settings
+) -> list[Sample]:
     """The cases whose expected answers engines can confirm and nobody has; bare ones have none."""
     if not is_confirmable(benchmark):
         return []
     confirmed = (
-        bool(cases.place) and find_gold_location(benchmark, Path(cases.place), settings) is None
+        bool(cases.dataset_path)
+        and find_gold_location(benchmark, Path(cases.dataset_path), settings) is None
     )
-    exempt = cases.known if confirmed else frozenset[str]()
-    return [one for one in cases.samples if one.key not in exempt and not is_bare(one)]
+    exempt = cases.matching_keys if confirmed else frozenset[str]()
+    return [sample for sample in cases.samples if sample.key not in exempt and not is_bare(sample)]
 
 
-def _refusal(source: str, problems: tuple[GoldProblem, ...]) -> str:
+def _format_contradiction(source: str, problems: tuple[GoldProblem, ...]) -> str:
     file, _, line = source.rpartition(":")
-    place = f"{file}, line {line}, " if file else ""
+    location = f"{file}, line {line}, " if file else ""
     first, more = problems[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{place}field {first.field or 'reference'}: {first.sample}: {first.problem}{more}"
+    return f"{location}field {first.field or 'reference'}: {first.sample}: {first.problem}{more}"

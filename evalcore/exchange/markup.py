@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from evalcore.exchange.report_tables import Table
+from evalcore.exchange.report_tables import ReportTable
 
 _CELL = 160  # characters of a Markdown cell; the other formats hold the whole text
 
@@ -31,54 +31,54 @@ td { overflow-wrap: anywhere; vertical-align: top; white-space: pre-wrap; }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def markdown(title: str, tables: Iterable[Table]) -> str:
+def render_markdown_tables(title: str, tables: Iterable[ReportTable]) -> str:
     """GitHub-flavoured Markdown; texts become one line and are cut, markup in them is shown."""
-    lines = [f"# {_markdown(title)}"]
+    lines = [f"# {_escape_markdown(title)}"]
     for table in tables:
-        lines += ["", f"## {_markdown(table.title)}", ""]
-        lines.append(_row(table.columns))
+        lines += ["", f"## {_escape_markdown(table.title)}", ""]
+        lines.append(_render_markdown_row(table.columns))
         lines.append("|" + "---|" * len(table.columns))
-        lines += [_row(row) for row in table.rows]
+        lines += [_render_markdown_row(row) for row in table.rows]
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(_markdown(cell) for cell in cells) + " |"
+def _render_markdown_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(_escape_markdown(cell) for cell in cells) + " |"
 
 
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Text as character references wherever Markdown would read more into it than text."""
-    line = _LINE_END.sub(" ⏎ ", _visible(text)).replace("\t", " ").strip()
+    line = _LINE_END.sub(" ⏎ ", _escape_invisible(text)).replace("\t", " ").strip()
     short = line if len(line) <= _CELL else line[: _CELL - 1] + "…"
     return _MARKDOWN.sub(lambda match: f"&#{ord(match.group())};", short)
 
 
-def page(title: str, tables: Iterable[Table]) -> str:
+def render_html_tables(title: str, tables: Iterable[ReportTable]) -> str:
     """One HTML file that loads nothing and runs nothing; texts are whole and escaped."""
-    body = [f"<h1>{_html(title)}</h1>"]
+    body = [f"<h1>{_escape_html(title)}</h1>"]
     for table in tables:
-        head = "".join(f"<th>{_html(column)}</th>" for column in table.columns)
+        head = "".join(f"<th>{_escape_html(column)}</th>" for column in table.columns)
         rows = (
-            "<tr>" + "".join(f"<td>{_html(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{_escape_html(cell)}</td>" for cell in row) + "</tr>"
             for row in table.rows
         )
-        body += [f"<h2>{_html(table.title)}</h2>", f"<table><thead><tr>{head}</tr></thead>"]
+        body += [f"<h2>{_escape_html(table.title)}</h2>", f"<table><thead><tr>{head}</tr></thead>"]
         body += ["<tbody>", *rows, "</tbody></table>"]
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_html(_POLICY)}">',
-            f"<title>{_html(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
+            f'<meta http-equiv="Content-Security-Policy" content="{_escape_html(_POLICY)}">',
+            f"<title>{_escape_html(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
             *body,
             "</body>\n</html>\n",
         ]
     )
 
 
-def _html(text: str) -> str:
-    return html.escape(_visible(text), quote=True)
+def _escape_html(text: str) -> str:
+    return html.escape(_escape_invisible(text), quote=True)
 
 
-def _visible(text: str) -> str:
+def _escape_invisible(text: str) -> str:
     """Characters that hide or reorder text, written out as their code points."""
     return _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -37,7 +37,7 @@ ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING}
 _SUBMITTED = {"gaia": "answer", "swe_bench": "patch"}
 
 
-class CaseRow(Record, frozen=True):
+class ReportCase(Record, frozen=True):
     """One case in one epoch. `score` is 0 to 1, None where unmeasured; `latency` in seconds;
     `gated` questions are not to be shared; `weight` is that of the case within its metric."""
 
@@ -70,48 +70,48 @@ class BenchmarkReport(Record, frozen=True):
 
     spec: BenchmarkSpec
     score: BenchmarkScore
-    cases: tuple[CaseRow, ...]
+    cases: tuple[ReportCase, ...]
 
     @property
-    def counted(self) -> tuple[CaseRow, ...]:
+    def counted_cases(self) -> tuple[ReportCase, ...]:
         """Without the cases that cannot be used here, which count neither for nor against."""
         out = {(case.metric, case.id) for case in self.cases if case.reason == UNUSABLE}
         return tuple(case for case in self.cases if (case.metric, case.id) not in out)
 
     @property
-    def unusable(self) -> int:
-        return len(self.cases) - self.total
+    def unusable_count(self) -> int:
+        return len(self.cases) - self.total_count
 
     @property
-    def total(self) -> int:
+    def total_count(self) -> int:
         """Declared cases times epochs, without those that cannot be used."""
-        return len(self.counted)
+        return len(self.counted_cases)
 
     @property
-    def passed(self) -> int:
-        return sum(case.passed for case in self.counted)
+    def passed_count(self) -> int:
+        return sum(case.passed for case in self.counted_cases)
 
     @property
-    def not_executed(self) -> int:
-        return sum(case.outcome == NOT_EXECUTED for case in self.counted)
+    def not_executed_count(self) -> int:
+        return sum(case.outcome == NOT_EXECUTED for case in self.counted_cases)
 
     @property
-    def rate(self) -> float | None:
+    def pass_rate(self) -> float | None:
         """passed / total, 0 to 1, neither weighted nor thinned out; None where nothing was
         measured."""
-        measured = any(case.outcome in MEASURED for case in self.counted)
-        return self.passed / self.total if measured else None
+        measured = any(case.outcome in MEASURED for case in self.counted_cases)
+        return self.passed_count / self.total_count if measured else None
 
     @property
-    def errors(self) -> int:
+    def error_count(self) -> int:
         """Cases that say nothing about the target."""
-        return sum(case.outcome in ERRORS for case in self.counted)
+        return sum(case.outcome in ERRORS for case in self.counted_cases)
 
     @property
-    def latency(self) -> float | None:
+    def mean_latency(self) -> float | None:
         """The mean in seconds over the cases that were asked, None where none was."""
-        known = [case.latency for case in self.cases if case.latency is not None]
-        return fmean(known) if known else None
+        latencies = [case.latency for case in self.cases if case.latency is not None]
+        return fmean(latencies) if latencies else None
 
 
 class RunReport(Record, frozen=True):
@@ -122,28 +122,31 @@ class RunReport(Record, frozen=True):
     benchmarks: tuple[BenchmarkReport, ...]
 
     @property
-    def rate(self) -> float | None:
+    def pass_rate(self) -> float | None:
         """The mean of the plain rates of the benchmarks that ran, 0 to 1; None where none did."""
-        rates = [b.rate for b in self.benchmarks if b.rate is not None]
+        rates = [b.pass_rate for b in self.benchmarks if b.pass_rate is not None]
         return fmean(rates) if rates else None
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """The benchmarks of the suite that `rate` says nothing about, since they did not run."""
+    def missing_benchmarks(self) -> tuple[str, ...]:
+        """The benchmarks of the suite that `pass_rate` says nothing about, since they did not
+        run."""
         suites = {benchmark.suite for benchmark in self.spec.benchmarks}
-        ran = {b.spec.key for b in self.benchmarks if b.rate is not None}
+        ran = {b.spec.key for b in self.benchmarks if b.pass_rate is not None}
         cards = [card for key, card in catalog.suite_cards().items() if key in suites]
         suite = [key for card in cards for members in card.memberships[-1:] for key in members]
-        known = dict.fromkeys([*suite, *(benchmark.key for benchmark in self.spec.benchmarks)])
-        return tuple(key for key in known if key not in ran)
+        expected_keys = dict.fromkeys(
+            [*suite, *(benchmark.key for benchmark in self.spec.benchmarks)]
+        )
+        return tuple(key for key in expected_keys if key not in ran)
 
 
-def unexecuted(score: BenchmarkScore) -> bool:
+def is_unexecuted(score: BenchmarkScore) -> bool:
     """Whether none of the cases was executed, so that the score says nothing."""
     return set(score.outcomes) == {NOT_EXECUTED}
 
 
-def read(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
+def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
     """The report of a run that has been scored; answers to gated questions only if it is said so.
 
     Raises UsageError where it has not, RunFolderError where a file of it cannot be read.
@@ -154,9 +157,9 @@ def read(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
             f"run {folder.run_id} has no scores yet; wait for its end, "
             f"or go on with `evalcore resume {folder.run_id}`"
         )
-    cases: dict[str, list[CaseRow]] = defaultdict(list)
-    for benchmark, case in _cases(folder, summary.scoring, spec.epochs):
-        cases[benchmark].append(case if show_gated else _public(case))
+    cases: dict[str, list[ReportCase]] = defaultdict(list)
+    for benchmark, case in _iter_report_cases(folder, summary.scoring, spec.epochs):
+        cases[benchmark].append(case if show_gated else _hide_gated_answer(case))
     return RunReport(
         spec=spec,
         summary=summary,
@@ -168,7 +171,9 @@ def read(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
     )
 
 
-def _cases(folder: RunFolder, scoring: str, epochs: int) -> Iterator[tuple[str, CaseRow]]:
+def _iter_report_cases(
+    folder: RunFolder, scoring: str, epochs: int
+) -> Iterator[tuple[str, ReportCase]]:
     """(benchmark, case) in declared order; of several verdicts or episodes the last counts."""
     verdicts = {
         (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
@@ -178,7 +183,7 @@ def _cases(folder: RunFolder, scoring: str, epochs: int) -> Iterator[tuple[str, 
         (line.benchmark, line.episode.key, line.episode.epoch): line.episode
         for line in folder.read_episodes()
     }
-    specs = {one.key: one for one in folder.read_spec().benchmarks}
+    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in folder.read_spec().benchmarks}
     for stored in folder.read_samples():
         benchmark, sample = stored.benchmark, stored.sample
         for epoch in range(epochs):
@@ -186,17 +191,17 @@ def _cases(folder: RunFolder, scoring: str, epochs: int) -> Iterator[tuple[str, 
             key = generation_key(verdict, sample.key)
             weight = specs[benchmark].case_weight(sample)
             episode = episodes.get((benchmark, key, epoch))
-            yield benchmark, _row(stored, weight, epoch, verdict, episode)
+            yield benchmark, _build_report_case(stored, weight, epoch, verdict, episode)
 
 
-def _row(
+def _build_report_case(
     stored: StoredSample,
     weight: float,
     epoch: int,
     verdict: Verdict | None,
     episode: Episode | None,
-) -> CaseRow:
-    return CaseRow(
+) -> ReportCase:
+    return ReportCase(
         metric=stored.sample.metric,
         id=stored.sample.id,
         epoch=epoch,
@@ -207,19 +212,19 @@ def _row(
         evidence_kind=verdict.evidence_kind if verdict else "",
         reason=verdict.reason if verdict else "",
         note=verdict.note if verdict else "",
-        prediction=_prediction(stored.benchmark, episode) if episode else "",
+        prediction=_extract_prediction(stored.benchmark, episode) if episode else "",
         latency=episode.latency if episode else None,
         gated=bool(stored.sample.meta.get("gated")),
     )
 
 
-def _prediction(benchmark: str, episode: Episode) -> str:
+def _extract_prediction(benchmark: str, episode: Episode) -> str:
     """What was scored: an agent submits it apart from what it says."""
     submitted = episode.state.get(_SUBMITTED.get(benchmark, ""), episode.answer)
     return submitted if isinstance(submitted, str) else json.dumps(submitted, ensure_ascii=False)
 
 
-def _public(case: CaseRow) -> CaseRow:
+def _hide_gated_answer(case: ReportCase) -> ReportCase:
     """The case as everybody may see it: answers to gated questions tell what was asked."""
     if not case.gated:
         return case

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from evalcore.exchange.report_data import (
     NOT_EXECUTED,
     BenchmarkReport,
-    CaseRow,
+    ReportCase,
     RunReport,
-    unexecuted,
+    is_unexecuted,
 )
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Interval, Record
@@ -20,7 +20,7 @@ _NOT_EXECUTED = "n/e"
 _GROUPS = {"swe_bench": "Patch format and localisation (not executed)"}
 
 
-class Table(Record, frozen=True):
+class ReportTable(Record, frozen=True):
     """Rows of plain text; whoever draws them escapes them. All rows are as long as `columns`."""
 
     title: str
@@ -28,20 +28,20 @@ class Table(Record, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-def tables(report: RunReport) -> Iterator[Table]:
+def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
     """The run, its scores, then metrics, views, groups and cases of each benchmark."""
-    yield _run(report)
-    yield _scores(report)
+    yield _build_run_table(report)
+    yield _build_score_table(report)
     for benchmark in report.benchmarks:
-        yield _metrics(benchmark)
+        yield _build_metric_table(benchmark)
         if benchmark.score.views:
-            yield _views(benchmark)
+            yield _build_view_table(benchmark)
         if benchmark.score.groups:
-            yield _groups(benchmark)
-        yield _cases(benchmark, report.spec.epochs)
+            yield _build_group_table(benchmark)
+        yield _build_case_table(benchmark, report.spec.epochs)
 
 
-def _run(report: RunReport) -> Table:
+def _build_run_table(report: RunReport) -> ReportTable:
     spec, summary, totals = report.spec, report.summary, report.summary.totals
     rows = (
         ("Run", spec.run_id),
@@ -51,51 +51,55 @@ def _run(report: RunReport) -> Table:
         ("State", summary.state if summary.is_complete else f"{summary.state} (not ranked)"),
         ("Epochs", str(spec.epochs)),
         ("Seed", str(spec.seed)),
-        ("Plain pass rate", "" if report.rate is None else f"{report.rate:.2%}"),
-        ("Missing of the suite", ", ".join(report.missing)),
+        ("Plain pass rate", "" if report.pass_rate is None else f"{report.pass_rate:.2%}"),
+        ("Missing of the suite", ", ".join(report.missing_benchmarks)),
         ("Requests", str(totals.requests)),
-        ("Tokens", f"{_count(totals.input_tokens)} in, {_count(totals.output_tokens)} out"),
+        (
+            "Tokens",
+            f"{_format_token_count(totals.input_tokens)} in, "
+            f"{_format_token_count(totals.output_tokens)} out",
+        ),
         ("Cost", "unknown" if totals.cost is None else f"{totals.cost:.4f} USD"),
-        ("Cost by", ", ".join(one.replace("_", " ") for one in totals.cost_sources)),
+        ("Cost by", ", ".join(source.replace("_", " ") for source in totals.cost_sources)),
         ("Note", spec.note),
     )
-    return Table("Run", ("Field", "Value"), tuple(row for row in rows if row[1]))
+    return ReportTable("Run", ("Field", "Value"), tuple(row for row in rows if row[1]))
 
 
-def _scores(report: RunReport) -> Table:
+def _build_score_table(report: RunReport) -> ReportTable:
     columns = ("Benchmark", "Score", "95 % interval", "Answered only", "Coverage")
-    return Table(
+    return ReportTable(
         "Scores, 0 to 100",
         (*columns, "Passed", "Total", "Not executed", "Unusable", "Errors", "Mean latency"),
         tuple(
             (
                 b.spec.key,
-                _NOT_EXECUTED if unexecuted(b.score) else _number(b.score.score),
-                _interval(b.score.interval),
-                _number(b.score.answered),
+                _NOT_EXECUTED if is_unexecuted(b.score) else _format_score_cell(b.score.score),
+                _format_interval_cell(b.score.interval),
+                _format_score_cell(b.score.answered),
                 f"{b.score.coverage:.1%}",
-                str(b.passed),
-                str(b.total),
-                str(b.not_executed),
-                str(b.unusable),
-                str(b.errors),
-                DASH if b.latency is None else f"{b.latency:.2f} s",
+                str(b.passed_count),
+                str(b.total_count),
+                str(b.not_executed_count),
+                str(b.unusable_count),
+                str(b.error_count),
+                DASH if b.mean_latency is None else f"{b.mean_latency:.2f} s",
             )
             for b in report.benchmarks
         ),
     )
 
 
-def _metrics(benchmark: BenchmarkReport) -> Table:
-    return Table(
+def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
+    return ReportTable(
         f"{benchmark.spec.key}: metrics",
         ("Metric", "Weight", "Score", "95 % interval", "Passed", "Samples"),
         tuple(
             (
                 metric.metric,
                 "not scored" if metric.weight is None else f"{metric.weight:g}",
-                _number(metric.score) if metric.samples else "no cases",
-                _interval(metric.interval),
+                _format_score_cell(metric.score) if metric.samples else "no cases",
+                _format_interval_cell(metric.interval),
                 f"{metric.passed:g}",
                 str(metric.samples),
             )
@@ -104,26 +108,26 @@ def _metrics(benchmark: BenchmarkReport) -> Table:
     )
 
 
-def _views(benchmark: BenchmarkReport) -> Table:
+def _build_view_table(benchmark: BenchmarkReport) -> ReportTable:
     views = benchmark.score.views
-    return Table(
+    return ReportTable(
         f"{benchmark.spec.key}: views",
         ("View", "Score"),
         tuple((name, f"{score:.1f}") for name, score in views.items()),
     )
 
 
-def _groups(benchmark: BenchmarkReport) -> Table:
+def _build_group_table(benchmark: BenchmarkReport) -> ReportTable:
     key = benchmark.spec.key
-    return Table(
+    return ReportTable(
         f"{key}: {_GROUPS.get(key, 'groups')}",
         ("Group", "Mean, %"),
-        tuple((name, _number(value)) for name, value in benchmark.score.groups.items()),
+        tuple((name, _format_score_cell(value)) for name, value in benchmark.score.groups.items()),
     )
 
 
-def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
-    return Table(
+def _build_case_table(benchmark: BenchmarkReport, epochs: int) -> ReportTable:
+    return ReportTable(
         f"{benchmark.spec.key}: cases",
         ("#", "Metric", "Case", "Outcome", "Score", "Evidence", "Reason", "Note", "Answer"),
         tuple(
@@ -132,7 +136,7 @@ def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
                 case.metric,
                 case.id if epochs == 1 else f"{case.id} (epoch {case.epoch + 1})",
                 case.outcome,
-                _score(case),
+                _format_case_score(case),
                 case.evidence_kind,
                 case.reason,
                 case.note,
@@ -143,19 +147,19 @@ def _cases(benchmark: BenchmarkReport, epochs: int) -> Table:
     )
 
 
-def _score(case: CaseRow) -> str:
+def _format_case_score(case: ReportCase) -> str:
     if case.outcome == NOT_EXECUTED:
         return _NOT_EXECUTED
     return f"{case.score:.2f}" if case.outcome in MEASURED else DASH
 
 
-def _interval(interval: Interval | None) -> str:
+def _format_interval_cell(interval: Interval | None) -> str:
     return DASH if interval is None else f"{interval.low:.1f} to {interval.high:.1f}"
 
 
-def _number(value: float | None) -> str:
+def _format_score_cell(value: float | None) -> str:
     return DASH if value is None else f"{value:.1f}"
 
 
-def _count(tokens: int | None) -> str:
+def _format_token_count(tokens: int | None) -> str:
     return "unknown" if tokens is None else f"{tokens:,}"

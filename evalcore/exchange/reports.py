@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.exchange import markup, report_data, report_told
-from evalcore.exchange.report_data import BenchmarkReport, CaseRow, RunReport
-from evalcore.exchange.report_tables import tables
+from evalcore.exchange import markup, report_data, report_redaction
+from evalcore.exchange.report_data import BenchmarkReport, ReportCase, RunReport
+from evalcore.exchange.report_tables import build_report_tables
 from evalcore.plain_text import safe_cell
 from evalcore.privacy import Redactor
 from evalcore.store.run_folder import RunFolder
@@ -32,7 +32,7 @@ CSV_COLUMNS = (
 _RESOLVING = frozenset({"swe_bench"})
 
 
-def render(
+def render_report(
     folder: RunFolder,
     format: str,
     experiment: str = "",
@@ -50,51 +50,53 @@ def render(
     """
     if format not in _WRITERS:
         raise UsageError(f"unknown report format {format!r}; known: {', '.join(_WRITERS)}")
-    report = report_data.read(folder, show_gated=show_gated)
+    report = report_data.read_run_report(folder, show_gated=show_gated)
     if censored is not None:
-        report = report_told.told(report, censored)
+        report = report_redaction.redact_report(report, censored)
     return _WRITERS[format](report, experiment or folder.run_id)
 
 
-def _json(report: RunReport, experiment: str) -> str:
+def _render_json_report(report: RunReport, experiment: str) -> str:
     spec = report.spec
     summary = {
-        name: value for name, value in _plain(report.summary).items() if name != "benchmarks"
+        name: value
+        for name, value in _struct_to_dict(report.summary).items()
+        if name != "benchmarks"
     }
     content = {
         "experiment_name": experiment,
         "model_path": spec.target.key,
         "timestamp": spec.created_at,
-        "aggregate_score": report.rate,
-        "missing": report.missing,
-        "benchmarks": {b.spec.key: _benchmark(b) for b in report.benchmarks},
+        "aggregate_score": report.pass_rate,
+        "missing": report.missing_benchmarks,
+        "benchmarks": {b.spec.key: _benchmark_to_dict(b) for b in report.benchmarks},
         "summary": summary,
-        "spec": _plain(spec),
+        "spec": _struct_to_dict(spec),
     }
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
-def _benchmark(benchmark: BenchmarkReport) -> dict[str, Any]:
+def _benchmark_to_dict(benchmark: BenchmarkReport) -> dict[str, Any]:
     """The fields of slm-evals, then `weighted`: our score with interval, coverage and outcomes."""
     resolving = benchmark.spec.key in _RESOLVING
     return {
         "name": benchmark.spec.key,
-        "total": benchmark.total,
-        "passed": benchmark.passed,
-        "score": benchmark.rate,
-        "error_count": benchmark.errors,
-        "not_executed": benchmark.not_executed,
-        "unusable": benchmark.unusable,
-        "avg_latency_s": benchmark.latency,
-        "weighted": _plain(benchmark.score),
+        "total": benchmark.total_count,
+        "passed": benchmark.passed_count,
+        "score": benchmark.pass_rate,
+        "error_count": benchmark.error_count,
+        "not_executed": benchmark.not_executed_count,
+        "unusable": benchmark.unusable_count,
+        "avg_latency_s": benchmark.mean_latency,
+        "weighted": _struct_to_dict(benchmark.score),
         "samples": [
-            _sample(case) | ({"resolved": case.resolved} if resolving else {})
+            _case_to_dict(case) | ({"resolved": case.resolved} if resolving else {})
             for case in benchmark.cases
         ],
     }
 
 
-def _sample(case: CaseRow) -> dict[str, Any]:
+def _case_to_dict(case: ReportCase) -> dict[str, Any]:
     return {
         "id": case.id,
         "prediction": case.prediction,
@@ -112,7 +114,7 @@ def _sample(case: CaseRow) -> dict[str, Any]:
     }
 
 
-def _csv(report: RunReport, experiment: str) -> str:
+def _render_csv_report(report: RunReport, experiment: str) -> str:
     """One row per benchmark under CSV_COLUMNS; what is unknown is an empty cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
@@ -121,18 +123,18 @@ def _csv(report: RunReport, experiment: str) -> str:
         score, interval = benchmark.score, benchmark.score.interval
         row = {
             "benchmark": benchmark.spec.key,
-            "total": benchmark.total,
-            "passed": benchmark.passed,
-            "score": _rounded(benchmark.rate),
+            "total": benchmark.total_count,
+            "passed": benchmark.passed_count,
+            "score": _round_csv_cell(benchmark.pass_rate),
             "experiment": experiment,
             "timestamp": report.spec.created_at,
             "model_path": report.spec.target.key,
-            "error_count": benchmark.errors,
-            "avg_latency_s": _rounded(benchmark.latency),
-            "weighted_score": _rounded(score.score),
-            "low": _rounded(interval.low if interval else None),
-            "high": _rounded(interval.high if interval else None),
-            "answered": _rounded(score.answered),
+            "error_count": benchmark.error_count,
+            "avg_latency_s": _round_csv_cell(benchmark.mean_latency),
+            "weighted_score": _round_csv_cell(score.score),
+            "low": _round_csv_cell(interval.low if interval else None),
+            "high": _round_csv_cell(interval.high if interval else None),
+            "answered": _round_csv_cell(score.answered),
             "coverage": round(score.coverage, 4),
             "complete": score.complete,
             "full": score.full,
@@ -143,26 +145,26 @@ def _csv(report: RunReport, experiment: str) -> str:
     return text.getvalue()
 
 
-def _rounded(value: float | None) -> float | str:
+def _round_csv_cell(value: float | None) -> float | str:
     return "" if value is None else round(value, 4)
 
 
-def _markdown(report: RunReport, experiment: str) -> str:
-    return markup.markdown(f"Report of {experiment}", tables(report))
+def _render_markdown_report(report: RunReport, experiment: str) -> str:
+    return markup.render_markdown_tables(f"Report of {experiment}", build_report_tables(report))
 
 
-def _html(report: RunReport, experiment: str) -> str:
-    return markup.page(f"Report of {experiment}", tables(report))
+def _render_html_report(report: RunReport, experiment: str) -> str:
+    return markup.render_html_tables(f"Report of {experiment}", build_report_tables(report))
 
 
-def _plain(record: msgspec.Struct) -> dict[str, Any]:
+def _struct_to_dict(record: msgspec.Struct) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(record)
     return plain
 
 
 _WRITERS: dict[str, Callable[[RunReport, str], str]] = {
-    "json": _json,
-    "csv": _csv,
-    "md": _markdown,
-    "html": _html,
+    "json": _render_json_report,
+    "csv": _render_csv_report,
+    "md": _render_markdown_report,
+    "html": _render_html_report,
 }

@@ -11,11 +11,11 @@ from evalcore.store.run_folder import RunFolder, write_atomic
 _FILES = {"results.json": "json", "results.csv": "csv", "report.md": "md"}
 
 
-def write(folder: RunFolder, place: Path, *, show_gated: bool = False) -> None:
+def write_slm_reports(folder: RunFolder, out: Path, *, show_gated: bool = False) -> None:
     """Write a run's reports under slm-evals' names; raises UsageError where it cannot."""
     try:
         for name, form in _FILES.items():
-            text = reports.render(folder, form, place.name, show_gated=show_gated)
-            write_atomic(place / name, text.encode())
+            text = reports.render_report(folder, form, out.name, show_gated=show_gated)
+            write_atomic(out / name, text.encode())
     except OSError as error:
-        raise UsageError(f"output_dir {place}: {error.strerror}") from None
+        raise UsageError(f"output_dir {out}: {error.strerror}") from None

@@ -11,13 +11,13 @@ from evalcore.records import Episode, Sample
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
 
-Answered = tuple[Sample, Episode | None]
+SampleEpisode = tuple[Sample, Episode | None]
 
 
-def answered(folder: RunFolder, benchmark: str) -> Iterator[Answered]:
+def iter_sample_episodes(folder: RunFolder, benchmark: str) -> Iterator[SampleEpisode]:
     """Every declared sample of a benchmark with its episode in the first epoch, None for one that
     was not asked or whose request failed. Raises UsageError for a run without the benchmark."""
-    if not any(one.key == benchmark for one in folder.read_spec().benchmarks):
+    if not any(benchmark_spec.key == benchmark for benchmark_spec in folder.read_spec().benchmarks):
         raise UsageError(f"run {folder.run_id} has no {benchmark} in it")
     episodes = latest_episodes(folder)
     for line in folder.read_samples():
@@ -26,7 +26,7 @@ def answered(folder: RunFolder, benchmark: str) -> Iterator[Answered]:
             yield line.sample, None if episode is None or episode.failure else episode
 
 
-def write_lines(out: Path, rows: Iterable[Mapping[str, str]]) -> None:
+def write_json_lines(out: Path, rows: Iterable[Mapping[str, str]]) -> None:
     """Write a file of JSON lines as a whole. Raises UsageError where it cannot be written."""
     try:
         write_atomic(out, "".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -18,13 +18,13 @@ from starlette.responses import Response
 from evalcore.errors import EvalboardError
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
-from evalcore.web.parameters import Given, Pairs, Parameter, Refusal, read
+from evalcore.web.parameters import ApiError, Parameter, ParamValues, QueryPairs, parse_parameters
 
 JSON = "application/json"
 _TRIES = 3  # at an answer during which the store does not change
 _log = logging.getLogger(__name__)
 
-Work = Callable[[Settings, Given], Any]
+ContentFunction = Callable[[Settings, ParamValues], Any]
 
 
 class Resource(Record, frozen=True):
@@ -36,81 +36,87 @@ class Resource(Record, frozen=True):
 
     path: str
     about: str
-    content: Work
-    signature: Callable[[Settings, Given], str] | None
+    content: ContentFunction
+    signature: Callable[[Settings, ParamValues], str] | None
     parameters: tuple[Parameter, ...] = ()
     item: str = ""
     media: str = JSON
     cache: str = "no-cache"
 
 
-def answer(resource: Resource, pairs: Pairs, wanted: str, settings: Settings) -> Response:
-    """The answer to a request for a resource; `wanted` is its If-None-Match header.
+def answer_resource(
+    resource: Resource, pairs: QueryPairs, if_none_match: str, settings: Settings
+) -> Response:
+    """The answer to a request for a resource; `if_none_match` is its If-None-Match header.
 
     Blocking. Every failure becomes a JSON error; what went wrong with files is logged, not told.
     """
     try:
-        given = read(pairs, resource.parameters)
-        return _good(resource, given, wanted, settings)
-    except Refusal as error:
-        return refused(error)
+        params = parse_parameters(pairs, resource.parameters)
+        return _build_response(resource, params, if_none_match, settings)
+    except ApiError as error:
+        return build_error_response(error)
     except (EvalboardError, OSError) as error:
         _log.error("%s: %s", resource.path, error)
-        return refused(
-            Refusal(503, "store_unreadable", "the store cannot be read; try again later")
+        return build_error_response(
+            ApiError(503, "store_unreadable", "the store cannot be read; try again later")
         )
 
 
-def _good(resource: Resource, given: Given, wanted: str, settings: Settings) -> Response:
+def _build_response(
+    resource: Resource, params: ParamValues, if_none_match: str, settings: Settings
+) -> Response:
     sign = resource.signature
     headers = {"Cache-Control": resource.cache}
     for _ in range(_TRIES):
-        state = "" if sign is None else sign(settings, given)
-        if sign is not None and known_tag(wanted, tag := _tag(resource, given, state)):
+        state = "" if sign is None else sign(settings, params)
+        if sign is not None and matches_etag(
+            if_none_match, tag := _compute_etag(resource, params, state)
+        ):
             return Response(status_code=304, headers=headers | {"ETag": tag})
-        body = _bytes(resource.content(settings, given))
+        body = _encode_content(resource.content(settings, params))
         if sign is None:
-            tag = _tag(resource, given, hashlib.sha256(body).hexdigest())
-            if known_tag(wanted, tag):
+            tag = _compute_etag(resource, params, hashlib.sha256(body).hexdigest())
+            if matches_etag(if_none_match, tag):
                 return Response(status_code=304, headers=headers | {"ETag": tag})
-        if sign is None or sign(settings, given) == state:
+        if sign is None or sign(settings, params) == state:
             return Response(body, media_type=resource.media, headers=headers | {"ETag": tag})
     return Response(body, media_type=resource.media, headers={"Cache-Control": "no-store"})
 
 
-def _bytes(content: Any) -> bytes:
+def _encode_content(content: Any) -> bytes:
     return content if isinstance(content, bytes) else to_json(content, ordered=False)
 
 
-def _tag(resource: Resource, given: Given, state: str) -> str:
-    parts = [version("evalboard"), resource.path, repr(sorted(given.items())), state]
+def _compute_etag(resource: Resource, params: ParamValues, state: str) -> str:
+    parts = [version("evalboard"), resource.path, repr(sorted(params.items())), state]
     return f'"{hashlib.sha256("|".join(parts).encode()).hexdigest()[:32]}"'
 
 
-def known_tag(wanted: str, tag: str) -> bool:
+def matches_etag(if_none_match: str, tag: str) -> bool:
     """Whether If-None-Match names the tag; a proxy may have weakened it."""
-    tags = {part.strip().removeprefix("W/") for part in wanted.split(",")}
+    tags = {part.strip().removeprefix("W/") for part in if_none_match.split(",")}
     return tag in tags or "*" in tags
 
 
-def refused(error: Refusal) -> Response:
+def build_error_response(error: ApiError) -> Response:
     """An error as JSON: `code` for machines, `message` for people, `parameter` where one is bad."""
-    told = {"code": error.code, "message": error.message}
+    body = {"code": error.code, "message": error.message}
     if error.parameter:
-        told["parameter"] = error.parameter
+        body["parameter"] = error.parameter
     return Response(
-        to_json({"error": told}, ordered=False),
+        to_json({"error": body}, ordered=False),
         status_code=error.status,
         media_type=JSON,
         headers={"Cache-Control": "no-store"},
     )
 
 
-def address(path: str, given: Given, **changed: Any) -> str:
+def build_address(path: str, params: ParamValues, **changed: Any) -> str:
     """The address of a resource with these parameters, those that are empty left out."""
-    values: Mapping[str, Any] = {**given, **changed}
+    values: Mapping[str, Any] = {**params, **changed}
     pairs = []
     for name, value in values.items():
         many = value if isinstance(value, tuple) else (value,)
-        pairs += [(name, str(one)) for one in many if one not in ("", None)]
+        pairs += [(name, str(item)) for item in many if item not in ("", None)]
     return f"{path}?{urlencode(pairs)}" if pairs else path

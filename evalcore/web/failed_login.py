@@ -32,15 +32,17 @@ class FailedLogin:
 
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start" and of_a_login:
-                mark(MutableHeaders(scope=message))
+                mark_failed_login(MutableHeaders(scope=message))
             await send(message)
 
         await self.app(scope, receive, send_on)
 
 
-def mark(headers: MutableHeaders) -> None:
+def mark_failed_login(headers: MutableHeaders) -> None:
     """Change where an answer leads, if it leads anywhere and brings no identity."""
-    there, cookies = headers.get("location"), headers.getlist("set-cookie")
-    known = any(one.startswith(_IDENTITY) and not one.startswith(_EMPTY) for one in cookies)
-    if there and not known:
-        headers["location"] = f"{there}?{login.RESULT}={login.FAILED}"
+    location, cookies = headers.get("location"), headers.getlist("set-cookie")
+    has_identity = any(
+        cookie.startswith(_IDENTITY) and not cookie.startswith(_EMPTY) for cookie in cookies
+    )
+    if location and not has_identity:
+        headers["location"] = f"{location}?{login.RESULT}={login.FAILED}"

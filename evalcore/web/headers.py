@@ -58,7 +58,7 @@ def frame_ancestors(configured: tuple[str, ...], environment: Mapping[str, str])
     return " ".join(dict.fromkeys(("'self'", *of_space, *configured)))
 
 
-def policy(host: str, ancestors: str) -> str:
+def build_content_policy(host: str, ancestors: str) -> str:
     """The content security policy of an answer to a request for `host`.
 
     Browsers before the third level of the policy do not count websockets as 'self', so that those
@@ -85,7 +85,7 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        own = {POLICY: policy(Headers(scope=scope).get("host", ""), self._ancestors)}
+        own = {POLICY: build_content_policy(Headers(scope=scope).get("host", ""), self._ancestors)}
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -39,7 +39,7 @@ WARM_UP: tuple[str, ...] = (
 )
 
 
-def lifespan_of(prepare: Prepare) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+def build_lifespan(prepare: Prepare) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Warm up, take back what the last container kept, find the runs whose worker died with it.
 
     The server answers meanwhile neither visitors nor probes: a moment later it answers them fast.
@@ -48,8 +48,8 @@ def lifespan_of(prepare: Prepare) -> Callable[[Any], AbstractAsyncContextManager
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
         await asyncio.to_thread(warm_up, prepare)
-        await asyncio.to_thread(fetch_kept)
-        await asyncio.to_thread(reconcile)
+        await asyncio.to_thread(fetch_hub_results)
+        await asyncio.to_thread(reconcile_runs)
         yield
 
     return lifespan
@@ -60,13 +60,13 @@ def warm_up(prepare: Prepare) -> None:
     later garbage collections."""
     for name in WARM_UP:
         import_module(name)
-    look_ahead(prepare)
+    preload_pages(prepare)
     gc.collect()
     gc.freeze()
-    release()
+    release_memory()
 
 
-def release() -> None:
+def release_memory() -> None:
     """Give memory that is free back to the system: reading the store took more than is kept. Only
     the C library of most Linux systems knows how."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -74,7 +74,7 @@ def release() -> None:
         trim(0)
 
 
-def look_ahead(prepare: Prepare) -> None:
+def preload_pages(prepare: Prepare) -> None:
     """What the first pages are made of; a store that cannot be used is the pages' to report."""
     from evalcore.queries import runs
 
@@ -86,7 +86,7 @@ def look_ahead(prepare: Prepare) -> None:
         _log.error("ranking the boards ahead failed: %s", error)
 
 
-def fetch_kept() -> None:
+def fetch_hub_results() -> None:
     """Results from the Hub, where the settings name a place there, and back what it lacks."""
     from evalcore.runner import hub_sync
 
@@ -98,7 +98,7 @@ def fetch_kept() -> None:
         _log.error("fetching what was kept on the Hub failed: %s", error)
 
 
-def reconcile() -> list[str]:
+def reconcile_runs() -> list[str]:
     """Ids of the runs found interrupted; a store that cannot be used is reported, not fatal.
 
     The server must come up even then: its pages say what is wrong with the store.

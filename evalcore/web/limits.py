@@ -69,68 +69,70 @@ class RequestLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await self._connect(scope, receive, send)
+            await self._handle_websocket(scope, receive, send)
         elif scope["type"] != "http":
             await self.app(scope, receive, send)
         elif (status := _head_refusal(scope)) is not None:
-            await _refuse(status, "the address or its headers are too long", scope, receive, send)
+            await _send_refusal(
+                status, "the address or its headers are too long", scope, receive, send
+            )
         elif scope["path"].endswith(_METRICS) and not _is_local(scope):
-            await _refuse(404, "Not Found", scope, receive, send)
+            await _send_refusal(404, "Not Found", scope, receive, send)
         elif scope["method"] == "PUT" and (match := _UPLOAD.search(scope["path"])):
-            await self._upload(match["session"], match["file"], scope, receive, send)
+            await self._handle_upload(match["session"], match["file"], scope, receive, send)
         else:
-            await self._other(scope, receive, send)
+            await self._handle_request(scope, receive, send)
 
-    async def _upload(
+    async def _handle_upload(
         self, session: str, file: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Pass a file on within its reservation: the length that is declared, else the largest."""
-        self._sweep()
+        self._sweep_sessions()
         size = _content_length(scope, PER_FILE)
         try:
             for old in self._registry.begin_upload(session, size):
                 self._sessions.remove_file(session, old)
         except UploadRefused as refused:
-            await _refuse(refused.status, refused.reason, scope, receive, send)
+            await _send_refusal(refused.status, refused.reason, scope, receive, send)
             return
         body, status = _BoundedBody(receive, size, IDLE, SLOWEST), 0
 
-        async def watch(message: Message) -> None:
+        async def track_status(message: Message) -> None:
             nonlocal status
             status = message["status"] if message["type"] == "http.response.start" else status
             await send(message)
 
         try:
-            await self.app(scope, body.receive, watch)
+            await self.app(scope, body.receive, track_status)
         except _BodyRefused as refused:
             if not status:
-                await _refuse(refused.status, refused.reason, scope, receive, send)
+                await _send_refusal(refused.status, refused.reason, scope, receive, send)
         finally:
             stored = body.received if status == 204 else None
             self._registry.end_upload(session, size, file, stored)
         if stored is not None and not self._sessions.is_active(session):
             self._sweep_later()  # the visitor went while the file came
 
-    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _content_length(scope, 0) > BODY:
-            await _refuse(413, "the request is too large", scope, receive, send)
+            await _send_refusal(413, "the request is too large", scope, receive, send)
             return
         started = False
 
-        async def watch(message: Message) -> None:
+        async def track_start(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self.app(scope, _BoundedBody(receive, BODY).receive, watch)
+            await self.app(scope, _BoundedBody(receive, BODY).receive, track_start)
         except _BodyRefused as refused:
             if not started:
-                await _refuse(refused.status, refused.reason, scope, receive, send)
+                await _send_refusal(refused.status, refused.reason, scope, receive, send)
         if scope["method"] == "DELETE" and (match := _UPLOAD.search(scope["path"])):
             self._registry.remove_file(match["session"], match["file"])
 
-    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a websocket on while there are not too many, and note the end of its session.
 
         A page of another host may open none: it would act for the visitor who looks at it.
@@ -174,11 +176,11 @@ class RequestLimits:
 
     def _sweep_later(self) -> None:
         """Note which sessions are without a connection, and look again when they may end."""
-        self._sweep()
+        self._sweep_sessions()
         if self._registry.count_sessions():
-            asyncio.get_running_loop().call_later(GRACE + 1, self._sweep)
+            asyncio.get_running_loop().call_later(GRACE + 1, self._sweep_sessions)
 
-    def _sweep(self) -> None:
+    def _sweep_sessions(self) -> None:
         for session in self._registry.expire_sessions(self._sessions.is_active):
             self._sessions.close(session)
 
@@ -195,9 +197,13 @@ class _BoundedBody:
     """The body of a request of at most so many bytes, arriving within so many seconds."""
 
     def __init__(
-        self, receive: Receive, most: int, idle: float | None = None, total: float | None = None
+        self,
+        receive: Receive,
+        max_bytes: int,
+        idle: float | None = None,
+        total: float | None = None,
     ) -> None:
-        self._receive, self._most, self._idle = receive, most, idle
+        self._receive, self._max_bytes, self._idle = receive, max_bytes, idle
         self._deadline = None if total is None else asyncio.get_running_loop().time() + total
         self.received = 0
 
@@ -212,7 +218,7 @@ class _BoundedBody:
             except TimeoutError:
                 raise _BodyRefused(408, "the upload is too slow") from None
         self.received += len(message.get("body", b""))
-        if self.received > self._most:
+        if self.received > self._max_bytes:
             raise _BodyRefused(413, "the request is too large")
         return message
 
@@ -238,7 +244,9 @@ def _is_local(scope: Scope) -> bool:
     return client is not None and is_this_machine(client[0]) and not passed_on
 
 
-async def _refuse(status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_refusal(
+    status: int, reason: str, scope: Scope, receive: Receive, send: Send
+) -> None:
     """Answer without reading the body, and close the connection, so that the rest is not sent."""
     headers = {"Connection": "close", "Cache-Control": "no-store"}
     await PlainTextResponse(reason, status, headers)(scope, receive, send)

@@ -8,8 +8,8 @@ from typing import Any
 
 from evalcore.settings import Settings
 from evalcore.web.answers import Resource
-from evalcore.web.parameters import LONGEST, Given, Parameter
-from evalcore.web.schemas import page_schema, schemas
+from evalcore.web.parameters import LONGEST, Parameter, ParamValues
+from evalcore.web.schemas import build_schemas, page_schema
 
 _KEYS = {"304": "NotModified", "400": "Refused", "404": "Refused", "409": "Refused"}
 _HEALTH = {
@@ -29,35 +29,37 @@ _ABOUT = (
 )
 
 
-def description(resources: Iterable[Resource]) -> dict[str, Any]:
+def build_api_document(resources: Iterable[Resource]) -> dict[str, Any]:
     """The whole document."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "Evalboard", "version": version("evalboard"), "description": _ABOUT},
         "paths": {
             "/api/v1/health": {"get": _HEALTH},
-            **{resource.path: {"get": _operation(resource)} for resource in resources},
+            **{resource.path: {"get": _build_operation(resource)} for resource in resources},
         },
         "components": {
-            "schemas": schemas(),
+            "schemas": build_schemas(),
             "responses": {
                 "NotModified": {"description": "The answer to the given ETag still holds."},
                 "Refused": {
                     "description": "Why there is no answer; `parameter` names what is at fault.",
-                    "content": _content("application/json", {"$ref": "#/components/schemas/Error"}),
+                    "content": _build_media_content(
+                        "application/json", {"$ref": "#/components/schemas/Error"}
+                    ),
                 },
             },
         },
     }
 
 
-def _operation(resource: Resource) -> dict[str, Any]:
+def _build_operation(resource: Resource) -> dict[str, Any]:
     name = resource.path.rpartition("/")[2].partition(".")[0]
     schema = page_schema(resource.item) if resource.item else {"type": "string"}
     good = {
         "description": resource.about,
         "headers": {"ETag": {"schema": {"type": "string"}}},
-        "content": _content(resource.media, schema),
+        "content": _build_media_content(resource.media, schema),
     }
     others = {
         code: {"$ref": f"#/components/responses/{response}"} for code, response in _KEYS.items()
@@ -65,44 +67,44 @@ def _operation(resource: Resource) -> dict[str, Any]:
     return {
         "operationId": name,
         "summary": resource.about,
-        "parameters": [_parameter(parameter) for parameter in resource.parameters],
+        "parameters": [_build_parameter(parameter) for parameter in resource.parameters],
         "responses": {"200": good, **others},
     }
 
 
-def _content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _build_media_content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {media: {"schema": schema}}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": "string", "maxLength": LONGEST}
+def _build_parameter(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string", "maxLength": LONGEST}
     if parameter.kind in ("integer", "numbers"):
-        one = {"type": "integer", "minimum": parameter.least, "maximum": parameter.most}
+        schema = {"type": "integer", "minimum": parameter.minimum, "maximum": parameter.maximum}
     if parameter.choices:
-        one["enum"] = list(parameter.choices)
+        schema["enum"] = list(parameter.choices)
     if parameter.default is not None:
-        one["default"] = parameter.default
+        schema["default"] = parameter.default
     many = parameter.kind in ("list", "numbers")
     return {
         "name": parameter.name,
         "in": "query",
         "description": parameter.about,
         "required": parameter.required,
-        "schema": {"type": "array", "items": one} if many else one,
+        "schema": {"type": "array", "items": schema} if many else schema,
         **({"explode": False} if many else {}),
     }
 
 
-def resource(others: tuple[Resource, ...]) -> Resource:
+def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
     """The route that gives the description of all the others."""
 
-    def content(settings: Settings, given: Given) -> Any:
-        return description(others)
+    def render_document(settings: Settings, params: ParamValues) -> Any:
+        return build_api_document(others)
 
     return Resource(
         path="/api/v1/openapi.json",
         about="This description.",
-        content=content,
+        content=render_document,
         signature=None,
         cache="max-age=300",
     )

@@ -20,21 +20,27 @@ from evalcore.social_card import SocialCard, build_board_card, build_target_card
 from evalcore.target_cards import cards_signature, load_cards
 from evalcore.web import board_routes
 from evalcore.web.answers import Resource
-from evalcore.web.board_routes import BOARD, SUITE, frame, order_of, suites_of
-from evalcore.web.parameters import Given, Parameter
+from evalcore.web.board_routes import (
+    BOARD,
+    SUITE,
+    load_ranking_frame,
+    resolve_order,
+    resolve_suites,
+)
+from evalcore.web.parameters import Parameter, ParamValues
 
 SITE = "Evalboard"
-_KEPT = 64  # pictures ready at once
+_CACHE_SIZE = 64  # pictures ready at once
 
 BY = Parameter("by", "what to rank by; default, and where the board has none such: its first")
 TARGET = Parameter(
     "target", "the whole name of a target; default: the first of the board", kind="target"
 )
 _pictures: dict[SocialCard, bytes] = {}
-_one_at_a_time = threading.Lock()
+_render_lock = threading.Lock()
 
 
-class Shared(NamedTuple):
+class SharedRanking(NamedTuple):
     """What is shared: a board by an order, its rows, names by identity, and the target's row."""
 
     board: Board
@@ -45,11 +51,11 @@ class Shared(NamedTuple):
     floor: float | None
 
     @property
-    def ranked(self) -> int:
+    def ranked_count(self) -> int:
         return sum(row["status"] == "ranked" for row in self.rows)
 
 
-def shared(settings: Settings, given: Given) -> Shared | None:
+def resolve_shared_ranking(settings: Settings, params: ParamValues) -> SharedRanking | None:
     """What a link means, None where there is no board yet.
 
     An unknown board or order is the default one, as on the pages; a target without a board in the
@@ -57,20 +63,22 @@ def shared(settings: Settings, given: Given) -> Shared | None:
     """
     headers = stored_boards.load_run_headers(settings)
     suites = boards.list_suites(headers)
-    named = [given["suite"]] if given["suite"] in suites else suites
-    known = [board for suite in named for board in boards.list_boards(headers, suite)]
-    if not known:
+    suite_names = [params["suite"]] if params["suite"] in suites else suites
+    candidates = [board for suite in suite_names for board in boards.list_boards(headers, suite)]
+    if not candidates:
         return None
-    identity = given["target"]
-    wanted = [board for board in known if board.key == given["board"]]
+    identity = params["target"]
+    requested = [board for board in candidates if board.key == params["board"]]
     holding = [
-        b for b in known if any(r.identity == identity for r in boards.list_board_rows(headers, b))
+        b
+        for b in candidates
+        if any(r.identity == identity for r in boards.list_board_rows(headers, b))
     ]
-    board = (wanted or (holding if identity else []) or known)[0]
-    by = order_of(board, given["by"] if given["by"] in list_board_orders(board) else "")
-    rows = ranking_data(frame(settings, board, by), board)
+    board = (requested or (holding if identity else []) or candidates)[0]
+    by = resolve_order(board, params["by"] if params["by"] in list_board_orders(board) else "")
+    rows = ranking_data(load_ranking_frame(settings, board, by), board)
     cards, keys = load_cards(settings), {row["identity"]: row["target_key"] for row in rows}
-    return Shared(
+    return SharedRanking(
         board=board,
         by=by,
         rows=rows,
@@ -82,29 +90,31 @@ def shared(settings: Settings, given: Given) -> Shared | None:
     )
 
 
-def card_of(found: Shared | None) -> SocialCard:
+def build_social_card(ranking: SharedRanking | None) -> SocialCard:
     """The picture's words and bars, in English."""
-    if found is None:
+    if ranking is None:
         return SocialCard(SITE, t("ranking.title", "en"), t("ranking.empty_title", "en"))
-    about = board_words.ranked_title(found.board, found.by, "en")
-    if found.row is not None:
-        return build_target_card(SITE, found.row, about, found.rows, found.names, found.floor)
-    title = board_words.suite_title(found.board.suite, "en")
-    return build_board_card(SITE, title, about, found.rows, found.names, found.floor)
+    about = board_words.ranked_title(ranking.board, ranking.by, "en")
+    if ranking.row is not None:
+        return build_target_card(
+            SITE, ranking.row, about, ranking.rows, ranking.names, ranking.floor
+        )
+    title = board_words.suite_title(ranking.board.suite, "en")
+    return build_board_card(SITE, title, about, ranking.rows, ranking.names, ranking.floor)
 
 
-def signature(settings: Settings, given: Given) -> str:
+def compute_preview_signature(settings: Settings, params: ParamValues) -> str:
     """Changes whenever a board or the name of a target may have changed."""
-    return f"{board_routes.signature(settings, given)}&{cards_signature(settings)}"
+    return f"{board_routes.compute_boards_signature(settings, params)}&{cards_signature(settings)}"
 
 
-def _content(settings: Settings, given: Given) -> bytes:
-    if given["suite"]:
-        suites_of(stored_boards.load_run_headers(settings), given["suite"])
-    card = card_of(shared(settings, given))
-    with _one_at_a_time:
+def _render_preview(settings: Settings, params: ParamValues) -> bytes:
+    if params["suite"]:
+        resolve_suites(stored_boards.load_run_headers(settings), params["suite"])
+    card = build_social_card(resolve_shared_ranking(settings, params))
+    with _render_lock:
         if card not in _pictures:
-            while len(_pictures) >= _KEPT:
+            while len(_pictures) >= _CACHE_SIZE:
                 _pictures.pop(next(iter(_pictures)))
             _pictures[card] = render_card_png(card)
         return _pictures[card]
@@ -113,8 +123,8 @@ def _content(settings: Settings, given: Given) -> bytes:
 PREVIEW = Resource(
     path="/api/v1/preview.png",
     about="A picture of 1200 x 630 pixels of a board, or of a target among its neighbours there.",
-    content=_content,
-    signature=signature,
+    content=_render_preview,
+    signature=compute_preview_signature,
     parameters=(TARGET, SUITE, BOARD, BY),
     media="image/png",
     cache="max-age=300",

@@ -13,34 +13,42 @@ from evalcore.errors import EvalboardError, UsageError
 from evalcore.web import answers, openapi, share
 from evalcore.web.badge import BADGE
 from evalcore.web.board_routes import BOARDS, RANKING
-from evalcore.web.parameters import Pairs, Refusal
+from evalcore.web.parameters import ApiError, QueryPairs
 from evalcore.web.preview import PREVIEW
 from evalcore.web.run_routes import CASES, RUNS
 
 _log = logging.getLogger(__name__)
 _DESCRIBED = (BOARDS, RANKING, RUNS, CASES, BADGE, PREVIEW)
-RESOURCES = {one.path: one for one in (*_DESCRIBED, openapi.resource(_DESCRIBED))}
+RESOURCES = {
+    resource.path: resource
+    for resource in (*_DESCRIBED, openapi.build_openapi_resource(_DESCRIBED))
+}
 
 
-def answer(path: str, pairs: Pairs, wanted: str) -> Response:
-    """The answer of the resource at a path; blocking. `wanted` is the If-None-Match header."""
+def answer_api_request(path: str, pairs: QueryPairs, if_none_match: str) -> Response:
+    """The answer of the resource at a path; blocking. `if_none_match` is the If-None-Match
+    header."""
     if path not in RESOURCES:
         problem = "there is no such route; /api/v1/openapi.json describes those there are"
-        return answers.refused(Refusal(404, "no_route", problem))
+        return answers.build_error_response(ApiError(404, "no_route", problem))
     try:
         current = settings.load_settings()
     except UsageError:
         problem = "the settings of this server cannot be used; its log says why"
-        return answers.refused(Refusal(503, "misconfigured", problem))
-    return answers.answer(RESOURCES[path], pairs, wanted, current)
+        return answers.build_error_response(ApiError(503, "misconfigured", problem))
+    return answers.answer_resource(RESOURCES[path], pairs, if_none_match, current)
 
 
-def share_page(page: str, query: Mapping[str, str], own: URL, root: str, wanted: str) -> Response:
+def share_page(
+    page: str, query: Mapping[str, str], own: URL, root: str, if_none_match: str
+) -> Response:
     """The page that stands for a link where it is shared; blocking."""
     try:
-        return share.answer(settings.load_settings(), page, query, own, root, wanted)
+        return share.answer_share_link(
+            settings.load_settings(), page, query, own, root, if_none_match
+        )
     except (EvalboardError, OSError) as error:
         _log.error("share: %s", error)
-        return answers.refused(
-            Refusal(503, "store_unreadable", "the store cannot be read; try again later")
+        return answers.build_error_response(
+            ApiError(503, "store_unreadable", "the store cannot be read; try again later")
         )

@@ -18,9 +18,9 @@ from evalcore.settings import Settings
 from evalcore.store.run_folder import list_run_folders
 
 
-async def health(request: Request) -> Response:
+async def handle_health(request: Request) -> Response:
     """Whether the server can do its work: 200 when it can, 503 when the index cannot be mended."""
-    state = await run_in_threadpool(health_state, settings.load_settings())
+    state = await run_in_threadpool(build_health_state, settings.load_settings())
     return Response(
         orjson.dumps(state),
         status_code=200 if state["status"] == "ok" else 503,
@@ -29,7 +29,7 @@ async def health(request: Request) -> Response:
     )
 
 
-def health_state(current: Settings) -> dict[str, Any]:
+def build_health_state(current: Settings) -> dict[str, Any]:
     """`status` ok or degraded, `version`, number of `runs`, `index_readable`.
 
     An index that cannot be read is mended first, as whoever reads a page would: the run folders are
@@ -54,43 +54,49 @@ def _mend_index(current: Settings) -> bool:
         return False
 
 
-async def data(request: Request) -> Response:
+async def handle_data(request: Request) -> Response:
     """Any other route of the API, see `resources`: GET and HEAD, worked on in a thread."""
     path, pairs = request.url.path, request.query_params.multi_items()
     within = path.removeprefix(request.scope.get("root_path", ""))
-    wanted = request.headers.get("if-none-match", "")
-    response = await run_in_threadpool(_data, within, pairs, wanted)
+    if_none_match = request.headers.get("if-none-match", "")
+    response = await run_in_threadpool(_answer_data, within, pairs, if_none_match)
     if request.method == "HEAD":
         response.body = b""  # its length stays in the headers
     return response
 
 
-def _data(path: str, pairs: list[tuple[str, str]], wanted: str) -> Response:
+def _answer_data(path: str, pairs: list[tuple[str, str]], if_none_match: str) -> Response:
     from evalcore.web import resources  # pandas comes with it: not before somebody asks
 
-    return resources.answer(path, pairs, wanted)
+    return resources.answer_api_request(path, pairs, if_none_match)
 
 
-async def share(request: Request) -> Response:
-    """A link of the app with what a preview of it shows, see `share`."""
+async def handle_share(request: Request) -> Response:
+    """A link of the app with what a preview of it shows, see `handle_share`."""
     page = request.path_params.get("page", "")
-    wanted = request.headers.get("if-none-match", "")
+    if_none_match = request.headers.get("if-none-match", "")
     root = request.scope.get("root_path", "")
     query = dict(request.query_params)
-    told = request.headers.get("x-forwarded-proto", "")  # a proxy that speaks TLS for us
-    own = request.url.replace(scheme=told) if told in ("http", "https") else request.url
-    return await run_in_threadpool(_share, page, query, own, root, wanted)
+    forwarded_proto = request.headers.get("x-forwarded-proto", "")  # a proxy that speaks TLS for us
+    own = (
+        request.url.replace(scheme=forwarded_proto)
+        if forwarded_proto in ("http", "https")
+        else request.url
+    )
+    return await run_in_threadpool(_answer_share, page, query, own, root, if_none_match)
 
 
-def _share(page: str, query: dict[str, str], own: URL, root: str, wanted: str) -> Response:
+def _answer_share(
+    page: str, query: dict[str, str], own: URL, root: str, if_none_match: str
+) -> Response:
     from evalcore.web import resources
 
-    return resources.share_page(page, query, own, root, wanted)
+    return resources.share_page(page, query, own, root, if_none_match)
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("/api/v1/health", health, methods=["GET"]),
-    Route("/share", share, methods=["GET"]),
-    Route("/share/{page:str}", share, methods=["GET"]),
-    Route("/api/{rest:path}", data, methods=["GET"]),
+    Route("/api/v1/health", handle_health, methods=["GET"]),
+    Route("/share", handle_share, methods=["GET"]),
+    Route("/share/{page:str}", handle_share, methods=["GET"]),
+    Route("/api/{rest:path}", handle_data, methods=["GET"]),
 )

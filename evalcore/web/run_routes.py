@@ -19,56 +19,58 @@ from evalcore.records import RunState
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.web.answers import Resource
-from evalcore.web.paging import CURSOR, LIMIT, page
-from evalcore.web.parameters import Given, Parameter, Refusal, place_of
+from evalcore.web.paging import CURSOR, LIMIT, build_api_page
+from evalcore.web.parameters import ApiError, Parameter, ParamValues, decode_cursor
 
 _FILTERS = ("benchmark", "metric", "outcome", "difficulty", "dialect", "reason", "cause")
 
 
-def _runs(settings: Settings, given: Given) -> Any:
-    found = [row for row in runs.all_rows(settings.run_roots) if _fits(row, given)]
-    rest = found
-    if given["cursor"]:
-        last = tuple(place_of(given["cursor"], (bool, str, str)))
-        rest = [row for row in found if runs.compute_run_order(row) < last]
-    shown = rest[: given["limit"]]
+def _build_runs_page(settings: Settings, params: ParamValues) -> Any:
+    matching_rows = [
+        row for row in runs.all_rows(settings.run_roots) if _matches_filters(row, params)
+    ]
+    rest = matching_rows
+    if params["cursor"]:
+        last = tuple(decode_cursor(params["cursor"], (bool, str, str)))
+        rest = [row for row in matching_rows if runs.compute_run_order(row) < last]
+    shown = rest[: params["limit"]]
     following = runs.compute_run_order(shown[-1]) if len(rest) > len(shown) else None
-    return page(
+    return build_api_page(
         RUNS.path,
-        given,
+        params,
         [api_payloads.run_data(redact_run_row(row)) for row in shown],
-        len(found),
+        len(matching_rows),
         following,
     )
 
 
-def _fits(row: RunRow, given: Given) -> bool:
+def _matches_filters(row: RunRow, params: ParamValues) -> bool:
     return (
-        given["state"] in ("", row.state)
-        and given["target"] in ("", row.target.identity)
-        and (not given["benchmark"] or given["benchmark"] in row.benchmarks)
+        params["state"] in ("", row.state)
+        and params["target"] in ("", row.target.identity)
+        and (not params["benchmark"] or params["benchmark"] in row.benchmarks)
     )
 
 
-def _folder(settings: Settings, given: Given) -> RunFolder:
+def _find_run_folder(settings: Settings, params: ParamValues) -> RunFolder:
     try:
-        return find_run(given["run"], settings.run_roots)
+        return find_run(params["run"], settings.run_roots)
     except UsageError:
-        raise Refusal(404, "no_run", "run: no such run; /api/v1/runs lists them", "run") from None
+        raise ApiError(404, "no_run", "run: no such run; /api/v1/runs lists them", "run") from None
 
 
-def _run_signature(settings: Settings, given: Given) -> str:
-    return _folder(settings, given).signature()
+def _compute_run_signature(settings: Settings, params: ParamValues) -> str:
+    return _find_run_folder(settings, params).signature()
 
 
-def _cases(settings: Settings, given: Given) -> Any:
-    _folder(settings, given)
-    where = CaseFilter(**{name: given[name] for name in _FILTERS}, text=given["q"])
-    after = tuple(place_of(given["cursor"], (int, int))) if given["cursor"] else START
+def _build_cases_page(settings: Settings, params: ParamValues) -> Any:
+    _find_run_folder(settings, params)
+    where = CaseFilter(**{name: params[name] for name in _FILTERS}, text=params["q"])
+    after = tuple(decode_cursor(params["cursor"], (int, int))) if params["cursor"] else START
     cases, total = case_page(
-        settings.run_roots, given["run"], where, limit=given["limit"] + 1, after=after
+        settings.run_roots, params["run"], where, limit=params["limit"] + 1, after=after
     )
-    shown = cases.iloc[: given["limit"]]
+    shown = cases.iloc[: params["limit"]]
     following = None
     if len(cases) > len(shown):
         last = shown.iloc[-1]
@@ -77,14 +79,14 @@ def _cases(settings: Settings, given: Given) -> Any:
         case | {"note": case["note"] and redact_paths(case["note"])}
         for case in api_payloads.case_data(shown)
     ]
-    told = page(CASES.path, given, data, total, following)
-    return {"run": given["run"], **told}
+    page = build_api_page(CASES.path, params, data, total, following)
+    return {"run": params["run"], **page}
 
 
 RUNS = Resource(
     path="/api/v1/runs",
     about="Every run as it stands now, newest first, those that come with the project last.",
-    content=_runs,
+    content=_build_runs_page,
     signature=None,
     parameters=(
         Parameter("state", "of a run", choices=get_args(RunState)),
@@ -98,14 +100,14 @@ RUNS = Resource(
 CASES = Resource(
     path="/api/v1/cases",
     about="The cases of one run in their declared order, each with its outcome and its measures.",
-    content=_cases,
-    signature=_run_signature,
+    content=_build_cases_page,
+    signature=_compute_run_signature,
     parameters=(
         Parameter("run", "the id of a run", required=True),
         Parameter("benchmark", "keys of benchmarks", kind="list"),
         Parameter("metric", "keys of metrics", kind="list"),
         Parameter("outcome", "how cases ended", kind="list", choices=(*OUTCOMES, MISSING)),
-        Parameter("difficulty", "levels of difficulty", kind="numbers", least=1, most=3),
+        Parameter("difficulty", "levels of difficulty", kind="numbers", minimum=1, maximum=3),
         Parameter("dialect", "SQL dialects", kind="list"),
         Parameter("reason", "codes of why cases ended so", kind="list"),
         Parameter("cause", "coarse causes of failure", kind="list"),

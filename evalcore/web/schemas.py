@@ -99,13 +99,13 @@ ITEMS: dict[str, dict[str, str]] = {
     },
 }
 #: What a page of a resource holds beside items, total and next.
-BESIDE: dict[str, dict[str, Any]] = {
+EXTRA_FIELDS: dict[str, dict[str, Any]] = {
     "Row": {"board": {"$ref": "#/components/schemas/Board"}, "by": {"type": "string"}},
     "Case": {"run": {"type": "string"}},
 }
 
 
-def schemas() -> dict[str, Any]:
+def build_schemas() -> dict[str, Any]:
     """Every item and the error as JSON schemas."""
     items = {name: item_schema(fields) for name, fields in ITEMS.items()}
     texts = {"code": {"type": "string"}, "message": {"type": "string"}}
@@ -122,13 +122,13 @@ def item_schema(fields: dict[str, str]) -> dict[str, Any]:
     return {
         "type": "object",
         "required": list(fields),
-        "properties": {name: _type(told) for name, told in fields.items()},
+        "properties": {name: _parse_json_type(json_type) for name, json_type in fields.items()},
     }
 
 
-def _type(told: str) -> dict[str, Any]:
-    name = told.removesuffix("?")
-    return {"type": [name, "null"] if told.endswith("?") else name}
+def _parse_json_type(json_type: str) -> dict[str, Any]:
+    name = json_type.removesuffix("?")
+    return {"type": [name, "null"] if json_type.endswith("?") else name}
 
 
 def page_schema(item: str) -> dict[str, Any]:
@@ -137,6 +137,6 @@ def page_schema(item: str) -> dict[str, Any]:
         "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
         "total": {"type": "integer"},
         "next": {"type": ["string", "null"], "description": "address of the next page"},
-        **BESIDE.get(item, {}),
+        **EXTRA_FIELDS.get(item, {}),
     }
     return {"type": "object", "required": list(properties), "properties": properties}

@@ -23,8 +23,13 @@ from evalcore.plain_text import to_single_line
 from evalcore.privacy import mask_target
 from evalcore.queries import board_words
 from evalcore.settings import Settings
-from evalcore.web.answers import known_tag
-from evalcore.web.preview import SITE, Shared, shared, signature
+from evalcore.web.answers import matches_etag
+from evalcore.web.preview import (
+    SITE,
+    SharedRanking,
+    compute_preview_signature,
+    resolve_shared_ranking,
+)
 
 #: The page of the app, besides the ranking, that has a preview of its own.
 TARGET = "target"
@@ -63,23 +68,24 @@ color-scheme:light dark}</style>
 """)
 
 
-def answer(
-    settings: Settings, page: str, query: Mapping[str, str], own: URL, root: str, wanted: str
+def answer_share_link(
+    settings: Settings, page: str, query: Mapping[str, str], own: URL, root: str, if_none_match: str
 ) -> Response:
     """The page for a link; `own` is the address asked for, `root` the path of the app in it, and
-    `wanted` the If-None-Match header. Blocking. Raises EvalboardError for an unreadable store."""
+    `if_none_match` the If-None-Match header. Blocking. Raises EvalboardError for an unreadable
+    store."""
     language = query.get("lang", "") if query.get("lang", "") in LANGUAGES else DEFAULT
     about_target = TARGET in (page, query.get("page", ""))
-    asked = {"target": mask_target(query.get("key", "")) if about_target else ""}
-    asked |= {name: query.get(name, "") for name in ("suite", "board", "by")}
-    told = [version("evalboard"), str(own), signature(settings, asked)]
-    tag = f'"{hashlib.sha256("|".join(told).encode()).hexdigest()[:32]}"'
+    link_params = {"target": mask_target(query.get("key", "")) if about_target else ""}
+    link_params |= {name: query.get(name, "") for name in ("suite", "board", "by")}
+    tag_parts = [version("evalboard"), str(own), compute_preview_signature(settings, link_params)]
+    tag = f'"{hashlib.sha256("|".join(tag_parts).encode()).hexdigest()[:32]}"'
     headers = {"Cache-Control": "no-cache", "ETag": tag}
-    if known_tag(wanted, tag):
+    if matches_etag(if_none_match, tag):
         return Response(status_code=304, headers=headers)
-    found = shared(settings, asked)
-    title, about = _words(found, asked["target"], language)
-    picture = urlencode({name: value for name, value in asked.items() if value})
+    ranking = resolve_shared_ranking(settings, link_params)
+    title, about = _describe_link(ranking, link_params["target"], language)
+    picture = urlencode({name: value for name, value in link_params.items() if value})
     base = str(own.replace(path=root, query="", fragment=""))
     values = {
         "language": language,
@@ -88,38 +94,38 @@ def answer(
         "about": about,
         "own": str(own),
         "picture": f"{base}/api/v1/preview.png" + (f"?{picture}" if picture else ""),
-        "onward": f"{base}/{page if page == TARGET else ''}" + _passed_on(query),
+        "onward": f"{base}/{page if page == TARGET else ''}" + _truncate_query(query),
         "open": t("share.open", language),
     }
     body = _PAGE.substitute({name: escape(value) for name, value in values.items()})
     return Response(body, media_type="text/html", headers=headers)
 
 
-def _passed_on(query: Mapping[str, str]) -> str:
+def _truncate_query(query: Mapping[str, str]) -> str:
     """The query as it came, as far as an address may be long."""
-    kept: dict[str, str] = {}
+    shortened: dict[str, str] = {}
     for name, value in query.items():
-        if len(urlencode({**kept, name: value})) > _PASSED_ON:
+        if len(urlencode({**shortened, name: value})) > _PASSED_ON:
             break
-        kept[name] = value
-    return f"?{urlencode(kept)}" if kept else ""
+        shortened[name] = value
+    return f"?{urlencode(shortened)}" if shortened else ""
 
 
-def _words(found: Shared | None, identity: str, language: str) -> tuple[str, str]:
+def _describe_link(ranking: SharedRanking | None, identity: str, language: str) -> tuple[str, str]:
     """Title and description: of the target where it is on the board, else of the board."""
-    if found is None:
+    if ranking is None:
         return t("ranking.title", language), t("ranking.empty_title", language)
-    board = board_words.ranked_title(found.board, found.by, language)
-    if found.row is not None:
-        said = board_words.format_standing(found.row, found.ranked, language)
-        return found.names[found.row["identity"]], f"{said} · {board}"
-    suite = board_words.suite_title(found.board.suite, language)
+    board = board_words.ranked_title(ranking.board, ranking.by, language)
+    if ranking.row is not None:
+        standing_text = board_words.format_standing(ranking.row, ranking.ranked_count, language)
+        return ranking.names[ranking.row["identity"]], f"{standing_text} · {board}"
+    suite = board_words.suite_title(ranking.board.suite, language)
     title = f"{suite} · {t('ranking.title', language)}"
     if identity:
         absent = t("share.absent", language, name=to_single_line(identity, 80))
         return title, f"{absent} {board}"
-    first = next((row for row in found.rows if row["status"] == "ranked"), None)
+    first = next((row for row in ranking.rows if row["status"] == "ranked"), None)
     if first is None:
         return title, board
-    leader = {"name": found.names[first["identity"]], "score": f"{first['score']:.1f}"}
+    leader = {"name": ranking.names[first["identity"]], "score": f"{first['score']:.1f}"}
     return title, f"{t('site.leader_of', language, **leader)} · {board}"

@@ -10,7 +10,7 @@ import pytest
 from app import PAGES
 from evalcore import catalog
 from evalcore.cli import main
-from evalcore.exchange.site.publish import pages as site_pages
+from evalcore.exchange.site.publish import build_site_files as site_pages
 from evalcore.queries import boards, stored_boards
 from evalcore.settings import Settings
 from tests.support.api import client

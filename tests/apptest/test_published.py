@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 
 from evalcore import i18n
-from evalcore.exchange.scale.flags import Kind
-from evalcore.exchange.scale.importer import import_tree
-from evalcore.exchange.scale.recompute import Reading
+from evalcore.exchange.scale.flags import FlagKind
+from evalcore.exchange.scale.importer import import_scale_tree
+from evalcore.exchange.scale.recompute import ScoreReading
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words
 from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, indicator, model, report, row
@@ -29,7 +29,7 @@ def filled(store, tmp_path):
     )
     odd = indicator("explain_detection", [row(1), row(2, False, mode_question=HOSTILE)], 3)
     tree.report(MONTH, "a", [*report()[::2], odd])
-    import_tree(tree.root, store, progress=lambda line: None)
+    import_scale_tree(tree.root, store, progress=lambda line: None)
     make_run(store, Plan(target="openai:ours"))
     return store
 
@@ -82,7 +82,7 @@ def test_a_bare_claim_has_its_level_and_no_cases(filled):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_reading_and_every_kind_of_flag_has_a_text(language):
-    kinds, readings = get_args(Kind), get_args(Reading)
+    kinds, readings = get_args(FlagKind), get_args(ScoreReading)
     keys = [f"target.flag.{kind}" for kind in kinds]
     keys += [f"target.{name}.{reading}" for name in ("how", "reading") for reading in readings]
     assert set(keys) <= i18n.load_catalogue(language).keys()

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
 pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install -e .[dev]")
 
-from evalcore.exchange.site.publish import Options, publish
+from evalcore.exchange.site.publish import SiteOptions, publish_site
 from tests.support.api import fill
 from tests.support.axe import violations, violations_at
 from tests.support.boards import settings_in
@@ -62,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     settings = settings_in(folder)
     fill(settings)
-    publish(settings, Options(folder / "out"))
+    publish_site(settings, SiteOptions(folder / "out"))
     return folder / "out"
 
 

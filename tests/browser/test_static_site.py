@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.exchange.site.publish import Options, publish
+from evalcore.exchange.site.publish import SiteOptions, publish_site
 from tests.support.api import fill
 from tests.support.boards import settings_in
 
@@ -14,7 +14,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     settings = settings_in(folder)
     fill(settings)
-    publish(settings, Options(folder / "out"))
+    publish_site(settings, SiteOptions(folder / "out"))
     return (folder / "out").as_uri()
 
 

@@ -20,7 +20,7 @@ CASES, RUNS = 15, 3
 
 @pytest.fixture(scope="module")
 def log():
-    return logs.read(shared_data("scale") / LOG)
+    return logs.read_process_log(shared_data("scale") / LOG)
 
 
 def as_objects(votes):
@@ -38,14 +38,16 @@ def as_replies(votes):
 def test_the_log_holds_what_is_to_be_reproduced(log):
     assert len(log.finals) == CASES
     assert len(log.votes) == CASES * RUNS
-    assert {len(list(votes)) for _, votes in logs.by_case(log.votes)} == {RUNS}
-    split = {case for case, votes in logs.by_case(log.votes) if len({v.vote for v in votes}) > 1}
+    assert {len(list(votes)) for _, votes in logs.group_votes(log.votes)} == {RUNS}
+    split = {
+        case for case, votes in logs.group_votes(log.votes) if len({v.vote for v in votes}) > 1
+    }
     assert split == {"4", "12"}
 
 
 @pytest.mark.parametrize("form", [as_objects, as_replies])
 def test_every_final_result_follows_from_the_votes(log, form):
-    forms = {case: form(votes) for case, votes in logs.by_case(log.votes)}
+    forms = {case: form(votes) for case, votes in logs.group_votes(log.votes)}
     found = {
         case: scale_rule.case_passes(read_votes(votes, by_rules=False))
         for case, votes in forms.items()
@@ -55,7 +57,7 @@ def test_every_final_result_follows_from_the_votes(log, form):
 
 @pytest.mark.parametrize("form", [as_objects, as_replies])
 def test_the_rulings_say_so(log, form):
-    for case, votes in logs.by_case(log.votes):
+    for case, votes in logs.group_votes(log.votes):
         ruling = score_recorded_votes(form(votes), by_rules=False)
         assert (ruling.outcome == "passed") == log.finals[case]
         assert ruling.details["judge_runs"] == RUNS

@@ -22,7 +22,7 @@ LOG = (
 
 @pytest.fixture(scope="module")
 def log() -> ProcessLog:
-    return logs.read(shared_data(LOG))
+    return logs.read_process_log(shared_data(LOG))
 
 
 def forms(log: ProcessLog, case: str) -> dict[str, list[Any]]:

@@ -8,9 +8,9 @@ import pytest
 
 from evalcore.exchange.scale import exporter
 from evalcore.exchange.scale.capabilities import WEIGHTS
-from evalcore.exchange.scale.importer import import_tree
-from evalcore.exchange.scale.recompute import part_of, recompute, told_parts
-from evalcore.exchange.scale.tree import Tree, read_report
+from evalcore.exchange.scale.importer import import_scale_tree
+from evalcore.exchange.scale.recompute import parse_indicator_scores, recompute_claim, sum_indicator
+from evalcore.exchange.scale.tree import ScaleDataFolder, read_report
 from evalcore.store.run_folder import find_run
 from tests.support.boards import settings_in
 from tests.support.shared_data import shared_data
@@ -31,7 +31,7 @@ READINGS = {
 
 @pytest.fixture(scope="module")
 def tree():
-    return Tree(shared_data("scale") / "public" / "data")
+    return ScaleDataFolder(shared_data("scale") / "public" / "data")
 
 
 def reports(tree):
@@ -40,12 +40,12 @@ def reports(tree):
             report = tree.report(MONTH, capability, model.id)
             if report is not None:
                 indicators = read_report(report).indicators
-                yield model.id, capability, claimed, [part_of(one) for one in indicators]
+                yield model.id, capability, claimed, [sum_indicator(one) for one in indicators]
 
 
 def test_every_score_with_a_report_recomputes_or_is_explained(tree):
     found = {
-        (model, capability): recompute(claimed, parts, WEIGHTS[capability]).reading
+        (model, capability): recompute_claim(claimed, parts, WEIGHTS[capability]).reading
         for model, capability, claimed, parts in reports(tree)
     }
     assert found == READINGS
@@ -55,7 +55,7 @@ def test_every_indicator_score_recomputes(tree):
     different, count = [], 0
     for model, capability, claimed, parts in reports(tree):
         cases = {part.metric: part.score for part in parts}
-        for metric, told in told_parts(claimed).items():
+        for metric, told in parse_indicator_scores(claimed).items():
             count += 1
             if cases[metric] != told:
                 different.append((model, capability, metric))
@@ -68,7 +68,7 @@ def test_the_claim_put_together_by_hand_is_named_with_both_numbers(tree):
         for model, capability, claimed, parts in reports(tree)
         if (model, capability) == ("qwen3.6-35b-a3b", "dialect_conversion")
     ]
-    found = recompute(claimed, parts, WEIGHTS["dialect_conversion"])
+    found = recompute_claim(claimed, parts, WEIGHTS["dialect_conversion"])
     assert (found.claimed, found.own) == (70.8, 70.9)
 
 
@@ -89,16 +89,16 @@ def plain(report):
 
 def test_a_published_report_comes_back_from_an_import_and_an_export(tree, tmp_path):
     settings = settings_in(tmp_path)
-    import_tree(tree.root, settings, progress=lambda line: None)
+    import_scale_tree(tree.root, settings, progress=lambda line: None)
     for name in {model for model, _ in READINGS}:
         out = tmp_path / "out"
-        done = exporter.export(find_run(f"scale-{MONTH}-{name}", settings.run_roots), out)
+        done = exporter.export_scale_run(find_run(f"scale-{MONTH}-{name}", settings.run_roots), out)
         reports = [path for path in done.files if path.startswith("evaluation_case_reports/")]
         for path in reports:
             ours, theirs = (json.loads((root / path).read_text()) for root in (out, tree.root))
             assert plain(ours) == plain(theirs)
         [row] = [m for m in tree.models(MONTH) if m.id == name]
-        [back] = [m for m in Tree(out).models(MONTH) if m.id == name]
+        [back] = [m for m in ScaleDataFolder(out).read_models(MONTH) if m.id == name]
         assert back.organization == row.organization
         for capability, told in back.scores.items():  # what was put together by hand is put right
             by_hand = READINGS[name, capability] == "from_parts"

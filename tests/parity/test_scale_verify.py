@@ -12,7 +12,7 @@ import pytest
 
 from evalcore import cli
 from evalcore.exchange.scale import verify
-from evalcore.exchange.scale.published import answers
+from evalcore.exchange.scale.published import read_published_answers
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
@@ -34,7 +34,7 @@ def published() -> Path:
 
 @pytest.fixture(scope="module")
 def found(published: Path) -> dict[str, Any]:
-    return verify.verify(published, TWINS)
+    return verify.verify_published_answers(published, TWINS)
 
 
 def test_nearly_all_answers_are_decided_and_mostly_as_published(found: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ def test_nearly_all_answers_are_decided_and_mostly_as_published(found: dict[str,
 
 
 def test_every_disagreement_has_its_proof(found: dict[str, Any]) -> None:
-    for one in verify.disagreements(found):
+    for one in verify.list_disagreements(found):
         assert one["why"]
         assert one["decision"] != "different" or one["counterexample"]["tables"]
 
@@ -59,8 +59,8 @@ def test_the_decision_never_sees_a_published_verdict(published: Path) -> None:
     known = verify.read_twins(TWINS)
     mine = [
         (answer, twin)
-        for answer in answers(published, "dialect_conversion", verify.INDICATOR)
-        if (twin := verify.twin_of(answer, known))
+        for answer in read_published_answers(published, "dialect_conversion", verify.INDICATOR)
+        if (twin := verify.find_twin(answer, known))
     ][:12]
     turned = [
         (msgspec.structs.replace(answer, passed=not answer.passed), twin) for answer, twin in mine
@@ -68,7 +68,7 @@ def test_the_decision_never_sees_a_published_verdict(published: Path) -> None:
     decisions = []
     for group in (mine, turned):
         with EnginePool() as engines:
-            asked = [verify.Asked(a.case_id, twin, str(a.answer)) for a, twin in group]
+            asked = [verify.BlindAnswer(a.case_id, twin, str(a.answer)) for a, twin in group]
             decisions.append(verify.decide_all(Decider(engines.get), asked))
     assert decisions[0] == decisions[1]
 
@@ -76,14 +76,14 @@ def test_the_decision_never_sees_a_published_verdict(published: Path) -> None:
 def test_the_command_prints_one_line_of_json(
     found: dict[str, Any], published: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
-    monkeypatch.setattr(verify, "verify", lambda place, twins: found)
+    monkeypatch.setattr(verify, "verify_published_answers", lambda place, twins: found)
     out = tmp_path / "differences.jsonl"
     assert cli.main(["verify", "scale", str(published), "--json", "--out", str(out)]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 1
     told = json.loads(printed[0])
     assert {"answers", "eligible", "decided", "agree", "by_case"} <= set(told["sql_optimization"])
-    assert len(out.read_text().splitlines()) == len(verify.disagreements(found))
+    assert len(out.read_text().splitlines()) == len(verify.list_disagreements(found))
     assert cli.main(["verify", "scale", str(published)]) == 0
     assert "eligible answers decided" in capsys.readouterr().out
 

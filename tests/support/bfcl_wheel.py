@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from evalcore.exchange.bfcl import files
-from evalcore.exchange.bfcl.wheel import OFFICIAL, Release
+from evalcore.exchange.bfcl.wheel import OFFICIAL, BfclRelease
 
 NAME = f"bfcl_eval-{OFFICIAL.version}-py3-none-any.whl"
 INFO = f"bfcl_eval-{OFFICIAL.version}.dist-info"
@@ -31,7 +31,7 @@ def entry_line(name: str) -> str:
 
 def make_wheel(
     folder: Path, without: Collection[str] = (), more: Mapping[str, str] | None = None
-) -> Release:
+) -> BfclRelease:
     """Write the wheel NAME below `folder`, without some data files and with more; its release."""
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(folder / NAME, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -42,4 +42,4 @@ def make_wheel(
         for name, content in {**OTHERS, **(more or {})}.items():
             archive.writestr(name, content)
     digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
-    return Release(OFFICIAL.version, digest)
+    return BfclRelease(OFFICIAL.version, digest)

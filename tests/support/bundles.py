@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalcore.exchange.bundle.exporter import export
+from evalcore.exchange.bundle.exporter import export_bundle
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.request import RunRequest
@@ -32,7 +32,7 @@ def finished(settings: Settings, target: str, *benchmarks: str, **more: Any) -> 
 
 
 def bundled(folder: RunFolder, settings: Settings, place: Path) -> Path:
-    export(folder, place, settings)
+    export_bundle(folder, place, settings)
     return place
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalcore.exchange.scale.importer import Imported, import_tree
+from evalcore.exchange.scale.importer import ImportResult, import_scale_tree
 from evalcore.settings import Settings
 from evalcore.store import published as published_file
 from evalcore.store.published import PublishedScore
@@ -31,8 +31,8 @@ def tree(tmp_path: Path) -> TreeBuilder:
     return TreeBuilder(tmp_path / "public")
 
 
-def taken(tree: TreeBuilder, settings: Settings, month: str = "") -> Imported:
-    return import_tree(tree.root, settings, month, lambda line: None)
+def taken(tree: TreeBuilder, settings: Settings, month: str = "") -> ImportResult:
+    return import_scale_tree(tree.root, settings, month, lambda line: None)
 
 
 def told(settings: Settings, run: str) -> PublishedScore:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evalcore.exchange.scale.importer import import_tree
+from evalcore.exchange.scale.importer import import_scale_tree
 from evalcore.settings import Settings
 from tests.support.boards import settings_in
 from tests.support.scale_tree import TreeBuilder, claim, indicator, model, row
@@ -58,7 +58,7 @@ def write_tree(root: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 def import_months(root: Path, settings: Settings) -> None:
     """Import every published month into a store; `root` is an empty folder for the tree."""
     write_tree(root, published_lines())
-    import_tree(root, settings, progress=lambda line: None)
+    import_scale_tree(root, settings, progress=lambda line: None)
 
 
 def _indicator(name: str, part: Mapping[str, Any]) -> dict[str, Any]:

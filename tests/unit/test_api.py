@@ -251,8 +251,8 @@ def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monke
 
 def test_an_address_leaves_out_what_is_empty():
     given = {"q": "", "kind": ("a", "b"), "limit": 3, "cursor": "x"}
-    assert answers.address("/p", given, cursor="y") == "/p?kind=a&kind=b&limit=3&cursor=y"
-    assert answers.address("/p", {}) == "/p"
+    assert answers.build_address("/p", given, cursor="y") == "/p?kind=a&kind=b&limit=3&cursor=y"
+    assert answers.build_address("/p", {}) == "/p"
 
 
 def test_the_real_server_answers_under_its_own_pages(tmp_path):

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evalcore.queries import boards, stored_boards
-from evalcore.web.badge import Badge, svg
+from evalcore.web.badge import Badge, render_badge_svg
 from tests.support.api import HOSTILE, client, fill
 from tests.support.boards import Plan, make_run
 from tests.support.pages import store as store
@@ -117,7 +117,7 @@ def test_a_hostile_target_is_found_and_its_name_stays_out(api):
     ],
 )
 def test_any_text_gives_valid_xml_of_a_bounded_size(text):
-    made = svg(Badge(label=text, value=text))
+    made = render_badge_svg(Badge(label=text, value=text))
     root = parsed(made)
     assert len(made.encode()) < 8000
     assert int(root.attrib["width"]) < 1500

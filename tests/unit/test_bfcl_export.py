@@ -11,8 +11,8 @@ from evalcore.benchmarks.bfcl.dataset import sample_to_entry
 from evalcore.benchmarks.bfcl.multi_turn.replay import ground_truth
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl import exporter
-from evalcore.exchange.bfcl.exporter import prediction_of, write_results
-from evalcore.exchange.bfcl.rescored import episode_of as rescored_episode
+from evalcore.exchange.bfcl.exporter import build_prediction, write_result_files
+from evalcore.exchange.bfcl.rescored import build_rescored_episode as rescored_episode
 from evalcore.exchange.bfcl.results import Prediction, read_results
 from evalcore.records import (
     Completion,
@@ -38,7 +38,7 @@ def test_what_is_written_reads_back_equal(tmp_path, native):
         Prediction("live_simple", "live_simple_2-1-0", mode, "", error="timed out"),
         Prediction("multi_turn_base", "multi_turn_base_0", mode, [["a"], []], 7, 8, 1.0),
     ]
-    files = write_results(tmp_path, "acme/model:1", answers)
+    files = write_result_files(tmp_path, "acme/model:1", answers)
     model = tmp_path / "result" / "acme_model-1"
     assert {str(path.relative_to(model)) for path in files} == {
         "non_live/BFCL_v4_simple_python_result.json",
@@ -53,7 +53,7 @@ def test_what_is_written_reads_back_equal(tmp_path, native):
     assert back == {one.id: (one.answer, one.error, one.latency) for one in answers}
     assert {one.mode for one in read_results(model)} == {mode}
     with pytest.raises(UsageError, match="holds results already"):
-        write_results(tmp_path, "acme/model:1", answers)
+        write_result_files(tmp_path, "acme/model:1", answers)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,9 @@ ASKED = (Message("system", "s"), Message("user", "u"))
 
 def asked(category: str, **more) -> Prediction | None:
     key = f"{category}/{category}_0"
-    return prediction_of(Sample(category, f"{category}_0", {}), Episode(key=key, epoch=0, **more))
+    return build_prediction(
+        Sample(category, f"{category}_0", {}), Episode(key=key, epoch=0, **more)
+    )
 
 
 def test_episodes_of_ours_go_out_in_the_official_form():
@@ -161,8 +163,8 @@ async def test_conversations_in_text_come_back_with_their_verdicts(tmp_path):
             script = scripts(ground_truth(sample_to_entry(sample)))[number % 4]
             episode = await benchmark.run_sample(sample, Scripted(*script))
             verdict = await benchmark.evaluate_sample(sample, episode)
-            played.append((prediction_of(sample, episode), verdict.outcome, episode.termination))
-        write_results(tmp_path, "m", [one for one, _, _ in played if one is not None])
+            played.append((build_prediction(sample, episode), verdict.outcome, episode.termination))
+        write_result_files(tmp_path, "m", [one for one, _, _ in played if one is not None])
         back = {one.id: one for one in read_results(tmp_path / "result" / "m")}
         for sample, (sent, outcome, _) in zip(samples, played, strict=True):
             one = back[sample.id]

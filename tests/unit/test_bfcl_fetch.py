@@ -18,7 +18,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange.bfcl import fetch, files, wheel
 from evalcore.exchange.bfcl.fetch import fetch_bfcl
 from evalcore.exchange.bfcl.hub import DATASET
-from evalcore.exchange.bfcl.wheel import OFFICIAL, Release
+from evalcore.exchange.bfcl.wheel import OFFICIAL, BfclRelease
 from evalcore.settings import Settings
 from tests.support import quiet_server
 from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
@@ -48,7 +48,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
         == hashlib.sha256((folder / "BFCL_v4_parallel.json").read_bytes()).hexdigest()
     )
     assert "Apache-2.0" in said[-1]
-    assert fetch.as_text(told).endswith(f"--benchmarks bfcl --dataset {folder}")
+    assert fetch.format_bfcl_fetch(told).endswith(f"--benchmarks bfcl --dataset {folder}")
 
 
 def test_the_command_that_is_printed_scores_the_official_multi_turn_entries(tmp_path, monkeypatch):
@@ -59,7 +59,7 @@ def test_the_command_that_is_printed_scores_the_official_multi_turn_entries(tmp_
         fetched = fetch_bfcl(folder, "wheel", silent)
     except UsageError as error:
         pytest.skip(f"the official wheel cannot be downloaded here: {error}")
-    command = fetch.as_text(fetched).splitlines()[-1].removeprefix("now: ")
+    command = fetch.format_bfcl_fetch(fetched).splitlines()[-1].removeprefix("now: ")
     assert command.startswith("evalcore run ")
     words = shlex.split(command.replace("TARGET", "control:reference"))[1:]
     words += ["--max-samples", "36", "--option", "bfcl.categories=multi_turn_base"]
@@ -77,10 +77,10 @@ def test_a_folder_elsewhere_is_named_to_the_run(tmp_path, monkeypatch):
     monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "data"))
     release = make_wheel(tmp_path)
     fetched = fetch_bfcl(tmp_path / "my data", tmp_path / NAME, silent, release)
-    command = fetch.as_text(fetched).splitlines()[-1]
+    command = fetch.format_bfcl_fetch(fetched).splitlines()[-1]
     assert command.startswith(f"now: EVALBOARD_BFCL_EVAL='{tmp_path}/my data' evalcore run ")
     monkeypatch.setenv("EVALBOARD_BFCL_EVAL", fetched.folder)
-    assert fetch.as_text(fetched).splitlines()[-1].startswith("now: evalcore run ")
+    assert fetch.format_bfcl_fetch(fetched).splitlines()[-1].startswith("now: evalcore run ")
 
 
 def test_a_complete_folder_is_left_in_place(tmp_path):
@@ -137,7 +137,7 @@ def test_another_hash_is_refused(tmp_path):
     with pytest.raises(UsageError, match=f"sha256 must be {OFFICIAL.sha256}"):
         fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent)
     (tmp_path / "no.whl").write_bytes(b"no zip")
-    release = Release(OFFICIAL.version, hashlib.sha256(b"no zip").hexdigest())
+    release = BfclRelease(OFFICIAL.version, hashlib.sha256(b"no zip").hexdigest())
     with pytest.raises(UsageError, match="no readable wheel"):
         fetch_bfcl(tmp_path / "data", tmp_path / "no.whl", silent, release)
     with pytest.raises(UsageError, match="No such file"):
@@ -152,7 +152,7 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     assert everything(tmp_path / "data") == {*files.wheel_members(), fetch.NOTE}
     assert len(told.files) == len(files.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
-        fetch_bfcl(tmp_path / "other", "wheel", silent, Release("0.0.1", ""))
+        fetch_bfcl(tmp_path / "other", "wheel", silent, BfclRelease("0.0.1", ""))
 
 
 def test_without_pip_it_says_what_to_do(tmp_path, monkeypatch):
@@ -200,7 +200,7 @@ def hub(replies):
 
 @pytest.fixture
 def replies() -> dict[str, bytes]:
-    return {name: entry_line(name).encode() for name in files.names("v3")}
+    return {name: entry_line(name).encode() for name in files.list_official_files("v3")}
 
 
 def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
@@ -208,7 +208,7 @@ def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
     with hub(replies) as address:
         monkeypatch.setenv("HF_ENDPOINT", f"{address}/")
         told = fetch_bfcl(tmp_path / "data", "hub", said.append)
-    assert everything(tmp_path / "data") == {*files.names("v3"), fetch.NOTE}
+    assert everything(tmp_path / "data") == {*files.list_official_files("v3"), fetch.NOTE}
     assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(told.files)
     assert (told.version, told.source) == ("v3", "hub")
     assert DATASET in told.origin
@@ -243,7 +243,7 @@ def test_where_the_data_goes(tmp_path):
 def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
     official = shared_data("bfcl")
     earlier = {today: name for name, today in V3_ALIASES.items()}
-    for name in files.names("v4"):
+    for name in files.list_official_files("v4"):
         text = (official / name).read_text(encoding="utf-8")
         for today, before in earlier.items():
             name = name.replace(f"_{today}.json", f"_{before}.json")
@@ -251,7 +251,7 @@ def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
         place = tmp_path / name.replace("BFCL_v4_", "BFCL_v3_")
         place.parent.mkdir(exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    assert everything(tmp_path) == set(files.names("v3"))
+    assert everything(tmp_path) == set(files.list_official_files("v3"))
     today, before = load_folder(official), load_folder(tmp_path)
     assert len(before) == 3641 + 800
     assert [one.category for one in before] == [one.category for one in today]

@@ -12,7 +12,7 @@ from evalcore.benchmarks.bfcl.multi_turn import simulators
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.bfcl import exporter
 from evalcore.exchange.bfcl.fetch import NOTE, default_folder
-from evalcore.exchange.bfcl.importer import Source, import_results
+from evalcore.exchange.bfcl.importer import BfclImportSource, import_bfcl_results
 from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
 from evalcore.intake import json_text
 from evalcore.store import published as published_file
@@ -49,9 +49,9 @@ def test_text_answers_are_read_as_the_prompt_mode(tmp_path):
         latency=0.5,
         line=1,
     )
-    assert right.text == RIGHT
-    assert (failed.error, failed.text) == ("Request timed out.", "")
-    assert (none.error, none.text, none.line) == ("", "", 3)
+    assert right.answer_text == RIGHT
+    assert (failed.error, failed.answer_text) == ("Request timed out.", "")
+    assert (none.error, none.answer_text, none.line) == ("", "", 3)
 
 
 def test_one_native_call_makes_all_answers_native(tmp_path):
@@ -60,8 +60,8 @@ def test_one_native_call_makes_all_answers_native(tmp_path):
     answers = list(read_results(tmp_path))
     assert [one.mode for one in answers] == ["fc"] * 4
     assert [one.category for one in answers] == ["simple_python"] * 3 + ["irrelevance"]
-    assert json.loads(answers[0].text) == NATIVE
-    assert (answers[1].text, answers[2].text) == ("I cannot.", "[]")
+    assert json.loads(answers[0].answer_text) == NATIVE
+    assert (answers[1].answer_text, answers[2].answer_text) == ("I cannot.", "[]")
     assert next(read_results(tmp_path, "prompt")).mode == "prompt"
 
 
@@ -78,7 +78,7 @@ def test_turns_and_their_numbers(tmp_path):
     first, second, failed = read_results(path)
     assert (first.mode, first.answer) == ("fc", turns)
     assert (first.input_tokens, first.output_tokens, first.latency) == (35, None, 0.75)
-    assert json.loads(second.text) == [["[ls()]", "done"]]
+    assert json.loads(second.answer_text) == [["[ls()]", "done"]]
     assert failed.error
     path.write_text(path.read_text().split("\n")[1])
     assert next(read_results(path)).mode == "prompt"
@@ -155,8 +155,8 @@ def official(tmp_path):
 
 def taken(place, tmp_path, settings, **more):
     data = data_folder(tmp_path / "data", {"simple_python": 3, "irrelevance": 2, "parallel": 1})
-    source = Source(path=str(place), dataset=str(data), **more)
-    return import_results(source, settings, silent)
+    source = BfclImportSource(path=str(place), dataset=str(data), **more)
+    return import_bfcl_results(source, settings, silent)
 
 
 def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
@@ -236,7 +236,7 @@ def test_native_answers_in_text_are_no_calls(tmp_path, settings):
     summary = folder.read_summary()
     assert summary is not None
     assert summary.benchmarks["bfcl"].outcomes == {"failed": 2, "passed": 1}
-    told = exporter.export(folder, tmp_path / "out")
+    told = exporter.export_bfcl_run(folder, tmp_path / "out")
     sent, back = read_results(model), read_results(Path(told.files[0]).parents[1])
     assert [one.answer for one in back] == [one.answer for one in sent] == [NATIVE, leaked, RIGHT]
 
@@ -253,8 +253,8 @@ def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, setting
     result_file(model, "multi_turn_base", [["[add()]", "Done."]])
     score_file(tmp_path / "all" / "score" / "m", "simple_python", 1, 1)
     score_file(tmp_path / "all" / "score" / "m", "multi_turn_base", 1, 1)
-    source = Source(str(tmp_path / "all"), str(data))
-    done = import_results(source, settings, silent)
+    source = BfclImportSource(str(tmp_path / "all"), str(data))
+    done = import_bfcl_results(source, settings, silent)
     assert [one.capability for one in done.scores] == ["simple_python"]
     (line,) = done.skipped
     assert line.startswith("m: answers that could not be scored, 1 of multi_turn_base: ")
@@ -286,15 +286,18 @@ def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
 
 def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
     with pytest.raises(UsageError, match="datasets fetch bfcl"):
-        import_results(Source(path=str(official)), settings, silent)
+        import_bfcl_results(BfclImportSource(path=str(official)), settings, silent)
     folder = data_folder(default_folder(settings), {"simple_python": 3, "irrelevance": 2})
     (folder / NOTE).write_text("{}")
-    assert len(import_results(Source(path=str(official)), settings, silent).created) == 1
+    assert (
+        len(import_bfcl_results(BfclImportSource(path=str(official)), settings, silent).created)
+        == 1
+    )
 
 
 def test_an_imported_run_goes_out_as_it_came_in(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
-    told = exporter.export(find_run(done.created[0], settings.run_roots), tmp_path / "out")
+    told = exporter.export_bfcl_run(find_run(done.created[0], settings.run_roots), tmp_path / "out")
     assert (told.model, told.answers, told.failed, told.left_out) == ("Acme_M-FC", 5, 1, 0)
     first = {one.id: one for one in read_results(official / "result" / "Acme_M-FC")}
     back = {one.id: one for one in read_results(tmp_path / "out" / "result" / "Acme_M-FC")}

@@ -102,7 +102,7 @@ def test_latex_escapes_every_special_character(capsys, full):
 
 
 def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
-    hostile = board_export.Listing("a\n\\input{/etc/passwd}", "b", {}, [], [])
+    hostile = board_export.RankingListing("a\n\\input{/etc/passwd}", "b", {}, [], [])
     assert board_export.FORMATS["latex"](hostile).splitlines()[1].startswith(r"\begin")
 
 

@@ -7,8 +7,8 @@ from evalcore.catalog import benchmark_cards
 from evalcore.i18n import LANGUAGES
 from evalcore.queries import board_filters, board_words, boards
 from evalcore.queries.ranking import SUITE
-from evalcore.web.preview import Shared
-from evalcore.web.share import _words
+from evalcore.web.preview import SharedRanking
+from evalcore.web.share import _describe_link
 from tests.support.headers import header, score
 
 SQL = [card.key for card in benchmark_cards().values() if card.suite == "sql"]
@@ -62,8 +62,8 @@ def test_answers_that_were_scored_again_here_are_not_taken_over():
 def test_a_shared_link_names_what_it_is_ranked_by():
     board = board_of()
     row = {"status": "ranked", "identity": "a", "score": 50.0}
-    found = Shared(board, SQL[1], [row], {"a": "A"}, None, None)
-    title, about = _words(found, "", "en")
+    found = SharedRanking(board, SQL[1], [row], {"a": "A"}, None, None)
+    title, about = _describe_link(found, "", "en")
     assert board_words.benchmark_title(SQL[1], "en") in about
     assert board_words.benchmark_title(SQL[2], "en") not in about
     assert title

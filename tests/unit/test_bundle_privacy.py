@@ -10,7 +10,7 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle.exporter import export
+from evalcore.exchange.bundle.exporter import export_bundle
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.privacy import build_redactor, redact_sample, redact_spec
 from evalcore.records import BenchmarkSpec, Failure, RunSpec, Sample, TargetSpec, to_json
@@ -145,11 +145,11 @@ def test_only_a_finished_run_goes_out(store: Settings, tmp_path: Path) -> None:
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(lines[0])
     with pytest.raises(UsageError, match="resume it to its end"):
-        export(folder, tmp_path / "x.zip", store)
+        export_bundle(folder, tmp_path / "x.zip", store)
     journal.write_bytes(b"".join(lines))
     (folder.path / "summary.json").unlink()
     with pytest.raises(UsageError, match="has not ended"):
-        export(folder, tmp_path / "x.zip", store)
+        export_bundle(folder, tmp_path / "x.zip", store)
     assert not (tmp_path / "x.zip").exists()
 
 
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_written(store: Settings, tmp_path: Path) -> None:
     folder = finished(store, "control:null", SQL, max_samples=1)
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="--out"):
-        export(folder, tmp_path / "file" / "x.zip", store)
+        export_bundle(folder, tmp_path / "file" / "x.zip", store)
 
 
 def test_a_run_that_is_too_large(
@@ -166,7 +166,7 @@ def test_a_run_that_is_too_large(
     folder = finished(store, "control:null", SQL, max_samples=1)
     monkeypatch.setattr("evalcore.exchange.bundle.contents.LARGEST", 100)
     with pytest.raises(UsageError, match="run fewer benchmarks"):
-        export(folder, tmp_path / "x.zip", store)
+        export_bundle(folder, tmp_path / "x.zip", store)
 
 
 def test_the_command_of_others_is_not_taken_over(store: Settings, tmp_path: Path) -> None:

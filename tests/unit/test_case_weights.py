@@ -148,7 +148,7 @@ def test_weights_reach_score_points_ranks_and_exports(
         "SELECT case_weight FROM samples ORDER BY position",
     )
     assert list(table["case_weight"]) == weights
-    report = json.loads(reports.render(folder, "json"))
+    report = json.loads(reports.render_report(folder, "json"))
     assert json.dumps(report).count('"weight": 5.0') >= 2
     recipe = reproduce.build_recipe(settings, done["run_id"])
     assert f"{KEY}.difficulty.2=5" in recipe.command

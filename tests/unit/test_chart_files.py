@@ -11,7 +11,7 @@ import pytest
 from evalcore import chart_files, charts
 from evalcore.cli import main
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.exchange.board_chart import named
+from evalcore.exchange.board_chart import add_display_names
 from evalcore.target_cards import TargetCard
 from pages.components.chart_frame import _csv
 from tests.support.api import fill
@@ -87,8 +87,8 @@ def test_the_csv_of_a_chart_holds_no_formula():
 def test_targets_of_one_name_are_told_apart():
     frame = pd.DataFrame({"identity": ["a:x", "a:y"], "target_key": ["a:x", "a:y"]})
     cards = {"a:x": TargetCard(name="Same"), "a:y": TargetCard(name="Same")}
-    assert list(named(frame, cards)["name"]) == ["a:x", "a:y"]
-    assert list(named(frame, {"a:x": TargetCard(name="X")})["name"]) == ["X", "a:y"]
+    assert list(add_display_names(frame, cards)["name"]) == ["a:x", "a:y"]
+    assert list(add_display_names(frame, {"a:x": TargetCard(name="X")})["name"]) == ["X", "a:y"]
 
 
 @needs_vega

@@ -10,7 +10,7 @@ from huggingface_hub._eval_results import eval_result_entries_to_yaml, parse_eva
 
 from evalcore.cli import main
 from evalcore.errors import UsageError
-from evalcore.exchange.eval_results import Place, place_of
+from evalcore.exchange.eval_results import HubTask, parse_hub_task
 from tests.support.boards import Plan, make_run
 from tests.support.pages import store as store
 
@@ -117,7 +117,7 @@ def test_an_unfinished_run_stays(capsys, run):
 
 
 def test_places_are_read_strictly():
-    assert place_of("a/b.c-d_e:x:y@0123abc") == Place("a/b.c-d_e", "x:y", "0123abc")
+    assert parse_hub_task("a/b.c-d_e:x:y@0123abc") == HubTask("a/b.c-d_e", "x:y", "0123abc")
     for text in ("", "a:b", "a/b", "a/b/c:d", "../b:c", "a/b:c@main", "a/b:c\n", "a/b: c", "é/b:c"):
         with pytest.raises(UsageError, match="must have the form"):
-            place_of(text)
+            parse_hub_task(text)

@@ -17,13 +17,13 @@ from evalcore import catalog, cli
 from evalcore import settings as configuration
 from evalcore.access import OPERATOR
 from evalcore.errors import IndexFileError, UsageError
-from evalcore.exchange.bfcl.importer import Source, import_results
+from evalcore.exchange.bfcl.importer import BfclImportSource, import_bfcl_results
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.exchange.hub_store import extras
 from evalcore.exchange.hub_store import pull as pulling
-from evalcore.exchange.hub_store.push import push
+from evalcore.exchange.hub_store.push import push_results
 from evalcore.exchange.scale import staging
-from evalcore.exchange.scale.importer import import_tree
+from evalcore.exchange.scale.importer import import_scale_tree
 from evalcore.runner import dataset_client, predictions
 from evalcore.runner.dataset_client import OwnCard, Upload
 from evalcore.runner.plan import create_folder, plan_run
@@ -90,16 +90,16 @@ def test_a_published_board_comes_as_a_whole_or_not_at_all(
     tree = TreeBuilder(tmp_path / "public")
     if again:
         board(tree, 40.0)
-        import_tree(tree.root, settings, "", hear_nothing)
+        import_scale_tree(tree.root, settings, "", hear_nothing)
     board(tree, 50.0)
     before = state(settings)
     assert len(before[1]) == (3 if again else 0)
     with monkeypatch.context() as patch:
         patch.setattr(staging, "record_run", failing(error, staging.record_run, 1))
         with pytest.raises(type(error)):
-            import_tree(tree.root, settings, "", hear_nothing)
+            import_scale_tree(tree.root, settings, "", hear_nothing)
     assert state(settings) == before
-    import_tree(tree.root, settings, "", hear_nothing)
+    import_scale_tree(tree.root, settings, "", hear_nothing)
     assert len(state(settings)[1]) == 3
 
 
@@ -108,17 +108,17 @@ def test_a_run_that_was_being_replaced_when_the_import_was_killed_comes_back(
 ) -> None:
     tree = TreeBuilder(tmp_path / "public")
     board(tree, 40.0)
-    import_tree(tree.root, settings, "", hear_nothing)
+    import_scale_tree(tree.root, settings, "", hear_nothing)
     before = state(settings)
     board(tree, 50.0)
     with monkeypatch.context() as patch:  # as a kill: nothing is undone, nothing is removed
         patch.setattr(Path, "rename", failing(RuntimeError(), Path.rename, 1))
-        patch.setattr(staging.Stage, "_move_back", lambda *values: None)
+        patch.setattr(staging.ImportStage, "_move_back", lambda *values: None)
         patch.setattr(staging.shutil, "rmtree", lambda *values, **named: None)
         with pytest.raises(RuntimeError):
-            import_tree(tree.root, settings, "", hear_nothing)
+            import_scale_tree(tree.root, settings, "", hear_nothing)
     assert len(list(settings.runs_dir.glob("*/spec.json"))) == 2
-    with staging.stage(settings):
+    with staging.open_import_stage(settings):
         pass
     assert state(settings) == before
 
@@ -145,17 +145,19 @@ def test_official_results_that_cannot_be_entered_leave_nothing(
     for name in ("A", "B"):
         result_file(tmp_path / "2026-04-12" / "result" / name, "simple_python", NATIVE)
     data = data_folder(tmp_path / "entries", {"simple_python": 1})
-    source = Source(path=str(tmp_path / "2026-04-12"), dataset=str(data))
+    source = BfclImportSource(path=str(tmp_path / "2026-04-12"), dataset=str(data))
     before = state(settings)
     with monkeypatch.context() as patch:
         patch.setattr(staging, "record_run", failing(FULL, staging.record_run, 1))
         with pytest.raises(OSError):
-            import_results(source, settings, hear_nothing)
+            import_bfcl_results(source, settings, hear_nothing)
     assert state(settings) == before
     result_file(tmp_path / "2026-04-12" / "result" / "C", "simple_python", *[NATIVE] * 9)
     with pytest.raises(UsageError):  # entries that the data set does not hold, in the last model
-        import_results(
-            Source(path=source.path, dataset=str(tmp_path / "none")), settings, hear_nothing
+        import_bfcl_results(
+            BfclImportSource(path=source.path, dataset=str(tmp_path / "none")),
+            settings,
+            hear_nothing,
         )
     assert state(settings) == before
 
@@ -174,15 +176,15 @@ def test_a_run_from_the_hub_that_cannot_be_entered_leaves_nothing(
 ) -> None:
     there = Settings(data=str(tmp_path / "there"), shipped=str(tmp_path / "none"), hub_repo=REPO)
     finished(there, "control:null", SQL, max_samples=2)
-    push(there, progress=hear_nothing)
+    push_results(there, progress=hear_nothing)
     error = IndexFileError("the index is locked")
     with monkeypatch.context() as patch:
         patch.setattr(pulling, "record_run", failing(error, pulling.record_run))
-        done = pulling.pull(settings, progress=hear_nothing)
+        done = pulling.pull_results(settings, progress=hear_nothing)
     assert list(done.refused.values()) == [str(error)]
     assert list(settings.runs_dir.glob("*")) == []
     assert list(settings.data_dir.glob(".hub-scratch-*")) == []
-    assert len(pulling.pull(settings, progress=hear_nothing).taken) == 1
+    assert len(pulling.pull_results(settings, progress=hear_nothing).taken) == 1
     assert len(state(settings)[1]) == 1
 
 
@@ -197,7 +199,7 @@ def test_files_from_the_hub_come_as_a_whole_or_not_at_all(
     with monkeypatch.context() as patch:
         patch.setattr(extras.os, "replace", failing(FULL, os.replace, 1))
         with pytest.raises(OSError):
-            extras.merge(came, settings)
+            extras.merge_extras(came, settings)
     assert state(settings) == before
 
 
@@ -207,7 +209,7 @@ def test_one_broken_card_from_the_hub_costs_no_other(settings: Settings, tmp_pat
     (came / extras.CARDS).write_text('{"cards": {"openai:x": {"parameters": -1}}}')
     before = state(settings)
     with pytest.raises(UsageError, match="cards of targets"):
-        extras.merge(came, settings)
+        extras.merge_extras(came, settings)
     assert state(settings) == before
 
 

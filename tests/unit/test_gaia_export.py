@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.exchange.gaia.exporter import Exported, export
+from evalcore.exchange.gaia.exporter import GaiaExport, export_gaia_run
 from evalcore.records import (
     BenchmarkSpec,
     Episode,
@@ -49,9 +49,9 @@ def said(name: str, answer: str = "", **more) -> Episode:
     return Episode(key=f"level_1/{name}", epoch=0, answer=answer, **more)
 
 
-def written(tmp_path: Path, *pairs: tuple[str, Episode | None]) -> tuple[Exported, list[dict]]:
+def written(tmp_path: Path, *pairs: tuple[str, Episode | None]) -> tuple[GaiaExport, list[dict]]:
     out = tmp_path / "out" / "answers.jsonl"
-    done = export(make_run(tmp_path, *pairs), out)
+    done = export_gaia_run(make_run(tmp_path, *pairs), out)
     return done, [json.loads(line) for line in out.read_text(encoding="ascii").splitlines()]
 
 
@@ -67,7 +67,7 @@ def test_only_the_bare_answer_goes_out(tmp_path):
     )
     assert [row["model_answer"] for row in rows] == ["17", "Paris", "b, c", "17", "x, y"]
     assert rows[0] == {"task_id": "a", "model_answer": "17", "reasoning_trace": long}
-    assert done == Exported(samples=5, missing=0, gated=0)
+    assert done == GaiaExport(samples=5, missing=0, gated=0)
 
 
 def test_every_declared_sample_has_its_line_in_its_order(tmp_path):
@@ -96,7 +96,7 @@ def test_the_last_journaled_episode_of_the_first_epoch_counts(tmp_path):
         journal.append(StoredEpisode("gaia", said("a", "FINAL ANSWER: 2")))
         later = Episode(key="level_1/a", epoch=1, answer="FINAL ANSWER: 3")
         journal.append(StoredEpisode("gaia", later))
-    export(folder, tmp_path / "out.jsonl")
+    export_gaia_run(folder, tmp_path / "out.jsonl")
     assert json.loads((tmp_path / "out.jsonl").read_text())["model_answer"] == "2"
 
 
@@ -131,7 +131,7 @@ def test_gated_questions_are_counted(tmp_path):
 def test_a_run_without_gaia_and_a_place_that_is_none_are_refused(tmp_path):
     other = make_run(tmp_path, ("a", None), benchmark="bfcl")
     with pytest.raises(UsageError, match="run run has no gaia in it"):
-        export(other, tmp_path / "out.jsonl")
+        export_gaia_run(other, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
     with pytest.raises(UsageError, match="--out"):
-        export(make_run(tmp_path / "own", ("a", None)), tmp_path)
+        export_gaia_run(make_run(tmp_path / "own", ("a", None)), tmp_path)

@@ -11,7 +11,13 @@ from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples
 from evalcore.errors import UsageError
 from evalcore.exchange import hub as hub_module
 from evalcore.exchange.fetched import NOTE
-from evalcore.exchange.gaia.fetch import DATASET, REVISION, as_text, default_folder, fetch_gaia
+from evalcore.exchange.gaia.fetch import (
+    DATASET,
+    REVISION,
+    default_folder,
+    fetch_gaia,
+    format_gaia_fetch,
+)
 from evalcore.settings import Settings
 from tests.support.hub_server import COMMIT, NOT_GRANTED, TOKEN, Hub, listed, serving
 
@@ -76,7 +82,7 @@ def test_a_split_comes_with_its_files_and_loads(tmp_path, hub):
     assert sample.meta["gated"]
     assert sample.meta["needs_web"]
     assert find_attachments(sample)[0].read_text() == "a,b\n1,2\n"
-    assert f"--dataset {folder}" in as_text(told)
+    assert f"--dataset {folder}" in format_gaia_fetch(told)
 
 
 def test_the_library_really_talks_to_this_server_with_the_token(tmp_path, hub):

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from evalcore.access import OPERATOR
 from evalcore.cli import main
 from evalcore.exchange import board_export
-from evalcore.exchange.export_service import made
+from evalcore.exchange.export_service import build_export_file
 from evalcore.exchange.scale import exporter
-from evalcore.exchange.site.publish import Options, publish
+from evalcore.exchange.site.publish import SiteOptions, publish_site
 from evalcore.i18n import t
 from evalcore.privacy import dataset_name, is_path, mask_target, redact_paths
 from evalcore.queries import boards, stored_boards
@@ -251,7 +251,7 @@ def test_what_a_run_needs_to_go_on_is_asked_of_its_real_target(here):
 
 
 def test_no_file_of_the_site_names_a_place(here, tmp_path):
-    publish(here, Options(out=tmp_path / "site"))
+    publish_site(here, SiteOptions(out=tmp_path / "site"))
     files = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
     assert len(files) > 10
     for path in files:
@@ -261,7 +261,7 @@ def test_no_file_of_the_site_names_a_place(here, tmp_path):
 def test_no_export_names_a_place(here, capsys, tmp_path):
     for run in runs_of(here):
         for form in ("json", "csv", "md", "html", BUNDLE):
-            content = made(run, form, here)
+            content = build_export_file(run, form, here)
             if form == BUNDLE:
                 (tmp_path / f"{run}.zip").write_bytes(content)
                 content = b"".join(files_of(tmp_path / f"{run}.zip").values())
@@ -277,7 +277,7 @@ def test_no_export_names_a_place(here, capsys, tmp_path):
 
 def test_no_file_for_the_site_of_scale_names_a_place(here, tmp_path):
     for run in local_runs(here):
-        exporter.export(RunFolder(here.runs_dir / run), tmp_path / run)
+        exporter.export_scale_run(RunFolder(here.runs_dir / run), tmp_path / run)
         files = [path for path in (tmp_path / run).rglob("*") if path.is_file()]
         assert len(files) > 2
         for path in files:

@@ -117,7 +117,7 @@ def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, her
     (here.runs_dir / RUN).rename(here.data_dir / "lost")
     hub_state.write_hub_state(here, HubState())
     finish(here.runs_dir, "20260102-100000-bbbbbb")
-    lifespan.fetch_kept()
+    lifespan.fetch_hub_results()
     assert (here.runs_dir / RUN / "summary.json").is_file()
     wait_for(lambda: len(hub.files) == 2)
     wait_for(lambda: hub_state.read_hub_state(here).sent_at)
@@ -133,7 +133,7 @@ def test_a_hub_that_does_not_answer_holds_no_start_up(hub, here, caplog):
 
 def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):
     monkeypatch.setenv("HF_TOKEN", "hf_" + "nobodyOfThisBoard" * 2)
-    lifespan.fetch_kept()
+    lifespan.fetch_hub_results()
     assert "failed" in caplog.text
     assert "not valid" in (here.data_dir / "hub.log").read_text(encoding="utf-8")
     assert "not valid" in hub_state.read_hub_state(here).problem

@@ -12,8 +12,8 @@ from evalcore.access import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.exchange.fetched import NOTE
 from evalcore.exchange.hub_store import push as pushing
-from evalcore.exchange.hub_store.pull import pull
-from evalcore.exchange.hub_store.push import push
+from evalcore.exchange.hub_store.pull import pull_results
+from evalcore.exchange.hub_store.push import push_results
 from evalcore.queries import stored_boards
 from evalcore.queries.boards import list_boards
 from evalcore.records import Sample, Verdict
@@ -75,13 +75,13 @@ def test_what_was_run_here_comes_back_as_it_was(hub, here, tmp_path):
     own.write_text("{}\n", encoding="utf-8")
     before = {run.run_id: contents(run.path) for run in runs}
     board = ranking(here)
-    told = push(here, progress=lambda line: None)
+    told = push_results(here, progress=lambda line: None)
     assert sorted(told.sent) == sorted(before)
     assert told.extras
     assert hub.private
 
     empty = settings_of(tmp_path / "empty")
-    back = pull(empty, progress=lambda line: None)
+    back = pull_results(empty, progress=lambda line: None)
     assert sorted(back.taken) == sorted(before)
     assert (back.refused, back.kept, back.foreign) == ({}, (), ())
     assert {run: contents(empty.runs_dir / run) for run in before} == before
@@ -95,40 +95,40 @@ def test_what_was_run_here_comes_back_as_it_was(hub, here, tmp_path):
 
 def test_what_is_there_is_not_sent_again(hub, here):
     finish(here.runs_dir, FIRST)
-    assert push(here).sent == (FIRST,)
+    assert push_results(here).sent == (FIRST,)
     commits, uploads = len(hub.commits), hub.count("PUT")
-    again = push(here)
+    again = push_results(here)
     assert (again.sent, again.same, again.extras) == ((), 1, False)
     assert (len(hub.commits), hub.count("PUT")) == (commits, uploads)
-    assert pull(here).same == 1
+    assert pull_results(here).same == 1
 
 
 def test_a_run_that_changed_gets_another_version_and_the_old_one_stays(hub, here, tmp_path):
     folder = finish(here.runs_dir, FIRST)
-    push(here)
+    push_results(here)
     other = settings_of(tmp_path / "other")
-    pull(other)
+    pull_results(other)
     first = set(hub.files)
     rescored(folder)
-    assert push(here).sent == (FIRST,)
+    assert push_results(here).sent == (FIRST,)
     assert first < set(hub.files)
     assert sorted(name.split("/")[2][:6] for name in hub.files) == ["000001", "000002"]
-    told = pull(other)  # it holds the first version unchanged
+    told = pull_results(other)  # it holds the first version unchanged
     assert (told.renewed, told.kept) == ((FIRST,), ())
     assert contents(other.runs_dir / FIRST) == contents(folder.path)
 
 
 def test_a_run_that_differs_here_is_left_as_it_is(hub, here, tmp_path):
     folder = finish(here.runs_dir, FIRST)
-    push(here)
+    push_results(here)
     other = settings_of(tmp_path / "other")
-    pull(other)
+    pull_results(other)
     rescored(folder)
-    push(here)
+    push_results(here)
     changed = RunFolder(other.runs_dir / FIRST)
     rescored(changed, "s9")
     before = contents(changed.path)
-    told = pull(other)
+    told = pull_results(other)
     assert (told.kept, told.renewed) == ((FIRST,), ())
     assert contents(changed.path) == before
 
@@ -136,30 +136,30 @@ def test_a_run_that_differs_here_is_left_as_it_is(hub, here, tmp_path):
 def test_a_deleted_run_stays_deleted_until_it_is_restored(hub, here, tmp_path, monkeypatch):
     monkeypatch.setattr("evalcore.runner.hub_sync.schedule_push", lambda settings: None)
     finish(here.runs_dir, FIRST)
-    push(here)
+    push_results(here)
     client.delete_run(FIRST, here, visitor=OPERATOR)
-    assert pull(here).taken == ()
-    assert push(here).removed == (FIRST,)
-    assert push(here).removed == ()
-    assert pull(settings_of(tmp_path / "empty")).taken == ()
+    assert pull_results(here).taken == ()
+    assert push_results(here).removed == (FIRST,)
+    assert push_results(here).removed == ()
+    assert pull_results(settings_of(tmp_path / "empty")).taken == ()
     client.restore_run(FIRST, here, visitor=OPERATOR)
-    assert push(here).sent == (FIRST,)
-    assert pull(settings_of(tmp_path / "later")).taken == (FIRST,)
+    assert push_results(here).sent == (FIRST,)
+    assert pull_results(settings_of(tmp_path / "later")).taken == (FIRST,)
 
 
 def test_a_run_that_has_not_ended_waits(hub, here):
     plan(here.runs_dir, FIRST)
-    assert push(here).sent == ()
+    assert push_results(here).sent == ()
     with pytest.raises(UsageError, match="has not ended"):
-        push(here, runs=[FIRST])
+        push_results(here, runs=[FIRST])
     with pytest.raises(UsageError, match="no run"):
-        push(here, runs=[SECOND])
+        push_results(here, runs=[SECOND])
 
 
 def test_named_runs_go_alone(hub, here):
     finish(here.runs_dir, FIRST)
     finish(here.runs_dir, SECOND)
-    told = push(here, runs=[SECOND])
+    told = push_results(here, runs=[SECOND])
     assert (told.sent, told.extras) == ((SECOND,), False)
 
 
@@ -175,9 +175,9 @@ def test_a_kill_between_commits_loses_nothing(hub, here, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        push(here, progress=killed)
+        push_results(here, progress=killed)
     assert len(hub.files) == 1
-    again = push(here)
+    again = push_results(here)
     assert (len(again.sent), again.same) == (1, 1)
     assert {name.split("/")[1] for name in hub.files} == {FIRST, SECOND}
 
@@ -186,14 +186,14 @@ def test_what_a_killed_pull_left_is_swept(hub, here):
     left = here.data_dir / ".hub-scratch-0123"
     left.mkdir(parents=True)
     (left / "torn").write_bytes(b"x")
-    pull(here)
+    pull_results(here)
     assert not left.exists()
 
 
 def test_a_commit_of_somebody_else_meanwhile_makes_it_look_again(hub, here):
     finish(here.runs_dir, FIRST)
     hub.before_commit = lambda: hub.add({"README.md": b"about"})
-    assert push(here).sent == (FIRST,)
+    assert push_results(here).sent == (FIRST,)
     assert len(hub.files) == 2
 
 
@@ -206,12 +206,12 @@ def test_texts_of_gated_cases_go_to_no_public_repository(hub, here):
     other = finish(here.runs_dir, SECOND)
     folder.write_summary(msgspec.structs.replace(other.read_summary(), run_id=FIRST))
     hub.exists, hub.private = True, False
-    told = push(here)
+    told = push_results(here)
     assert told.sent == (SECOND,)
     assert "gated" in told.held[FIRST]
     assert hub_state.read_hub_state(here).held == told.held
     hub.private = True
-    assert push(here).sent == (FIRST,)
+    assert push_results(here).sent == (FIRST,)
 
 
 def test_fetched_data_sets_stay_here_and_own_ones_out_of_public_sight(hub, here):
@@ -220,9 +220,9 @@ def test_fetched_data_sets_stay_here_and_own_ones_out_of_public_sight(hub, here)
         (here.data_dir / "datasets" / name / "cases.jsonl").write_text(name, encoding="utf-8")
     (here.data_dir / "datasets" / "fetched" / NOTE).write_text("{}", encoding="utf-8")
     hub.exists, hub.private = True, False
-    assert not push(here).extras
+    assert not push_results(here).extras
     hub.private = True
-    assert push(here).extras
+    assert push_results(here).extras
     (content,) = hub.files.values()
     assert b"mine/cases.jsonl" in content
     assert b"fetched" not in content
@@ -232,7 +232,7 @@ def test_a_file_with_a_key_of_this_machine_stays_here(hub, here, monkeypatch):
     monkeypatch.setenv("LAB_API_KEY", "a-key-nobody-may-see")
     folder = finish(here.runs_dir, FIRST)
     folder.write_card({"server": "said a-key-nobody-may-see"})
-    told = push(here)
+    told = push_results(here)
     assert told.held == {FIRST: "card.json holds a key of this machine"}
     assert hub.files == {}
 
@@ -242,7 +242,7 @@ def test_links_and_files_of_this_machine_stay_here(hub, here, tmp_path):
     (tmp_path / "outside.json").write_text('"outside"', encoding="utf-8")
     (folder.path / "linked.json").symlink_to(tmp_path / "outside.json")
     folder.log_path.write_text("log of this machine", encoding="utf-8")
-    push(here)
+    push_results(here)
     (content,) = hub.files.values()
     assert b"linked" not in content
     assert b"worker.log" not in content
@@ -250,16 +250,16 @@ def test_links_and_files_of_this_machine_stay_here(hub, here, tmp_path):
 
 def test_cards_of_both_sides_are_kept(hub, here, tmp_path):
     save_card(here, OPERATOR, "openai:a", TargetCard(name="from here"))
-    push(here)
+    push_results(here)
     other = settings_of(tmp_path / "other")
     save_card(other, OPERATOR, "openai:a", TargetCard(name="mine"))
     save_card(other, OPERATOR, "openai:b", TargetCard(name="new"))
-    push(other)  # a folder that never took anything back does so first
+    push_results(other)  # a folder that never took anything back does so first
     assert {key: card.name for key, card in load_cards(other).items()} == {
         "openai:a": "mine",
         "openai:b": "new",
     }
-    assert pull(here).extras == ("targets.json",)
+    assert pull_results(here).extras == ("targets.json",)
     assert {key: card.name for key, card in load_cards(here).items()} == {
         "openai:a": "from here",
         "openai:b": "new",

@@ -13,10 +13,10 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.exchange.hub_store import archives, versions
-from evalcore.exchange.hub_store.pull import pull
-from evalcore.exchange.hub_store.push import push
-from evalcore.exchange.hub_store.repository import Repository, Unreachable
-from evalcore.exchange.hub_store.versions import digest_of, sealed, subject_of
+from evalcore.exchange.hub_store.pull import pull_results
+from evalcore.exchange.hub_store.push import push_results
+from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable
+from evalcore.exchange.hub_store.versions import digest_of, seal_version, subject_of
 from evalcore.settings import Settings
 from evalcore.store import hub_state
 from evalcore.store.index import load_headers
@@ -63,7 +63,7 @@ def archive(files: dict[str, bytes], change=None) -> bytes:
 def vouched(files: dict[str, bytes], subject: str = SUBJECT) -> str:
     """The name of an archive as this installation would give it."""
     hashed = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    return sealed(subject, 1, digest_of(subject, hashed), KEY).path
+    return seal_version(subject, 1, digest_of(subject, hashed), KEY).path
 
 
 def nothing_came(settings: Settings) -> bool:
@@ -82,15 +82,15 @@ def test_a_refusal_is_told_and_changes_nothing_here(hub, here, status, part, whe
     finish(here.runs_dir, RUN)
     hub.exists = True
     hub.refusals = [(where, status)] * 40
-    with pytest.raises(Unreachable, match=part) as refused:
-        push(here)
+    with pytest.raises(HubUnreachable, match=part) as refused:
+        push_results(here)
     assert TOKEN not in str(refused.value)
     assert (here.runs_dir / RUN / "summary.json").is_file()
     state = hub_state.read_hub_state(here)
     assert part in state.problem
     assert not state.sent_at
     hub.refusals = []
-    assert push(here).sent == (RUN,)
+    assert push_results(here).sent == (RUN,)
     assert hub_state.read_hub_state(here).problem == ""
 
 
@@ -99,12 +99,12 @@ def test_a_refusal_is_told_and_changes_nothing_here(hub, here, status, part, whe
 def test_what_passes_is_tried_again(hub, here, where, status):
     finish(here.runs_dir, RUN)
     hub.refusals = [(where, status)] * 2
-    assert push(here).sent == (RUN,)
+    assert push_results(here).sent == (RUN,)
 
 
 def test_no_token_is_told(hub, here, monkeypatch):
     monkeypatch.delenv("HF_TOKEN")
-    for act in (push, pull):
+    for act in (push_results, pull_results):
         with pytest.raises(UsageError, match="HF_TOKEN"):
             act(here)
     assert hub.asked == []
@@ -112,8 +112,8 @@ def test_no_token_is_told(hub, here, monkeypatch):
 
 def test_a_wrong_token_is_told_once_and_not_tried_again(hub, here, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_" + "nobodyOfThisBoard" * 2)
-    with pytest.raises(Unreachable, match="not valid"):
-        pull(here)
+    with pytest.raises(HubUnreachable, match="not valid"):
+        pull_results(here)
     assert len(hub.asked) == 1
 
 
@@ -122,26 +122,26 @@ def test_a_wrong_token_is_told_once_and_not_tried_again(hub, here, monkeypatch):
 )
 def test_a_repository_that_is_none_is_told(hub, here, tmp_path, name):
     with pytest.raises(UsageError, match="OWNER/NAME"):
-        Repository(settings_of(tmp_path, hub_repo=""), name)
+        HubRepository(settings_of(tmp_path, hub_repo=""), name)
 
 
 def test_a_short_key_is_refused(hub, here, monkeypatch):
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "short")
     with pytest.raises(UsageError, match="EVALBOARD_HUB_KEY"):
-        pull(here)
+        pull_results(here)
 
 
 def test_a_server_that_is_no_hub_is_told(hub, here):
     hub.exists = True
     hub.reply = lambda *given: (200, {}, b"<html>a page to log in</html>")
     with pytest.raises(UsageError, match="HF_ENDPOINT"):
-        pull(here)
+        pull_results(here)
 
 
 def test_a_server_that_is_not_there_is_told(hub, here, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(Unreachable, match="cannot be reached"):
-        pull(here)
+    with pytest.raises(HubUnreachable, match="cannot be reached"):
+        pull_results(here)
 
 
 def test_other_files_of_the_repository_are_passed_over(hub, here):
@@ -155,7 +155,7 @@ def test_other_files_of_the_repository_are_passed_over(hub, here):
             "runs/UPPER/000001-removed-" + "b" * 32 + ".txt": b"x",
         }
     )
-    told = pull(here)
+    told = pull_results(here)
     assert (told.taken, told.foreign, told.refused) == ((), (), {})
     assert hub.count("GET", "/resolve/") == 0
 
@@ -164,9 +164,9 @@ def test_an_archive_without_our_seal_is_not_even_fetched(hub, here, tmp_path, mo
     theirs = settings_of(tmp_path / "theirs")
     finish(theirs.runs_dir, RUN)
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "another installation")
-    push(theirs)
+    push_results(theirs)
     monkeypatch.delenv("EVALBOARD_HUB_KEY")
-    told = pull(here)
+    told = pull_results(here)
     assert (told.taken, told.foreign) == ((), (RUN,))
     assert hub.count("GET", "/resolve/") == 0
     assert nothing_came(here)
@@ -178,9 +178,9 @@ def test_the_run_of_another_installation_is_scored_again_and_carries_a_level(
     theirs = settings_of(tmp_path / "theirs")
     finished(theirs, "baseline:sqlglot", "sql_understanding", max_samples=4)
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "another installation")
-    push(theirs)
+    push_results(theirs)
     monkeypatch.delenv("EVALBOARD_HUB_KEY")
-    told = pull(here, foreign=True, progress=lambda line: None)
+    told = pull_results(here, foreign=True, progress=lambda line: None)
     assert len(told.imported) == 1
     (header,) = [one for one in load_headers(here) if one.run_id == told.imported[0]]
     assert header.origin == "imported"
@@ -190,10 +190,10 @@ def test_the_run_of_another_installation_is_scored_again_and_carries_a_level(
 
 def test_an_old_version_cannot_be_passed_off_as_the_newest(hub, here):
     finish(here.runs_dir, RUN)
-    push(here)
+    push_results(here)
     (name,) = hub.files
     hub.add({name.replace("000001", "000009"): hub.files[name]})
-    told = pull(here)
+    told = pull_results(here)
     assert (told.same, told.renewed) == (1, ())
 
 
@@ -218,7 +218,7 @@ HOSTILE = {
 def test_a_hostile_archive_is_refused_even_under_our_seal(hub, here, what):
     files, change, reason = HOSTILE[what]
     hub.add({vouched(files): archive(files, change)})
-    told = pull(here)
+    told = pull_results(here)
     assert told.taken == ()
     assert list(told.refused) == [RUN]
     assert re.search(reason, told.refused[RUN]), told.refused
@@ -228,47 +228,47 @@ def test_a_hostile_archive_is_refused_even_under_our_seal(hub, here, what):
 
 def test_an_archive_that_is_not_what_its_name_says_is_refused(hub, here):
     finish(here.runs_dir, RUN)
-    push(here)
+    push_results(here)
     (name,) = hub.files
     hub.files[name] = archive({"spec.json": b"{}", "summary.json": b"{}"})
     empty = settings_of(here.data_dir.parent / "empty")
-    assert "vouches" in pull(empty).refused[RUN]
+    assert "vouches" in pull_results(empty).refused[RUN]
     assert nothing_came(empty)
     hub.files[name] = b"no archive at all"
-    assert "cannot be unpacked" in pull(empty).refused[RUN]
+    assert "cannot be unpacked" in pull_results(empty).refused[RUN]
     hub.files[name] = archive({"spec.json": b"0" * (3 << 20)})  # a bomb by its ratio is small
-    assert RUN in pull(empty).refused
+    assert RUN in pull_results(empty).refused
 
 
 def test_one_bad_archive_does_not_keep_the_others_away(hub, here, tmp_path):
     other = "20260102-100000-bbbbbb"
     finish(here.runs_dir, RUN)
     finish(here.runs_dir, other)
-    push(here)
+    push_results(here)
     bad = next(name for name in hub.files if RUN in name)
     hub.files[bad] = b"torn"
-    told = pull(settings_of(tmp_path / "empty"))
+    told = pull_results(settings_of(tmp_path / "empty"))
     assert told.taken == (other,)
     assert list(told.refused) == [RUN]
 
 
 def test_the_folder_of_another_run_is_refused(hub, here, tmp_path):
     made = finish(tmp_path, "20260103-100000-cccccc")
-    files = {name: path.read_bytes() for name, path in archives.run_files(made).items()}
+    files = {name: path.read_bytes() for name, path in archives.list_run_files(made).items()}
     hub.add({vouched(files): archive(files)})
-    assert "20260103-100000-cccccc" in pull(here).refused[RUN]
+    assert "20260103-100000-cccccc" in pull_results(here).refused[RUN]
     assert nothing_came(here)
 
 
 def test_an_archive_that_is_too_large_is_not_fetched(hub, here, monkeypatch):
     finish(here.runs_dir, RUN)
-    push(here)
+    push_results(here)
     monkeypatch.setattr(archives, "LARGEST", 10)
     empty = settings_of(here.data_dir.parent / "empty")
-    assert "too much to take in" in pull(empty).refused[RUN]
+    assert "too much to take in" in pull_results(empty).refused[RUN]
     assert hub.count("GET", "/resolve/") == 0
     finish(here.runs_dir, "20260102-100000-bbbbbb")
-    assert "too much to keep" in push(here).held["20260102-100000-bbbbbb"]
+    assert "too much to keep" in push_results(here).held["20260102-100000-bbbbbb"]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_an_archive_that_is_too_large_is_not_fetched(hub, here, monkeypatch):
 def test_extras_bring_nothing_but_data_sets_applications_and_cards(hub, here, name):
     files = {name: b"{}"}
     hub.add({vouched(files, versions.EXTRAS): archive(files)})
-    told = pull(here)
+    told = pull_results(here)
     assert told.extras == ()
     assert list(told.refused) == ["extras"]
     assert not (here.data_dir / "evalboard.json").exists()
@@ -286,4 +286,4 @@ def test_extras_bring_nothing_but_data_sets_applications_and_cards(hub, here, na
 def test_cards_that_are_none_are_refused(hub, here):
     files = {"targets.json": b"{torn"}
     hub.add({vouched(files, versions.EXTRAS): archive(files)})
-    assert "cards" in pull(here).refused["extras"]
+    assert "cards" in pull_results(here).refused["extras"]

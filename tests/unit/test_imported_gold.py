@@ -19,8 +19,8 @@ from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange import imported_gold
 from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
-from evalcore.exchange.hub_store.pull import Pulled, pull
-from evalcore.exchange.hub_store.push import push
+from evalcore.exchange.hub_store.pull import PullResult, pull_results
+from evalcore.exchange.hub_store.push import push_results
 from evalcore.exchange.imported_gold import GoldCheck
 from evalcore.runner import gold
 from evalcore.settings import Settings
@@ -294,8 +294,8 @@ def test_a_kill_while_answers_are_confirmed_leaves_nothing(here: Settings, tmp_p
     assert len(left_behind(here)) == 1
 
 
-def pulled(settings: Settings, **more: Any) -> Pulled:
-    return pull(settings, progress=quiet, **more)
+def pulled(settings: Settings, **more: Any) -> PullResult:
+    return pull_results(settings, progress=quiet, **more)
 
 
 def test_a_pull_refuses_the_contradicted_run_alone(
@@ -304,7 +304,7 @@ def test_a_pull_refuses_the_contradicted_run_alone(
     good = run_of(here, tmp_path / "a", RIGHT)
     bad = run_of(here, tmp_path / "b", RIGHT, WRONG)
     plain = finished(here, "control:null", KEY, max_samples=2)
-    push(here, progress=quiet)
+    push_results(here, progress=quiet)
     told = pulled(there)
     assert set(told.taken) == {good.run_id, plain.run_id}
     assert list(told.refused) == [bad.run_id]
@@ -313,7 +313,7 @@ def test_a_pull_refuses_the_contradicted_run_alone(
     assert {path.name for path in left_behind(there)} == {good.run_id, plain.run_id}
     assert {one.run_id for one in open_index(there).headers()} == {good.run_id, plain.run_id}
     assert bad.path.exists()  # where it was run it stays, and on the Hub too
-    assert push(there, progress=quiet).removed == ()
+    assert push_results(there, progress=quiet).removed == ()
     words = ["hub", "pull", "--repo", REPO, "--data", there.data]
     assert main(words) != 0
     assert f"{bad.run_id} was refused: samples.jsonl, line 2" in capsys.readouterr().out
@@ -324,7 +324,7 @@ def test_a_pull_takes_what_nothing_here_confirms_and_says_so(
     hub: Store, here: Settings, there: Settings, tmp_path: Path
 ) -> None:
     folder = run_of(here, tmp_path / "a", UNCONFIRMED)
-    push(here, progress=quiet)
+    push_results(here, progress=quiet)
     told = pulled(there)
     assert told.taken == (folder.run_id,)
     assert "1 of 1 expected answers are not confirmed" in told.unconfirmed[folder.run_id]
@@ -337,7 +337,7 @@ def test_a_foreign_run_is_refused_as_its_bundle_is(
     spec = json.loads((folder.path / "spec.json").read_text())
     spec["benchmarks"][0]["dataset"] = "mine"
     (folder.path / "spec.json").write_text(json.dumps(spec))
-    push(here, progress=quiet)
+    push_results(here, progress=quiet)
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "another installation's key")
     told = pulled(there, foreign=True)
     assert told.imported == ()
@@ -361,7 +361,7 @@ def test_an_own_data_set_on_the_hub_comes_in_whole_confirmed_or_not_at_all(
     own_set(here, "same", RIGHT)
     (here.data_dir / "datasets" / "own" / KEY / "same" / "more.jsonl").write_text("{}\n")
     mine = own_set(there, "same", RIGHT | {"case_id": "mine"})
-    push(here, progress=quiet)
+    push_results(here, progress=quiet)
     told = pulled(there)
     assert {card.name for card in own_datasets.load_own_cards(there)} == {"good", "same"}
     why = told.refused[f"datasets/own/{KEY}/bad"]
@@ -374,7 +374,7 @@ def test_a_run_of_a_benchmark_that_is_gone_comes_back_unconfirmed(
     hub: Store, here: Settings, there: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = run_of(here, tmp_path / "a", RIGHT)
-    push(here, progress=quiet)
+    push_results(here, progress=quiet)
 
     def gone(key: str, options: Any) -> Any:
         raise UsageError(f"unknown benchmark {key!r}")

@@ -29,9 +29,9 @@ from evalcore.errors import DatasetError, EvalboardError, IntakeError, RunFolder
 from evalcore.exchange.bfcl.results import read_claims, read_results
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle import reader as bundle_reader
-from evalcore.exchange.eval_results import place_of as hub_place_of
-from evalcore.exchange.fetched import NOTE, Fetched, noted
-from evalcore.exchange.scale.tree import Tree, board_path, read_report
+from evalcore.exchange.eval_results import parse_hub_task as hub_place_of
+from evalcore.exchange.fetched import NOTE, FetchedDataset, read_fetch_note
+from evalcore.exchange.scale.tree import ScaleDataFolder, board_path, read_report
 from evalcore.intake import COUNT_LIMIT, add_counts, read_cost, read_count, read_seconds
 from evalcore.intake.documents import read_document
 from evalcore.intake.files import ArchiveLimits, unpack_zip
@@ -252,7 +252,7 @@ RECORDS: list[Any] = [
     hub_state.HubState("a/b", known={"a": ("b", "c")}),
     own_datasets.OwnCard("bfcl", "mine", samples=3),
     dataset_index.DatasetSummary(hash="a", samples=2, metrics={"m": 2}),
-    Fetched("a/b", "test", "abc", "MIT", {"x": "y"}),
+    FetchedDataset("a/b", "test", "abc", "MIT", {"x": "y"}),
     RunHeader("run-1", "a:b", "a:b", "2026-01-01", "done"),
 ]
 KINDS = [RunSpec, RunSummary, BenchmarkScore, TargetSpec, *{type(record) for record in RECORDS}]
@@ -443,7 +443,9 @@ def bundles(draw: st.DrawFn) -> bytes:
 def test_bundles(content: bytes) -> None:
     path = file("bundle.zip", content)
     with TemporaryDirectory() as place:
-        told = refusal(UsageError, lambda: bundle_reader.read(path, Path(place) / "unpacked"))
+        told = refusal(
+            UsageError, lambda: bundle_reader.read_bundle(path, Path(place) / "unpacked")
+        )
     assert not told or str(path) in told
 
 
@@ -504,7 +506,7 @@ def test_files_of_the_data_folder(hub: bytes, own: bytes, cards: bytes, note: by
     folder = file(f"fetched/{NOTE}", note).parent
     written(hub_state.read_hub_state(data))
     written(own_datasets.load_own_cards(data))
-    for read in (partial(load_cards, data), partial(noted, folder, Fetched)):
+    for read in (partial(load_cards, data), partial(read_fetch_note, folder, FetchedDataset)):
         refusal(EvalboardError, read)
 
 
@@ -535,13 +537,13 @@ def test_published_boards(board: bytes, cases: bytes) -> None:
     path = board_path(root, "2026-05")
     file(str(path.relative_to(scratch().name)), board)
     cases_path = file("report.json", cases)
-    refusal(UsageError, lambda: Tree(root).models("2026-05"))
+    refusal(UsageError, lambda: ScaleDataFolder(root).read_models("2026-05"))
     refusal(UsageError, lambda: read_report(cases_path).indicators)
 
 
 KNOWN = (
     parameters.Parameter("q", ""),
-    parameters.Parameter("n", "", kind="integer", default=5, least=1, most=9),
+    parameters.Parameter("n", "", kind="integer", default=5, minimum=1, maximum=9),
     parameters.Parameter("l", "", kind="list", choices=("a", "b")),
     parameters.Parameter("m", "", kind="numbers"),
 )
@@ -553,11 +555,11 @@ TEXTS = st.text(max_size=20) | st.sampled_from(
 @FUZZ
 @given(st.lists(st.tuples(st.sampled_from(["q", "n", "l", "m", "z"]), TEXTS), max_size=4))
 def test_parameters(pairs: list[tuple[str, str]]) -> None:
-    refusal(parameters.Refusal, lambda: parameters.read(pairs, KNOWN))
+    refusal(parameters.ApiError, lambda: parameters.parse_parameters(pairs, KNOWN))
 
 
 @FUZZ
 @given(TEXTS | st.binary(max_size=40).map(lambda raw: raw.hex()) | st.just("W" * 400), TEXTS)
 def test_cursors_and_places_on_the_hub(cursor: str, place: str) -> None:
-    refusal(parameters.Refusal, lambda: parameters.place_of(cursor, (str, int)))
+    refusal(parameters.ApiError, lambda: parameters.decode_cursor(cursor, (str, int)))
     refusal(UsageError, lambda: hub_place_of(place))

@@ -78,7 +78,7 @@ def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
 
 
 def test_the_time_of_a_bundle_ends_inside_an_event_loop(settings):
-    with pytest.raises(import_job._TookTooLong), import_job._limited(settings):
+    with pytest.raises(import_job._TookTooLong), import_job._limit_duration(settings):
         stopped_in_a_callback(signal.SIGALRM)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from evalcore.cli import main
 from evalcore.exchange.board_export import FORMATS
-from evalcore.exchange.reports import render
-from evalcore.exchange.site.publish import pages
+from evalcore.exchange.reports import render_report
+from evalcore.exchange.site.publish import build_site_files
 from evalcore.queries import (
     boards,
     comparison_groups,
@@ -93,7 +93,7 @@ def test_the_api_and_the_badge_know_no_score(runs):
 
 @pytest.mark.parametrize("format", ["json", "csv", "md", "html"])
 def test_reports_leave_it_out(runs, format):
-    text = render(runs["openai:lost"], format)
+    text = render_report(runs["openai:lost"], format)
     if format == "json":
         report = json.loads(text)["benchmarks"][BENCHMARK]
         assert (report["score"], report["weighted"].get("score")) == (None, None)
@@ -133,7 +133,7 @@ def test_a_bundle_of_it_claims_nothing(store, runs, tmp_path, capsys):
 
 
 def test_the_site_and_frames_hold_none(store, runs):
-    found = dict(pages(store, "Evalboard", ""))
+    found = dict(build_site_files(store, "Evalboard", ""))
     row = row_of(json.loads(found["data/sql-default.json"])["items"])
     assert row["score"] is None
     headers = stored_boards.load_run_headers(store)

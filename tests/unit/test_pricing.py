@@ -6,7 +6,7 @@ import genai_prices
 import msgspec
 import pytest
 
-from evalcore.exchange.export_service import made
+from evalcore.exchange.export_service import build_export_file
 from evalcore.queries.runs import build_run_row
 from evalcore.records import Usage
 from evalcore.runner.execute import execute_run
@@ -144,4 +144,4 @@ def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeyp
     assert {episode.cost_sources for episode in episodes} == {(source,)}
     assert summary.totals.cost_sources == build_run_row(folder).cost_sources == (source,)
     assert (summary.totals.cost == pytest.approx(0.01 * len(episodes))) == (stated is not None)
-    assert source.replace("_", " ") in made(folder.run_id, "md", settings).decode()
+    assert source.replace("_", " ") in build_export_file(folder.run_id, "md", settings).decode()

@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.cli import main
 from evalcore.exchange.board_export import FORMATS
-from evalcore.exchange.site.publish import pages
+from evalcore.exchange.site.publish import build_site_files
 from evalcore.queries import boards, metric_board, stored_boards, targets
 from evalcore.queries.ranking import list_board_orders
 from evalcore.queries.trend import build_score_trend
@@ -156,7 +156,7 @@ def test_the_api_answers_for_every_month(months):
 
 
 def test_the_site_of_all_months_is_written(months):
-    found = dict(pages(months, "Evalboard", "https://example.org/board/"))
+    found = dict(build_site_files(months, "Evalboard", "https://example.org/board/"))
     for key in BOARDS:
         assert any(key in path for path in found)
     for path, content in found.items():

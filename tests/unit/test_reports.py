@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.exchange.reports import CSV_COLUMNS, render
+from evalcore.exchange.reports import CSV_COLUMNS, render_report
 from tests.support.run_folders import EXAMPLE, Case, make_run
 
 MIXED = (
@@ -55,7 +55,7 @@ def hostile(tmp_path):
 
 
 def test_json_holds_the_fields_of_slm_evals(mixed):
-    report = json.loads(render(mixed, "json"))
+    report = json.loads(render_report(mixed, "json"))
     assert report["experiment_name"] == "mixed"
     assert report["model_path"] == "openai:small"
     assert report["timestamp"] == "2026-11-01T10:00:00.000+00:00"
@@ -77,7 +77,7 @@ def test_json_holds_the_fields_of_slm_evals(mixed):
 
 
 def test_json_adds_the_weighted_score_and_the_spec(mixed):
-    report = json.loads(render(mixed, "json"))
+    report = json.loads(render_report(mixed, "json"))
     weighted = report["benchmarks"]["demo"]["weighted"]
     assert weighted["score"] == pytest.approx(100 * (1 + 1) * 4 / 34)
     assert weighted["answered"] == pytest.approx(100 * 2 * 4 / (3 * 4 + 2 * 2))
@@ -97,23 +97,23 @@ def test_json_adds_the_weighted_score_and_the_spec(mixed):
 
 
 def test_the_experiment_may_have_its_own_name(mixed):
-    assert json.loads(render(mixed, "json", "nightly"))["experiment_name"] == "nightly"
-    assert render(mixed, "md", "nightly").startswith("# Report of nightly\n")
+    assert json.loads(render_report(mixed, "json", "nightly"))["experiment_name"] == "nightly"
+    assert render_report(mixed, "md", "nightly").startswith("# Report of nightly\n")
 
 
 def test_every_epoch_is_a_row(tmp_path):
     cases = [Case("A", "1", score=float(epoch), epoch=epoch) for epoch in range(2)]
     run = make_run(tmp_path, "twice", cases=cases, epochs=2)
-    benchmark = json.loads(render(run, "json"))["benchmarks"]["demo"]
+    benchmark = json.loads(render_report(run, "json"))["benchmarks"]["demo"]
     assert (benchmark["total"], benchmark["passed"], benchmark["score"]) == (2, 1, 0.5)
     assert [sample["epoch"] for sample in benchmark["samples"]] == [0, 1]
-    assert "1 (epoch 2)" in render(run, "md")
+    assert "1 (epoch 2)" in render_report(run, "md")
 
 
 def test_cases_that_share_an_answer_both_show_it(tmp_path):
     cases = [Case("A", "1", answer="shared", generation="g"), Case("B", "1", generation="g")]
     run = make_run(tmp_path, "shared", cases=[cases[1], cases[0]])
-    samples = json.loads(render(run, "json"))["benchmarks"]["demo"]["samples"]
+    samples = json.loads(render_report(run, "json"))["benchmarks"]["demo"]["samples"]
     assert [sample["prediction"] for sample in samples] == ["shared", "shared"]
 
 
@@ -121,7 +121,7 @@ def test_cases_that_share_an_answer_both_show_it(tmp_path):
 
 
 def test_csv_has_one_row_per_benchmark(mixed):
-    text = render(mixed, "csv")
+    text = render_report(mixed, "csv")
     assert text.splitlines()[0].startswith("benchmark,total,passed,score,experiment,timestamp,")
     (row,) = csv.DictReader(io.StringIO(text))
     assert tuple(row) == CSV_COLUMNS
@@ -144,7 +144,7 @@ def test_csv_has_one_row_per_benchmark(mixed):
 def test_csv_leaves_the_unknown_empty_and_defuses_formulas(tmp_path):
     cases = [Case("A", "1", journaled=False)]
     run = make_run(tmp_path, "empty", '=HYPERLINK("http://evil.example")', cases)
-    (row,) = csv.DictReader(io.StringIO(render(run, "csv")))
+    (row,) = csv.DictReader(io.StringIO(render_report(run, "csv")))
     assert (row["avg_latency_s"], row["answered"], row["score"]) == ("", "", "")
     assert row["weighted_score"] == ""
     assert row["model_path"].startswith("'=")
@@ -161,7 +161,7 @@ def parsed(text):
 
 
 def test_markdown_shows_scores_metrics_and_cases(mixed):
-    text = render(mixed, "md")
+    text = render_report(mixed, "md")
     blocks, _ = parsed(text)
     cells = [block.content for block in blocks if block.type == "inline"]
     for shown in ("mixed", "incomplete (not ranked)", "23.5", "60.0%", "half of it", "missing"):
@@ -170,7 +170,7 @@ def test_markdown_shows_scores_metrics_and_cases(mixed):
 
 
 def test_markdown_of_hostile_text_is_nothing_but_tables_of_text(hostile):
-    text = render(hostile, "md")
+    text = render_report(hostile, "md")
     blocks, inlines = parsed(text)
     kinds = {re.sub("_(open|close)$", "", block.type) for block in blocks}
     assert kinds == {"heading", "table", "thead", "tbody", "tr", "th", "td", "inline"}
@@ -184,7 +184,7 @@ def test_markdown_of_hostile_text_is_nothing_but_tables_of_text(hostile):
 
 
 def test_markdown_shows_hostile_text_as_it_was_written(hostile):
-    blocks, _ = parsed(render(hostile, "md"))
+    blocks, _ = parsed(render_report(hostile, "md"))
     shown = ["".join(child.content for child in b.children) for b in blocks if b.children]
     assert "<script>alert(1)</script><img src=x onerror=alert(1)>" in shown
     assert "&lt;b&gt; &#60;b&#62; &amp;" in shown
@@ -195,9 +195,9 @@ def test_markdown_shows_hostile_text_as_it_was_written(hostile):
 
 def test_a_long_answer_is_cut_in_markdown_and_whole_elsewhere(tmp_path):
     run = make_run(tmp_path, "long", cases=[Case("A", "1", answer="x" * 5000)])
-    assert "x" * 159 + "… |" in render(run, "md")
-    assert "x" * 5000 in render(run, "html")
-    assert "x" * 5000 in render(run, "json")
+    assert "x" * 159 + "… |" in render_report(run, "md")
+    assert "x" * 5000 in render_report(run, "html")
+    assert "x" * 5000 in render_report(run, "json")
 
 
 # --- html ---------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class Seen(HTMLParser):
 
 
 def test_html_of_hostile_text_has_no_markup_of_its_own(hostile):
-    text = render(hostile, "html")
+    text = render_report(hostile, "html")
     seen = Seen(text)
     assert set(seen.tags) == {
         *("html", "head", "meta", "title", "style", "body"),
@@ -235,7 +235,7 @@ def test_html_of_hostile_text_has_no_markup_of_its_own(hostile):
 
 
 def test_html_shows_scores_metrics_and_cases(mixed):
-    seen = Seen(render(mixed, "html"))
+    seen = Seen(render_report(mixed, "html"))
     for shown in ("mixed", "incomplete (not ranked)", "23.5", "60.0%", "half of it", "missing"):
         assert shown in seen.texts
     assert seen.tags.count("table") == 4
@@ -245,7 +245,7 @@ def test_html_shows_scores_metrics_and_cases(mixed):
 
 
 def test_a_complete_run_reports_the_worked_example(tmp_path):
-    report = json.loads(render(make_run(tmp_path, "full"), "json"))
+    report = json.loads(render_report(make_run(tmp_path, "full"), "json"))
     assert report["aggregate_score"] == 1.0
     assert report["benchmarks"]["demo"]["weighted"]["score"] == 100.0
     assert report["benchmarks"]["demo"]["total"] == len(EXAMPLE)
@@ -254,16 +254,16 @@ def test_a_complete_run_reports_the_worked_example(tmp_path):
 def test_a_run_without_scores_names_the_remedy(tmp_path):
     run = make_run(tmp_path, "early", finished=False)
     with pytest.raises(UsageError, match="evalcore resume early"):
-        render(run, "json")
+        render_report(run, "json")
 
 
 def test_an_unknown_format_names_the_known_ones(mixed):
     with pytest.raises(UsageError, match="json, csv, md, html"):
-        render(mixed, "pdf")
+        render_report(mixed, "pdf")
 
 
 def test_a_broken_journal_names_file_and_line(mixed):
     journal = mixed.path / "verdicts" / "s1" / "w1.jsonl"
     journal.write_bytes(journal.read_bytes() + b"no json\n")
     with pytest.raises(RunFolderError, match=r"w1.jsonl, line 5"):
-        render(mixed, "md")
+        render_report(mixed, "md")

@@ -10,7 +10,7 @@ import pytest
 
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
 from evalcore.exchange import report_data, slm_evals, summary_text
-from evalcore.exchange.reports import render
+from evalcore.exchange.reports import render_report
 from evalcore.records import (
     BenchmarkSpec,
     Episode,
@@ -84,7 +84,7 @@ def agentic_run(root, **verdicts):
 
 
 def test_what_was_not_executed_is_never_passed_nor_resolved(tmp_path):
-    report = json.loads(render(agentic_run(tmp_path, swe_bench=SOME), "json"))
+    report = json.loads(render_report(agentic_run(tmp_path, swe_bench=SOME), "json"))
     benchmark = report["benchmarks"]["swe_bench"]
     fields = [(one["id"], one["passed"], one["resolved"]) for one in benchmark["samples"]]
     assert fields == [
@@ -112,7 +112,7 @@ def test_a_task_that_one_epoch_found_unusable_is_out_in_all(tmp_path):
     with Journal(folder.path / "verdicts" / "s1" / "w2.jsonl") as scored:
         late = swe("r", "environment_error", reason="unusable_task", epoch=1)
         scored.append(StoredVerdict("swe_bench", late))
-    report = json.loads(render(folder, "json"))
+    report = json.loads(render_report(folder, "json"))
     benchmark = report["benchmarks"]["swe_bench"]
     assert (benchmark["total"], benchmark["passed"], benchmark["unusable"]) == (0, 0, 2)
     assert (benchmark["score"], report["aggregate_score"]) == (None, None)
@@ -120,23 +120,25 @@ def test_a_task_that_one_epoch_found_unusable_is_out_in_all(tmp_path):
 
 def test_a_benchmark_of_which_nothing_was_executed_is_not_in_the_mean(tmp_path):
     folder = agentic_run(tmp_path, swe_bench=(NOT_EXECUTED,), gaia=(gaia("a"),))
-    report = json.loads(render(folder, "json"))
+    report = json.loads(render_report(folder, "json"))
     assert report["aggregate_score"] == report["benchmarks"]["gaia"]["score"] == 1.0
     assert report["benchmarks"]["swe_bench"]["score"] is None
     assert report["missing"] == ["bfcl", "tau_bench", "swe_bench"]
-    swe_row, gaia_row = csv.DictReader(io.StringIO(render(folder, "csv")))
+    swe_row, gaia_row = csv.DictReader(io.StringIO(render_report(folder, "csv")))
     assert (swe_row["passed"], swe_row["score"], gaia_row["score"]) == ("0", "", "1.0")
     for form, cell in (("md", "| {} |"), ("html", "<td>{}</td>")):
-        text = render(folder, form)
+        text = render_report(folder, form)
         assert cell.format("bfcl, tau_bench, swe_bench") in text
         assert text.count("n/e") == 2, "the benchmark and its case"
-    lines = [line.split() for line in summary_text.as_text(folder.read_summary()).splitlines()]
+    lines = [
+        line.split() for line in summary_text.format_run_summary(folder.read_summary()).splitlines()
+    ]
     assert ["swe_bench", "n/e"] in [line[:2] for line in lines]
 
 
 def test_views_and_measures_stand_in_tables_of_their_own(tmp_path):
     folder = agentic_run(tmp_path, swe_bench=SOME, gaia=(gaia("a"),))
-    text = render(folder, "md")
+    text = render_report(folder, "md")
     parts = {part.splitlines()[0]: part for part in text.split("\n## ")[1:]}
     views = parts["swe_bench: views"]
     for row in ("| hardened | 0.0 |", "| official | 33.3 |", "| repaired | 66.7 |"):
@@ -146,24 +148,24 @@ def test_views_and_measures_stand_in_tables_of_their_own(tmp_path):
     for row in ("| applies_rate | 50.0 |", "| file_recall | 100.0 |", "| line_f1 | 25.0 |"):
         assert row in measures
     assert "gaia: groups" not in text
-    assert "<h2>swe_bench: Patch format and localisation (not executed)</h2>" in render(
+    assert "<h2>swe_bench: Patch format and localisation (not executed)</h2>" in render_report(
         folder, "html"
     )
-    assert "  view repaired" in summary_text.as_text(folder.read_summary())
+    assert "  view repaired" in summary_text.format_run_summary(folder.read_summary())
 
 
 def test_the_measures_do_not_enter_a_score(tmp_path):
     folder = agentic_run(tmp_path, swe_bench=(NOT_EXECUTED,))
-    weighted = json.loads(render(folder, "json"))["benchmarks"]["swe_bench"]["weighted"]
+    weighted = json.loads(render_report(folder, "json"))["benchmarks"]["swe_bench"]["weighted"]
     assert (weighted["groups"]["file_recall"], weighted["score"]) == (100.0, None)
     assert weighted["groups"]["applies_rate"] is None
-    assert "| applies_rate | – |" in render(folder, "md")
+    assert "| applies_rate | – |" in render_report(folder, "md")
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "md", "html"])
 def test_answers_to_gated_questions_are_shown_only_on_demand(tmp_path, form):
     folder = agentic_run(tmp_path, gaia=(gaia(GATED), gaia("own")))
-    hidden, shown = render(folder, form), render(folder, form, show_gated=True)
+    hidden, shown = render_report(folder, form), render_report(folder, form, show_gated=True)
     times = 0 if form == "csv" else 1
     for text in ("secret 42", "inf was read"):
         assert (hidden.count(text), shown.count(text)) == (times, 2 * times)
@@ -174,7 +176,7 @@ def test_answers_to_gated_questions_are_shown_only_on_demand(tmp_path, form):
 def test_the_files_of_slm_evals_hide_what_is_gated(tmp_path):
     folder = agentic_run(tmp_path, gaia=(gaia(GATED),))
     for show_gated in (False, True):
-        slm_evals.write(folder, tmp_path / "out", show_gated=show_gated)
+        slm_evals.write_slm_reports(folder, tmp_path / "out", show_gated=show_gated)
         names = {"results.json", "results.csv", "report.md"}
         texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
         assert set(texts) == names
@@ -186,5 +188,5 @@ def test_a_gated_question_without_an_answer_hides_nothing(tmp_path):
     folder = agentic_run(tmp_path, gaia=(gaia(GATED),))
     for journal in folder.path.glob("generations/*.jsonl"):
         journal.unlink()
-    [sample] = json.loads(render(folder, "json"))["benchmarks"]["gaia"]["samples"]
+    [sample] = json.loads(render_report(folder, "json"))["benchmarks"]["gaia"]["samples"]
     assert (sample["prediction"], sample["note"]) == ("", "(gated: not shown)")

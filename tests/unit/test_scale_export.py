@@ -9,7 +9,7 @@ import pytest
 from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange.scale import exporter, logs
-from evalcore.exchange.scale.importer import import_tree
+from evalcore.exchange.scale.importer import import_scale_tree
 from evalcore.records import Episode, Section, Verdict
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import StoredEpisode, StoredVerdict, find_run
@@ -25,17 +25,17 @@ def settings(tmp_path):
 def again(out, tmp_path):
     """The headers of an import of what was exported."""
     other = settings_in(tmp_path / "other")
-    done = import_tree(out, other, progress=lambda line: None)
+    done = import_scale_tree(out, other, progress=lambda line: None)
     return other, done
 
 
 def test_a_run_comes_back_with_its_score_and_every_claim_exact(settings, tmp_path):
     folder = make_run(settings, Plan(target="openai:org/model-a", skill=0.6))
-    done = exporter.export(folder, tmp_path / "out")
+    done = exporter.export_scale_run(folder, tmp_path / "out")
     assert (done.month, done.model, done.unmeasured) == ("2026-11", "openai-org-model-a", 0)
     assert len(done.files) == 1 + 1 + 4
     other, imported = again(tmp_path / "out", tmp_path)
-    assert (imported.readings, imported.flags) == ({"exact": 1}, {})
+    assert (imported.reading_counts, imported.flags) == ({"exact": 1}, {})
     back = find_run(imported.created[0], other.run_roots).read_summary().benchmarks[BENCHMARK]
     ours = folder.read_summary().benchmarks[BENCHMARK]
     assert back.score == pytest.approx(ours.score)
@@ -48,7 +48,7 @@ def test_a_run_comes_back_with_its_score_and_every_claim_exact(settings, tmp_pat
 
 def test_what_was_not_measured_goes_out_as_fail_and_is_counted(settings, tmp_path):
     folder = make_run(settings, Plan(target="openai:a", failing=3))
-    done = exporter.export(folder, tmp_path / "out")
+    done = exporter.export_scale_run(folder, tmp_path / "out")
     assert done.unmeasured == 3
     other, imported = again(tmp_path / "out", tmp_path)
     back = find_run(imported.created[0], other.run_roots).read_summary().benchmarks[BENCHMARK]
@@ -62,14 +62,14 @@ def test_the_board_keeps_other_rows_and_replaces_its_own(settings, tmp_path):
         make_run(settings, Plan(target=f"openai:{name}"), f"run-{name}") for name in "ab"
     )
     for folder in (first, second, first):
-        exporter.export(folder, out)
+        exporter.export_scale_run(folder, out)
     rows = json.loads((out / "eval_reports/models-2026-11.json").read_text())["models"]
     assert [one["id"] for one in rows] == ["openai-a", "openai-b"]
     assert rows[0]["real_model_namne"] == "openai:a"
     assert set(rows[0]["scores"][BENCHMARK]) == {"ability_score", "indicator_score"}
     (out / "eval_reports/models-2026-11.json").write_text("{]")
     with pytest.raises(UsageError, match="nothing was written"):
-        exporter.export(find_run("run-a", settings.run_roots), out)
+        exporter.export_scale_run(find_run("run-a", settings.run_roots), out)
 
 
 def test_other_rows_keep_what_we_do_not_know_and_are_never_overwritten(settings, tmp_path):
@@ -77,13 +77,13 @@ def test_other_rows_keep_what_we_do_not_know_and_are_never_overwritten(settings,
     tree = TreeBuilder(out)
     theirs = model("openai-b", {CAPABILITY: claim(10.0)}, badge={"new": [1]})
     tree.board("2026-11", theirs)
-    exporter.export(make_run(settings, Plan(target="openai:a"), "run-a"), out)
+    exporter.export_scale_run(make_run(settings, Plan(target="openai:a"), "run-a"), out)
     path = out / "eval_reports/models-2026-11.json"
     rows = json.loads(path.read_text())["models"]
     assert rows[0] == theirs
     before = path.read_bytes()
     with pytest.raises(UsageError, match="another model with the id openai-b"):
-        exporter.export(make_run(settings, Plan(target="openai:b"), "run-b"), out)
+        exporter.export_scale_run(make_run(settings, Plan(target="openai:b"), "run-b"), out)
     assert path.read_bytes() == before
     assert not list(out.rglob("openai-b*"))
 
@@ -92,8 +92,10 @@ def test_a_bare_claim_goes_out_as_it_came_in(settings, tmp_path):
     tree = TreeBuilder(tmp_path / "public")
     told = claim(70.5, {"explain_detection": 61.5})
     tree.board("2026-05", model("b", {CAPABILITY: told}))
-    import_tree(tree.root, settings, progress=lambda line: None)
-    done = exporter.export(find_run("scale-2026-05-b", settings.run_roots), tmp_path / "out")
+    import_scale_tree(tree.root, settings, progress=lambda line: None)
+    done = exporter.export_scale_run(
+        find_run("scale-2026-05-b", settings.run_roots), tmp_path / "out"
+    )
     assert done.files == ("eval_reports/models-2026-05.json",)
     [back] = json.loads((tmp_path / "out" / done.files[0]).read_text())["models"]
     assert back["scores"][CAPABILITY] == told
@@ -101,7 +103,7 @@ def test_a_bare_claim_goes_out_as_it_came_in(settings, tmp_path):
 
 def test_reports_have_the_fields_of_the_site(settings, tmp_path):
     out = tmp_path / "out"
-    exporter.export(make_run(settings, Plan(target="openai:a")), out)
+    exporter.export_scale_run(make_run(settings, Plan(target="openai:a")), out)
     path = out / f"evaluation_case_reports/eval_run_case_2026-11/{BENCHMARK}/openai-a.json"
     report = json.loads(path.read_text())
     assert [part["indicator_weight"] for part in report] == [4, 3, 2, 1]
@@ -125,9 +127,9 @@ def test_an_import_goes_out_as_it_came_in(settings, tmp_path):
     cases = [row(1, model_answers=answers), row(2, False, 3)]
     tree.board("2026-05", model("Org.A", {CAPABILITY: claim(25.0)}, website="https://a.example"))
     tree.report("2026-05", "org.a", [indicator("explain_detection", cases)])
-    import_tree(tree.root, settings, progress=lambda line: None)
+    import_scale_tree(tree.root, settings, progress=lambda line: None)
     [run] = [path.name for path in settings.runs_dir.iterdir()]
-    done = exporter.export(find_run(run, settings.run_roots), tmp_path / "out")
+    done = exporter.export_scale_run(find_run(run, settings.run_roots), tmp_path / "out")
     assert done.model == "Org.A"
     [back] = json.loads((tmp_path / "out" / done.files[-1]).read_text())["models"]
     assert (back["website"], back["scores"][CAPABILITY]["ability_score"]) == (
@@ -160,9 +162,9 @@ def test_votes_and_hostile_answers_are_read_back_from_the_log(settings, tmp_path
     with Journal(folder.path / "generations" / "z.jsonl") as journal:
         journal.append(StoredEpisode(BENCHMARK, episode))
         journal.append(StoredEpisode(BENCHMARK, half))
-    done = exporter.export(folder, tmp_path / "out")
+    done = exporter.export_scale_run(folder, tmp_path / "out")
     [name] = [file for file in done.files if file.endswith(f"{first.metric}.log")]
-    log = logs.read(tmp_path / "out" / name)
+    log = logs.read_process_log(tmp_path / "out" / name)
     assert log.finals[first.id] is False
     assert log.answers[first.id] == (f"SELECT 1\n {hostile}",)
     assert (log.target, log.judges) == ("openai:a", ("j_1",))

@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.cli import main
 from evalcore.errors import DatasetError, UsageError
-from evalcore.exchange.scale.staging import stage
+from evalcore.exchange.scale.staging import open_import_stage
 from evalcore.queries import boards, published, stored_boards
 from evalcore.queries.metrics import metric_line
 from evalcore.store.index import open_index
@@ -51,7 +51,7 @@ x
 def test_a_report_becomes_a_run_whose_score_is_the_published_one(tree, settings):
     one_model(tree, report())
     done = taken(tree, settings)
-    assert (done.created, done.readings) == ([f"scale-{MONTH}-a"], {"exact": 1})
+    assert (done.created, done.reading_counts) == ([f"scale-{MONTH}-a"], {"exact": 1})
     folder = find_run(f"scale-{MONTH}-a", settings.run_roots)
     spec, summary = folder.read_spec(), folder.read_summary()
     assert (spec.origin, spec.target.key, folder.current_state()) == ("imported", "scale:a", "done")
@@ -202,7 +202,7 @@ def test_what_months_share_is_on_the_disk_once(tree, settings):
 
 def test_two_imports_at_once_are_refused(tree, settings):
     one_model(tree, report())
-    with stage(settings), pytest.raises(UsageError, match="another import"):
+    with open_import_stage(settings), pytest.raises(UsageError, match="another import"):
         taken(tree, settings)
     assert taken(tree, settings).created
 

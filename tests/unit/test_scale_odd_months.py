@@ -7,8 +7,8 @@ import json
 import pytest
 
 from evalcore.errors import DatasetError
-from evalcore.exchange.board_export import FORMATS, Chosen, render
-from evalcore.exchange.site.publish import pages
+from evalcore.exchange.board_export import FORMATS, BoardSelection, render_board_listing
+from evalcore.exchange.site.publish import build_site_files
 from evalcore.queries import boards, stored_boards
 from evalcore.queries.ranking import list_board_orders
 from evalcore.store.run_folder import find_run
@@ -27,9 +27,9 @@ def ranked(settings):
     [board] = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
     for by in list_board_orders(board):
         for format in ("csv", *FORMATS):
-            text = render(settings, Chosen(by=by), format)
+            text = render_board_listing(settings, BoardSelection(by=by), format)
             assert "nan" not in text.lower()
-    for path, content in pages(settings, "Evalboard", ""):
+    for path, content in build_site_files(settings, "Evalboard", ""):
         if path.endswith(".json"):
             json.loads(content, parse_constant=pytest.fail)
     return stored_boards.board_ranking(settings, board).set_index("identity")

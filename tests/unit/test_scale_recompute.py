@@ -6,7 +6,12 @@ import msgspec
 import pytest
 
 from evalcore.exchange.scale.forms import CapabilityScore, Indicator
-from evalcore.exchange.scale.recompute import part_of, recompute, score, weights_in_force
+from evalcore.exchange.scale.recompute import (
+    compute_capability_score,
+    find_weights_in_force,
+    recompute_claim,
+    sum_indicator,
+)
 from tests.support.scale_tree import claim, indicator, row
 
 CONFIGURED = {"a": 4.0, "b": 2.0}
@@ -14,7 +19,7 @@ CONFIGURED = {"a": 4.0, "b": 2.0}
 
 def decoded(*parts):
     report = msgspec.convert(parts, tuple[Indicator, ...], strict=False)
-    return [part_of(indicator) for indicator in report]
+    return [sum_indicator(indicator) for indicator in report]
 
 
 def claimed(value, indicators=None):
@@ -44,24 +49,24 @@ FOREIGN = indicator("c", [row(1, False, 3)], 4)
     ],
 )
 def test_a_claim_is_explained_by_the_plainest_reading(report, value, parts, reading):
-    found = recompute(claimed(value, parts), decoded(*report), CONFIGURED)
+    found = recompute_claim(claimed(value, parts), decoded(*report), CONFIGURED)
     assert found.reading == reading
     assert found.claimed == value
 
 
 def test_own_and_configured_weights_give_scores_of_their_own():
-    found = recompute(claimed(1.0), decoded(*OLD), CONFIGURED)
+    found = recompute_claim(claimed(1.0), decoded(*OLD), CONFIGURED)
     assert (found.own, found.configured) == (71.4, 70.0)
 
 
 def test_a_report_without_points_scores_zero():
-    assert score(decoded(indicator("a", [row(1, True, 0)]))) == 0.0
-    assert score([]) == 0.0
+    assert compute_capability_score(decoded(indicator("a", [row(1, True, 0)]))) == 0.0
+    assert compute_capability_score([]) == 0.0
 
 
 def test_the_weights_of_most_claims_hold_for_the_month():
     old = (claimed(71.4), decoded(*OLD))
     new = (claimed(70.0), decoded(A, B))
-    assert weights_in_force([old, old, new], CONFIGURED) == {"a": 1, "b": 1}
-    assert weights_in_force([old, new], CONFIGURED) == CONFIGURED
-    assert weights_in_force([], CONFIGURED) == CONFIGURED
+    assert find_weights_in_force([old, old, new], CONFIGURED) == {"a": 1, "b": 1}
+    assert find_weights_in_force([old, new], CONFIGURED) == CONFIGURED
+    assert find_weights_in_force([], CONFIGURED) == CONFIGURED

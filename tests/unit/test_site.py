@@ -16,8 +16,8 @@ from evalcore.access import OPERATOR
 from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange.site import facts
-from evalcore.exchange.site.paths import board_page, stem_of, target_page
-from evalcore.exchange.site.publish import Options, pages, publish
+from evalcore.exchange.site.paths import board_page, make_file_stem, target_page
+from evalcore.exchange.site.publish import SiteOptions, build_site_files, publish_site
 from evalcore.queries import boards, stored_boards
 from evalcore.target_cards import TargetCard, save_card
 from pages.components.csv_file import as_csv
@@ -80,7 +80,7 @@ def stored(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(stored):
-    return dict(pages(stored, "Evalboard", "https://example.org/board/"))
+    return dict(build_site_files(stored, "Evalboard", "https://example.org/board/"))
 
 
 def read(site, path):
@@ -232,25 +232,25 @@ def test_pages_say_what_a_preview_needs_and_both_languages_know_each_other(site)
 
 
 def test_equal_stores_give_equal_bytes(site, stored):
-    assert dict(pages(stored, "Evalboard", "https://example.org/board/")) == site
+    assert dict(build_site_files(stored, "Evalboard", "https://example.org/board/")) == site
 
 
 def test_without_an_address_no_page_names_one(stored):
-    made = dict(pages(stored, "A <b>team</b>", ""))
+    made = dict(build_site_files(stored, "A <b>team</b>", ""))
     assert not any(path.startswith("previews/") for path in made)
     assert b"og:image" not in made["index.html"]
     assert "A <b>team</b>" in Reader(made["index.html"].decode()).words
 
 
 def test_an_empty_store_gives_a_page_that_says_so(store, tmp_path):
-    publish(store, Options(tmp_path / "out"))
+    publish_site(store, SiteOptions(tmp_path / "out"))
     assert "Nothing has been ranked yet" in (tmp_path / "out" / "index.html").read_text()
     assert "尚无排名" in (tmp_path / "out" / "zh" / "index.html").read_text()
 
 
 def test_paths_of_this_machine_do_not_leave_it(store):
     make_run(store, Plan(target="hf:/home/me/models/tiny", skill=0.5, cases=2))
-    for path, content in pages(store, "Evalboard", ""):
+    for path, content in build_site_files(store, "Evalboard", ""):
         assert b"/home/me" not in content, path
 
 
@@ -258,15 +258,15 @@ def test_a_broken_run_is_left_out_and_the_others_stand(store):
     make_run(store, Plan(target="openai:b", skill=0.5, cases=2))
     folder = make_run(store, Plan(target="openai:a", skill=0.5, cases=2))
     (folder.path / "spec.json").write_text("{torn")
-    assert folder.run_id not in facts.collect(store).specs
-    made = dict(pages(store, "Evalboard", ""))
+    assert folder.run_id not in facts.collect_site_facts(store).specs
+    made = dict(build_site_files(store, "Evalboard", ""))
     assert target_page("openai:b") in made
     assert target_page("openai:a") not in made
 
 
 def test_names_of_files_are_plain_and_different():
     names = ["a:b", "a-b", "a b", "A:b", "../../etc/passwd", "x" * 300, HOSTILE, "中文", "中", ""]
-    stems = [stem_of(name) for name in names]
+    stems = [make_file_stem(name) for name in names]
     assert len(set(stems)) == len(names)
     assert all(re.fullmatch(r"[a-z0-9_-]{1,60}", stem) for stem in stems)
     assert board_page("sql-default") == BOARD
@@ -291,28 +291,28 @@ def test_a_folder_with_anything_else_in_it_is_left_alone(stored, tmp_path, capsy
     assert "mine.txt" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
     (out / "mine.txt").unlink()
-    publish(stored, Options(out))
+    publish_site(stored, SiteOptions(out))
     (out / ".git").write_text("gitdir: elsewhere")
     with pytest.raises(UsageError, match=r"\.git"):
-        publish(stored, Options(out))
+        publish_site(stored, SiteOptions(out))
     assert (out / "index.html").is_file()
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="not a folder"):
-        publish(stored, Options(link))
+        publish_site(stored, SiteOptions(link))
 
 
 def test_a_failure_half_way_leaves_the_old_site(stored, tmp_path, monkeypatch):
     out = tmp_path / "public"
-    publish(stored, Options(out))
+    publish_site(stored, SiteOptions(out))
     before = (out / "index.html").read_bytes()
 
     def fails(*given):
         raise OSError("disk full")
 
-    monkeypatch.setattr("evalcore.exchange.site.publish.method_view", fails)
+    monkeypatch.setattr("evalcore.exchange.site.publish.build_method_view", fails)
     with pytest.raises(OSError, match="disk full"):
-        publish(stored, Options(out, title="new"))
+        publish_site(stored, SiteOptions(out, title="new"))
     assert (out / "index.html").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["public"]
 
@@ -320,4 +320,4 @@ def test_a_failure_half_way_leaves_the_old_site(stored, tmp_path, monkeypatch):
 @pytest.mark.parametrize("address", ["example.org", "javascript:alert(1)", "https://x/?a=1", "//x"])
 def test_an_address_that_is_none_is_refused(stored, tmp_path, address):
     with pytest.raises(UsageError, match="--base-url"):
-        publish(stored, Options(tmp_path / "out", base_url=address))
+        publish_site(stored, SiteOptions(tmp_path / "out", base_url=address))

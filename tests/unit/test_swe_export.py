@@ -10,7 +10,7 @@ import pytest
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.swe_bench.dataset import load_swe_samples
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.exchange.swe_bench.exporter import Exported, export
+from evalcore.exchange.swe_bench.exporter import SweBenchExport, export_swe_bench_run
 from evalcore.records import BenchmarkSpec, Episode, Failure, RunSpec, Sample, TargetSpec
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode
@@ -49,9 +49,9 @@ def said(sample: Sample, answer: str = "", **more) -> Episode:
     return Episode(key=sample.key, epoch=0, answer=answer, **more)
 
 
-def written(tmp_path: Path, folder: RunFolder, *patch: str) -> tuple[Exported, str]:
+def written(tmp_path: Path, folder: RunFolder, *patch: str) -> tuple[SweBenchExport, str]:
     out = tmp_path / "preds.jsonl"
-    done = export(folder, out, *patch)
+    done = export_swe_bench_run(folder, out, *patch)
     [row] = [json.loads(line) for line in out.read_text(encoding="ascii").splitlines()]
     assert list(row) == ["instance_id", "model_name_or_path", "model_patch"]
     assert (row["instance_id"], row["model_name_or_path"]) == ("evalboard__wordbox-1", done.model)
@@ -61,14 +61,17 @@ def written(tmp_path: Path, folder: RunFolder, *patch: str) -> tuple[Exported, s
 def test_a_patch_goes_out_as_it_is_officially_extracted(tmp_path, sample):
     gold = sample.reference["patch"]
     folder = make_run(tmp_path, sample, said(sample, f"So:\n```diff\n{gold}```\nDone."))
-    assert written(tmp_path, folder) == (Exported("a/m", 1, 0, 0), gold)
+    assert written(tmp_path, folder) == (SweBenchExport("a/m", 1, 0, 0), gold)
 
 
 def test_the_work_of_an_agent_goes_out_as_it_left_it(tmp_path, sample):
     episode = said(sample, "I am done.", state={"patch": "diff --git a/x b/x\n"})
     folder = make_run(tmp_path, sample, episode)
     for form in ("official", "repaired"):
-        assert written(tmp_path, folder, form) == (Exported("a/m", 1, 0, 0), "diff --git a/x b/x\n")
+        assert written(tmp_path, folder, form) == (
+            SweBenchExport("a/m", 1, 0, 0),
+            "diff --git a/x b/x\n",
+        )
 
 
 def test_a_broken_form_is_repaired_on_demand_only(tmp_path, sample):
@@ -90,7 +93,7 @@ _HEADS = ("+++", "---")
 def test_what_defies_repair_goes_out_as_it_was_said(tmp_path, sample, form):
     prose = "The width is wrong.\u2028\x00"
     folder = make_run(tmp_path, sample, said(sample, prose))
-    assert written(tmp_path, folder, form) == (Exported("a/m", 1, 0, 0), prose)
+    assert written(tmp_path, folder, form) == (SweBenchExport("a/m", 1, 0, 0), prose)
 
 
 @pytest.mark.parametrize(
@@ -113,19 +116,19 @@ def test_a_repair_needs_the_repository(tmp_path, sample):
     bare = Sample(sample.metric, sample.id, sample.input, sample.reference)
     folder = make_run(tmp_path, bare, said(sample, "x"))
     with pytest.raises(UsageError, match=r"1 of 1 tasks had no repository.*--patch official"):
-        export(folder, tmp_path / "out.jsonl", "repaired")
+        export_swe_bench_run(folder, tmp_path / "out.jsonl", "repaired")
     gone = Sample(
         sample.metric, sample.id, sample.input, sample.reference, meta={"repository": "/none/there"}
     )
     folder = make_run(tmp_path / "gone", gone, said(sample, "x"))
     with pytest.raises(EnvironmentFailure, match="is gone"):
-        export(folder, tmp_path / "out.jsonl", "repaired")
+        export_swe_bench_run(folder, tmp_path / "out.jsonl", "repaired")
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_an_unknown_form_names_the_known_ones(tmp_path, sample):
     with pytest.raises(UsageError, match="official, repaired"):
-        export(make_run(tmp_path, sample), tmp_path / "out.jsonl", "gold")
+        export_swe_bench_run(make_run(tmp_path, sample), tmp_path / "out.jsonl", "gold")
 
 
 def test_the_model_is_named_without_its_kind(tmp_path, sample):

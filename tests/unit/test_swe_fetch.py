@@ -15,9 +15,9 @@ from evalcore.exchange.swe_bench.fetch import (
     NAMES,
     TASKS,
     VERIFIED,
-    as_text,
     default_folder,
     fetch_swe_bench,
+    format_swe_bench_fetch,
 )
 from evalcore.settings import Settings
 from tests.support.hub_server import COMMIT, Hub, serving
@@ -82,7 +82,7 @@ def test_the_rows_of_a_split_become_one_file(tmp_path, stand):
     digest = hashlib.sha256((tmp_path / "data" / TASKS).read_bytes()).hexdigest()
     assert (told.dataset, told.commit, told.files) == (VERIFIED, COMMIT, {TASKS: digest})
     assert "2 tasks" in said[-1]
-    assert as_text(told).endswith(f"--dataset {tmp_path / 'data'}")
+    assert format_swe_bench_fetch(told).endswith(f"--dataset {tmp_path / 'data'}")
     assert {authorization for _, _, authorization in hub.asked} == {""}
     again = fetch_swe_bench(tmp_path / "data", progress=silent)
     assert again.already

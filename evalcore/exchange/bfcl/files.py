@@ -13,19 +13,19 @@ from evalcore.benchmarks.bfcl.multi_turn.apis import DOCUMENTS, OFFICIAL, OFFICI
 _V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
 
 
-def names(version: str) -> tuple[str, ...]:
+def list_official_files(version: str) -> tuple[str, ...]:
     """Every file of the single-turn and multi-turn categories, for the version `v3` or `v4`."""
-    asked, answered = [], []
+    question_files, answer_files = [], []
     for category in (*SINGLE_TURN, *MULTI_TURN):
         name = _V3_NAMES.get(category, category) if version == "v3" else category
-        asked.append(f"BFCL_{version}_{name}.json")
+        question_files.append(f"BFCL_{version}_{name}.json")
         if category not in DECODE_ONLY:
-            answered.append(f"possible_answer/BFCL_{version}_{name}.json")
+            answer_files.append(f"possible_answer/BFCL_{version}_{name}.json")
     docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL.values()]
-    return (*asked, *answered, *docs)
+    return (*question_files, *answer_files, *docs)
 
 
 def wheel_members() -> dict[str, str]:
     """The files to take out of the wheel: their names in it by their paths in the folder."""
-    data = {name: f"bfcl_eval/data/{name}" for name in names("v4")}
+    data = {name: f"bfcl_eval/data/{name}" for name in list_official_files("v4")}
     return data | {name: name for name in OFFICIAL_SOURCES}

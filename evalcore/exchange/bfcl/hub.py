@@ -22,7 +22,7 @@ _FILE_LIMIT = 32 << 20  # bytes
 _SECONDS = 60.0
 
 
-def hub_files(
+def download_bfcl_files(
     names: Sequence[str], progress: Callable[[str], None]
 ) -> tuple[Iterator[tuple[str, bytes]], str]:
     """The named files with their contents, and where they are from.
@@ -30,10 +30,10 @@ def hub_files(
     Raises UsageError, while iterating, without network and for a file that is not there.
     """
     base = f"{os.environ.get('HF_ENDPOINT') or _HUB}".rstrip("/")
-    return _contents(base, names, progress), f"the Hub data set {DATASET}"
+    return _download_contents(base, names, progress), f"the Hub data set {DATASET}"
 
 
-def _contents(
+def _download_contents(
     base: str, names: Sequence[str], progress: Callable[[str], None]
 ) -> Iterator[tuple[str, bytes]]:
     import httpx2
@@ -43,7 +43,7 @@ def _contents(
             progress(f"{number} of {len(names)}: {name}")
             address = f"{base}/datasets/{DATASET}/resolve/main/{name}"
             try:
-                yield name, _read(client, address)
+                yield name, _download_file(client, address)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise UsageError(
                     f"{address} cannot be fetched: "
@@ -52,7 +52,7 @@ def _contents(
                 ) from None
 
 
-def _read(client: httpx2.Client, address: str) -> bytes:
+def _download_file(client: httpx2.Client, address: str) -> bytes:
     content = bytearray()
     with client.stream("GET", address) as reply:
         reply.raise_for_status()

@@ -9,8 +9,8 @@ import msgspec
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
-from evalcore.exchange.bfcl.rescored import Count, Rescored, Results
-from evalcore.exchange.scale.shelf import Shelf
+from evalcore.exchange.bfcl.rescored import CategoryCount, ModelResults, RescoredResults
+from evalcore.exchange.scale.blob_store import BlobStore
 from evalcore.intake import add_counts
 from evalcore.records import (
     BenchmarkScore,
@@ -43,24 +43,24 @@ def run_id_of(date: str, model: str) -> str:
     return f"{PREFIX}-{date}-{plain}{mark}"
 
 
-def published(
-    benchmark: Benchmark, results: Results, scored: Rescored, shelf: Shelf
+def build_bfcl_run(
+    benchmark: Benchmark, results: ModelResults, scored: RescoredResults, blobs: BlobStore
 ) -> tuple[str, Published]:
     """The run's id and the whole run, its files on the shelf; equal results give equal runs."""
-    spec = _spec(benchmark, results, scored)
-    claim = _told(results, scored)
-    score = _score(benchmark, spec, scored, claim)
+    spec = _build_bfcl_spec(benchmark, results, scored)
+    claim = _build_published_score(results, scored)
+    score = _build_bfcl_score(benchmark, spec, scored, claim)
     run_id, key = run_id_of(results.date, results.model), benchmark.key
     files: dict[str, Sequence[Record]] = {
         "samples.jsonl": [StoredSample(key, sample) for sample in scored.samples],
         f"generations/{key}.jsonl": [StoredEpisode(key, episode) for episode in scored.episodes],
-        f"verdicts/{SCORING}/{key}.jsonl": [StoredVerdict(key, one) for one in scored.verdicts],
+        f"verdicts/{SCORING}/{key}.jsonl": [StoredVerdict(key, item) for item in scored.verdicts],
     }
-    run, summary = _records(run_id, results, spec, score, scored)
-    digests = {name: shelf.put(_lines(records)) for name, records in files.items()}
+    run, summary = _build_bfcl_records(run_id, results, spec, score, scored)
+    digests = {name: blobs.put(_encode_records(records)) for name, records in files.items()}
     digests |= {
-        "spec.json": shelf.put(to_json(run)),
-        "summary.json": shelf.put(to_json(summary)),
+        "spec.json": blobs.put(to_json(run)),
+        "summary.json": blobs.put(to_json(summary)),
     }
     return run_id, Published(
         publisher=PUBLISHER,
@@ -71,13 +71,15 @@ def published(
             "model": results.model,
             "version": results.version,
             "mode": results.predictions[0].mode,
-            "counts": {name: msgspec.to_builtins(one) for name, one in scored.counts.items()},
-            "claims": {name: msgspec.to_builtins(one) for name, one in results.claims.items()},
+            "counts": {name: msgspec.to_builtins(item) for name, item in scored.counts.items()},
+            "claims": {name: msgspec.to_builtins(item) for name, item in results.claims.items()},
         },
     )
 
 
-def _spec(benchmark: Benchmark, results: Results, scored: Rescored) -> BenchmarkSpec:
+def _build_bfcl_spec(
+    benchmark: Benchmark, results: ModelResults, scored: RescoredResults
+) -> BenchmarkSpec:
     """Of a column that is none of ours: what the model was asked, upstream's code decided."""
     metrics = tuple(dict.fromkeys(sample.metric for sample in scored.samples))
     return with_column_key(
@@ -98,8 +100,8 @@ def _spec(benchmark: Benchmark, results: Results, scored: Rescored) -> Benchmark
     )
 
 
-def _score(
-    benchmark: Benchmark, spec: BenchmarkSpec, scored: Rescored, claim: PublishedScore | None
+def _build_bfcl_score(
+    benchmark: Benchmark, spec: BenchmarkSpec, scored: RescoredResults, claim: PublishedScore | None
 ) -> BenchmarkScore:
     score = benchmark.aggregate(
         scored.samples,
@@ -113,8 +115,12 @@ def _score(
     return msgspec.structs.replace(score, level=1, views=views)
 
 
-def _records(
-    run_id: str, results: Results, spec: BenchmarkSpec, score: BenchmarkScore, scored: Rescored
+def _build_bfcl_records(
+    run_id: str,
+    results: ModelResults,
+    spec: BenchmarkSpec,
+    score: BenchmarkScore,
+    scored: RescoredResults,
 ) -> tuple[RunSpec, RunSummary]:
     created = f"{results.date}T00:00:00.000+00:00"
     target = TargetSpec(key=f"{PREFIX}:{results.model}")
@@ -132,8 +138,8 @@ def _records(
         state="done",
         scoring=SCORING,
         benchmarks={spec.key: score},
-        totals=_totals(scored),
-        errors={"retryable": failed} if (failed := _failed(scored)) else {},
+        totals=_sum_bfcl_usage(scored),
+        errors={"retryable": failed} if (failed := _count_failed_requests(scored)) else {},
         created_at=created,
         finished_at=created,
         origin="imported",
@@ -141,7 +147,7 @@ def _records(
     return run, summary
 
 
-def _totals(scored: Rescored) -> Totals:
+def _sum_bfcl_usage(scored: RescoredResults) -> Totals:
     """Tokens alone: prices and times of somebody else's requests are not known or not ours."""
     counted = [episode.usage for episode in scored.episodes if episode.failure is None]
     return Totals(
@@ -151,19 +157,29 @@ def _totals(scored: Rescored) -> Totals:
     )
 
 
-def _failed(scored: Rescored) -> int:
+def _count_failed_requests(scored: RescoredResults) -> int:
     return sum(count.failed for count in scored.counts.values())
 
 
-def _told(results: Results, scored: Rescored) -> PublishedScore | None:
+def _build_published_score(results: ModelResults, scored: RescoredResults) -> PublishedScore | None:
     """The claim over the categories that were answered, and what upstream's rule counts here."""
-    both = {name: one for name, one in results.claims.items() if name in scored.counts}
-    if not both:
+    claimed_tallies = {
+        name: tally for name, tally in results.claims.items() if name in scored.counts
+    }
+    if not claimed_tallies:
         return None
-    claimed = _together(both)
-    here = _together({name: Tally(c.right, c.total) for name, c in _pick(scored.counts, both)})
-    exact = all(count.reading(both[name]) == "exact" for name, count in _pick(scored.counts, both))
-    flags = list(_flags(results, scored))
+    claimed = _combine_tallies(claimed_tallies)
+    here = _combine_tallies(
+        {
+            name: Tally(c.right, c.total)
+            for name, c in _select_counts(scored.counts, claimed_tallies)
+        }
+    )
+    exact = all(
+        count.classify_claim(claimed_tallies[name]) == "exact"
+        for name, count in _select_counts(scored.counts, claimed_tallies)
+    )
+    flags = list(_build_bfcl_flags(results, scored))
     if abs(claimed - here) > _EXACT:
         flags.insert(0, Flag("score_differs", detail=f"{claimed:.2f} published, {here:.2f} here"))
     return PublishedScore(
@@ -176,11 +192,13 @@ def _told(results: Results, scored: Rescored) -> PublishedScore | None:
     )
 
 
-def _pick(counts: Mapping[str, Count], names: Mapping[str, Tally]) -> list[tuple[str, Count]]:
+def _select_counts(
+    counts: Mapping[str, CategoryCount], names: Mapping[str, Tally]
+) -> list[tuple[str, CategoryCount]]:
     return [(name, counts[name]) for name in names]
 
 
-def _together(tallies: Mapping[str, Tally]) -> float:
+def _combine_tallies(tallies: Mapping[str, Tally]) -> float:
     """0 to 100: upstream's overall score where its categories are all there, else that of the
     single-turn ones, else the share of right answers."""
     groups = group_scores(tallies)
@@ -192,13 +210,13 @@ def _together(tallies: Mapping[str, Tally]) -> float:
     return 100 * sum(tally.right for tally in tallies.values()) / total
 
 
-def _flags(results: Results, scored: Rescored) -> Iterator[Flag]:
+def _build_bfcl_flags(results: ModelResults, scored: RescoredResults) -> Iterator[Flag]:
     """What a reader should know, category by category; the kinds are those of all imports."""
     for name, claim in results.claims.items():
         count = scored.counts.get(name)
         if count is None and name not in scored.unscored:
             yield Flag("no_cases", name, f"{claim.right:g} of {claim.total} published")
-        elif count is not None and count.reading(claim) != "exact":
+        elif count is not None and count.classify_claim(claim) != "exact":
             detail = f"{claim.right:g} of {claim.total} published, {count.right} of {count.total}"
             yield Flag("indicator_score", name, f"{detail} here")
     for name, count in scored.counts.items():
@@ -212,5 +230,5 @@ def _flags(results: Results, scored: Rescored) -> Iterator[Flag]:
         yield Flag("dropped_cases", name, f"{number} that could not be run here")
 
 
-def _lines(records: Sequence[Record]) -> bytes:
+def _encode_records(records: Sequence[Record]) -> bytes:
     return b"".join(to_json(record) + b"\n" for record in records)

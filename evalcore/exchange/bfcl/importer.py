@@ -18,11 +18,17 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.aggregate import Tally
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.fetch import NOTE, default_folder
-from evalcore.exchange.bfcl.imported_run import published
-from evalcore.exchange.bfcl.rescored import Count, Results, rescore
-from evalcore.exchange.bfcl.results import Mode, files_of, read_claims, read_results, version_of
-from evalcore.exchange.scale.importer import Imported, ImportedScore
-from evalcore.exchange.scale.staging import stage
+from evalcore.exchange.bfcl.imported_run import build_bfcl_run
+from evalcore.exchange.bfcl.rescored import CategoryCount, ModelResults, rescore_predictions
+from evalcore.exchange.bfcl.results import (
+    Mode,
+    find_bfcl_files,
+    parse_results_version,
+    read_claims,
+    read_results,
+)
+from evalcore.exchange.scale.importer import ImportedScore, ImportResult
+from evalcore.exchange.scale.staging import open_import_stage
 from evalcore.records import Record
 from evalcore.runner.plan import create_benchmark, find_dataset
 from evalcore.settings import Settings
@@ -31,7 +37,7 @@ BENCHMARK = "bfcl"
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
-class Source(Record, frozen=True):
+class BfclImportSource(Record, frozen=True):
     """What to import: a folder with `result/` in it, that folder, or one model's below it.
 
     `dataset` is a path or name, empty for the fetched official data. `date` is YYYY-MM or
@@ -46,28 +52,30 @@ class Source(Record, frozen=True):
     mode: Mode | None = None
 
 
-def import_results(
-    source: Source, settings: Settings, progress: Callable[[str], None] = print
-) -> Imported:
+def import_bfcl_results(
+    source: BfclImportSource, settings: Settings, progress: Callable[[str], None] = print
+) -> ImportResult:
     """Import every model of a folder, scored on the entries of the data set.
 
     Raises UsageError and DatasetError for what is no such folder or names no entry of the data set,
     and then nothing is imported.
     """
-    path = _dataset(source, settings)
+    path = _find_official_dataset(source, settings)
     benchmark = create_benchmark(BENCHMARK, {})
-    done = Imported()
+    done = ImportResult()
     try:
         samples = benchmark.load_dataset(DatasetSource(path=str(path)))
-        with stage(settings) as staged:
-            for folder in model_folders(Path(source.path)):
+        with open_import_stage(settings) as staged:
+            for folder in find_model_folders(Path(source.path)):
                 progress(f"scoring {folder.name}")
-                results = read(folder, source)
-                scored = rescore(benchmark, samples, results)
-                run_id, told = published(benchmark, results, scored, staged.shelf)
-                getattr(done, staged.add(run_id, told)).append(run_id)
-                done.scores += _compared(run_id, results.claims, scored.counts)
-                done.flags.update(f.kind for one in told.scores.values() for f in one.flags)
+                results = read_model_results(folder, source)
+                scored = rescore_predictions(benchmark, samples, results)
+                run_id, published = build_bfcl_run(benchmark, results, scored, staged.blobs)
+                getattr(done, staged.prepare_run(run_id, published)).append(run_id)
+                done.scores += _compare_claims(run_id, results.claims, scored.counts)
+                done.flags.update(
+                    f.kind for score in published.scores.values() for f in score.flags
+                )
                 done.skipped += [f"{folder.name}: {line}" for line in scored.left_out]
             staged.commit()
     finally:
@@ -75,7 +83,7 @@ def import_results(
     return done
 
 
-def _dataset(source: Source, settings: Settings) -> Path:
+def _find_official_dataset(source: BfclImportSource, settings: Settings) -> Path:
     """The bundled cases are others than upstream's, so that they are never a default here."""
     if source.dataset:
         return find_dataset(source.dataset, catalog.benchmark_card(BENCHMARK), settings)
@@ -88,23 +96,23 @@ def _dataset(source: Source, settings: Settings) -> Path:
     return path
 
 
-def _compared(
-    run_id: str, claims: Mapping[str, Tally], counts: Mapping[str, Count]
+def _compare_claims(
+    run_id: str, claims: Mapping[str, Tally], counts: Mapping[str, CategoryCount]
 ) -> list[ImportedScore]:
     return [
         ImportedScore(
             run_id,
             name,
             100 * claim.right / claim.total,
-            counts[name].share,
-            counts[name].reading(claim),
+            counts[name].accuracy,
+            counts[name].classify_claim(claim),
         )
         for name, claim in claims.items()
         if name in counts
     ]
 
 
-def model_folders(path: Path) -> list[Path]:
+def find_model_folders(path: Path) -> list[Path]:
     """The folders of single models; raises UsageError where there is none."""
     root = path / "result" if (path / "result").is_dir() else path
     if not root.is_dir():
@@ -112,34 +120,36 @@ def model_folders(path: Path) -> list[Path]:
     of_all = root.name == "result"
     if not of_all and (inner := next(root.rglob("result"), None)) is not None:
         raise UsageError(f"{path} holds several models; give {inner}")
-    found = [one for one in sorted(root.iterdir()) if one.is_dir()] if of_all else [root]
-    found = [one for one in found if any(one.rglob("BFCL_v*_result.json"))]
-    if not found:
+    folders = [folder for folder in sorted(root.iterdir()) if folder.is_dir()] if of_all else [root]
+    folders = [folder for folder in folders if any(folder.rglob("BFCL_v*_result.json"))]
+    if not folders:
         raise UsageError(f"{path} holds no BFCL_v4_<category>_result.json")
-    return found
+    return folders
 
 
-def read(folder: Path, source: Source) -> Results:
+def read_model_results(folder: Path, source: BfclImportSource) -> ModelResults:
     """The answers and claims of one model."""
-    files = files_of(folder, "result")
+    files = find_bfcl_files(folder, "result")
     scores = folder.parent.with_name("score") / folder.name
-    return Results(
+    return ModelResults(
         model=folder.name,
-        date=_date(folder, list(files.values()), source.date),
-        version=max(version_of(file) for file in files.values()),
+        date=_resolve_results_date(folder, list(files.values()), source.date),
+        version=max(parse_results_version(file) for file in files.values()),
         predictions=tuple(read_results(folder, source.mode)),
         claims=read_claims(scores) if scores.is_dir() else {},
     )
 
 
-def _date(folder: Path, files: Sequence[Path], given: str) -> str:
+def _resolve_results_date(folder: Path, files: Sequence[Path], requested_date: str) -> str:
     """The date of the results as YYYY-MM-DD."""
     named = folder.parent.parent.name
-    told = given or (named if _DATE.fullmatch(named) else "")
-    if not told:
+    date_text = requested_date or (named if _DATE.fullmatch(named) else "")
+    if not date_text:
         newest = max(file.stat().st_mtime for file in files)
         return datetime.fromtimestamp(newest, UTC).date().isoformat()
     try:
-        return date.fromisoformat(told if len(told) > 7 else f"{told}-01").isoformat()
+        return date.fromisoformat(
+            date_text if len(date_text) > 7 else f"{date_text}-01"
+        ).isoformat()
     except ValueError:
-        raise UsageError(f"{told!r} is no date; give YYYY-MM or YYYY-MM-DD") from None
+        raise UsageError(f"{date_text!r} is no date; give YYYY-MM or YYYY-MM-DD") from None

@@ -21,7 +21,7 @@ _V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
 _OFFICIAL = "official"
 
 
-class Results(Record, frozen=True):
+class ModelResults(Record, frozen=True):
     """What a model's folder holds. `date` is YYYY-MM-DD, `version` v3 or v4; `claims` are the
     counts of the score files beside it, empty where there are none."""
 
@@ -32,7 +32,7 @@ class Results(Record, frozen=True):
     claims: dict[str, Tally] = {}
 
 
-class Count(Record, frozen=True):
+class CategoryCount(Record, frozen=True):
     """What upstream's rule counts of a category here: `failed` requests are never right."""
 
     right: int
@@ -40,14 +40,14 @@ class Count(Record, frozen=True):
     failed: int = 0
 
     @property
-    def share(self) -> float:
+    def accuracy(self) -> float:
         return 100 * self.right / self.total
 
-    def reading(self, claim: Tally) -> str:
+    def classify_claim(self, claim: Tally) -> str:
         return "exact" if (self.right, self.total) == (claim.right, claim.total) else "unexplained"
 
 
-class Rescored(Record, frozen=True):
+class RescoredResults(Record, frozen=True):
     """`samples` are all entries of the categories that were answered. By category: `counts` where
     every answer could be scored, how many ids were `renamed` from v3 to v4, how many were `unknown`
     to the data set, and how many were `unscored` for want of what `missing` says."""
@@ -55,7 +55,7 @@ class Rescored(Record, frozen=True):
     samples: tuple[Sample, ...]
     episodes: tuple[Episode, ...]
     verdicts: tuple[Verdict, ...]
-    counts: dict[str, Count]
+    counts: dict[str, CategoryCount]
     renamed: dict[str, int]
     unknown: dict[str, int]
     unscored: dict[str, int] = {}
@@ -71,37 +71,44 @@ class Rescored(Record, frozen=True):
         return lines
 
 
-def rescore(benchmark: Benchmark, samples: Sequence[Sample], results: Results) -> Rescored:
+def rescore_predictions(
+    benchmark: Benchmark, samples: Sequence[Sample], results: ModelResults
+) -> RescoredResults:
     """Score every answer to an entry that the samples hold; raises UsageError for no such answer.
 
     A v3 answer is taken as one to the v4 entry of the same category and number.
     """
-    known = {sample.key: sample for sample in samples}
+    samples_by_key = {sample.key: sample for sample in samples}
     renamed: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     pairs: list[tuple[Sample, Prediction]] = []
-    for one in results.predictions:
-        sample = known.get(f"{one.category}/{one.id}")
+    for prediction in results.predictions:
+        sample = samples_by_key.get(f"{prediction.category}/{prediction.id}")
         if sample is None:
-            sample = known.get(f"{one.category}/{_todays_id(one)}")
-            (renamed if sample else unknown)[one.category] += 1
+            sample = samples_by_key.get(f"{prediction.category}/{_current_sample_id(prediction)}")
+            (renamed if sample else unknown)[prediction.category] += 1
         if sample is not None:
-            pairs.append((sample, one))
+            pairs.append((sample, prediction))
     if not pairs:
         raise UsageError(
             f"the results of {results.model} answer no entry of the data set; is it the official "
             "one, with these categories?"
         )
     answered = {sample.metric for sample, _ in pairs}
-    asked = [(sample, episode_of(benchmark, sample, one, results.date)) for sample, one in pairs]
-    verdicts = asyncio.run(_verdicts(benchmark, asked))
+    episode_pairs = [
+        (sample, build_rescored_episode(benchmark, sample, prediction, results.date))
+        for sample, prediction in pairs
+    ]
+    verdicts = asyncio.run(_score_episode_pairs(benchmark, episode_pairs))
     broken = [verdict for verdict in verdicts if verdict.outcome == "environment_error"]
     unscored = Counter(verdict.metric for verdict in broken)
-    return Rescored(
+    return RescoredResults(
         samples=tuple(sample for sample in samples if sample.metric in answered),
-        episodes=tuple(episode for _, episode in asked),
+        episodes=tuple(episode for _, episode in episode_pairs),
         verdicts=tuple(verdicts),
-        counts=_counts([verdict for verdict in verdicts if verdict.metric not in unscored]),
+        counts=_count_categories(
+            [verdict for verdict in verdicts if verdict.metric not in unscored]
+        ),
         renamed=dict(renamed),
         unknown=dict(unknown),
         unscored=dict(unscored),
@@ -109,14 +116,20 @@ def rescore(benchmark: Benchmark, samples: Sequence[Sample], results: Results) -
     )
 
 
-def episode_of(benchmark: Benchmark, sample: Sample, one: Prediction, at: str) -> Episode:
+def build_rescored_episode(
+    benchmark: Benchmark, sample: Sample, prediction: Prediction, at: str
+) -> Episode:
     """An answer as an episode of ours; a failed request upstream kept as an answer is a failure."""
-    failure = Failure(kind="retryable", message=one.error) if one.error else None
-    mode = one.mode if one.mode == "fc" else prompt_mode(find_category_language(one.category))
+    failure = Failure(kind="retryable", message=prediction.error) if prediction.error else None
+    mode = (
+        prediction.mode
+        if prediction.mode == "fc"
+        else prompt_mode(find_category_language(prediction.category))
+    )
     return msgspec.structs.replace(
-        benchmark.episode_from_answer(sample, one.answer, {"mode": mode}),
-        usage=Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens),
-        latency=one.latency,
+        benchmark.episode_from_answer(sample, prediction.answer, {"mode": mode}),
+        usage=Usage(input_tokens=prediction.input_tokens, output_tokens=prediction.output_tokens),
+        latency=prediction.latency,
         completions=0 if failure else 1,
         attempts=1,
         failure=failure,
@@ -125,25 +138,27 @@ def episode_of(benchmark: Benchmark, sample: Sample, one: Prediction, at: str) -
     )
 
 
-def _todays_id(one: Prediction) -> str:
-    earlier = _V3_NAMES.get(one.category)
-    if earlier and one.id.startswith(f"{earlier}_"):
-        return f"{one.category}{one.id.removeprefix(earlier)}"
-    return one.id
+def _current_sample_id(prediction: Prediction) -> str:
+    earlier = _V3_NAMES.get(prediction.category)
+    if earlier and prediction.id.startswith(f"{earlier}_"):
+        return f"{prediction.category}{prediction.id.removeprefix(earlier)}"
+    return prediction.id
 
 
-async def _verdicts(benchmark: Benchmark, asked: Sequence[tuple[Sample, Episode]]) -> list[Verdict]:
-    return [await compute_verdict(benchmark, sample, episode) for sample, episode in asked]
+async def _score_episode_pairs(
+    benchmark: Benchmark, episode_pairs: Sequence[tuple[Sample, Episode]]
+) -> list[Verdict]:
+    return [await compute_verdict(benchmark, sample, episode) for sample, episode in episode_pairs]
 
 
-def _counts(verdicts: Sequence[Verdict]) -> dict[str, Count]:
+def _count_categories(verdicts: Sequence[Verdict]) -> dict[str, CategoryCount]:
     total = Counter(verdict.metric for verdict in verdicts)
-    right = Counter(verdict.metric for verdict in verdicts if _right(verdict))
+    right = Counter(verdict.metric for verdict in verdicts if _is_official_pass(verdict))
     failed = Counter(verdict.metric for verdict in verdicts if verdict.outcome == "target_error")
-    return {name: Count(right[name], n, failed[name]) for name, n in total.items()}
+    return {name: CategoryCount(right[name], n, failed[name]) for name, n in total.items()}
 
 
-def _right(verdict: Verdict) -> bool:
+def _is_official_pass(verdict: Verdict) -> bool:
     """Whether upstream's rule accepts the answer."""
     views: Mapping[str, float] = verdict.views
     if _OFFICIAL in views:

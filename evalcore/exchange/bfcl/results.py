@@ -30,7 +30,7 @@ Mode = Literal["fc", "prompt"]
 N = TypeVar("N", bound=float)
 
 _NAME = re.compile(r"BFCL_(?P<version>v\d+)_(?P<category>\w+?)_(?P<kind>result|score)\.json")
-_KNOWN = frozenset((*SINGLE_TURN, *MULTI_TURN))
+_CATEGORIES = frozenset((*SINGLE_TURN, *MULTI_TURN))
 _DEPTH_LIMIT = 64  # what a model wrote of arguments is text, however deep it is
 _MESSAGE_LIMIT = 500
 
@@ -53,7 +53,7 @@ class Prediction(Record, frozen=True):
     line: int = 0
 
     @property
-    def text(self) -> str:
+    def answer_text(self) -> str:
         """The answer as `Episode.answer` holds it: text as it is, everything else as JSON text."""
         if isinstance(self.answer, str):
             return self.answer
@@ -66,55 +66,55 @@ def read_results(path: Path, mode: Mode | None = None) -> Iterator[Prediction]:
     Without `mode` the answers are native calls (`fc`) if any of them is: a text among them is then
     a reply without a call, as upstream reads it. Raises DatasetError naming file, line and field.
     """
-    found = files_of(path, "result")
-    asked = mode or ("fc" if any(_has_native(file) for file in found.values()) else "prompt")
-    for category, file in found.items():
+    files = find_bfcl_files(path, "result")
+    answer_mode = mode or ("fc" if any(_has_native(file) for file in files.values()) else "prompt")
+    for category, file in files.items():
         seen = set()
         for line, row in read_rows(file):
-            one = _prediction(file, line, row, category, asked)
-            if one.id in seen:
-                raise DatasetError(file, line, "id", f"{one.id!r} is there twice")
-            seen.add(one.id)
-            yield one
+            prediction = _parse_prediction(file, line, row, category, answer_mode)
+            if prediction.id in seen:
+                raise DatasetError(file, line, "id", f"{prediction.id!r} is there twice")
+            seen.add(prediction.id)
+            yield prediction
 
 
 def read_claims(path: Path) -> dict[str, Tally]:
     """The claimed counts by category of a model's score folder; raises DatasetError."""
     claims = {}
-    for category, file in files_of(path, "score").items():
+    for category, file in find_bfcl_files(path, "score").items():
         line, header = next(read_rows(file), (1, {}))
-        right = _count(file, line, header, "correct_count")
-        total = _count(file, line, header, "total_count")
+        right = _parse_entry_count(file, line, header, "correct_count")
+        total = _parse_entry_count(file, line, header, "total_count")
         if not total or right > total:
             raise DatasetError(file, line, "total_count", "must be at least 1 and correct_count")
         claims[category] = Tally(right, total)
     return claims
 
 
-def files_of(path: Path, kind: Literal["result", "score"]) -> dict[str, Path]:
+def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, Path]:
     """The files of a kind in a folder by category, in official order; raises DatasetError where a
     category has two, and for results where there is none."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in [path] if path.is_file() else sorted(path.rglob(f"BFCL_v*_{kind}.json")):
         match = _NAME.fullmatch(file.name)
         category = to_v4_category(match["category"]) if match and match["kind"] == kind else ""
-        if category not in _KNOWN:
+        if category not in _CATEGORIES:
             continue
-        if category in found:
-            raise DatasetError(file, None, "", f"{found[category]} has the same category")
-        found[category] = file
-    if not found and kind == "result":
+        if category in files:
+            raise DatasetError(file, None, "", f"{files[category]} has the same category")
+        files[category] = file
+    if not files and kind == "result":
         raise DatasetError(path, None, "", "holds no BFCL_v4_<category>_result.json")
-    return {name: found[name] for name in (*SINGLE_TURN, *MULTI_TURN) if name in found}
+    return {name: files[name] for name in (*SINGLE_TURN, *MULTI_TURN) if name in files}
 
 
-def version_of(path: Path) -> str:
+def parse_results_version(path: Path) -> str:
     """The version in the name of a result file: v3 or v4."""
     match = _NAME.fullmatch(path.name)
     return match["version"] if match else ""
 
 
-def _count(file: Path, line: int, header: Mapping[str, Any], field: str) -> int:
+def _parse_entry_count(file: Path, line: int, header: Mapping[str, Any], field: str) -> int:
     value = header.get(field)
     if type(value) is not int or value < 0:
         raise DatasetError(file, line, field, "must be a number of entries")
@@ -132,7 +132,7 @@ def _is_native(result: Any, depth: int = 0) -> bool:
     return any(isinstance(item, dict) or _is_native(item, depth + 1) for item in result)
 
 
-def _prediction(
+def _parse_prediction(
     file: Path, line: int, row: Mapping[str, Any], category: str, mode: Mode
 ) -> Prediction:
     sample_id = row.get("id")
@@ -151,22 +151,22 @@ def _prediction(
         id=sample_id,
         mode=mode,
         answer="" if failed or result is None else result,
-        input_tokens=_sum(row.get("input_token_count"), read_count),
-        output_tokens=_sum(row.get("output_token_count"), read_count),
-        latency=_sum(row.get("latency"), read_seconds) or 0.0,
-        error=scrub_secrets(_reason(str(result))) if failed else "",
+        input_tokens=_sum_nested(row.get("input_token_count"), read_count),
+        output_tokens=_sum_nested(row.get("output_token_count"), read_count),
+        latency=_sum_nested(row.get("latency"), read_seconds) or 0.0,
+        error=scrub_secrets(_extract_failure_reason(str(result))) if failed else "",
         line=line,
     )
 
 
-def _reason(result: str) -> str:
-    told = result.strip().removeprefix(INFRASTRUCTURE_PREFIX).strip()
-    return told[:_MESSAGE_LIMIT] or "no reason was given"
+def _extract_failure_reason(result: str) -> str:
+    reason = result.strip().removeprefix(INFRASTRUCTURE_PREFIX).strip()
+    return reason[:_MESSAGE_LIMIT] or "no reason was given"
 
 
-def _sum(value: Any, read: Callable[[object], N | None], depth: int = 0) -> N | None:
+def _sum_nested(value: Any, read: Callable[[object], N | None], depth: int = 0) -> N | None:
     """A number, or the sum over turns and steps; None where nothing sensible is given."""
     if isinstance(value, list) and depth < 3:
-        parts = [part for item in value if (part := _sum(item, read, depth + 1)) is not None]
+        parts = [part for item in value if (part := _sum_nested(item, read, depth + 1)) is not None]
         return read(sum(parts)) if parts else None
     return read(value)

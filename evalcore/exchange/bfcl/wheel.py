@@ -25,34 +25,36 @@ _PIP_SECONDS = 600
 _ELSEWHERE = "download {pinned} where there is a network and give the file with --from"
 
 
-class Release(Record, frozen=True):
+class BfclRelease(Record, frozen=True):
     """A release of the package `bfcl-eval` and the sha256 of its wheel."""
 
     version: str
     sha256: str
 
     @property
-    def pinned(self) -> str:
+    def pip_requirement(self) -> str:
         return f"bfcl-eval=={self.version}"
 
 
-OFFICIAL = Release("2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a")
+OFFICIAL = BfclRelease(
+    "2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
+)
 
 
-def downloaded(place: Path, release: Release, progress: Callable[[str], None]) -> Path:
-    """The wheel, downloaded below `place` by pip, which knows the user's index and proxies.
+def download_wheel(folder: Path, release: BfclRelease, progress: Callable[[str], None]) -> Path:
+    """The wheel, downloaded below `folder` by pip, which knows the user's index and proxies.
 
     Raises UsageError where there is no pip, no network or no such release.
     """
-    hint = _ELSEWHERE.format(pinned=release.pinned)
+    hint = _ELSEWHERE.format(pinned=release.pip_requirement)
     if find_spec("pip") is None:
         raise UsageError(f"this Python has no pip (`python -m ensurepip` adds it); or {hint}")
-    progress(f"downloading {release.pinned} alone, 2 MB, nothing is installed")
-    words = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
-    words += ["--disable-pip-version-check", "--only-binary", ":all:"]  # a source would be run
+    progress(f"downloading {release.pip_requirement} alone, 2 MB, nothing is installed")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
+    command += ["--disable-pip-version-check", "--only-binary", ":all:"]  # a source would be run
     try:
         done = subprocess.run(
-            [*words, "--dest", str(place), release.pinned],
+            [*command, "--dest", str(folder), release.pip_requirement],
             capture_output=True,
             text=True,
             errors="replace",
@@ -61,21 +63,24 @@ def downloaded(place: Path, release: Release, progress: Callable[[str], None]) -
         )
     except subprocess.TimeoutExpired:
         raise UsageError(f"pip did not end within {_PIP_SECONDS} s; {hint}") from None
-    wheels = list(place.glob("*.whl"))
+    wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        raise UsageError(f"pip could not download {release.pinned}: {_why(done.stderr)}; {hint}")
+        raise UsageError(
+            f"pip could not download {release.pip_requirement}: "
+            f"{_extract_pip_error(done.stderr)}; {hint}"
+        )
     return wheels[0]
 
 
-def _why(output: str) -> str:
+def _extract_pip_error(output: str) -> str:
     errors = [line for line in output.splitlines() if line.startswith("ERROR")]
     return (
         scrub_secrets(errors[-1].removeprefix("ERROR: ")[:300]) if errors else "no reason was given"
     )
 
 
-def wheel_files(
-    path: Path, members: Mapping[str, str], release: Release
+def read_wheel_files(
+    path: Path, members: Mapping[str, str], release: BfclRelease
 ) -> tuple[Iterator[tuple[str, bytes]], str]:
     """Some files of a wheel with their contents, and what the wheel is.
 
@@ -91,13 +96,18 @@ def wheel_files(
         raise UsageError(f"{path}: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != release.sha256:
         raise UsageError(
-            f"{path} is not the wheel of {release.pinned} (its sha256 must be {release.sha256}); "
+            f"{path} is not the wheel of {release.pip_requirement} (its sha256 must be "
+            f"{release.sha256}); "
             "download it again"
         )
-    return _contents(path, content, members), f"{release.pinned} (sha256 {release.sha256[:12]})"
+    return _read_wheel_members(
+        path, content, members
+    ), f"{release.pip_requirement} (sha256 {release.sha256[:12]})"
 
 
-def _contents(path: Path, wheel: bytes, members: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+def _read_wheel_members(
+    path: Path, wheel: bytes, members: Mapping[str, str]
+) -> Iterator[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
             for name, member in members.items():

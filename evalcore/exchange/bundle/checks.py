@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.case_file import MAX_CASE_WEIGHT
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle.contents import Contents
+from evalcore.exchange.bundle.contents import BundleContents
 from evalcore.queries.gated import is_gated
 from evalcore.records import MEASURED, BenchmarkSpec, RunSpec, Sample
 from evalcore.runner.column import dataset_hash
@@ -24,18 +24,18 @@ _DATASET = re.compile(r"\w[\w.+ -]{0,99}")
 _MOST_EPOCHS = 1000
 _LONGEST_NAME = 200
 
-Place = tuple[str, str, int]  # benchmark, key, epoch
+EpochKey = tuple[str, str, int]  # benchmark, key, epoch
 
 
-def check(made: Contents, benchmarks: Mapping[str, Benchmark]) -> None:
+def check_bundle(contents: BundleContents, benchmarks: Mapping[str, Benchmark]) -> None:
     """Raises UsageError with the first reason why this cannot be the whole of one run."""
     try:
         for step in (_check_spec, _check_claim, _check_samples, _check_hashes):
-            step(made)
-        _check_episodes(made, benchmarks)
-        _check_verdicts(made)
+            step(contents)
+        _check_episodes(contents, benchmarks)
+        _check_verdicts(contents)
     except UsageError as error:
-        raise UsageError(f"{made.source}: refused: {error}") from None
+        raise UsageError(f"{contents.source}: refused: {error}") from None
 
 
 def is_bare(sample: Sample) -> bool:
@@ -43,21 +43,21 @@ def is_bare(sample: Sample) -> bool:
     return is_gated(sample) and not sample.input and not sample.reference
 
 
-def _check_spec(made: Contents) -> None:
-    spec = made.spec
-    keys = [one.key for one in spec.benchmarks]
+def _check_spec(contents: BundleContents) -> None:
+    spec = contents.spec
+    keys = [benchmark_spec.key for benchmark_spec in spec.benchmarks]
     problems = {
         "the run was an import itself": spec.origin != "executed",
         "the id of the run is no id": not _RUN_ID.fullmatch(spec.run_id),
-        "manifest and spec name different runs": made.manifest.run_id != spec.run_id,
+        "manifest and spec name different runs": contents.manifest.run_id != spec.run_id,
         "its target is none": not _is_text(spec.target.key, _TARGET),
         "the run holds no benchmark, or one twice": not keys or len(set(keys)) < len(keys),
         f"epochs is not 1 to {_MOST_EPOCHS}": not 1 <= spec.epochs <= _MOST_EPOCHS,
         "a data set is named by what is no name": not all(
-            _is_text(one.dataset, _DATASET) for one in spec.benchmarks
+            _is_text(benchmark_spec.dataset, _DATASET) for benchmark_spec in spec.benchmarks
         ),
     }
-    _refuse(problems)
+    _raise_first_problem(problems)
     _check_date(spec)
 
 
@@ -70,15 +70,15 @@ def _check_date(spec: RunSpec) -> None:
         raise UsageError("created_at of spec.json lies in the future, or has no time zone")
 
 
-def _check_claim(made: Contents) -> None:
-    spec, summary = made.spec, made.summary
-    _refuse(
+def _check_claim(contents: BundleContents) -> None:
+    spec, summary = contents.spec, contents.summary
+    _raise_first_problem(
         {
             "summary.json is of another run": summary.run_id != spec.run_id,
             "summary.json is of another target": summary.target != spec.target,
             "summary.json counts other epochs": summary.epochs != spec.epochs,
             "summary.json scores other benchmarks than the run declares": set(summary.benchmarks)
-            != {one.key for one in spec.benchmarks},
+            != {benchmark_spec.key for benchmark_spec in spec.benchmarks},
         }
     )
     for name, score in summary.benchmarks.items():
@@ -86,90 +86,111 @@ def _check_claim(made: Contents) -> None:
             raise UsageError(f"summary.json claims {score.score} for {name}; scores are 0 to 100")
 
 
-def _check_samples(made: Contents) -> None:
-    counts = Counter(line.benchmark for line in made.samples)
-    for one in made.spec.benchmarks:
-        if counts.pop(one.key, 0) != one.samples or not one.samples:
-            raise UsageError(f"samples.jsonl does not hold the {one.samples} samples of {one.key}")
-    _refuse({"samples.jsonl holds samples of a benchmark that is not in the run": bool(counts)})
-    _once("samples.jsonl", ((line.benchmark, line.sample.key, 0) for line in made.samples))
-    named = (text for line in made.samples for text in (line.sample.metric, line.sample.id))
-    if any(not text or len(text) > _LONGEST_NAME or not text.isprintable() for text in named):
+def _check_samples(contents: BundleContents) -> None:
+    counts = Counter(line.benchmark for line in contents.samples)
+    for entry in contents.spec.benchmarks:
+        if counts.pop(entry.key, 0) != entry.samples or not entry.samples:
+            raise UsageError(
+                f"samples.jsonl does not hold the {entry.samples} samples of {entry.key}"
+            )
+    _raise_first_problem(
+        {"samples.jsonl holds samples of a benchmark that is not in the run": bool(counts)}
+    )
+    _check_unique(
+        "samples.jsonl", ((line.benchmark, line.sample.key, 0) for line in contents.samples)
+    )
+    identifiers = (
+        text for line in contents.samples for text in (line.sample.metric, line.sample.id)
+    )
+    if any(not text or len(text) > _LONGEST_NAME or not text.isprintable() for text in identifiers):
         raise UsageError("samples.jsonl holds a sample whose metric or id is no name")
-    wrong = [one.sample.key for one in made.samples if one.sample.difficulty not in (1, 2, 3)]
+    wrong = [
+        entry.sample.key for entry in contents.samples if entry.sample.difficulty not in (1, 2, 3)
+    ]
     if wrong:
         raise UsageError(f"samples.jsonl: difficulty of {wrong[0]} is not 1 to 3")
-    weights = [(one.sample.key, one.sample.weight) for one in made.samples]
+    weights = [(entry.sample.key, entry.sample.weight) for entry in contents.samples]
     weights += [
         (f"difficulty {level}", weight)
-        for one in made.spec.benchmarks
-        for level, weight in one.difficulty_weights.items()
+        for entry in contents.spec.benchmarks
+        for level, weight in entry.difficulty_weights.items()
     ]
     for name, weight in weights:
         if weight is not None and not 0 <= weight <= MAX_CASE_WEIGHT:
             raise UsageError(f"the weight of {name} is not 0 to {MAX_CASE_WEIGHT:g}")
 
 
-def _check_hashes(made: Contents) -> None:
+def _check_hashes(contents: BundleContents) -> None:
     """Bare samples have no content left that could be hashed."""
-    for one in made.spec.benchmarks:
-        samples = samples_of(made, one)
+    for benchmark_spec in contents.spec.benchmarks:
+        samples = select_benchmark_samples(contents, benchmark_spec)
         bare = sum(map(is_bare, samples))
-        if bare != made.manifest.redacted.get(one.key, 0):
+        if bare != contents.manifest.redacted.get(benchmark_spec.key, 0):
             raise UsageError(
-                f"the manifest and samples.jsonl leave different cases of {one.key} out"
+                f"the manifest and samples.jsonl leave different cases of {benchmark_spec.key} out"
             )
-        if not bare and dataset_hash(samples) != one.dataset_hash:
+        if not bare and dataset_hash(samples) != benchmark_spec.dataset_hash:
             raise UsageError(
-                f"the samples of {one.key} are not those of the data set that the run declares: "
+                f"the samples of {benchmark_spec.key} are not those of the data set that the "
+                "run declares: "
                 "their hash differs"
             )
 
 
-def _check_episodes(made: Contents, benchmarks: Mapping[str, Benchmark]) -> None:
+def _check_episodes(contents: BundleContents, benchmarks: Mapping[str, Benchmark]) -> None:
     keys = {
         (line.benchmark, generation_key(benchmarks[line.benchmark], line.sample))
-        for line in made.samples
+        for line in contents.samples
     }
-    found = [(line.benchmark, line.episode.key, line.episode.epoch) for line in made.episodes]
-    _complete("generations.jsonl", found, keys, made.spec.epochs)
+    episode_keys = [
+        (line.benchmark, line.episode.key, line.episode.epoch) for line in contents.episodes
+    ]
+    _check_complete("generations.jsonl", episode_keys, keys, contents.spec.epochs)
 
 
-def _check_verdicts(made: Contents) -> None:
-    keys = {(line.benchmark, line.sample.key) for line in made.samples}
-    told = [(line.benchmark, line.verdict) for line in made.verdicts]
-    found = [(name, f"{one.metric}/{one.id}", one.epoch) for name, one in told]
-    _complete("verdicts.jsonl", found, keys, made.spec.epochs)
-    for name, one in told:
-        measured = one.outcome in MEASURED
-        scores = [one.score] if one.score is not None else []
-        if measured != bool(scores) or any(not 0 <= x <= 1 for x in (*scores, *one.views.values())):
+def _check_verdicts(contents: BundleContents) -> None:
+    keys = {(line.benchmark, line.sample.key) for line in contents.samples}
+    claims = [(line.benchmark, line.verdict) for line in contents.verdicts]
+    verdict_keys = [
+        (name, f"{verdict.metric}/{verdict.id}", verdict.epoch) for name, verdict in claims
+    ]
+    _check_complete("verdicts.jsonl", verdict_keys, keys, contents.spec.epochs)
+    for name, verdict in claims:
+        measured = verdict.outcome in MEASURED
+        scores = [verdict.score] if verdict.score is not None else []
+        if measured != bool(scores) or any(
+            not 0 <= x <= 1 for x in (*scores, *verdict.views.values())
+        ):
             raise UsageError(
-                f"verdicts.jsonl: {name} {one.metric}/{one.id} has a score that is none"
+                f"verdicts.jsonl: {name} {verdict.metric}/{verdict.id} has a score that is none"
             )
 
 
-def _complete(file: str, found: list[Place], keys: set[tuple[str, str]], epochs: int) -> None:
+def _check_complete(
+    file: str, epoch_keys: list[EpochKey], keys: set[tuple[str, str]], epochs: int
+) -> None:
     """Every key in every epoch, once, and nothing else."""
-    _once(file, found)
-    for benchmark, key, epoch in found:
+    _check_unique(file, epoch_keys)
+    for benchmark, key, epoch in epoch_keys:
         if (benchmark, key) not in keys or not 0 <= epoch < epochs:
             raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, belongs to no sample")
-    missing = len(keys) * epochs - len(found)
+    missing = len(keys) * epochs - len(epoch_keys)
     if missing:
         raise UsageError(f"{file}: {missing} of {len(keys) * epochs} lines are missing")
 
 
-def _once(file: str, places: Iterable[Place]) -> None:
-    seen: set[Place] = set()
-    for place in places:
-        if place in seen:
-            raise UsageError(f"{file}: {place[0]} {place[1]}, epoch {place[2]}, stands there twice")
-        seen.add(place)
+def _check_unique(file: str, epoch_keys: Iterable[EpochKey]) -> None:
+    seen: set[EpochKey] = set()
+    for epoch_key in epoch_keys:
+        if epoch_key in seen:
+            raise UsageError(
+                f"{file}: {epoch_key[0]} {epoch_key[1]}, epoch {epoch_key[2]}, stands there twice"
+            )
+        seen.add(epoch_key)
 
 
-def samples_of(made: Contents, spec: BenchmarkSpec) -> list[Sample]:
-    return [line.sample for line in made.samples if line.benchmark == spec.key]
+def select_benchmark_samples(contents: BundleContents, spec: BenchmarkSpec) -> list[Sample]:
+    return [line.sample for line in contents.samples if line.benchmark == spec.key]
 
 
 def generation_key(benchmark: Benchmark, sample: Sample) -> str:
@@ -186,7 +207,7 @@ def _is_text(text: str, form: re.Pattern[str]) -> bool:
     return bool(form.fullmatch(text)) and text.isprintable()
 
 
-def _refuse(problems: Mapping[str, bool]) -> None:
+def _raise_first_problem(problems: Mapping[str, bool]) -> None:
     for problem, holds in problems.items():
         if holds:
             raise UsageError(problem)

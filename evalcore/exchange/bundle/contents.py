@@ -21,7 +21,7 @@ NEEDED = (SPEC, SUMMARY, SAMPLES, GENERATIONS, VERDICTS)
 LARGEST = 256 << 20
 
 
-class Manifest(Record, frozen=True):
+class BundleManifest(Record, frozen=True):
     """`files` are sha256 digests by name; `versions` and `git_commit` are those that the run was
     made with. `redacted` counts the gated cases of each benchmark whose texts were left out, so
     that nobody can score them again from this bundle."""
@@ -35,11 +35,11 @@ class Manifest(Record, frozen=True):
     redacted: dict[str, int] = {}
 
 
-class Contents(Record, frozen=True):
+class BundleContents(Record, frozen=True):
     """A bundle in memory; `source` is the file it came from, for messages."""
 
     source: str
-    manifest: Manifest
+    manifest: BundleManifest
     spec: RunSpec
     summary: RunSummary
     samples: tuple[StoredSample, ...]

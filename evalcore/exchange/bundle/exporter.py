@@ -17,7 +17,7 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
-from evalcore.exchange.bundle.contents import Manifest
+from evalcore.exchange.bundle.contents import BundleManifest
 from evalcore.privacy import (
     Redactor,
     build_redactor,
@@ -43,7 +43,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
 _PLAIN_FILE = 0o100644 << 16
 
 
-class Exported(Record, frozen=True):
+class BundleExport(Record, frozen=True):
     """`redacted` counts the gated cases whose texts were left out, `gated` those that went out."""
 
     run: str
@@ -61,33 +61,35 @@ class _Journals(Record, frozen=True):
     verdicts: list[StoredVerdict]
 
 
-def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
+def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExport:
     """Write the bundle. Raises UsageError for a run that is not one to hand in, and where the file
     cannot be written; RunFolderError where the run cannot be read."""
-    summary = _finished(folder)
+    summary = _require_finished(folder)
     spec, censored = folder.read_spec(), build_redactor(settings)
-    journals = _journals(folder, spec, summary.scoring)
+    journals = _collect_journals(folder, spec, summary.scoring)
     gated = Counter(line.benchmark for line in journals.samples if is_gated(line.sample))
     redacted = Counter[str]() if settings.show_gated else gated
     if redacted:
-        journals = _bare(journals, _gated_keys(journals.samples, spec))
-    told = redact_spec(spec, censored)
+        journals = _strip_gated_text(journals, _gated_keys(journals.samples, spec))
+    redacted_spec = redact_spec(spec, censored)
     files = {
-        contents.SPEC: to_json(told),
-        contents.SUMMARY: to_json(redact_summary(summary, told)),
-        contents.SAMPLES: _lines(
+        contents.SPEC: to_json(redacted_spec),
+        contents.SUMMARY: to_json(redact_summary(summary, redacted_spec)),
+        contents.SAMPLES: _encode_censored_lines(
             (StoredSample(line.benchmark, redact_sample(line.sample)) for line in journals.samples),
             Redactor(keys=censored.keys, folders=()),  # cases are what their hash says they are
         ),
-        contents.GENERATIONS: _lines(_episodes_told(journals, censored), censored),
-        contents.VERDICTS: _lines(_verdicts_told(journals, censored), censored),
+        contents.GENERATIONS: _encode_censored_lines(
+            _redact_episodes(journals, censored), censored
+        ),
+        contents.VERDICTS: _encode_censored_lines(_redact_verdicts(journals, censored), censored),
     }
     if card := folder.read_card():
         if spec.target.key.startswith("hf:"):  # which says where the model lies
-            card = {**card, "model": told.target.key.removeprefix("hf:")}
+            card = {**card, "model": redacted_spec.target.key.removeprefix("hf:")}
         files[contents.CARD] = to_json(censored.redact_values(card))
-    _write(out, _packed(told, files, dict(redacted)))
-    return Exported(
+    _write_bundle_file(out, _pack_bundle(redacted_spec, files, dict(redacted)))
+    return BundleExport(
         run=spec.run_id,
         file=out.name,
         cases=len(journals.samples),
@@ -96,7 +98,7 @@ def export(folder: RunFolder, out: Path, settings: Settings) -> Exported:
     )
 
 
-def _finished(folder: RunFolder) -> RunSummary:
+def _require_finished(folder: RunFolder) -> RunSummary:
     summary = folder.read_summary()
     if folder.read_spec().origin == "imported":
         raise UsageError(f"run {folder.run_id} was imported; only what was run here is bundled")
@@ -105,39 +107,47 @@ def _finished(folder: RunFolder) -> RunSummary:
     return summary
 
 
-def _journals(folder: RunFolder, spec: RunSpec, scoring: str) -> _Journals:
+def _collect_journals(folder: RunFolder, spec: RunSpec, scoring: str) -> _Journals:
     """Raises UsageError for a case without an answer or a verdict."""
     samples = list(folder.read_samples())
     episodes, verdicts = latest_episodes(folder), latest_verdicts(folder.read_verdicts(scoring))
-    benchmarks = {one.key: create_benchmark(one.key, one.options) for one in spec.benchmarks}
+    benchmarks = {
+        benchmark_spec.key: create_benchmark(benchmark_spec.key, benchmark_spec.options)
+        for benchmark_spec in spec.benchmarks
+    }
     answers: dict[tuple[str, str, int], StoredEpisode] = {}
-    told: list[StoredVerdict] = []
+    stored_verdicts: list[StoredVerdict] = []
     for epoch in range(spec.epochs):
         for line in samples:
             key, sample = line.benchmark, line.sample
-            place = (key, benchmarks[key].generation_key(sample), epoch)
-            episode = episodes.get(place)
+            episode_key = (key, benchmarks[key].generation_key(sample), epoch)
+            episode = episodes.get(episode_key)
             verdict = verdicts.get((key, sample.metric, sample.id, epoch))
             if episode is None or verdict is None:
                 raise UsageError(
                     f"run {folder.run_id} has no verdict on {key} {sample.key}, epoch {epoch}; "
                     "resume it to its end first"
                 )
-            answers[place] = StoredEpisode(key, episode)
-            told.append(StoredVerdict(key, verdict))
-    return _Journals(samples, list(answers.values()), told)
+            answers[episode_key] = StoredEpisode(key, episode)
+            stored_verdicts.append(StoredVerdict(key, verdict))
+    return _Journals(samples, list(answers.values()), stored_verdicts)
 
 
 def _gated_keys(samples: Iterable[StoredSample], spec: RunSpec) -> frozenset[tuple[str, str]]:
     """Benchmark and key of what is gated: of samples, and of the generations they are scored on."""
-    benchmarks = {one.key: create_benchmark(one.key, one.options) for one in spec.benchmarks}
+    benchmarks = {
+        entry.key: create_benchmark(entry.key, entry.options) for entry in spec.benchmarks
+    }
     gated = [line for line in samples if is_gated(line.sample)]
     keys = {(line.benchmark, line.sample.key) for line in gated}
-    keys |= {(one.benchmark, benchmarks[one.benchmark].generation_key(one.sample)) for one in gated}
+    keys |= {
+        (entry.benchmark, benchmarks[entry.benchmark].generation_key(entry.sample))
+        for entry in gated
+    }
     return frozenset(keys)
 
 
-def _bare(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
+def _strip_gated_text(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
     return _Journals(
         samples=[
             StoredSample(line.benchmark, bare_sample(line.sample))
@@ -160,13 +170,13 @@ def _bare(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
     )
 
 
-def _episodes_told(journals: _Journals, censored: Redactor) -> Iterator[StoredEpisode]:
+def _redact_episodes(journals: _Journals, censored: Redactor) -> Iterator[StoredEpisode]:
     """A failure is told by others' programs, which may name anything."""
     for line in journals.episodes:
-        yield StoredEpisode(line.benchmark, _failure_told(line.episode, censored))
+        yield StoredEpisode(line.benchmark, _redact_failure(line.episode, censored))
 
 
-def _failure_told(episode: Episode, censored: Redactor) -> Episode:
+def _redact_failure(episode: Episode, censored: Redactor) -> Episode:
     failure: Failure | None = episode.failure
     if failure is None:
         return episode
@@ -176,7 +186,7 @@ def _failure_told(episode: Episode, censored: Redactor) -> Episode:
     )
 
 
-def _verdicts_told(journals: _Journals, censored: Redactor) -> Iterator[StoredVerdict]:
+def _redact_verdicts(journals: _Journals, censored: Redactor) -> Iterator[StoredVerdict]:
     """Where no answer was scored, the note repeats what others' programs said."""
     for line in journals.verdicts:
         verdict: Verdict = line.verdict
@@ -185,11 +195,13 @@ def _verdicts_told(journals: _Journals, censored: Redactor) -> Iterator[StoredVe
         yield StoredVerdict(line.benchmark, mask_votes(verdict))
 
 
-def _lines(records: Iterable[Record], censored: Redactor) -> bytes:
-    return b"".join(censored.redact_line(to_json(one).decode()).encode() + b"\n" for one in records)
+def _encode_censored_lines(records: Iterable[Record], censored: Redactor) -> bytes:
+    return b"".join(
+        censored.redact_line(to_json(record).decode()).encode() + b"\n" for record in records
+    )
 
 
-def _packed(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) -> bytes:
+def _pack_bundle(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) -> bytes:
     """The zip. Raises UsageError for one that would be too large to be taken in."""
     size = sum(map(len, files.values()))
     if size > contents.LARGEST:
@@ -197,7 +209,7 @@ def _packed(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) ->
             f"run {spec.run_id} takes {size >> 20} MiB, a bundle {contents.LARGEST >> 20} at most; "
             "run fewer benchmarks at once"
         )
-    manifest = Manifest(
+    manifest = BundleManifest(
         format=contents.FORMAT,
         version=contents.VERSION,
         run_id=spec.run_id,
@@ -215,7 +227,7 @@ def _packed(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) ->
     return packed.getvalue()
 
 
-def _write(out: Path, data: bytes) -> None:
+def _write_bundle_file(out: Path, data: bytes) -> None:
     if out.suffix != ".zip":
         raise UsageError(f"--out {out}: a bundle is a zip; name it {out.stem}.zip")
     try:

@@ -14,11 +14,11 @@ import msgspec
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import IndexFileError, UsageError
-from evalcore.exchange.bundle.at_hand import Cases
 from evalcore.exchange.bundle.checks import is_bare
-from evalcore.exchange.bundle.contents import Contents
-from evalcore.exchange.bundle.rescored import Rescored
-from evalcore.exchange.scale.shelf import Shelf
+from evalcore.exchange.bundle.contents import BundleContents
+from evalcore.exchange.bundle.local_match import MatchedCases
+from evalcore.exchange.bundle.rescored import RescoredBundle
+from evalcore.exchange.scale.blob_store import BlobStore
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
@@ -44,77 +44,86 @@ _EXACT = 1e-6
 _CASES_NAMED = 3
 
 
-class Part(Record, frozen=True):
+class ScoredBenchmark(Record, frozen=True):
     """One benchmark of a bundle, scored here."""
 
     spec: BenchmarkSpec
-    cases: Cases
-    rescored: Rescored
+    cases: MatchedCases
+    rescored: RescoredBundle
     claimed: BenchmarkScore
 
-    def level(self, score: float | None) -> int:
+    def compute_level(self, score: float | None) -> int:
         """0 where texts are missing, so that nobody could check; 2 where the score and every
         verdict came out equal here, on cases that are at hand; else 1."""
         if any(map(is_bare, self.cases.samples)):
             return 0
-        equal = self.rescored.equal == len(self.rescored.verdicts) and not self.differs(score)
-        return 2 if equal and len(self.cases.known) == len(self.cases.samples) else 1
+        equal = self.rescored.equal == len(self.rescored.verdicts) and not self.differs_from_claim(
+            score
+        )
+        return 2 if equal and len(self.cases.matching_keys) == len(self.cases.samples) else 1
 
-    def differs(self, score: float | None) -> bool:
+    def differs_from_claim(self, score: float | None) -> bool:
         if score is None or self.claimed.score is None:
             return score != self.claimed.score
         return abs(self.claimed.score - score) > _EXACT
 
 
-def run_id_of(made: Contents) -> str:
+def run_id_of(contents: BundleContents) -> str:
     """Readable, and another for every bundle that holds anything else."""
-    plain = _NOT_IN_A_NAME.sub("-", made.spec.target.key.lower())[:40]
-    return f"bundle-{made.spec.created_at[:10]}-{plain}-{content_hash(made.manifest.files, 12)}"
+    plain = _NOT_IN_A_NAME.sub("-", contents.spec.target.key.lower())[:40]
+    digest = content_hash(contents.manifest.files, 12)
+    return f"bundle-{contents.spec.created_at[:10]}-{plain}-{digest}"
 
 
-def published(
-    made: Contents, parts: Sequence[Part], benchmarks: Mapping[str, Benchmark], shelf: Shelf
+def build_bundle_run(
+    contents: BundleContents,
+    parts: Sequence[ScoredBenchmark],
+    benchmarks: Mapping[str, Benchmark],
+    blobs: BlobStore,
 ) -> tuple[str, Published]:
     """The run's id and the whole run, its files on the shelf. Raises UsageError for one that is too
     large for the index."""
-    run = _run(made, parts)
+    run = _build_imported_spec(contents, parts)
     try:
-        summary, scores = _summary(made, run, parts, benchmarks)
+        summary, scores = _build_bundle_summary(contents, run, parts, benchmarks)
         build_run_header(run, summary)
     except (IndexFileError, UsageError) as error:
-        raise UsageError(f"{made.source}: refused: {error}") from None
-    files = {name: shelf.put(_lines(lines)) for name, lines in _journals(made, parts).items()}
-    files |= {
-        "spec.json": shelf.put(to_json(run)),
-        "summary.json": shelf.put(to_json(summary)),
+        raise UsageError(f"{contents.source}: refused: {error}") from None
+    files = {
+        name: blobs.put(_encode_records(lines))
+        for name, lines in _build_journal_files(contents, parts).items()
     }
-    facts = {"run": made.spec.run_id, "versions": made.spec.versions, "card": made.card}
+    files |= {
+        "spec.json": blobs.put(to_json(run)),
+        "summary.json": blobs.put(to_json(summary)),
+    }
+    facts = {"run": contents.spec.run_id, "versions": contents.spec.versions, "card": contents.card}
     return run.run_id, Published(
         publisher=PUBLISHER,
         month=run.created_at[:7],
         files=files,
         scores=scores,
-        facts=facts | {"git_commit": made.spec.git_commit},
+        facts=facts | {"git_commit": contents.spec.git_commit},
     )
 
 
-def _run(made: Contents, parts: Sequence[Part]) -> RunSpec:
+def _build_imported_spec(contents: BundleContents, parts: Sequence[ScoredBenchmark]) -> RunSpec:
     """The spec as imported; the command is left out, for it is somebody else's to be pasted."""
-    specs = [_spec(part) for part in parts]
-    board = f"bundle-{content_hash(sorted(one.column for one in specs), 8)}"
-    target = made.spec.target
+    specs = [_build_column_spec(part) for part in parts]
+    board = f"bundle-{content_hash(sorted(spec.column for spec in specs), 8)}"
+    target = contents.spec.target
     return msgspec.structs.replace(
-        made.spec,
-        run_id=run_id_of(made),
+        contents.spec,
+        run_id=run_id_of(contents),
         target=TargetSpec(target.key, target.options | {"imported": True}),
-        benchmarks=tuple(msgspec.structs.replace(one, dataset=board) for one in specs),
+        benchmarks=tuple(msgspec.structs.replace(spec, dataset=board) for spec in specs),
         origin="imported",
         command="",
-        note=f"Handed in as a bundle of run {made.spec.run_id}",
+        note=f"Handed in as a bundle of run {contents.spec.run_id}",
     )
 
 
-def _spec(part: Part) -> BenchmarkSpec:
+def _build_column_spec(part: ScoredBenchmark) -> BenchmarkSpec:
     """Of a column that is none of ours; whether it is the full set is looked up where it can be."""
     spec, rescored = part.spec, part.rescored
     return with_column_key(
@@ -122,24 +131,27 @@ def _spec(part: Part) -> BenchmarkSpec:
             spec,
             prompt_version=f"bundle {spec.prompt_version}",
             scorer_version=spec.scorer_version + (" mixed" if rescored.differing else ""),
-            full=spec.full and (not part.cases.known or part.cases.all_known),
+            full=spec.full and (not part.cases.matching_keys or part.cases.covers_dataset),
         )
     )
 
 
-def _summary(
-    made: Contents, run: RunSpec, parts: Sequence[Part], benchmarks: Mapping[str, Benchmark]
+def _build_bundle_summary(
+    contents: BundleContents,
+    run: RunSpec,
+    parts: Sequence[ScoredBenchmark],
+    benchmarks: Mapping[str, Benchmark],
 ) -> tuple[RunSummary, dict[str, PublishedScore]]:
     scores: dict[str, BenchmarkScore] = {}
-    told: dict[str, PublishedScore] = {}
+    published_scores: dict[str, PublishedScore] = {}
     for part, spec in zip(parts, run.benchmarks, strict=True):
-        found = _score(part, spec, benchmarks[spec.key], run.epochs)
-        told[spec.key] = _claim(made, part, found, spec)
-        scores[spec.key] = found
+        benchmark_score = _aggregate_verdicts(part, spec, benchmarks[spec.key], run.epochs)
+        published_scores[spec.key] = _build_published_score(contents, part, benchmark_score, spec)
+        scores[spec.key] = benchmark_score
     complete = all(score.complete for score in scores.values())
     state: RunState = "done" if complete else "incomplete"
-    episodes = [line.episode for line in made.episodes]
-    verdicts = [one for part in parts for one in part.rescored.verdicts]
+    episodes = [line.episode for line in contents.episodes]
+    verdicts = [verdict for part in parts for verdict in part.rescored.verdicts]
     return RunSummary(
         run_id=run.run_id,
         target=run.target,
@@ -152,13 +164,15 @@ def _summary(
         finished_at=run.created_at,
         origin="imported",
         epochs=run.epochs,
-    ), told
+    ), published_scores
 
 
-def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -> BenchmarkScore:
+def _aggregate_verdicts(
+    part: ScoredBenchmark, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int
+) -> BenchmarkScore:
     """Raises UsageError where a verdict that was kept lacks what the score is made of."""
     try:
-        found = benchmark.aggregate(
+        benchmark_score = benchmark.aggregate(
             spec.apply_weights(part.cases.samples),
             part.rescored.verdicts,
             spec.weights,
@@ -171,9 +185,9 @@ def _score(part: Part, spec: BenchmarkSpec, benchmark: Benchmark, epochs: int) -
         problem = f"{type(error).__name__}: {error}"
         raise UsageError(f"the verdicts on {spec.key} cannot be added up: {problem}") from None
     return msgspec.structs.replace(
-        found,
-        level=part.level(found.score),
-        views=found.views | _claimed_view(part.claimed),
+        benchmark_score,
+        level=part.compute_level(benchmark_score.score),
+        views=benchmark_score.views | _claimed_view(part.claimed),
         self_judged=part.claimed.self_judged,
     )
 
@@ -182,35 +196,39 @@ def _claimed_view(claimed: BenchmarkScore) -> dict[str, float]:
     return {} if claimed.score is None else {"claimed": claimed.score}
 
 
-def _claim(
-    made: Contents, part: Part, found: BenchmarkScore, spec: BenchmarkSpec
+def _build_published_score(
+    contents: BundleContents,
+    part: ScoredBenchmark,
+    benchmark_score: BenchmarkScore,
+    spec: BenchmarkSpec,
 ) -> PublishedScore:
     """Raises UsageError for a claim that the same programs do not make of the same verdicts."""
-    claimed, level = part.claimed.score, part.level(found.score)
-    differs = part.differs(found.score)
+    claimed, level = part.claimed.score, part.compute_level(benchmark_score.score)
+    differs = part.differs_from_claim(benchmark_score.score)
     if differs and part.rescored.same_programs:
         raise UsageError(
-            f"summary.json claims {_shown(claimed, 4)} for {spec.key}, its verdicts amount to "
-            f"{_shown(found.score, 4)}"
+            f"summary.json claims {_format_claim_score(claimed, 4)} for {spec.key}, its "
+            "verdicts amount to "
+            f"{_format_claim_score(benchmark_score.score, 4)}"
         )
-    detail = f"{_shown(claimed, 2)} → {_shown(found.score, 2)}"
+    detail = f"{_format_claim_score(claimed, 2)} → {_format_claim_score(benchmark_score.score, 2)}"
     flags = [Flag("score_differs", detail=detail)] if differs else []
     return PublishedScore(
         level=level,
         claimed=claimed,
-        recomputed=found.score if level else None,
+        recomputed=benchmark_score.score if level else None,
         reading="" if not level else "unexplained" if differs else "exact",
         judges=spec.judges,
-        graded_at=made.summary.finished_at[:10],
-        flags=(*flags, *_flags(part, spec)),
+        graded_at=contents.summary.finished_at[:10],
+        flags=(*flags, *_build_bundle_flags(part, spec)),
     )
 
 
-def _shown(score: float | None, decimals: int) -> str:
+def _format_claim_score(score: float | None, decimals: int) -> str:
     return "no score" if score is None else f"{score:.{decimals}f}"
 
 
-def _flags(part: Part, spec: BenchmarkSpec) -> Iterable[Flag]:
+def _build_bundle_flags(part: ScoredBenchmark, spec: BenchmarkSpec) -> Iterable[Flag]:
     """What a reader should know of a benchmark, in the words that pages have texts for."""
     total = len(part.rescored.verdicts)
     if differing := part.rescored.differing:
@@ -218,7 +236,7 @@ def _flags(part: Part, spec: BenchmarkSpec) -> Iterable[Flag]:
         yield Flag("verdict_differs", detail=f"{len(differing)} / {total}: {named}")
     for reason, count in sorted(part.rescored.reasons.items()):
         yield Flag("not_rescored", detail=f"{count} / {total}: {reason[:200]}")
-    if unknown := len(part.cases.samples) - len(part.cases.known):
+    if unknown := len(part.cases.samples) - len(part.cases.matching_keys):
         yield Flag("unknown_cases", detail=f"{unknown} / {len(part.cases.samples)}")
     if part.cases.differing:
         yield Flag("outdated_case", detail=str(len(part.cases.differing)))
@@ -226,7 +244,9 @@ def _flags(part: Part, spec: BenchmarkSpec) -> Iterable[Flag]:
         yield Flag("not_full", detail=str(len(part.cases.samples)))
 
 
-def _journals(made: Contents, parts: Sequence[Part]) -> dict[str, Sequence[Record]]:
+def _build_journal_files(
+    contents: BundleContents, parts: Sequence[ScoredBenchmark]
+) -> dict[str, Sequence[Record]]:
     files: dict[str, Sequence[Record]] = {
         "samples.jsonl": [
             StoredSample(part.spec.key, sample) for part in parts for sample in part.cases.samples
@@ -235,10 +255,12 @@ def _journals(made: Contents, parts: Sequence[Part]) -> dict[str, Sequence[Recor
     for part in parts:
         key = part.spec.key
         verdicts: Sequence[Verdict] = part.rescored.verdicts
-        files[f"generations/{key}.jsonl"] = [e for e in made.episodes if e.benchmark == key]
-        files[f"verdicts/{SCORING}/{key}.jsonl"] = [StoredVerdict(key, one) for one in verdicts]
+        files[f"generations/{key}.jsonl"] = [e for e in contents.episodes if e.benchmark == key]
+        files[f"verdicts/{SCORING}/{key}.jsonl"] = [
+            StoredVerdict(key, verdict) for verdict in verdicts
+        ]
     return files
 
 
-def _lines(records: Sequence[Record]) -> bytes:
+def _encode_records(records: Sequence[Record]) -> bytes:
     return b"".join(to_json(record) + b"\n" for record in records)

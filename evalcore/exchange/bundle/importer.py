@@ -13,13 +13,13 @@ from pathlib import Path
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle import at_hand, checks, reader
-from evalcore.exchange.bundle.at_hand import Cases
-from evalcore.exchange.bundle.contents import Contents
-from evalcore.exchange.bundle.imported_run import Part, published
-from evalcore.exchange.bundle.rescored import rescore
+from evalcore.exchange.bundle import checks, local_match, reader
+from evalcore.exchange.bundle.contents import BundleContents
+from evalcore.exchange.bundle.imported_run import ScoredBenchmark, build_bundle_run
+from evalcore.exchange.bundle.local_match import MatchedCases
+from evalcore.exchange.bundle.rescored import rescore_bundle
 from evalcore.exchange.imported_gold import GoldCheck
-from evalcore.exchange.scale.staging import Became, stage
+from evalcore.exchange.scale.staging import ImportOutcome, open_import_stage
 from evalcore.records import Record
 from evalcore.runner.gold import GoldReport
 from evalcore.runner.plan import create_benchmark
@@ -30,7 +30,7 @@ from evalcore.store.published import Published, PublishedScore
 from evalcore.store.run_folder import RunFolder
 
 
-class Scored(Record, frozen=True):
+class ScoredClaim(Record, frozen=True):
     """A claim beside what is counted here, None at level 0; both 0 to 100. Of `verdicts`, `equal`
     came out as claimed; `kept` counts by reason those that could not be scored again. Of the
     expected answers of its cases so many are `unconfirmed`, the first over `reason`."""
@@ -51,13 +51,13 @@ class ImportedBundle(Record, frozen=True):
     """What became of a bundle; `source_run` is what the run was called where it was made."""
 
     run: str
-    became: Became
+    became: ImportOutcome
     source_run: str
     target: str
-    scores: tuple[Scored, ...]
+    scores: tuple[ScoredClaim, ...]
 
 
-def _unheard(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     pass
 
 
@@ -66,7 +66,7 @@ def import_bundle(
     settings: Settings,
     dataset: str = "",
     progress: Callable[[str], None] = print,
-    scored: Callable[[int, int], None] = _unheard,
+    scored: Callable[[int, int], None] = _ignore_progress,
     gold: GoldCheck | None = None,
 ) -> ImportedBundle:
     """Import one bundle; `dataset`, a path or name, says where its cases are to be found here.
@@ -76,99 +76,111 @@ def import_bundle(
     Raises UsageError with the reason why it is refused.
     """
     with tempfile.TemporaryDirectory(prefix="evalcore-bundle-") as scratch:
-        made = reader.read(bundle, Path(scratch) / "unpacked")
-    if dataset and len(made.spec.benchmarks) != 1:
+        contents = reader.read_bundle(bundle, Path(scratch) / "unpacked")
+    if dataset and len(contents.spec.benchmarks) != 1:
         raise UsageError("--dataset is for a bundle of one benchmark; drop it")
-    benchmarks = _benchmarks(made)
+    benchmarks = _create_benchmarks(contents)
     try:
-        checks.check(made, benchmarks)
-        with stage(settings) as staged:
+        checks.check_bundle(contents, benchmarks)
+        with open_import_stage(settings) as staged:
             cases = {
-                one.key: at_hand.find(
-                    benchmarks[one.key], one, checks.samples_of(made, one), settings, dataset
+                benchmark_spec.key: local_match.match_local_cases(
+                    benchmarks[benchmark_spec.key],
+                    benchmark_spec,
+                    checks.select_benchmark_samples(contents, benchmark_spec),
+                    settings,
+                    dataset,
                 )
-                for one in made.spec.benchmarks
+                for benchmark_spec in contents.spec.benchmarks
             }
             check = gold or GoldCheck(settings, progress)
-            reports = _require_gold(made, benchmarks, cases, check)
-            parts = _parts(made, benchmarks, cases, progress, scored)
-            run_id, told = published(made, parts, benchmarks, staged.shelf)
-            became: Became = "unchanged"
-            if not _stands(settings, run_id, told):
-                became = staged.add(run_id, told)
+            reports = _require_gold(contents, benchmarks, cases, check)
+            parts = _score_benchmarks(contents, benchmarks, cases, progress, scored)
+            run_id, published = build_bundle_run(contents, parts, benchmarks, staged.blobs)
+            became: ImportOutcome = "unchanged"
+            if not _is_already_stored(settings, run_id, published):
+                became = staged.prepare_run(run_id, published)
                 staged.commit()
     finally:
         for benchmark in benchmarks.values():
             benchmark.close()
     scores = tuple(
-        _scored(part, told.scores[part.spec.key], reports[part.spec.key]) for part in parts
+        _build_scored_claim(part, published.scores[part.spec.key], reports[part.spec.key])
+        for part in parts
     )
-    return ImportedBundle(run_id, became, made.spec.run_id, made.spec.target.key, scores)
+    return ImportedBundle(run_id, became, contents.spec.run_id, contents.spec.target.key, scores)
 
 
-def _stands(settings: Settings, run_id: str, told: Published) -> bool:
+def _is_already_stored(settings: Settings, run_id: str, published: Published) -> bool:
     """Whether the run is in the store with the same scores and levels; logs of programs that were
     run again may differ."""
     folder = RunFolder(settings.runs_dir / run_id)
     held = published_file.read_published(folder)
     indexed = {header.run_id for header in open_index(settings).headers()}
-    return held is not None and held.scores == told.scores and run_id in indexed
+    return held is not None and held.scores == published.scores and run_id in indexed
 
 
-def _benchmarks(made: Contents) -> dict[str, Benchmark]:
+def _create_benchmarks(contents: BundleContents) -> dict[str, Benchmark]:
     """Raises UsageError for a benchmark or an option that is unknown here."""
     try:
-        return {one.key: create_benchmark(one.key, one.options) for one in made.spec.benchmarks}
+        return {
+            benchmark_spec.key: create_benchmark(benchmark_spec.key, benchmark_spec.options)
+            for benchmark_spec in contents.spec.benchmarks
+        }
     except UsageError as error:
-        raise UsageError(f"{made.source}: refused: {error}") from None
+        raise UsageError(f"{contents.source}: refused: {error}") from None
 
 
 def _require_gold(
-    made: Contents,
+    contents: BundleContents,
     benchmarks: Mapping[str, Benchmark],
-    cases: Mapping[str, Cases],
+    cases: Mapping[str, MatchedCases],
     check: GoldCheck,
 ) -> dict[str, GoldReport]:
     """What engines say of the expected answers, by benchmark. Raises UsageError for contradicted
     ones."""
     try:
         return {
-            one.key: check.require(benchmarks[one.key], cases[one.key], made.samples)
-            for one in made.spec.benchmarks
+            benchmark_spec.key: check.require_cases(
+                benchmarks[benchmark_spec.key], cases[benchmark_spec.key], contents.samples
+            )
+            for benchmark_spec in contents.spec.benchmarks
         }
     except UsageError as error:
-        raise UsageError(f"{made.source}: refused: {error}") from None
+        raise UsageError(f"{contents.source}: refused: {error}") from None
 
 
-def _parts(
-    made: Contents,
+def _score_benchmarks(
+    contents: BundleContents,
     benchmarks: Mapping[str, Benchmark],
-    cases: Mapping[str, Cases],
+    cases: Mapping[str, MatchedCases],
     progress: Callable[[str], None],
     scored: Callable[[int, int], None],
-) -> list[Part]:
-    parts, total = [], len(made.verdicts)
+) -> list[ScoredBenchmark]:
+    parts, total = [], len(contents.verdicts)
     count = itertools.count(1)
-    for spec in made.spec.benchmarks:
+    for spec in contents.spec.benchmarks:
         progress(f"scoring {spec.samples} cases of {spec.key} again")
         same = cases[spec.key]
-        rescored = rescore(
-            made, spec, benchmarks[spec.key], same, lambda: scored(next(count), total)
+        rescored = rescore_bundle(
+            contents, spec, benchmarks[spec.key], same, lambda: scored(next(count), total)
         )
-        parts.append(Part(spec, same, rescored, made.summary.benchmarks[spec.key]))
+        parts.append(ScoredBenchmark(spec, same, rescored, contents.summary.benchmarks[spec.key]))
     return parts
 
 
-def _scored(part: Part, told: PublishedScore, gold: GoldReport) -> Scored:
-    return Scored(
+def _build_scored_claim(
+    part: ScoredBenchmark, published_score: PublishedScore, gold: GoldReport
+) -> ScoredClaim:
+    return ScoredClaim(
         benchmark=part.spec.key,
-        level=told.level,
-        claimed=told.claimed,
-        recomputed=told.recomputed,
+        level=published_score.level,
+        claimed=published_score.claimed,
+        recomputed=published_score.recomputed,
         verdicts=len(part.rescored.verdicts),
         equal=part.rescored.equal,
         kept=part.rescored.reasons,
-        known_cases=len(part.cases.known),
+        known_cases=len(part.cases.matching_keys),
         unconfirmed=gold.unconfirmed,
         reason=gold.reason,
     )

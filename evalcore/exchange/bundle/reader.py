@@ -11,7 +11,7 @@ import msgspec
 
 from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.bundle import contents
-from evalcore.exchange.bundle.contents import Contents, Manifest
+from evalcore.exchange.bundle.contents import BundleContents, BundleManifest
 from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.intake.json_text import check_depth, parse_json
 from evalcore.records import Record, RunSpec, RunSummary, from_json
@@ -23,7 +23,7 @@ _LIMITS = ArchiveLimits(total_bytes=contents.LARGEST, members=8, ratio=2000)
 _MANIFEST_LARGEST = 1 << 16
 
 
-def read(bundle: Path, scratch: Path) -> Contents:
+def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
     """The decoded files of a bundle, unpacked below `scratch`.
 
     Raises UsageError naming the file and what is wrong with it: too large, no such archive, a file
@@ -33,25 +33,25 @@ def read(bundle: Path, scratch: Path) -> Contents:
         raise UsageError(f"{bundle} is no file; give a bundle that `evalcore export` wrote")
     members = unpack_zip(bundle, scratch, _LIMITS)
     files = {str(path): (scratch / path).read_bytes() for path in members}
-    manifest = _manifest(bundle, files)
+    manifest = _read_manifest(bundle, files)
     _check_files(bundle, manifest, files)
-    return Contents(
+    return BundleContents(
         source=str(bundle),
         manifest=manifest,
-        spec=_record(bundle, contents.SPEC, files, RunSpec),
-        summary=_record(bundle, contents.SUMMARY, files, RunSummary),
-        samples=_lines(bundle, contents.SAMPLES, files, StoredSample),
-        episodes=_lines(bundle, contents.GENERATIONS, files, StoredEpisode),
-        verdicts=_lines(bundle, contents.VERDICTS, files, StoredVerdict),
-        card=_card(bundle, files),
+        spec=_decode_member(bundle, contents.SPEC, files, RunSpec),
+        summary=_decode_member(bundle, contents.SUMMARY, files, RunSummary),
+        samples=_decode_record_lines(bundle, contents.SAMPLES, files, StoredSample),
+        episodes=_decode_record_lines(bundle, contents.GENERATIONS, files, StoredEpisode),
+        verdicts=_decode_record_lines(bundle, contents.VERDICTS, files, StoredVerdict),
+        card=_read_bundle_card(bundle, files),
     )
 
 
-def _manifest(bundle: Path, files: Mapping[str, bytes]) -> Manifest:
+def _read_manifest(bundle: Path, files: Mapping[str, bytes]) -> BundleManifest:
     data = files.get(contents.MANIFEST)
     if data is None or len(data) > _MANIFEST_LARGEST:
         raise UsageError(f"{bundle}: is no bundle, for it has no {contents.MANIFEST}")
-    manifest = _decoded(bundle, contents.MANIFEST, data, Manifest)
+    manifest = _decode_record(bundle, contents.MANIFEST, data, BundleManifest)
     if (manifest.format, manifest.version) != (contents.FORMAT, contents.VERSION):
         raise UsageError(
             f"{bundle}: is a {manifest.format[:40]!r} of version {manifest.version}; this program "
@@ -60,49 +60,51 @@ def _manifest(bundle: Path, files: Mapping[str, bytes]) -> Manifest:
     return manifest
 
 
-def _check_files(bundle: Path, manifest: Manifest, files: Mapping[str, bytes]) -> None:
-    known = {*contents.NEEDED, contents.CARD}
-    listed, there = set(manifest.files), set(files) - {contents.MANIFEST}
+def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, bytes]) -> None:
+    expected_names = {*contents.NEEDED, contents.CARD}
+    listed, present = set(manifest.files), set(files) - {contents.MANIFEST}
     problems = {
-        "is missing": set(contents.NEEDED) - there,
-        "is no file of a bundle": there - known,
-        "is not in the manifest": there - listed,
-        "is in the manifest and not in the bundle": listed - there,
+        "is missing": set(contents.NEEDED) - present,
+        "is no file of a bundle": present - expected_names,
+        "is not in the manifest": present - listed,
+        "is in the manifest and not in the bundle": listed - present,
     }
     for problem, names in problems.items():
         if names:
             raise UsageError(f"{bundle}: {min(names)[:80]} {problem}")
-    for name in sorted(there):
+    for name in sorted(present):
         if hashlib.sha256(files[name]).hexdigest() != manifest.files[name]:
             raise UsageError(
                 f"{bundle}: {name} is not what the manifest vouches for: its sha256 differs"
             )
 
 
-def _record(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> R:
-    return _decoded(bundle, name, files[name], kind)
+def _decode_member(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> R:
+    return _decode_record(bundle, name, files[name], kind)
 
 
-def _decoded(bundle: Path, place: str, data: bytes, kind: type[R]) -> R:
+def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R:
     try:
         check_depth(data)
         return from_json(kind, data)
     except (msgspec.MsgspecError, IntakeError) as error:
-        raise UsageError(f"{bundle}: {place}: {error}") from None
+        raise UsageError(f"{bundle}: {location}: {error}") from None
 
 
-def _lines(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> tuple[R, ...]:
+def _decode_record_lines(
+    bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]
+) -> tuple[R, ...]:
     """The records of a file; a last line without its end is one that was cut."""
     data = files[name]
     if data and not data.endswith(b"\n"):
         raise UsageError(f"{bundle}: {name} ends within a line")
     return tuple(
-        _decoded(bundle, f"{name}, line {number}", line, kind)
+        _decode_record(bundle, f"{name}, line {number}", line, kind)
         for number, line in enumerate(data.split(b"\n")[:-1], 1)
     )
 
 
-def _card(bundle: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _read_bundle_card(bundle: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
     data = files.get(contents.CARD)
     if data is None:
         return {}

@@ -17,9 +17,9 @@ import msgspec
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle.at_hand import Cases
 from evalcore.exchange.bundle.checks import generation_key, is_bare
-from evalcore.exchange.bundle.contents import Contents
+from evalcore.exchange.bundle.contents import BundleContents
+from evalcore.exchange.bundle.local_match import MatchedCases
 from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, Sample, Verdict
 from evalcore.runner.execute import compute_verdict
 
@@ -38,7 +38,7 @@ _LEFT_OUT = "its text was left out"
 _FOREIGN = "its case is in no data set here"
 
 
-class Rescored(Record, frozen=True):
+class RescoredBundle(Record, frozen=True):
     """The `verdicts` to keep, in the order of the bundle. `equal` are those that came out as
     claimed, `differing` those that did not; `reasons` count those that could not be scored again.
     `same_programs` tells that both sides score by the same versions."""
@@ -50,59 +50,61 @@ class Rescored(Record, frozen=True):
     same_programs: bool = True
 
 
-def rescore(
-    made: Contents,
+def rescore_bundle(
+    contents: BundleContents,
     spec: BenchmarkSpec,
     benchmark: Benchmark,
-    cases: Cases,
-    one_done: Callable[[], None],
-) -> Rescored:
-    """Score every answer of a benchmark again; `one_done` is called after each. Raises UsageError
+    cases: MatchedCases,
+    on_verdict: Callable[[], None],
+) -> RescoredBundle:
+    """Score every answer of a benchmark again; `on_verdict` is called after each. Raises UsageError
     naming a verdict that does not follow from its answer."""
     samples = {sample.key: sample for sample in cases.samples}
     episodes = {
         (line.episode.key, line.episode.epoch): line.episode
-        for line in made.episodes
+        for line in contents.episodes
         if line.benchmark == spec.key
     }
-    claims = [line.verdict for line in made.verdicts if line.benchmark == spec.key]
-    ours = asyncio.run(_verdicts(benchmark, cases, samples, episodes, claims, one_done))
-    same = _same_programs(made, spec, benchmark)
-    kept: list[Verdict] = []
+    claims = [line.verdict for line in contents.verdicts if line.benchmark == spec.key]
+    results = asyncio.run(_score_claims(benchmark, cases, samples, episodes, claims, on_verdict))
+    same = _has_same_programs(contents, spec, benchmark)
+    verdicts: list[Verdict] = []
     differing: list[str] = []
     reasons: Counter[str] = Counter()
-    for claim, found in zip(claims, ours, strict=True):
-        why = found if isinstance(found, str) else _unscored(claim, found, spec)
-        if why or isinstance(found, str):
+    for claim, result in zip(claims, results, strict=True):
+        why = result if isinstance(result, str) else _explain_unscored(claim, result, spec)
+        if why or isinstance(result, str):
             reasons[why] += 1
-            kept.append(_bare_claim(claim))
+            verdicts.append(_bare_claim(claim))
             continue
-        kept.append(found)
-        if _equal(claim, found):
+        verdicts.append(result)
+        if _is_equal_verdict(claim, result):
             continue
         if same:
-            raise UsageError(f"{made.source}: refused: {_difference(spec, claim, found)}")
+            raise UsageError(
+                f"{contents.source}: refused: {_describe_difference(spec, claim, result)}"
+            )
         differing.append(f"{claim.metric}/{claim.id}")
     equal = len(claims) - len(differing) - reasons.total()
-    return Rescored(tuple(kept), equal, tuple(differing), dict(reasons), same)
+    return RescoredBundle(tuple(verdicts), equal, tuple(differing), dict(reasons), same)
 
 
-async def _verdicts(
+async def _score_claims(
     benchmark: Benchmark,
-    cases: Cases,
+    cases: MatchedCases,
     samples: Mapping[str, Sample],
     episodes: Mapping[tuple[str, int], Episode],
     claims: Sequence[Verdict],
-    one_done: Callable[[], None],
+    on_verdict: Callable[[], None],
 ) -> list[Verdict | str]:
     """Our verdict for each claim, or why there is none; side by side, as some wait for programs."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(claim: Verdict) -> Verdict | str:
+    async def score_claim(claim: Verdict) -> Verdict | str:
         sample = samples[f"{claim.metric}/{claim.id}"]
         if is_bare(sample):
             return _LEFT_OUT
-        if sample.key not in cases.known and benchmark.key not in DATA_ALONE:
+        if sample.key not in cases.matching_keys and benchmark.key not in DATA_ALONE:
             return _FOREIGN
         key = generation_key(benchmark, sample)
         async with gate:
@@ -112,44 +114,44 @@ async def _verdicts(
         details = {**verdict.details, "generation": key}  # where readers find the episode
         return msgspec.structs.replace(verdict, details=details)
 
-    async def counted(claim: Verdict) -> Verdict | str:
-        found = await one(claim)
-        one_done()
-        return found
+    async def score_and_report(claim: Verdict) -> Verdict | str:
+        result = await score_claim(claim)
+        on_verdict()
+        return result
 
-    return await asyncio.gather(*map(counted, claims))
+    return await asyncio.gather(*map(score_and_report, claims))
 
 
-def _unscored(claim: Verdict, found: Verdict, spec: BenchmarkSpec) -> str:
+def _explain_unscored(claim: Verdict, verdict: Verdict, spec: BenchmarkSpec) -> str:
     """Why an answer that was scored there could not be scored here, "" where it could."""
-    if found.outcome in MEASURED or claim.outcome not in MEASURED:
+    if verdict.outcome in MEASURED or claim.outcome not in MEASURED:
         return ""
-    if found.outcome == "target_error" or (found.reason == _NO_PANEL and not spec.judges):
+    if verdict.outcome == "target_error" or (verdict.reason == _NO_PANEL and not spec.judges):
         return ""
-    return found.note or found.reason or found.outcome
+    return verdict.note or verdict.reason or verdict.outcome
 
 
-def _equal(claim: Verdict, found: Verdict) -> bool:
+def _is_equal_verdict(claim: Verdict, verdict: Verdict) -> bool:
     """Whether outcome, score and every reading that both have are the same."""
-    both = set(claim.views) & set(found.views)
+    both = set(claim.views) & set(verdict.views)
     return (
-        claim.outcome == found.outcome
-        and abs((claim.score or 0.0) - (found.score or 0.0)) <= _EXACT
-        and all(abs(claim.views[name] - found.views[name]) <= _EXACT for name in both)
+        claim.outcome == verdict.outcome
+        and abs((claim.score or 0.0) - (verdict.score or 0.0)) <= _EXACT
+        and all(abs(claim.views[name] - verdict.views[name]) <= _EXACT for name in both)
     )
 
 
-def _difference(spec: BenchmarkSpec, claim: Verdict, found: Verdict) -> str:
-    place = f"{spec.key} {claim.metric}/{claim.id}, epoch {claim.epoch}"
-    if (claim.outcome, claim.score) == (found.outcome, found.score):
-        return f"the readings of {place} do not follow from the answer in generations.jsonl"
+def _describe_difference(spec: BenchmarkSpec, claim: Verdict, verdict: Verdict) -> str:
+    case_label = f"{spec.key} {claim.metric}/{claim.id}, epoch {claim.epoch}"
+    if (claim.outcome, claim.score) == (verdict.outcome, verdict.score):
+        return f"the readings of {case_label} do not follow from the answer in generations.jsonl"
     return (
-        f"the verdict on {place} does not follow from the answer in generations.jsonl: "
-        f"{_told(claim)} is claimed, {_told(found)} is what it scores here"
+        f"the verdict on {case_label} does not follow from the answer in generations.jsonl: "
+        f"{_format_verdict(claim)} is claimed, {_format_verdict(verdict)} is what it scores here"
     )
 
 
-def _told(verdict: Verdict) -> str:
+def _format_verdict(verdict: Verdict) -> str:
     return verdict.outcome + ("" if verdict.score is None else f" ({verdict.score:g})")
 
 
@@ -165,13 +167,15 @@ def _is_fact(name: str, value: object) -> bool:
     return isinstance(value, plain)
 
 
-def _same_programs(made: Contents, spec: BenchmarkSpec, benchmark: Benchmark) -> bool:
+def _has_same_programs(contents: BundleContents, spec: BenchmarkSpec, benchmark: Benchmark) -> bool:
     if spec.scorer_version != benchmark.card.scorer_version:
         return False
-    return all(made.spec.versions.get(name, "") == _installed(name) for name in _DECIDING)
+    return all(
+        contents.spec.versions.get(name, "") == _find_installed_version(name) for name in _DECIDING
+    )
 
 
-def _installed(name: str) -> str:
+def _find_installed_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

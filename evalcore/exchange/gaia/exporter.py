@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalcore.benchmarks.gaia.extraction import extract_answer, to_answer_text
-from evalcore.exchange.submission import answered, write_lines
+from evalcore.exchange.submission import iter_sample_episodes, write_json_lines
 from evalcore.records import Episode, Message, Record
 from evalcore.store.run_folder import RunFolder
 
 BENCHMARK = "gaia"
 
 
-class Exported(Record, frozen=True):
+class GaiaExport(Record, frozen=True):
     """How many samples went out, of those without an answer (`missing`) and of those whose
     questions are not to be shared (`gated`)."""
 
@@ -26,37 +26,37 @@ class Exported(Record, frozen=True):
     gated: int
 
 
-def export(folder: RunFolder, out: Path) -> Exported:
+def export_gaia_run(folder: RunFolder, out: Path) -> GaiaExport:
     """Write the first epoch of a run into the file `out`.
 
     Raises UsageError for a run without GAIA and a file that cannot be written.
     """
-    pairs = list(answered(folder, BENCHMARK))
+    pairs = list(iter_sample_episodes(folder, BENCHMARK))
     rows = [
         {
             "task_id": sample.id,
-            "model_answer": answer_of(episode) if episode else "",
-            "reasoning_trace": "\n".join(_trace(episode)) if episode else "",
+            "model_answer": extract_bare_answer(episode) if episode else "",
+            "reasoning_trace": "\n".join(_build_reasoning_trace(episode)) if episode else "",
         }
         for sample, episode in pairs
     ]
-    write_lines(out, rows)
-    return Exported(
+    write_json_lines(out, rows)
+    return GaiaExport(
         samples=len(rows),
         missing=sum(not row["model_answer"].strip() for row in rows),
         gated=sum(bool(sample.meta.get("gated")) for sample, _ in pairs),
     )
 
 
-def answer_of(episode: Episode) -> str:
+def extract_bare_answer(episode: Episode) -> str:
     """The bare answer that is scored, "" where there is none."""
     if "answer" not in episode.state:
         return extract_answer(episode.answer).answer
-    given = episode.state["answer"]
-    return "" if given is None else to_answer_text(given)
+    value = episode.state["answer"]
+    return "" if value is None else to_answer_text(value)
 
 
-def _trace(episode: Episode) -> Iterator[str]:
+def _build_reasoning_trace(episode: Episode) -> Iterator[str]:
     """What the model thought, said and called; neither the question nor the content of its files.
 
     A transcript that is not there is replaced by the reply.

@@ -11,8 +11,13 @@ from pathlib import Path
 
 from evalcore.benchmarks.gaia.rows import SPLITS, YEAR
 from evalcore.errors import UsageError
-from evalcore.exchange.fetched import Fetched, beside, present, settle
-from evalcore.exchange.hub import Say, hub_files
+from evalcore.exchange.fetched import (
+    FetchedDataset,
+    find_fetched_dataset,
+    install_folder,
+    open_scratch_folder,
+)
+from evalcore.exchange.hub import ProgressCallback, download_hub_files
 from evalcore.settings import Settings
 
 DATASET = "gaia-benchmark/GAIA"
@@ -28,11 +33,11 @@ def default_folder(settings: Settings, split: str = SPLITS[0]) -> Path:
 
 def fetch_gaia(
     folder: Path,
-    progress: Say = print,
+    progress: ProgressCallback = print,
     token: str | None = None,
     split: str = SPLITS[0],
     revision: str = REVISION,
-) -> Fetched:
+) -> FetchedDataset:
     """Fetch a split with its files, laid out as on the Hub; a complete folder is left in place.
 
     Without `token` the Hub's library looks for one (HF_TOKEN, or its login). Raises UsageError for
@@ -40,33 +45,34 @@ def fetch_gaia(
     """
     if split not in SPLITS:
         raise UsageError(f"GAIA has no split {split!r}; it has: {', '.join(SPLITS)}")
-    before = present(folder, DATASET, split)
-    if before is not None:
-        progress(f"{folder} is complete: {before.origin}")
-        return before
+    existing = find_fetched_dataset(folder, DATASET, split)
+    if existing is not None:
+        progress(f"{folder} is complete: {existing.origin}")
+        return existing
     start = f"{YEAR}/{split}/"
-    with beside(folder) as place:
-        found = hub_files(
-            place, DATASET, revision, lambda name: name.startswith(start), progress, token
+    with open_scratch_folder(folder) as scratch:
+        hub_files = download_hub_files(
+            scratch, DATASET, revision, lambda name: name.startswith(start), progress, token
         )
-        ready = place / "data"
+        ready = scratch / "data"
         (ready / YEAR).mkdir(parents=True)
-        (found.folder / YEAR / split).rename(ready / YEAR / split)
+        (hub_files.folder / YEAR / split).rename(ready / YEAR / split)
         (ready / ".gitignore").write_text("*\n", encoding="utf-8")
-        told = Fetched(DATASET, split, found.commit, TERMS, found.files)
-        told = settle(ready, folder, told)
-    progress(f"{folder}: {len(told.files)} files of {told.origin}, {TERMS}")
-    return told
+        fetched = FetchedDataset(DATASET, split, hub_files.commit, TERMS, hub_files.files)
+        fetched = install_folder(ready, folder, fetched)
+    progress(f"{folder}: {len(fetched.files)} files of {fetched.origin}, {TERMS}")
+    return fetched
 
 
-def as_text(told: Fetched) -> str:
+def format_gaia_fetch(fetched: FetchedDataset) -> str:
     """What a person is told at the end."""
-    state = "was complete already" if told.already else f"{len(told.files)} files"
+    state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
     return "\n".join(
         [
-            f"{told.folder}: {state}",
-            f"{told.part} of {told.origin}, {told.licence}",
-            f"now: evalcore run --target TARGET --benchmarks gaia --option gaia.split={told.part} "
-            f"--dataset {shlex.quote(told.folder)}",
+            f"{fetched.folder}: {state}",
+            f"{fetched.part} of {fetched.origin}, {fetched.licence}",
+            "now: evalcore run --target TARGET --benchmarks gaia --option "
+            f"gaia.split={fetched.part} "
+            f"--dataset {shlex.quote(fetched.folder)}",
         ]
     )

@@ -28,13 +28,13 @@ _OF_EXTRAS = re.compile(
 _FOLDERS = ("datasets", "applications")
 
 
-def run_files(folder: RunFolder) -> dict[str, Path]:
+def list_run_files(folder: RunFolder) -> dict[str, Path]:
     """The files of a run by their names in its folder."""
-    found = dict(_below(folder.path, folder.path))
-    return {name: path for name, path in found.items() if _OF_A_RUN.fullmatch(name)}
+    files = dict(_walk_plain_files(folder.path, folder.path))
+    return {name: path for name, path in files.items() if _OF_A_RUN.fullmatch(name)}
 
 
-def extra_files(settings: Settings, *, public: bool) -> dict[str, Path]:
+def list_extra_files(settings: Settings, *, public: bool) -> dict[str, Path]:
     """What people made here besides runs, by its name in the data folder.
 
     Fetched data sets can be fetched again, and may be gated. To where anybody may read go the
@@ -45,24 +45,24 @@ def extra_files(settings: Settings, *, public: bool) -> dict[str, Path]:
     if public:
         return cards
     fetched = {note.parent for note in (data / "datasets").glob(f"*/{NOTE}")}
-    below = (found for name in _FOLDERS for found in _below(data / name, data))
+    candidates = (entry for name in _FOLDERS for entry in _walk_plain_files(data / name, data))
     return cards | {
         name: path
-        for name, path in below
+        for name, path in candidates
         if _OF_EXTRAS.fullmatch(name) and not fetched.intersection(path.parents)
     }
 
 
-def hashes(files: Mapping[str, Path]) -> dict[str, str]:
+def hash_files(files: Mapping[str, Path]) -> dict[str, str]:
     """The sha256 of each file; raises OSError for one that cannot be read."""
-    found = {}
+    digests = {}
     for name, path in files.items():
         with path.open("rb") as content:
-            found[name] = hashlib.file_digest(content, "sha256").hexdigest()
-    return found
+            digests[name] = hashlib.file_digest(content, "sha256").hexdigest()
+    return digests
 
 
-def pack(out: Path, subject: str, files: Mapping[str, Path], keys: Collection[str]) -> str:
+def pack_archive(out: Path, subject: str, files: Mapping[str, Path], keys: Collection[str]) -> str:
     """Write an archive; returns the digest of what is in it, whatever changes meanwhile.
 
     Raises UsageError for what must not go out: too much, or a file that holds one of the `keys`.
@@ -81,7 +81,7 @@ def pack(out: Path, subject: str, files: Mapping[str, Path], keys: Collection[st
     return versions.digest_of(subject, packed)
 
 
-def unpack(archive: Path, folder: Path, subject: str, digest: str) -> dict[str, Path]:
+def unpack_archive(archive: Path, folder: Path, subject: str, digest: str) -> dict[str, Path]:
     """Take the files of a version out into an empty folder; returns them by name.
 
     Raises UsageError for an archive that is not what its name vouches for.
@@ -91,13 +91,13 @@ def unpack(archive: Path, folder: Path, subject: str, digest: str) -> dict[str, 
     for name in files:
         if not form.fullmatch(name):
             raise UsageError(f"{name[:80]!r} is no file of {subject}")
-    if versions.digest_of(subject, hashes(files)) != digest:
+    if versions.digest_of(subject, hash_files(files)) != digest:
         raise UsageError("the archive does not hold what its name vouches for")
     return files
 
 
-def _below(place: Path, root: Path) -> Iterator[tuple[str, Path]]:
+def _walk_plain_files(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
     """Every plain file below a folder with its name from `root`; links are not followed out."""
-    for path in sorted(place.rglob("*")):
+    for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path.relative_to(root).as_posix(), path

@@ -19,9 +19,15 @@ from pathlib import Path
 
 from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.exchange.hub_store import archives, extras, versions
-from evalcore.exchange.hub_store.place import Place, exchange
-from evalcore.exchange.hub_store.repository import Head, Repository, Unreachable
-from evalcore.exchange.hub_store.versions import EXTRAS, REMOVED, RUNS, Shelf, Version
+from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable, RepositoryHead
+from evalcore.exchange.hub_store.sync_lock import SyncSession, open_sync_session
+from evalcore.exchange.hub_store.versions import (
+    EXTRAS,
+    REMOVED,
+    RUNS,
+    ArchiveVersion,
+    VersionHistory,
+)
 from evalcore.exchange.imported_gold import GoldCheck
 from evalcore.records import Record, utc_now
 from evalcore.settings import Settings
@@ -29,13 +35,13 @@ from evalcore.store import scan
 from evalcore.store.index import record_run
 from evalcore.store.run_folder import RunFolder
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 _SCRATCH = ".hub-scratch-"
 _FORMER = ".old"  # ends the name of a run that is being renewed
-_PLACE = re.compile(rf"\S*/{re.escape(_SCRATCH)}[0-9a-f]+/")
+_SCRATCH_PATH = re.compile(rf"\S*/{re.escape(_SCRATCH)}[0-9a-f]+/")
 
 
-class Pulled(Record, frozen=True):
+class PullResult(Record, frozen=True):
     """Ids of runs: `taken` are new here, `renewed` came in a newer version, `kept` differ from the
     repository and stay as they are. `same` counts the others. `extras` are files besides runs,
     `foreign` the runs of other installations, `imported` those taken in; `refused` tells why, by
@@ -53,106 +59,115 @@ class Pulled(Record, frozen=True):
     unconfirmed: dict[str, str] = {}
 
 
-def pull(
-    settings: Settings, repo: str = "", *, foreign: bool = False, progress: Say = print
-) -> Pulled:
+def pull_results(
+    settings: Settings, repo: str = "", *, foreign: bool = False, progress: ProgressCallback = print
+) -> PullResult:
     """Take back what is missing here; `foreign` takes in the runs of others too.
 
     Raises UsageError where the Hub cannot be asked. A single archive that cannot be used is
     refused, with the reason, and the others come.
     """
-    repository = Repository(settings, repo)
-    with exchange(settings, repository.name) as place:
-        _clear(settings)
-        head = repository.head()
-        listed = repository.versions(head) if head and head.commit else []
-        shelves = versions.shelves(listed, repository.key)
-        pulling = _Pulling(settings, repository, head or Head("", public=False), place, progress)
-        for subject, shelf in shelves.items():
-            pulling.take(subject, shelf)
-            if foreign and shelf.others and not shelf.own:
-                pulling.take_foreign(shelf.others[-1])
-        told = pulling.told(shelves)
-        problem = "; ".join(f"{name}: {why}" for name, why in list(told.refused.items())[:3])
-        place.note(problem, fetched_at=utc_now())
-    return told
+    repository = HubRepository(settings, repo)
+    with open_sync_session(settings, repository.name) as session:
+        _remove_stale_scratch(settings)
+        head = repository.fetch_head()
+        listed = repository.list_versions(head) if head and head.commit else []
+        histories = versions.group_versions(listed, repository.key)
+        pulling = _PullOperation(
+            settings, repository, head or RepositoryHead("", public=False), session, progress
+        )
+        for subject, history in histories.items():
+            pulling.pull_subject(subject, history)
+            if foreign and history.others and not history.own:
+                pulling.import_foreign_run(history.others[-1])
+        result = pulling.build_result(histories)
+        problem = "; ".join(f"{name}: {why}" for name, why in list(result.refused.items())[:3])
+        session.save_state(problem, fetched_at=utc_now())
+    return result
 
 
-def _clear(settings: Settings) -> None:
+def _remove_stale_scratch(settings: Settings) -> None:
     """Remove what a pull left that was killed; a run that it was renewing goes back."""
-    for left in settings.data_dir.glob(f"{_SCRATCH}*/"):
-        for former in left.glob(f"*{_FORMER}"):
+    for stale in settings.data_dir.glob(f"{_SCRATCH}*/"):
+        for former in stale.glob(f"*{_FORMER}"):
             target = settings.runs_dir / former.name.removesuffix(_FORMER)
             if not target.exists():
                 former.rename(target)
-        shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(stale, ignore_errors=True)
 
 
-class _Pulling:
+class _PullOperation:
     """One pull under way: where it takes from and what became of each subject."""
 
     def __init__(
-        self, settings: Settings, repository: Repository, head: Head, place: Place, progress: Say
+        self,
+        settings: Settings,
+        repository: HubRepository,
+        head: RepositoryHead,
+        session: SyncSession,
+        progress: ProgressCallback,
     ) -> None:
         self._settings, self._repository, self._head = settings, repository, head
-        self._place, self._progress = place, progress
+        self._session, self._progress = session, progress
         self._became: dict[str, list[str]] = {}
         self._refused: dict[str, str] = {}
         self._unconfirmed: dict[str, str] = {}
         self._gold = GoldCheck(settings, progress)
 
-    def take(self, subject: str, shelf: Shelf) -> None:
+    def pull_subject(self, subject: str, history: VersionHistory) -> None:
         """The newest version of a subject, where it is wanted here."""
-        newest = shelf.newest
+        newest = history.newest_own
         if newest is None or newest.digest == REMOVED:
             return
         try:
             if subject == EXTRAS:
-                with self._unpacked(newest) as folder:
+                with self._unpack_version(newest) as folder:
                     self._check_datasets(folder)
-                    self._note("extras", *extras.merge(folder, self._settings))
+                    self._record_outcome("extras", *extras.merge_extras(folder, self._settings))
             else:
-                became = self._run(newest, shelf)
-                self._note(became, newest.run_id)
-        except Unreachable:
+                became = self._pull_run(newest, history)
+                self._record_outcome(became, newest.run_id)
+        except HubUnreachable:
             raise
         except EvalboardError as error:
-            self._refused[newest.run_id] = _told(error)
+            self._refused[newest.run_id] = _format_pull_error(error)
 
-    def _run(self, newest: Version, shelf: Shelf) -> str:
+    def _pull_run(self, newest: ArchiveVersion, history: VersionHistory) -> str:
         """What becomes of a run: same, kept, deleted (here), taken or renewed."""
-        here = RunFolder(self._settings.runs_dir / newest.run_id)
+        local_run = RunFolder(self._settings.runs_dir / newest.run_id)
         if (self._settings.data_dir / "trash" / newest.run_id).exists():
             return "deleted"
-        if here.path.exists():
-            digest = self._place.digest(here)
+        if local_run.path.exists():
+            digest = self._session.compute_run_digest(local_run)
             if digest == newest.digest:
                 return "same"
-            if here.has_live_worker() or digest not in {one.digest for one in shelf.own}:
+            if local_run.has_live_worker() or digest not in {
+                version.digest for version in history.own
+            }:
                 return "kept"
         self._progress(f"fetching run {newest.run_id}")
-        with self._unpacked(newest) as folder:
-            return self._settle(RunFolder(folder), here)
+        with self._unpack_version(newest) as folder:
+            return self._install_run(RunFolder(folder), local_run)
 
-    def _settle(self, made: RunFolder, here: RunFolder) -> str:
+    def _install_run(self, unpacked: RunFolder, local_run: RunFolder) -> str:
         """Put a run in its place and into the index; raises RunFolderError for one that is none."""
-        if scan.read_header(made) is None:  # which raises for the folder of another run
+        if scan.read_header(unpacked) is None:  # which raises for the folder of another run
             raise RunFolderError("the archive holds a run that has not ended")
-        if reason := self._gold.require_run(made):
-            self._unconfirmed[made.run_id] = reason
-        old = made.path.with_name(f"{made.path.name}{_FORMER}")
-        renewed = here.path.exists()
-        here.path.parent.mkdir(parents=True, exist_ok=True)
+        if reason := self._gold.require_run(unpacked):
+            self._unconfirmed[unpacked.run_id] = reason
+        old = unpacked.path.with_name(f"{unpacked.path.name}{_FORMER}")
+        renewed = local_run.path.exists()
+        local_run.path.parent.mkdir(parents=True, exist_ok=True)
         if renewed:
-            here.path.rename(old)
+            local_run.path.rename(old)
         try:
-            made.path.rename(here.path)
-            record_run(self._settings, here)
+            unpacked.path.rename(local_run.path)
+            record_run(self._settings, local_run)
         except BaseException:  # the index cannot be written: as if the run had never come
-            if here.path.exists():
-                here.path.rename(made.path)
+            if local_run.path.exists():
+                local_run.path.rename(unpacked.path)
             if renewed:
-                old.rename(here.path)
+                old.rename(local_run.path)
             raise
         return "renewed" if renewed else "taken"
 
@@ -167,12 +182,12 @@ class _Pulling:
             try:
                 reason = self._gold.require_dataset(path.parent.name, path)
             except EvalboardError as error:
-                self._refused[name] = _told(error)
+                self._refused[name] = _format_pull_error(error)
                 shutil.rmtree(path)
             else:
                 self._unconfirmed |= {name: reason} if reason else {}
 
-    def take_foreign(self, version: Version) -> None:
+    def import_foreign_run(self, version: ArchiveVersion) -> None:
         """A run of another installation, as a bundle of it would be taken in."""
         from evalcore.exchange.bundle import exporter, importer
 
@@ -180,58 +195,64 @@ class _Pulling:
         try:
             if version.digest == REMOVED or not version.subject.startswith(RUNS):
                 return
-            with self._unpacked(version) as folder, tempfile.TemporaryDirectory() as scratch:
+            with self._unpack_version(version) as folder, tempfile.TemporaryDirectory() as scratch:
                 bundle = Path(scratch) / f"{version.run_id}.zip"
-                exporter.export(RunFolder(folder), bundle, self._settings)
-                told = importer.import_bundle(
+                exporter.export_bundle(RunFolder(folder), bundle, self._settings)
+                imported = importer.import_bundle(
                     bundle, self._settings, progress=self._progress, gold=self._gold
                 )
-                self._note("imported", told.run)
-                for one in told.scores:
-                    if one.unconfirmed:
-                        self._unconfirmed[told.run] = (
-                            f"{one.benchmark}: {one.unconfirmed} expected answers are not "
-                            f"confirmed: {one.reason}"
+                self._record_outcome("imported", imported.run)
+                for score in imported.scores:
+                    if score.unconfirmed:
+                        self._unconfirmed[imported.run] = (
+                            f"{score.benchmark}: {score.unconfirmed} expected answers are not "
+                            f"confirmed: {score.reason}"
                         )
-        except Unreachable:
+        except HubUnreachable:
             raise
         except EvalboardError as error:
-            self._refused[version.run_id] = _told(error)
+            self._refused[version.run_id] = _format_pull_error(error)
 
     @contextmanager
-    def _unpacked(self, version: Version) -> Iterator[Path]:
+    def _unpack_version(self, version: ArchiveVersion) -> Iterator[Path]:
         """The checked contents of a version in a folder of the data folder, gone afterwards."""
         scratch = self._settings.data_dir / f"{_SCRATCH}{secrets.token_hex(6)}"
         scratch.mkdir(parents=True)
         try:
-            archive = self._repository.fetch(
+            archive = self._repository.fetch_archive(
                 version, self._head, scratch / "fetched", archives.LARGEST
             )
             folder = scratch / version.run_id
-            archives.unpack(archive, folder, version.subject, version.digest)
+            archives.unpack_archive(archive, folder, version.subject, version.digest)
             yield folder
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _note(self, became: str, *names: str) -> None:
+    def _record_outcome(self, became: str, *names: str) -> None:
         self._became.setdefault(became, []).extend(names)
 
-    def told(self, shelves: dict[str, Shelf]) -> Pulled:
+    def build_result(self, histories: dict[str, VersionHistory]) -> PullResult:
         """What became of all."""
-        found = {name: tuple(self._became.get(name, ())) for name in ("taken", "renewed", "kept")}
-        others = (shelf.others[-1] for shelf in shelves.values() if shelf.others and not shelf.own)
-        return Pulled(
+        runs_by_outcome = {
+            name: tuple(self._became.get(name, ())) for name in ("taken", "renewed", "kept")
+        }
+        others = (
+            history.others[-1]
+            for history in histories.values()
+            if history.others and not history.own
+        )
+        return PullResult(
             self._repository.name,
-            **found,
+            **runs_by_outcome,
             same=len(self._became.get("same", ())),
             extras=tuple(self._became.get("extras", ())),
-            foreign=tuple(one.run_id for one in others),
+            foreign=tuple(version.run_id for version in others),
             imported=tuple(self._became.get("imported", ())),
             refused=self._refused,
             unconfirmed=self._unconfirmed,
         )
 
 
-def _told(error: EvalboardError) -> str:
+def _format_pull_error(error: EvalboardError) -> str:
     """The error without the folder that is gone when it is read."""
-    return _PLACE.sub("", str(error))
+    return _SCRATCH_PATH.sub("", str(error))

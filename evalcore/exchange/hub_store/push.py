@@ -12,10 +12,17 @@ from pathlib import Path
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange.hub_store import archives, versions
-from evalcore.exchange.hub_store.place import Place, exchange
-from evalcore.exchange.hub_store.pull import pull
-from evalcore.exchange.hub_store.repository import Changed, Head, Repository
-from evalcore.exchange.hub_store.versions import EMPTY, EXTRAS, REMOVED, Shelf, run_of, subject_of
+from evalcore.exchange.hub_store.pull import pull_results
+from evalcore.exchange.hub_store.repository import HubRepository, RepositoryChanged, RepositoryHead
+from evalcore.exchange.hub_store.sync_lock import SyncSession, open_sync_session
+from evalcore.exchange.hub_store.versions import (
+    EMPTY,
+    EXTRAS,
+    REMOVED,
+    VersionHistory,
+    run_of,
+    subject_of,
+)
 from evalcore.privacy import build_redactor
 from evalcore.queries.gated import gated_cases
 from evalcore.records import Record, utc_now
@@ -23,14 +30,14 @@ from evalcore.settings import Settings
 from evalcore.store import hub_state, run_folder
 from evalcore.store.run_folder import RunFolder
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 _ENDED = ("done", "incomplete", "cancelled")
 _AT_ONCE, _BYTES_AT_ONCE = 20, 256 << 20
 _LOOKS = 5
 _GATED = "holds text of a gated data set, and the repository is public: make it private"
 
 
-class Pushed(Record, frozen=True):
+class PushResult(Record, frozen=True):
     """Ids of runs: `sent`, `removed` (deleted here); `same` counts those that were there already.
     `extras` tells whether what is not a run went out; `held` why a run did not."""
 
@@ -42,7 +49,7 @@ class Pushed(Record, frozen=True):
     held: dict[str, str] = {}
 
 
-class _Wanted(Record, frozen=True):
+class _PendingVersion(Record, frozen=True):
     """What should be the newest version of a subject; no `files` where it was removed."""
 
     subject: str
@@ -50,135 +57,156 @@ class _Wanted(Record, frozen=True):
     files: dict[str, Path] = {}
 
 
-def push(
-    settings: Settings, repo: str = "", runs: Sequence[str] = (), progress: Say = print
-) -> Pushed:
+def push_results(
+    settings: Settings, repo: str = "", runs: Sequence[str] = (), progress: ProgressCallback = print
+) -> PushResult:
     """Send the named runs, or everything that has changed; what is there already is not sent.
 
     A data folder that never took anything back does so first, so that what an earlier container
     left is not passed over. Raises UsageError where the Hub cannot be asked; nothing here changes.
     """
-    repository = Repository(settings, repo)
+    repository = HubRepository(settings, repo)
     state = hub_state.read_hub_state(settings)
     if not runs and (state.repo != repository.name or not state.fetched_at):
-        pull(settings, repository.name, progress=progress)
-    with exchange(settings, repository.name) as place:
-        head = repository.head(make=True)
+        pull_results(settings, repository.name, progress=progress)
+    with open_sync_session(settings, repository.name) as session:
+        head = repository.fetch_head(make=True)
         if head is None:
             raise UsageError(f"{repository.name} could not be made; make it on the Hub, private")
-        pushing = _Pushing(settings, repository, place, progress)
+        pushing = _PushOperation(settings, repository, session, progress)
         for _ in range(_LOOKS):
             try:
-                told = pushing.all(head, runs)
+                result = pushing.push_all(head, runs)
                 break
-            except Changed:
-                head = repository.head() or head
+            except RepositoryChanged:
+                head = repository.fetch_head() or head
         else:
             raise UsageError(f"{repository.name} changes all the time; try again later")
-        place.note(held=told.held, sent_at=utc_now())
-    return told
+        session.save_state(held=result.held, sent_at=utc_now())
+    return result
 
 
-class _Pushing:
+class _PushOperation:
     """One push under way."""
 
     def __init__(
-        self, settings: Settings, repository: Repository, place: Place, progress: Say
+        self,
+        settings: Settings,
+        repository: HubRepository,
+        session: SyncSession,
+        progress: ProgressCallback,
     ) -> None:
         self._settings, self._repository = settings, repository
-        self._place, self._progress = place, progress
+        self._session, self._progress = session, progress
         self._keys = (*build_redactor(settings).keys, repository.key.decode())
         self._sent: list[str] = []
         self._removed: list[str] = []
 
-    def all(self, head: Head, runs: Sequence[str]) -> Pushed:
+    def push_all(self, head: RepositoryHead, runs: Sequence[str]) -> PushResult:
         """Bring the repository to what is here; raises Changed where it moves meanwhile."""
-        shelves = versions.shelves(self._repository.versions(head), self._repository.key)
+        histories = versions.group_versions(
+            self._repository.list_versions(head), self._repository.key
+        )
         held: dict[str, str] = {}
         same = 0
         batch: dict[str, Path] = {}
         with tempfile.TemporaryDirectory(prefix="evalcore-hub-") as scratch:
-            for number, wanted in enumerate(self._wanted(head, shelves, runs, held)):
-                shelf = shelves.get(wanted.subject, EMPTY)
-                if shelf.newest is not None and shelf.newest.digest == wanted.digest:
-                    known = (EXTRAS, *self._sent, *self._removed)
-                    same += wanted.digest != REMOVED and wanted.subject not in known
+            for number, pending in enumerate(self._iter_pending(head, histories, runs, held)):
+                history = histories.get(pending.subject, EMPTY)
+                if history.newest_own is not None and history.newest_own.digest == pending.digest:
+                    pushed_subjects = (EXTRAS, *self._sent, *self._removed)
+                    same += pending.digest != REMOVED and pending.subject not in pushed_subjects
                     continue
                 try:
-                    name, path = self._packed(wanted, shelf, Path(scratch) / str(number))
+                    name, path = self._pack_version(pending, history, Path(scratch) / str(number))
                 except (UsageError, OSError) as error:
-                    held[run_of(wanted.subject)] = str(error)
+                    held[run_of(pending.subject)] = str(error)
                     continue
                 batch[name] = path
-                if len(batch) >= _AT_ONCE or _size(batch) >= _BYTES_AT_ONCE:
-                    head = self._commit(batch, head)
+                if len(batch) >= _AT_ONCE or _sum_file_sizes(batch) >= _BYTES_AT_ONCE:
+                    head = self._commit_batch(batch, head)
             if batch:
-                self._commit(batch, head)
-        return self._told(same, held)
+                self._commit_batch(batch, head)
+        return self._build_result(same, held)
 
-    def _wanted(
-        self, head: Head, shelves: Mapping[str, Shelf], runs: Sequence[str], held: dict[str, str]
-    ) -> Iterator[_Wanted]:
+    def _iter_pending(
+        self,
+        head: RepositoryHead,
+        histories: Mapping[str, VersionHistory],
+        runs: Sequence[str],
+        held: dict[str, str],
+    ) -> Iterator[_PendingVersion]:
         """What should be there, the runs first."""
-        for folder in self._runs(runs):
-            if head.public and _gated(folder):
+        for folder in self._select_ended_runs(runs):
+            if head.public and _may_hold_gated(folder):
                 held[folder.run_id] = _GATED
                 continue
             try:
-                digest, files = self._place.digest(folder), archives.run_files(folder)
+                digest, files = (
+                    self._session.compute_run_digest(folder),
+                    archives.list_run_files(folder),
+                )
             except OSError as error:  # deleted meanwhile, or not to be read
                 held[folder.run_id] = error.strerror or str(error)
                 continue
-            yield _Wanted(subject_of(folder.run_id), digest, files)
+            yield _PendingVersion(subject_of(folder.run_id), digest, files)
         if runs:
             return
         for path in sorted((self._settings.data_dir / "trash").glob("*/spec.json")):
             subject = subject_of(path.parent.name)
             here = (self._settings.runs_dir / path.parent.name).exists()
-            if not here and shelves.get(subject, EMPTY).own:
-                yield _Wanted(subject, REMOVED)
-        if extra := archives.extra_files(self._settings, public=head.public):
-            yield _Wanted(EXTRAS, versions.digest_of(EXTRAS, archives.hashes(extra)), extra)
+            if not here and histories.get(subject, EMPTY).own:
+                yield _PendingVersion(subject, REMOVED)
+        if extra := archives.list_extra_files(self._settings, public=head.public):
+            yield _PendingVersion(
+                EXTRAS, versions.digest_of(EXTRAS, archives.hash_files(extra)), extra
+            )
 
-    def _runs(self, runs: Sequence[str]) -> list[RunFolder]:
+    def _select_ended_runs(self, runs: Sequence[str]) -> list[RunFolder]:
         """The named runs, else every one here that has ended. Raises UsageError for a named run
         that is unknown or has not ended."""
         root = self._settings.runs_dir
         if not runs:
             return [
-                one for one in run_folder.list_run_folders([root]) if one.current_state() in _ENDED
+                folder
+                for folder in run_folder.list_run_folders([root])
+                if folder.current_state() in _ENDED
             ]
         folders = [run_folder.find_run(run, [root]) for run in runs]
-        for one in folders:
-            if one.current_state() not in _ENDED:
-                raise UsageError(f"run {one.run_id} has not ended; wait for it or resume it")
+        for folder in folders:
+            if folder.current_state() not in _ENDED:
+                raise UsageError(f"run {folder.run_id} has not ended; wait for it or resume it")
         return folders
 
-    def _packed(self, wanted: _Wanted, shelf: Shelf, out: Path) -> tuple[str, Path]:
+    def _pack_version(
+        self, pending: _PendingVersion, history: VersionHistory, out: Path
+    ) -> tuple[str, Path]:
         """A new version by its name in the repository."""
-        if wanted.digest == REMOVED:
+        if pending.digest == REMOVED:
             out.write_text("This run was deleted.\n", encoding="utf-8")
             digest = REMOVED
         else:
-            digest = archives.pack(out, wanted.subject, wanted.files, self._keys)
-        version = versions.sealed(wanted.subject, shelf.next_number, digest, self._repository.key)
+            digest = archives.pack_archive(out, pending.subject, pending.files, self._keys)
+        version = versions.seal_version(
+            pending.subject, history.next_number, digest, self._repository.key
+        )
         return version.path, out
 
-    def _commit(self, batch: dict[str, Path], head: Head) -> Head:
-        names = [one for one in map(versions.parse, batch) if one]
-        self._progress(f"sending {', '.join(one.run_id for one in names)}")
-        head = self._repository.commit(batch, head, f"Keep {len(names)} results")
-        for one in names:
-            (self._removed if one.digest == REMOVED else self._sent).append(one.subject)
+    def _commit_batch(self, batch: dict[str, Path], head: RepositoryHead) -> RepositoryHead:
+        batch_versions = [version for version in map(versions.parse_version_path, batch) if version]
+        self._progress(f"sending {', '.join(version.run_id for version in batch_versions)}")
+        head = self._repository.commit_files(batch, head, f"Keep {len(batch_versions)} results")
+        for version in batch_versions:
+            (self._removed if version.digest == REMOVED else self._sent).append(version.subject)
         for path in batch.values():
             path.unlink()
         batch.clear()
         return head
 
-    def _told(self, same: int, held: dict[str, str]) -> Pushed:
-        return Pushed(
+    def _build_result(self, same: int, held: dict[str, str]) -> PushResult:
+        return PushResult(
             self._repository.name,
-            sent=tuple(run_of(one) for one in self._sent if one != EXTRAS),
+            sent=tuple(run_of(subject) for subject in self._sent if subject != EXTRAS),
             removed=tuple(map(run_of, self._removed)),
             same=same,
             extras=EXTRAS in self._sent,
@@ -186,11 +214,11 @@ class _Pushing:
         )
 
 
-def _size(batch: Mapping[str, Path]) -> int:
+def _sum_file_sizes(batch: Mapping[str, Path]) -> int:
     return sum(path.stat().st_size for path in batch.values())
 
 
-def _gated(folder: RunFolder) -> bool:
+def _may_hold_gated(folder: RunFolder) -> bool:
     """Whether a run holds gated cases; one that cannot be read might."""
     try:
         return bool(gated_cases(folder))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.exchange.hub_store.versions import Version, parse
+from evalcore.exchange.hub_store.versions import ArchiveVersion, parse_version_path
 from evalcore.records import Record
 from evalcore.secrets import Secrets, scrub_secrets
 from evalcore.settings import Settings
@@ -30,7 +30,7 @@ _ATTEMPTS = 4
 _SHORTEST_KEY = 16
 _PASSING = (429, 500, 502, 503, 504)
 _CHANGED = (409, 412)
-_TOLD = {
+_STATUS_HINTS = {
     401: "HF_TOKEN is not valid, or not for this; make one that may write to the repository",
     403: "HF_TOKEN may not do that; make one that may write to the repository",
     404: "the Hub knows no such data set for this token; `evalcore hub push` makes it",
@@ -38,22 +38,22 @@ _TOLD = {
 }
 
 
-class Unreachable(UsageError):
+class HubUnreachable(UsageError):
     """The Hub cannot be used at all for now, or not with this token."""
 
 
-class Changed(EvalboardError):
+class RepositoryChanged(EvalboardError):
     """Somebody else committed meanwhile: look again."""
 
 
-class Head(Record, frozen=True):
+class RepositoryHead(Record, frozen=True):
     """The newest commit, and whether anybody may read the repository."""
 
     commit: str
     public: bool
 
 
-class Repository:
+class HubRepository:
     """One data set repository, by the name OWNER/NAME.
 
     Every method raises UsageError with what to do; no message holds the token.
@@ -62,8 +62,8 @@ class Repository:
     def __init__(self, settings: Settings, name: str = "") -> None:
         self.name = name or settings.hub_repo
         if not _NAME.fullmatch(self.name):
-            told = f"{self.name[:100]!r} is none" if self.name else "none is given"
-            raise UsageError(f"a repository is named OWNER/NAME: {told} (--repo, or `hub_repo`)")
+            problem = f"{self.name[:100]!r} is none" if self.name else "none is given"
+            raise UsageError(f"a repository is named OWNER/NAME: {problem} (--repo, or `hub_repo`)")
         secrets = Secrets()
         self._token = secrets.get(TOKEN)
         if not self._token:
@@ -76,72 +76,76 @@ class Repository:
         self._endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
         self._base, self._cap = settings.retry_base, settings.retry_cap
 
-    def head(self, *, make: bool = False) -> Head | None:
+    def fetch_head(self, *, make: bool = False) -> RepositoryHead | None:
         """The repository as it is, None where there is none; `make` makes it then, private."""
         from huggingface_hub import errors
 
-        def look() -> Any:
+        def query_info() -> Any:
             try:
-                return self._api().repo_info(self.name, repo_type="dataset")
+                return self._create_api().repo_info(self.name, repo_type="dataset")
             except errors.RepositoryNotFoundError as error:
                 if error.response.status_code != 404:
                     raise
                 return None
 
-        found = self._tried(look)
-        if found is None and make:
-            self._tried(self._make)
-            found = self._tried(look)
-        if found is None:
+        info = self._call_with_retries(query_info)
+        if info is None and make:
+            self._call_with_retries(self._create_repository)
+            info = self._call_with_retries(query_info)
+        if info is None:
             return None
-        return Head(str(found.sha or ""), public=found.private is not True)
+        return RepositoryHead(str(info.sha or ""), public=info.private is not True)
 
-    def versions(self, head: Head) -> list[Version]:
+    def list_versions(self, head: RepositoryHead) -> list[ArchiveVersion]:
         """Every version in a commit; files that are none are passed over."""
-        return self._tried(lambda: self._versions(head.commit))
+        return self._call_with_retries(lambda: self._parse_repo_tree(head.commit))
 
-    def fetch(self, version: Version, head: Head, folder: Path, largest: int) -> Path:
-        """Fetch one archive into a folder. Raises UsageError for one larger than `largest`."""
-        if version.size > largest:
+    def fetch_archive(
+        self, version: ArchiveVersion, head: RepositoryHead, folder: Path, max_bytes: int
+    ) -> Path:
+        """Fetch one archive into a folder. Raises UsageError for one larger than `max_bytes`."""
+        if version.size > max_bytes:
             raise UsageError(f"{version.path}: {version.size >> 20} MiB are too much to take in")
-        return self._tried(lambda: self._fetch(version, head.commit, folder))
+        return self._call_with_retries(lambda: self._download_archive(version, head.commit, folder))
 
-    def commit(self, files: Mapping[str, Path], head: Head, message: str) -> Head:
+    def commit_files(
+        self, files: Mapping[str, Path], head: RepositoryHead, message: str
+    ) -> RepositoryHead:
         """Add files in one commit on top of `head`; raises Changed where that is not the newest."""
-        oid = self._tried(lambda: self._commit(files, head.commit, message))
-        return Head(oid, head.public)
+        oid = self._call_with_retries(lambda: self._create_commit(files, head.commit, message))
+        return RepositoryHead(oid, head.public)
 
-    def _api(self) -> Any:
+    def _create_api(self) -> Any:
         from huggingface_hub import HfApi
         from huggingface_hub.utils import logging
 
         logging.set_verbosity_error()
         return HfApi(endpoint=self._endpoint, token=self._token)
 
-    def _make(self) -> None:
-        self._api().create_repo(self.name, repo_type="dataset", private=True, exist_ok=True)
+    def _create_repository(self) -> None:
+        self._create_api().create_repo(self.name, repo_type="dataset", private=True, exist_ok=True)
 
-    def _versions(self, commit: str) -> list[Version]:
-        found: list[Version] = []
-        tree = self._api().list_repo_tree(
+    def _parse_repo_tree(self, commit: str) -> list[ArchiveVersion]:
+        versions: list[ArchiveVersion] = []
+        tree = self._create_api().list_repo_tree(
             self.name, recursive=True, revision=commit, repo_type="dataset"
         )
         for number, entry in enumerate(tree):
             if number > _MOST_FILES:
                 raise UsageError(f"{self.name} holds more than {_MOST_FILES} files")
             if hasattr(entry, "size"):  # else a folder
-                version = parse(str(entry.path), int(entry.size))
-                found += [version] if version else []
-        return found
+                version = parse_version_path(str(entry.path), int(entry.size))
+                versions += [version] if version else []
+        return versions
 
-    def _fetch(self, version: Version, commit: str, folder: Path) -> Path:
+    def _download_archive(self, version: ArchiveVersion, commit: str, folder: Path) -> Path:
         from huggingface_hub.utils import tqdm
 
         class Silent(tqdm):  # type: ignore[misc]
-            def __init__(self, *given: Any, **options: Any) -> None:
-                super().__init__(*given, **(options | {"disable": True}))
+            def __init__(self, *args: Any, **options: Any) -> None:
+                super().__init__(*args, **(options | {"disable": True}))
 
-        path = self._api().hf_hub_download(
+        path = self._create_api().hf_hub_download(
             self.name,
             version.path,
             repo_type="dataset",
@@ -151,7 +155,7 @@ class Repository:
         )
         return Path(path)
 
-    def _commit(self, files: Mapping[str, Path], parent: str, message: str) -> str:
+    def _create_commit(self, files: Mapping[str, Path], parent: str, message: str) -> str:
         from huggingface_hub import CommitOperationAdd
         from huggingface_hub.utils import disable_progress_bars
 
@@ -161,7 +165,7 @@ class Repository:
                 CommitOperationAdd(name, opened.enter_context(path.open("rb")))
                 for name, path in files.items()
             ]
-            done = self._api().create_commit(
+            done = self._create_api().create_commit(
                 self.name,
                 additions,
                 commit_message=message,
@@ -170,7 +174,7 @@ class Repository:
             )
         return str(done.oid)
 
-    def _tried(self, call: Callable[[], T]) -> T:
+    def _call_with_retries(self, call: Callable[[], T]) -> T:
         """The call with retries, its errors told to people."""
         import httpx2
         from huggingface_hub import errors
@@ -181,7 +185,7 @@ class Repository:
             try:
                 return call()
             except errors.OfflineModeIsEnabled:
-                raise Unreachable("HF_HUB_OFFLINE forbids the network; unset it") from None
+                raise HubUnreachable("HF_HUB_OFFLINE forbids the network; unset it") from None
             except (
                 errors.HfHubHTTPError,
                 httpx2.HTTPError,
@@ -191,35 +195,35 @@ class Repository:
             ) as error:
                 cause = error.__cause__ if isinstance(error.__cause__, Exception) else None
                 last: Exception = cause if type(error) is RuntimeError and cause else error
-                if not _may_pass(last):
+                if not _is_transient(last):
                     break
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise UsageError(
                     f"{self.name}: what came from {self._endpoint} is no answer of the Hub "
                     f"({type(error).__name__}); check the address in HF_ENDPOINT"
                 ) from None
-        raise self._told(last)
+        raise self._translate_error(last)
 
-    def _told(self, error: Exception) -> EvalboardError:
-        status = _status(error)
+    def _translate_error(self, error: Exception) -> EvalboardError:
+        status = _find_http_status(error)
         if status in _CHANGED:
-            return Changed(f"{self.name} was changed meanwhile; try again")
+            return RepositoryChanged(f"{self.name} was changed meanwhile; try again")
         if status:
-            told = _TOLD.get(status, f"the Hub answers {status}; try again later")
-            return (UsageError if status == 404 else Unreachable)(f"{self.name}: {told}")
+            hint = _STATUS_HINTS.get(status, f"the Hub answers {status}; try again later")
+            return (UsageError if status == 404 else HubUnreachable)(f"{self.name}: {hint}")
         lines = str(error.__cause__ or error).strip().splitlines()
         why = scrub_secrets(lines[0][:200] if lines else type(error).__name__, [self._token])
-        return Unreachable(f"{self.name}: {self._endpoint} cannot be reached: {why}")
+        return HubUnreachable(f"{self.name}: {self._endpoint} cannot be reached: {why}")
 
 
-def _status(error: Exception) -> int | None:
+def _find_http_status(error: Exception) -> int | None:
     """The HTTP status of an error or of what it came from."""
-    told = getattr(getattr(error, "response", None), "status_code", None)
-    if told is None and isinstance(error.__cause__, Exception):
-        return _status(error.__cause__)
-    return told
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is None and isinstance(error.__cause__, Exception):
+        return _find_http_status(error.__cause__)
+    return status
 
 
-def _may_pass(error: Exception) -> bool:
-    status = _status(error)
+def _is_transient(error: Exception) -> bool:
+    status = _find_http_status(error)
     return status is None or status in _PASSING

@@ -27,7 +27,7 @@ _PATH = re.compile(
 _MOST = 999_999
 
 
-class Version(Record, frozen=True):
+class ArchiveVersion(Record, frozen=True):
     """`subject` is `runs/RUN` or `extras`; `digest` is `REMOVED` for a deletion. `size`, in bytes,
     is what the Hub says of the archive."""
 
@@ -48,22 +48,22 @@ class Version(Record, frozen=True):
         return run_of(self.subject)
 
 
-class Shelf(Record, frozen=True):
+class VersionHistory(Record, frozen=True):
     """The versions of one subject, oldest first: `own` bear the seal of this installation."""
 
-    own: tuple[Version, ...] = ()
-    others: tuple[Version, ...] = ()
+    own: tuple[ArchiveVersion, ...] = ()
+    others: tuple[ArchiveVersion, ...] = ()
 
     @property
-    def newest(self) -> Version | None:
+    def newest_own(self) -> ArchiveVersion | None:
         return self.own[-1] if self.own else None
 
     @property
     def next_number(self) -> int:
-        return 1 + max((one.number for one in (*self.own, *self.others)), default=0)
+        return 1 + max((version.number for version in (*self.own, *self.others)), default=0)
 
 
-EMPTY = Shelf()
+EMPTY = VersionHistory()
 
 
 def subject_of(run_id: str) -> str:
@@ -79,36 +79,36 @@ def digest_of(subject: str, files: Mapping[str, str]) -> str:
     return hashlib.sha256(to_json([subject, sorted(files.items())])).hexdigest()
 
 
-def sealed(subject: str, number: int, digest: str, key: bytes) -> Version:
+def seal_version(subject: str, number: int, digest: str, key: bytes) -> ArchiveVersion:
     """A version with the seal that the key makes. The number belongs to what is sealed: an old
     version cannot be passed off as the newest."""
-    return Version(subject, number, digest, _seal(subject, number, digest, key))
+    return ArchiveVersion(subject, number, digest, _compute_seal(subject, number, digest, key))
 
 
-def parse(path: str, size: int = 0) -> Version | None:
+def parse_version_path(path: str, size: int = 0) -> ArchiveVersion | None:
     """The version that a name tells of, None for a name that tells of none."""
-    found = _PATH.fullmatch(path)
-    if found is None:
+    match = _PATH.fullmatch(path)
+    if match is None:
         return None
-    subject, number, digest, seal = found.groups()
-    version = Version(subject, int(number), digest, seal, size)
+    subject, number, digest, seal = match.groups()
+    version = ArchiveVersion(subject, int(number), digest, seal, size)
     return version if version.path == path and 0 < version.number < _MOST else None
 
 
-def shelves(versions: Iterable[Version], key: bytes) -> dict[str, Shelf]:
+def group_versions(versions: Iterable[ArchiveVersion], key: bytes) -> dict[str, VersionHistory]:
     """The versions by subject."""
-    own: dict[str, list[Version]] = {}
-    others: dict[str, list[Version]] = {}
-    for one in sorted(versions, key=lambda version: (version.number, version.digest)):
-        made = _seal(one.subject, one.number, one.digest, key)
-        place = own if hmac.compare_digest(made, one.seal) else others
-        place.setdefault(one.subject, []).append(one)
+    own: dict[str, list[ArchiveVersion]] = {}
+    others: dict[str, list[ArchiveVersion]] = {}
+    for version in sorted(versions, key=lambda version: (version.number, version.digest)):
+        expected_seal = _compute_seal(version.subject, version.number, version.digest, key)
+        group = own if hmac.compare_digest(expected_seal, version.seal) else others
+        group.setdefault(version.subject, []).append(version)
     return {
-        subject: Shelf(tuple(own.get(subject, ())), tuple(others.get(subject, ())))
+        subject: VersionHistory(tuple(own.get(subject, ())), tuple(others.get(subject, ())))
         for subject in sorted({*own, *others})
     }
 
 
-def _seal(subject: str, number: int, digest: str, key: bytes) -> str:
+def _compute_seal(subject: str, number: int, digest: str, key: bytes) -> str:
     text = f"evalboard hub 1\n{subject}\n{number}\n{digest}".encode()
     return hmac.new(hashlib.sha256(key).digest(), text, hashlib.sha256).hexdigest()[:32]

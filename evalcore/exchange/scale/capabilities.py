@@ -56,7 +56,7 @@ def evaluation_type(capability: str, metric: str) -> str:
     return "subjective" if metric == SUBJECTIVE else "hybrid"
 
 
-def card_of(capability: str) -> BenchmarkCard:
+def build_scale_card(capability: str) -> BenchmarkCard:
     """What scoring needs to know of a capability of CAPABILITIES."""
     metrics = tuple(MetricCard(key, weight) for key, weight in WEIGHTS[capability].items())
     return BenchmarkCard(key=capability, suite="sql", implementation="", metrics=metrics)

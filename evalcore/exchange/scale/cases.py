@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from evalcore.exchange.scale.capabilities import evaluation_type, metric_of
-from evalcore.exchange.scale.forms import CaseRow, Indicator, json_object
+from evalcore.exchange.scale.forms import Indicator, ScaleCaseRow, json_object
 from evalcore.exchange.scale.logs import Vote
 from evalcore.records import Episode, Message, Record, Sample, Section, Verdict
 
 _OURS = {"create_table_statements": "schema", "insert_statements": "data", "db_type": "dialect"}
-_NOT_TOLD = ("expected", "case_id", "difficulty_level")
+_HIDDEN_FIELDS = ("expected", "case_id", "difficulty_level")
 _LISTS = ("schema", "data")
 
 
-class Graded(Record, frozen=True):
+class GradedCase(Record, frozen=True):
     """One row as it enters a run folder."""
 
     sample: Sample
@@ -24,58 +24,62 @@ class Graded(Record, frozen=True):
     verdict: Verdict
 
 
-def graded(
+def build_graded_cases(
     capability: str,
     report: Iterable[Indicator],
     cases: Mapping[str, Collection[str]],
     votes: Mapping[str, Mapping[str, list[Vote]]],
-) -> Iterator[Graded]:
+) -> Iterator[GradedCase]:
     """Every row of a case among `cases` (by metric) in the first indicator of its metric; `votes`
     by metric and case."""
-    for metric, row in rows_of(report, cases):
+    for metric, row in select_case_rows(report, cases):
         cast = votes.get(metric, {}).get(row.case_id, [])
-        sample = sample_of(metric, row)
-        yield Graded(sample, _episode(sample, row), _verdict(capability, sample, row, cast))
+        sample = build_scale_sample(metric, row)
+        yield GradedCase(
+            sample,
+            _build_scale_episode(sample, row),
+            _build_scale_verdict(capability, sample, row, cast),
+        )
 
 
-def rows_of(
+def select_case_rows(
     report: Iterable[Indicator], cases: Mapping[str, Collection[str]]
-) -> Iterator[tuple[str, CaseRow]]:
+) -> Iterator[tuple[str, ScaleCaseRow]]:
     """The rows of `cases` (by metric) with their metrics, from the first indicator of each.
 
     Of a case that stands there twice only the first row is read: the second would count twice.
     """
-    left = {metric: set(ids) for metric, ids in cases.items()}
+    pending = {metric: set(ids) for metric, ids in cases.items()}
     for indicator in report:
         metric = metric_of(indicator.indicator_name)
-        remaining = left.pop(metric, set())
+        remaining = pending.pop(metric, set())
         for row in indicator.case_datas:
             if row.id in remaining:
                 remaining.remove(row.id)
                 yield metric, row
 
 
-def sample_of(metric: str, row: CaseRow) -> Sample:
+def build_scale_sample(metric: str, row: ScaleCaseRow) -> Sample:
     """The case of a row, whatever became of it; content that is no JSON object is a question."""
     content = json_object(row.case_content) or {"question": row.case_content}
     return Sample(
         metric=metric,
         id=row.id,
-        input=_input(content),
+        input=_build_sample_input(content),
         reference={"expected": content["expected"]} if "expected" in content else {},
         difficulty=row.case_weight,
         meta={"source": "SCALE"},
     )
 
 
-def _input(content: Mapping[str, Any]) -> dict[str, Any]:
+def _build_sample_input(content: Mapping[str, Any]) -> dict[str, Any]:
     """What the target may know of a case, under our names."""
-    told = {
+    fields = {
         _OURS.get(name, name): value
         for name, value in content.items()
-        if name not in _NOT_TOLD and not name.startswith("_")  # a client's own notes
+        if name not in _HIDDEN_FIELDS and not name.startswith("_")  # a client's own notes
     }
-    return told | {name: [told[name]] for name in _LISTS if isinstance(told.get(name), str)}
+    return fields | {name: [fields[name]] for name in _LISTS if isinstance(fields.get(name), str)}
 
 
 def answer_text(answer: Any) -> str:
@@ -85,7 +89,7 @@ def answer_text(answer: Any) -> str:
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
-def _episode(sample: Sample, row: CaseRow) -> Episode:
+def _build_scale_episode(sample: Sample, row: ScaleCaseRow) -> Episode:
     texts = [answer_text(answer.model_answer) for answer in row.model_answers]
     first = texts[0] if texts else ""
     return Episode(
@@ -101,12 +105,14 @@ def _episode(sample: Sample, row: CaseRow) -> Episode:
     )
 
 
-def _verdict(capability: str, sample: Sample, row: CaseRow, cast: list[Vote]) -> Verdict:
+def _build_scale_verdict(
+    capability: str, sample: Sample, row: ScaleCaseRow, cast: list[Vote]
+) -> Verdict:
     objective = evaluation_type(capability, sample.metric) == "objective"
     details: dict[str, Any] = {"published": row.case_eval_result}
     if row.service_error:
         details["error_type"] = "service_error"
-    if not row.decided:
+    if not row.has_verdict:
         return Verdict(
             metric=sample.metric,
             id=sample.id,

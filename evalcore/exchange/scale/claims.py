@@ -9,25 +9,25 @@ import msgspec
 
 from evalcore.exchange.scale import flags
 from evalcore.exchange.scale.capabilities import WEIGHTS, indicator_of
-from evalcore.exchange.scale.contents import Bindery, Contents
-from evalcore.exchange.scale.flags import Entry
-from evalcore.exchange.scale.forms import APPLICATION, CapabilityScore, Model
-from evalcore.exchange.scale.recompute import recompute, told_parts
-from evalcore.exchange.scale.survey import Survey
-from evalcore.exchange.scale.tree import Tree
+from evalcore.exchange.scale.contents import CapabilityContents, ContentsBuilder
+from evalcore.exchange.scale.flags import ClaimEntry
+from evalcore.exchange.scale.forms import APPLICATION, CapabilityScore, ScaleModel
+from evalcore.exchange.scale.month_scan import MonthScan
+from evalcore.exchange.scale.recompute import parse_indicator_scores, recompute_claim
+from evalcore.exchange.scale.tree import ScaleDataFolder
 from evalcore.records import BenchmarkScore, BenchmarkSpec, MetricScore, Record
 from evalcore.store.published import PublishedScore
 
 PUBLISHER = "SCALE"
 
 
-class Capability(Record, frozen=True):
+class PublishedCapability(Record, frozen=True):
     """One capability of one model, ready to be written; without a case report no contents."""
 
     spec: BenchmarkSpec
     score: BenchmarkScore
-    told: PublishedScore
-    contents: Contents | None = None
+    published: PublishedScore
+    contents: CapabilityContents | None = None
 
 
 class Month(Record, frozen=True):
@@ -35,53 +35,61 @@ class Month(Record, frozen=True):
     that half of its models or more were never asked: those are reported and not scored."""
 
     name: str
-    tree: Tree
-    found: Survey
+    tree: ScaleDataFolder
+    scan: MonthScan
     weights: Mapping[str, Mapping[str, float]]
 
 
-def capability(month: Month, model: Model, name: str, bindery: Bindery) -> Capability:
+def build_capability(
+    month: Month, model: ScaleModel, name: str, bindery: ContentsBuilder
+) -> PublishedCapability:
     """The score of a model in a month; raises DatasetError for a log that is none."""
-    claimed, report = model.scores[name], month.tree.report(month.name, name, model.id)
+    claimed, report = model.scores[name], month.tree.find_report(month.name, name, model.id)
     if report is None:
         return _bare_claim(month, name, claimed)
-    declared, weights = _declared(month, name, report), month.weights[name]
-    contents = bindery.contents(name, report, _logs(month, model, name), weights, declared)
+    declared, weights = _collect_declared_cases(month, name, report), month.weights[name]
+    contents = bindery.build_contents(
+        name, report, _find_capability_logs(month, model, name), weights, declared
+    )
     used = {key: weight for key, weight in weights.items() if declared.get(key)}
-    spec = _spec(month.name, name, used, contents)
+    spec = _build_scale_spec(month.name, name, used, contents)
     score = msgspec.structs.replace(
         contents.score,
         column=spec.column,
-        label=_label(spec),
+        label=_format_scale_label(spec),
         views={"claimed": claimed.ability_score},
     )
     prompted = model.type != APPLICATION
-    entry = Entry(month.name, name, model.id, prompted, claimed, month.found.reports[report])
-    return Capability(spec, score, _told(entry, contents, month.found), contents)
+    entry = ClaimEntry(month.name, name, model.id, prompted, claimed, month.scan.reports[report])
+    return PublishedCapability(
+        spec, score, _build_published_score(entry, contents, month.scan), contents
+    )
 
 
-def _declared(month: Month, name: str, report: Path) -> dict[str, dict[str, Path]]:
+def _collect_declared_cases(month: Month, name: str, report: Path) -> dict[str, dict[str, Path]]:
     """The cases of every metric that counts this month, and of others that the report has."""
-    own = {part.metric for part in month.found.reports[report].parts}
+    own = {part.metric for part in month.scan.reports[report].parts}
     return {
-        metric: month.found.declared_cases(month.name, name, metric)
+        metric: month.scan.declared_cases(month.name, name, metric)
         for metric in WEIGHTS[name]
         if metric in month.weights[name] or metric in own
     }
 
 
-def _logs(month: Month, model: Model, name: str) -> dict[str, Path]:
+def _find_capability_logs(month: Month, model: ScaleModel, name: str) -> dict[str, Path]:
     """The process logs of a capability by metric."""
     paths = {
-        metric: month.tree.log(month.name, model.id, name, indicator_of(metric))
+        metric: month.tree.find_log(month.name, model.id, name, indicator_of(metric))
         for metric in WEIGHTS[name]
     }
     return {metric: path for metric, path in paths.items() if path}
 
 
-def _told(entry: Entry, contents: Contents, found: Survey) -> PublishedScore:
+def _build_published_score(
+    entry: ClaimEntry, contents: CapabilityContents, scan: MonthScan
+) -> PublishedScore:
     configured = WEIGHTS[entry.capability]
-    numbers = recompute(entry.claimed, entry.report.parts, configured)
+    numbers = recompute_claim(entry.claimed, entry.report.parts, configured)
     return PublishedScore(
         level=1,
         claimed=numbers.claimed,
@@ -90,12 +98,12 @@ def _told(entry: Entry, contents: Contents, found: Survey) -> PublishedScore:
         reading=numbers.reading,
         judges=contents.judges,
         graded_at=contents.graded_at,
-        flags=flags.of(entry, found, numbers, configured),
+        flags=flags.collect_score_flags(entry, scan, numbers, configured),
     )
 
 
-def _spec(
-    month: str, name: str, weights: dict[str, float], contents: Contents | None
+def _build_scale_spec(
+    month: str, name: str, weights: dict[str, float], contents: CapabilityContents | None
 ) -> BenchmarkSpec:
     dataset = f"scale-{month}"
     return BenchmarkSpec(
@@ -112,21 +120,24 @@ def _spec(
     )
 
 
-def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> Capability:
+def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> PublishedCapability:
     """A claim without a case report: nothing but its numbers."""
-    weights, told = WEIGHTS[name] | dict(month.weights[name]), told_parts(claimed)
-    known = {metric: weights[metric] for metric in told if metric in weights}
-    spec = _spec(month.name, name, known, None)
+    weights, indicator_scores = (
+        WEIGHTS[name] | dict(month.weights[name]),
+        parse_indicator_scores(claimed),
+    )
+    metric_weights = {metric: weights[metric] for metric in indicator_scores if metric in weights}
+    spec = _build_scale_spec(month.name, name, metric_weights, None)
     metrics = {
         metric: MetricScore(
             metric=metric,
-            weight=known.get(metric),
+            weight=metric_weights.get(metric),
             samples=0,
             measured=0,
             passed=0,
             score=value,
         )
-        for metric, value in told.items()
+        for metric, value in indicator_scores.items()
     }
     score = BenchmarkScore(
         benchmark=name,
@@ -141,12 +152,12 @@ def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> Capability
         metrics=metrics,
         outcomes={},
         views={"claimed": claimed.ability_score},
-        label=_label(spec),
+        label=_format_scale_label(spec),
         level=0,
     )
-    return Capability(spec, score, PublishedScore(level=0, claimed=claimed.ability_score))
+    return PublishedCapability(spec, score, PublishedScore(level=0, claimed=claimed.ability_score))
 
 
-def _label(spec: BenchmarkSpec) -> str:
+def _format_scale_label(spec: BenchmarkSpec) -> str:
     month = spec.dataset.removeprefix("scale-")
     return f"{PUBLISHER} {month} · published · {spec.samples} samples"

@@ -8,10 +8,15 @@ from pathlib import Path
 import msgspec
 
 from evalcore.exchange.scale import logs
-from evalcore.exchange.scale.capabilities import card_of
-from evalcore.exchange.scale.cases import Graded, graded, rows_of, sample_of
-from evalcore.exchange.scale.shelf import Shelf
-from evalcore.exchange.scale.survey import Survey
+from evalcore.exchange.scale.blob_store import BlobStore
+from evalcore.exchange.scale.capabilities import build_scale_card
+from evalcore.exchange.scale.cases import (
+    GradedCase,
+    build_graded_cases,
+    build_scale_sample,
+    select_case_rows,
+)
+from evalcore.exchange.scale.month_scan import MonthScan
 from evalcore.exchange.scale.tree import digest_of, read_report
 from evalcore.records import BenchmarkScore, Record, Sample, content_hash, to_json
 from evalcore.runner.column import dataset_hash
@@ -23,7 +28,7 @@ Weights = Mapping[str, float]
 Declared = Mapping[str, Mapping[str, Path]]
 
 
-class Contents(Record, frozen=True):
+class CapabilityContents(Record, frozen=True):
     """Journals as digests on the shelf, and what is computed from them; `score` is of no column.
 
     `judges` and `graded_at` are what the process logs say, empty without logs.
@@ -38,61 +43,65 @@ class Contents(Record, frozen=True):
     graded_at: str
 
 
-class Bindery:
+class ContentsBuilder:
     """Makes contents, and remembers them by the hashes of all that they are made from."""
 
-    def __init__(self, found: Survey, shelf: Shelf) -> None:
-        self._found, self._shelf = found, shelf
-        self._made: dict[str, Contents] = {}
+    def __init__(self, scan: MonthScan, blobs: BlobStore) -> None:
+        self._scan, self._blobs = scan, blobs
+        self._contents_by_key: dict[str, CapabilityContents] = {}
 
-    def contents(
+    def build_contents(
         self,
         capability: str,
         report: Path,
         log_paths: Mapping[str, Path],
         weights: Weights,
         declared: Declared,
-    ) -> Contents:
+    ) -> CapabilityContents:
         """The contents of a report that the survey has seen; `log_paths` by metric, `weights` of
         the metrics to count. A declared case that the report lacks is a sample without a verdict:
         it was dropped, and nobody knows what became of it. Raises DatasetError for a log that is
         none."""
         digests = {metric: digest_of(path) for metric, path in log_paths.items()}
-        missing = self._missing(report, declared)
-        sources = {metric: self._digests(cases) for metric, cases in missing.items()}
+        missing = self._find_missing_cases(report, declared)
+        sources = {metric: self._collect_digests(cases) for metric, cases in missing.items()}
         cases = {metric: sorted(ids) for metric, ids in declared.items()}
-        digest = self._found.reports[report].digest
+        digest = self._scan.reports[report].digest
         key = content_hash([capability, digest, digests, dict(weights), cases, sources])
-        if key in self._made:
-            return self._made[key]
-        read = {metric: logs.read(path) for metric, path in log_paths.items()}
-        votes = {metric: dict(logs.by_case(log.votes)) for metric, log in read.items()}
-        rows = list(graded(capability, read_report(report).indicators, declared, votes))
+        if key in self._contents_by_key:
+            return self._contents_by_key[key]
+        logs_by_metric = {metric: logs.read_process_log(path) for metric, path in log_paths.items()}
+        votes = {
+            metric: dict(logs.group_votes(log.votes)) for metric, log in logs_by_metric.items()
+        }
+        rows = list(build_graded_cases(capability, read_report(report).indicators, declared, votes))
         samples = [*(row.sample for row in rows), *_samples_elsewhere(missing)]
-        put = self._shelf.put
-        self._made[key] = made = Contents(
-            samples=put(_lines([StoredSample(capability, sample) for sample in samples])),
-            episodes=put(_lines([StoredEpisode(capability, row.episode) for row in rows])),
-            verdicts=put(_lines([StoredVerdict(capability, row.verdict) for row in rows])),
+        put = self._blobs.put
+        self._contents_by_key[key] = contents = CapabilityContents(
+            samples=put(_encode_records([StoredSample(capability, sample) for sample in samples])),
+            episodes=put(_encode_records([StoredEpisode(capability, row.episode) for row in rows])),
+            verdicts=put(_encode_records([StoredVerdict(capability, row.verdict) for row in rows])),
             dataset_hash=dataset_hash(samples),
-            score=_score(capability, samples, rows, weights),
-            judges=tuple(sorted({judge for log in read.values() for judge in log.judges})),
-            graded_at=max((log.timestamp for log in read.values()), default=""),
+            score=_score_contents(capability, samples, rows, weights),
+            judges=tuple(
+                sorted({judge for log in logs_by_metric.values() for judge in log.judges})
+            ),
+            graded_at=max((log.timestamp for log in logs_by_metric.values()), default=""),
         )
-        return made
+        return contents
 
-    def _missing(self, report: Path, declared: Declared) -> dict[str, dict[str, Path]]:
+    def _find_missing_cases(self, report: Path, declared: Declared) -> dict[str, dict[str, Path]]:
         """The declared cases that a report lacks, by metric."""
         held: dict[str, set[str]] = {}
-        for each in self._found.reports[report].indicators:
+        for each in self._scan.reports[report].indicators:
             held.setdefault(each.metric, {row.id for row in each.rows})
         return {
             metric: {case: cases[case] for case in sorted(cases.keys() - held.get(metric, set()))}
             for metric, cases in declared.items()
         }
 
-    def _digests(self, cases: Mapping[str, Path]) -> dict[str, str]:
-        return {case: self._found.reports[path].digest for case, path in cases.items()}
+    def _collect_digests(self, cases: Mapping[str, Path]) -> dict[str, str]:
+        return {case: self._scan.reports[path].digest for case, path in cases.items()}
 
 
 def _samples_elsewhere(missing: Declared) -> list[Sample]:
@@ -102,19 +111,19 @@ def _samples_elsewhere(missing: Declared) -> list[Sample]:
         for case, path in cases.items():
             by_report.setdefault(path, {}).setdefault(metric, []).append(case)
     return [
-        sample_of(metric, row)
+        build_scale_sample(metric, row)
         for path, cases in by_report.items()
-        for metric, row in rows_of(read_report(path).indicators, cases)
+        for metric, row in select_case_rows(read_report(path).indicators, cases)
     ]
 
 
-def _score(
-    capability: str, samples: list[Sample], rows: list[Graded], weights: Weights
+def _score_contents(
+    capability: str, samples: list[Sample], rows: list[GradedCase], weights: Weights
 ) -> BenchmarkScore:
     verdicts = [row.verdict for row in rows]
-    score = score_benchmark(card_of(capability), samples, verdicts, weights)
+    score = score_benchmark(build_scale_card(capability), samples, verdicts, weights)
     return msgspec.structs.replace(score, level=1)
 
 
-def _lines(records: list[Record]) -> bytes:
+def _encode_records(records: list[Record]) -> bytes:
     return b"".join(to_json(record) + b"\n" for record in records)

@@ -20,16 +20,16 @@ from evalcore.exchange.scale.capabilities import (
     evaluation_type,
     indicator_of,
 )
-from evalcore.exchange.scale.forms import MOST_POINTS, Answer, CaseRow, Indicator
+from evalcore.exchange.scale.forms import MOST_POINTS, Indicator, ScaleAnswer, ScaleCaseRow
 from evalcore.records import MEASURED, Episode, Record, Sample, Verdict
 from evalcore.store.run_folder import RunFolder
 from evalcore.store.sample_rows import generation_key
 
-_ONE_TEXT = "index_advice"  # whose schema is one text there, elsewhere a list
+_SCHEMA_AS_TEXT = "index_advice"  # whose schema is one text there, elsewhere a list
 _THEIRS = {"schema": "create_table_statements", "data": "insert_statements"}
 
 
-class Case(Record, frozen=True):
+class ExportedCase(Record, frozen=True):
     """A case with its episodes and verdicts by epoch; None where nothing is journaled."""
 
     sample: Sample
@@ -42,12 +42,14 @@ class Case(Record, frozen=True):
         return 2 * wins > len(self.rounds)
 
 
-def unmeasured(of_metric: Mapping[str, Sequence[Case]]) -> int:
+def count_unmeasured(of_metric: Mapping[str, Sequence[ExportedCase]]) -> int:
     verdicts = [v for group in of_metric.values() for case in group for _, v in case.rounds]
     return sum(verdict is None or verdict.outcome not in MEASURED for verdict in verdicts)
 
 
-def cases_of(folder: RunFolder, run: RunReport) -> dict[str, dict[str, list[Case]]]:
+def collect_exported_cases(
+    folder: RunFolder, run: RunReport
+) -> dict[str, dict[str, list[ExportedCase]]]:
     """Every declared case with what became of it, by benchmark and metric."""
     verdicts = {
         (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
@@ -56,20 +58,22 @@ def cases_of(folder: RunFolder, run: RunReport) -> dict[str, dict[str, list[Case
     episodes = {
         (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
     }
-    found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
-    specs = {one.key: one for one in run.spec.benchmarks}
+    cases: dict[str, dict[str, list[ExportedCase]]] = defaultdict(lambda: defaultdict(list))
+    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in run.spec.benchmarks}
     for stored in folder.read_samples():
         (sample,), rounds = specs[stored.benchmark].apply_weights([stored.sample]), []
         for epoch in range(run.spec.epochs):
             verdict = verdicts.get((stored.benchmark, sample.metric, sample.id, epoch))
             key = generation_key(verdict, sample.key)
             rounds.append((episodes.get((stored.benchmark, key, epoch)), verdict))
-        found[stored.benchmark][sample.metric].append(Case(sample, tuple(rounds)))
-    return found
+        cases[stored.benchmark][sample.metric].append(ExportedCase(sample, tuple(rounds)))
+    return cases
 
 
-def indicator(report: BenchmarkReport, metric: str, cases: Sequence[Case]) -> Indicator:
-    rows = tuple(_row(report.spec.key, case) for case in cases)
+def build_indicator(
+    report: BenchmarkReport, metric: str, cases: Sequence[ExportedCase]
+) -> Indicator:
+    rows = tuple(_build_scale_row(report.spec.key, case) for case in cases)
     passed, weight = sum(row.passed for row in rows), report.spec.weights.get(metric, 0.0)
     return Indicator(
         indicator_name=f"{indicator_of(metric)}{SUFFIX}",
@@ -82,24 +86,27 @@ def indicator(report: BenchmarkReport, metric: str, cases: Sequence[Case]) -> In
     )
 
 
-def _row(capability: str, case: Case) -> CaseRow:
+def _build_scale_row(capability: str, case: ExportedCase) -> ScaleCaseRow:
     sample = case.sample
-    case_id, rule = identity(sample)
-    asked = next((episode.messages for episode, _ in case.rounds if episode), ())
-    return CaseRow(
+    case_id, rule = split_case_id(sample)
+    messages = next((episode.messages for episode, _ in case.rounds if episode), ())
+    return ScaleCaseRow(
         case_id=case_id,
-        case_weight=_points(sample),
-        case_content=json.dumps(_content(capability, sample, case_id), ensure_ascii=False),
+        case_weight=_compute_case_points(sample),
+        case_content=json.dumps(
+            _build_case_content(capability, sample, case_id), ensure_ascii=False
+        ),
         case_eval_result="Pass" if case.passed else "Fail",
-        mode_question="\n\n".join(m.content for m in asked if m.role in ("system", "user")),
+        mode_question="\n\n".join(m.content for m in messages if m.role in ("system", "user")),
         model_answers=tuple(
-            Answer(number, _answer(text)) for number, text in enumerate(answers(case), 1)
+            ScaleAnswer(number, _parse_json_answer(text))
+            for number, text in enumerate(list_graded_answers(case), 1)
         ),
         rule_id=rule or msgspec.UNSET,
     )
 
 
-def _points(sample: Sample) -> int:
+def _compute_case_points(sample: Sample) -> int:
     """What the case weighs; raises UsageError for what their whole numbers cannot hold."""
     weight = sample.difficulty if sample.weight is None else sample.weight
     if weight != int(weight) or weight > MOST_POINTS:
@@ -110,7 +117,7 @@ def _points(sample: Sample) -> int:
     return int(weight)
 
 
-def identity(sample: Sample) -> tuple[str, str]:
+def split_case_id(sample: Sample) -> tuple[str, str]:
     """The id of a case and, where it stands for one rule of the case, that of the rule."""
     if sample.metric != SUBJECTIVE:
         return sample.id, ""
@@ -118,29 +125,33 @@ def identity(sample: Sample) -> tuple[str, str]:
     return (case, rule) if case else (rule, "")
 
 
-def _content(capability: str, sample: Sample, case_id: str) -> dict[str, Any]:
-    told = {_THEIRS.get(name, name): value for name, value in sample.input.items()}
-    if capability == "sql_optimization" and "dialect" in told:
-        told["db_type"] = told.pop("dialect")
-    if sample.metric == _ONE_TEXT and isinstance(told.get("create_table_statements"), list):
-        told["create_table_statements"] = "\n".join(told["create_table_statements"])
+def _build_case_content(capability: str, sample: Sample, case_id: str) -> dict[str, Any]:
+    fields = {_THEIRS.get(name, name): value for name, value in sample.input.items()}
+    if capability == "sql_optimization" and "dialect" in fields:
+        fields["db_type"] = fields.pop("dialect")
+    if sample.metric == _SCHEMA_AS_TEXT and isinstance(fields.get("create_table_statements"), list):
+        fields["create_table_statements"] = "\n".join(fields["create_table_statements"])
     expected = sample.reference.get("expected")
     if sample.metric != SUBJECTIVE:  # there each rule has a difficulty of its own
-        told["difficulty_level"] = str(sample.difficulty)
-    content = {"case_id": case_id, **told}
+        fields["difficulty_level"] = str(sample.difficulty)
+    content = {"case_id": case_id, **fields}
     return content | ({"expected": expected} if expected is not None else {})
 
 
-def answers(case: Case) -> list[str]:
+def list_graded_answers(case: ExportedCase) -> list[str]:
     """Every answer that was graded: one per epoch, or several that an import kept together."""
-    found: list[str] = []
+    collected: list[str] = []
     for episode, _ in case.rounds:
-        kept = episode.state.get("answers") if episode else None
-        found += kept if isinstance(kept, list) else [episode.answer if episode else ""]
-    return found
+        stored_answers = episode.state.get("answers") if episode else None
+        collected += (
+            stored_answers
+            if isinstance(stored_answers, list)
+            else [episode.answer if episode else ""]
+        )
+    return collected
 
 
-def _answer(text: str) -> Any:
+def _parse_json_answer(text: str) -> Any:
     """JSON answers go out parsed, as they do there."""
     try:
         value = msgspec.json.decode(text)

@@ -34,7 +34,7 @@ class CapabilityScore(Record, frozen=True):
     indicator_score: tuple[IndicatorScore, ...] = ()
 
 
-class Model(Record, frozen=True, omit_defaults=False):
+class ScaleModel(Record, frozen=True, omit_defaults=False):
     """A row of a monthly board. `display` has its misspelt name in the file; `parameters` is the
     summed size of the case files in bytes, whatever its name says."""
 
@@ -52,17 +52,17 @@ class Model(Record, frozen=True, omit_defaults=False):
 
 
 class MonthBoard(Record, frozen=True):
-    models: tuple[Model, ...]
+    models: tuple[ScaleModel, ...]
 
 
-class Answer(Record, frozen=True, omit_defaults=False):
+class ScaleAnswer(Record, frozen=True, omit_defaults=False):
     """One of the answers to a case; `model_answer` is text, or JSON that the text was parsed to."""
 
     case_evaluation_count: int = 1
     model_answer: Any = None
 
 
-class CaseRow(Record, frozen=True, omit_defaults=False):
+class ScaleCaseRow(Record, frozen=True, omit_defaults=False):
     """One graded case, or one rule of it. `case_weight` is its difficulty in points."""
 
     case_id: str
@@ -70,7 +70,7 @@ class CaseRow(Record, frozen=True, omit_defaults=False):
     case_content: str
     case_eval_result: str
     mode_question: str = ""
-    model_answers: tuple[Answer, ...] = ()
+    model_answers: tuple[ScaleAnswer, ...] = ()
     rule_id: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
@@ -78,7 +78,7 @@ class CaseRow(Record, frozen=True, omit_defaults=False):
         return self.case_eval_result.strip().casefold() == _PASS
 
     @property
-    def decided(self) -> bool:
+    def has_verdict(self) -> bool:
         """Whether the verdict is a word that is understood; any other is no wrong answer."""
         return self.case_eval_result.strip().casefold() in (_PASS, _FAIL)
 
@@ -94,7 +94,7 @@ class CaseRow(Record, frozen=True, omit_defaults=False):
         return any(_is_error(answer.model_answer) for answer in self.model_answers)
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return all(answer.model_answer in (None, "", {}, []) for answer in self.model_answers)
 
 
@@ -107,7 +107,7 @@ class Indicator(Record, frozen=True, omit_defaults=False):
     case_pass_count: int = 0
     case_wrong_count: int = 0
     correct_rate: float = 0.0
-    case_datas: tuple[CaseRow, ...] = ()
+    case_datas: tuple[ScaleCaseRow, ...] = ()
 
 
 def _is_error(answer: Any) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from evalcore.exchange.scale.claims import PUBLISHER, Capability
-from evalcore.exchange.scale.forms import Model
-from evalcore.exchange.scale.shelf import Shelf
+from evalcore.exchange.scale.blob_store import BlobStore
+from evalcore.exchange.scale.claims import PUBLISHER, PublishedCapability
+from evalcore.exchange.scale.forms import ScaleModel
 from evalcore.records import RunSpec, RunSummary, TargetSpec, content_hash, to_json
 from evalcore.store.published import Published
 
@@ -18,7 +18,7 @@ SCORING = "published"
 PREFIX = "scale"  # of the keys of its targets and of run ids
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9_.-]+")
 
-Made = Mapping[str, Capability]
+CapabilityMap = Mapping[str, PublishedCapability]
 
 
 def run_id_of(month: str, model: str) -> str:
@@ -28,51 +28,61 @@ def run_id_of(month: str, model: str) -> str:
     return f"{PREFIX}-{month}-{plain}{mark}"
 
 
-def published(month: str, model: Model, made: Made, shelf: Shelf) -> Published:
+def build_scale_run(
+    month: str, model: ScaleModel, capabilities: CapabilityMap, blobs: BlobStore
+) -> Published:
     """The whole run, its files on the shelf; equal sources give equal runs."""
     facts: dict[str, Any] = msgspec.to_builtins(model)
     del facts["scores"]
     return Published(
         publisher=PUBLISHER,
         month=month,
-        files=_files(month, model, made, shelf),
-        scores={name: one.told for name, one in made.items()},
+        files=_build_run_files(month, model, capabilities, blobs),
+        scores={name: capability.published for name, capability in capabilities.items()},
         facts=facts,
     )
 
 
-def _files(month: str, model: Model, made: Made, shelf: Shelf) -> dict[str, str]:
+def _build_run_files(
+    month: str, model: ScaleModel, capabilities: CapabilityMap, blobs: BlobStore
+) -> dict[str, str]:
     """The digest of each file by its name within the run folder."""
-    full = {name: one.contents for name, one in made.items() if one.contents}
+    full = {
+        name: capability.contents
+        for name, capability in capabilities.items()
+        if capability.contents
+    }
     files = {f"generations/{name}.jsonl": contents.episodes for name, contents in full.items()}
     for name, contents in full.items():
         files[f"verdicts/{SCORING}/{name}.jsonl"] = contents.verdicts
-    samples = b"".join(shelf.get(contents.samples) for contents in full.values())
-    spec, summary = _records(month, model, made)
+    samples = b"".join(blobs.get(contents.samples) for contents in full.values())
+    spec, summary = _build_scale_records(month, model, capabilities)
     return files | {
-        "samples.jsonl": shelf.put(samples),
-        "spec.json": shelf.put(to_json(spec)),
-        "summary.json": shelf.put(to_json(summary)),
+        "samples.jsonl": blobs.put(samples),
+        "spec.json": blobs.put(to_json(spec)),
+        "summary.json": blobs.put(to_json(summary)),
     }
 
 
-def _records(month: str, model: Model, made: Made) -> tuple[RunSpec, RunSummary]:
+def _build_scale_records(
+    month: str, model: ScaleModel, capabilities: CapabilityMap
+) -> tuple[RunSpec, RunSummary]:
     run_id, created = run_id_of(month, model.id), f"{month}-01T00:00:00.000+00:00"
     target = TargetSpec(key=f"{PREFIX}:{model.id}")
     spec = RunSpec(
         run_id=run_id,
         created_at=created,
         target=target,
-        benchmarks=tuple(one.spec for one in made.values()),
+        benchmarks=tuple(capability.spec for capability in capabilities.values()),
         origin="imported",
-        note=_note(month, made),
+        note=_build_scale_note(month, capabilities),
     )
     summary = RunSummary(
         run_id=run_id,
         target=target,
         state="done",
         scoring=SCORING,
-        benchmarks={name: one.score for name, one in made.items()},
+        benchmarks={name: capability.score for name, capability in capabilities.items()},
         created_at=created,
         finished_at=created,
         origin="imported",
@@ -80,7 +90,9 @@ def _records(month: str, model: Model, made: Made) -> tuple[RunSpec, RunSummary]
     return spec, summary
 
 
-def _note(month: str, made: Made) -> str:
-    kinds = dict.fromkeys(flag.kind for one in made.values() for flag in one.told.flags)
+def _build_scale_note(month: str, capabilities: CapabilityMap) -> str:
+    kinds = dict.fromkeys(
+        flag.kind for capability in capabilities.values() for flag in capability.published.flags
+    )
     flagged = f"; flags: {', '.join(kinds)}" if kinds else ""
     return f"Published by {PUBLISHER} for {month}{flagged}"

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from evalcore.errors import UsageError
 from evalcore.exchange.scale.capabilities import CAPABILITIES, WEIGHTS
-from evalcore.exchange.scale.claims import Capability, Month, capability
-from evalcore.exchange.scale.contents import Bindery
-from evalcore.exchange.scale.imported_run import published, run_id_of
-from evalcore.exchange.scale.recompute import weights_in_force
-from evalcore.exchange.scale.staging import Stage, stage
-from evalcore.exchange.scale.survey import Survey, find_cases, survey
-from evalcore.exchange.scale.tree import Tree
+from evalcore.exchange.scale.claims import Month, PublishedCapability, build_capability
+from evalcore.exchange.scale.contents import ContentsBuilder
+from evalcore.exchange.scale.imported_run import build_scale_run, run_id_of
+from evalcore.exchange.scale.month_scan import MonthScan, find_cases_folder, scan_months
+from evalcore.exchange.scale.recompute import find_weights_in_force
+from evalcore.exchange.scale.staging import ImportStage, open_import_stage
+from evalcore.exchange.scale.tree import ScaleDataFolder
 from evalcore.records import Record
 from evalcore.settings import Settings
 
@@ -36,7 +36,7 @@ class ImportedScore(Record, frozen=True):
 
 
 @dataclass
-class Imported:
+class ImportResult:
     """What an import did: run ids by what became of them, every score, counts of flags by kind,
     and what could not be taken."""
 
@@ -48,54 +48,56 @@ class Imported:
     skipped: list[str] = field(default_factory=list)
 
     @property
-    def readings(self) -> Counter[str]:
+    def reading_counts(self) -> Counter[str]:
         """How many claims come about by each reading; bare claims are no part of it."""
         return Counter(score.reading for score in self.scores if score.reading)
 
 
-def import_tree(
+def import_scale_tree(
     root: Path, settings: Settings, month: str = "", progress: Callable[[str], None] = print
-) -> Imported:
+) -> ImportResult:
     """Import all months, or one; raises UsageError and DatasetError for what is no such folder, and
     then nothing is imported."""
-    tree = Tree(root)
+    tree = ScaleDataFolder(root)
     if month and month not in tree.months:
         raise UsageError(f"{root} has no month {month!r}; it has: {', '.join(tree.months)}")
     months = [month] if month else tree.months
     progress("looking through the case reports")
-    found = survey(tree, months[-1], find_cases(root))
-    done = Imported()
-    with stage(settings) as staged:
-        bindery = Bindery(found, staged.shelf)
+    scan = scan_months(tree, months[-1], find_cases_folder(root))
+    done = ImportResult()
+    with open_import_stage(settings) as staged:
+        builder = ContentsBuilder(scan, staged.blobs)
         for name in months:
             progress(f"preparing {name}")
-            _prepare(_month(tree, name, found), bindery, staged, done)
+            _prepare_month(_build_month(tree, name, scan), builder, staged, done)
         staged.commit()
     return done
 
 
-def _month(tree: Tree, name: str, found: Survey) -> Month:
+def _build_month(tree: ScaleDataFolder, name: str, scan: MonthScan) -> Month:
     """Of each column one rule for all its rows."""
-    models = tree.models(name)
+    models = tree.read_models(name)
     weights = {}
     for each in CAPABILITIES:
         claims = [
-            (model.scores[each], found.reports[report].parts)
+            (model.scores[each], scan.reports[report].parts)
             for model in models
-            if each in model.scores and (report := tree.report(name, each, model.id))
+            if each in model.scores and (report := tree.find_report(name, each, model.id))
         ]
-        everything = weights_in_force(claims, WEIGHTS[each])
+        everything = find_weights_in_force(claims, WEIGHTS[each])
         weights[each] = {
             metric: weight
             for metric, weight in everything.items()
-            if found.is_common(name, each, metric)
+            if scan.is_common(name, each, metric)
         }
-    return Month(name, tree, found, weights)
+    return Month(name, tree, scan, weights)
 
 
-def _prepare(month: Month, bindery: Bindery, staged: Stage, done: Imported) -> None:
+def _prepare_month(
+    month: Month, builder: ContentsBuilder, staged: ImportStage, done: ImportResult
+) -> None:
     prepared: set[str] = set()
-    for model in month.tree.models(month.name):
+    for model in month.tree.read_models(month.name):
         run_id = run_id_of(month.name, model.id)
         if run_id in prepared:
             done.skipped.append(f"{month.name} {model.id}: stands there twice; the first counts")
@@ -103,21 +105,27 @@ def _prepare(month: Month, bindery: Bindery, staged: Stage, done: Imported) -> N
         prepared.add(run_id)
         for name in sorted(model.scores.keys() - set(CAPABILITIES)):
             done.skipped.append(f"{month.name} {model.id}: capability {name} is unknown")
-        made = {
-            name: capability(month, model, name, bindery)
+        capabilities = {
+            name: build_capability(month, model, name, builder)
             for name in CAPABILITIES
             if name in model.scores
         }
-        if not made:
+        if not capabilities:
             done.skipped.append(f"{month.name} {model.id}: has no score of a known capability")
             continue
-        became = staged.add(run_id, published(month.name, model, made, staged.shelf))
+        became = staged.prepare_run(
+            run_id, build_scale_run(month.name, model, capabilities, staged.blobs)
+        )
         getattr(done, became).append(run_id)
-        _count(run_id, made, done)
+        _record_scores(run_id, capabilities, done)
 
 
-def _count(run_id: str, made: dict[str, Capability], done: Imported) -> None:
-    for name, one in made.items():
-        told = one.told
-        done.scores.append(ImportedScore(run_id, name, told.claimed, told.recomputed, told.reading))
-        done.flags.update(flag.kind for flag in told.flags)
+def _record_scores(
+    run_id: str, capabilities: dict[str, PublishedCapability], done: ImportResult
+) -> None:
+    for name, capability in capabilities.items():
+        published = capability.published
+        done.scores.append(
+            ImportedScore(run_id, name, published.claimed, published.recomputed, published.reading)
+        )
+        done.flags.update(flag.kind for flag in published.flags)

@@ -23,51 +23,57 @@ class LoggedCase(Record, frozen=True):
     passed: bool
 
 
-def render(spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]) -> str:
+def render_process_log(
+    spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]
+) -> str:
     """The log of one indicator of a run; times are those of the episodes, else of the run."""
     kind = evaluation_type(capability, metric)
-    lines = [*_header(spec, capability, metric, cases)]
+    lines = [*_render_log_header(spec, capability, metric, cases)]
     for case in cases:
-        lines += _exchanges(spec, case)
+        lines += _render_exchanges(spec, case)
     for case in cases:
         name, _, rule = case.id.partition("/")
-        said = f"Rule[{rule}]" if rule else f"{kind} Eval Case"
-        lines.append(_entry(spec.created_at, f"[{_word(name)}] {said} Final Result: {case.passed}"))
+        label = f"Rule[{rule}]" if rule else f"{kind} Eval Case"
+        lines.append(
+            _format_log_entry(
+                spec.created_at, f"[{_escape_log_name(name)}] {label} Final Result: {case.passed}"
+            )
+        )
     return "\n".join(lines) + "\n"
 
 
-def _header(
+def _render_log_header(
     spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]
 ) -> Iterator[str]:
     digits = re.sub(r"\D", "", spec.created_at)
-    judges = {judge for case in cases for judge, *_ in _votes(case)}
+    judges = {judge for case in cases for judge, *_ in _iter_votes(case)}
     yield from (_RULE, "SQL Capability Evaluation Process Report", _RULE)
     yield f"Run ID: {digits[:8]}_{digits[8:14]}_{digits[14:17]}"
     yield f"Run Dimensions: {capability}"
     yield f"Run Indicator: {indicator_of(metric)}"
     yield f"Evaluation Timestamp: {spec.created_at[:23]}"
-    yield f"Target: {_word(spec.target.identity)}"
-    yield f"Judge LLMs: {', '.join(sorted(map(_word, judges)))}"
+    yield f"Target: {_escape_log_name(spec.target.identity)}"
+    yield f"Judge LLMs: {', '.join(sorted(map(_escape_log_name, judges)))}"
     yield from ("-" * 49, "")
 
 
-def _exchanges(spec: RunSpec, case: LoggedCase) -> Iterator[str]:
+def _render_exchanges(spec: RunSpec, case: LoggedCase) -> Iterator[str]:
     """The question, each answer, then the votes."""
-    name, target = _word(case.id.partition("/")[0]), _word(spec.target.key)
+    name, target = _escape_log_name(case.id.partition("/")[0]), _escape_log_name(spec.target.key)
     episode = next((episode for episode, _ in case.rounds if episode), None)
     at = episode.at if episode and episode.at else spec.created_at
     asked = [m.content for m in episode.messages if m.role == "user"] if episode else []
     for number, answer in enumerate(case.answers, 1):
         head = f"[Case:{name}][Run:{number}] [{target}] Model"
-        yield _entry(at, f"{head} Input Prompt:", "\n\n".join(asked))
-        yield _entry(at, f"{head} Output Response:", answer)
-    for judge, vote, reason in _votes(case):
-        said = {"answer": vote} | ({"reason": reason} if reason else {})
-        head = f"[Case:{name}][Run:1] [{_word(judge)}] Model Output Response:"
-        yield _entry(at, head, json.dumps(said, ensure_ascii=False))
+        yield _format_log_entry(at, f"{head} Input Prompt:", "\n\n".join(asked))
+        yield _format_log_entry(at, f"{head} Output Response:", answer)
+    for judge, vote, reason in _iter_votes(case):
+        reply = {"answer": vote} | ({"reason": reason} if reason else {})
+        head = f"[Case:{name}][Run:1] [{_escape_log_name(judge)}] Model Output Response:"
+        yield _format_log_entry(at, head, json.dumps(reply, ensure_ascii=False))
 
 
-def _votes(case: LoggedCase) -> Iterator[tuple[str, str, str]]:
+def _iter_votes(case: LoggedCase) -> Iterator[tuple[str, str, str]]:
     """(judge, vote, reason) of every vote in the evidence."""
     for _, verdict in case.rounds:
         for section in verdict.evidence if verdict else ():
@@ -76,11 +82,11 @@ def _votes(case: LoggedCase) -> Iterator[tuple[str, str, str]]:
                     yield tuple(str(cast.get(name, "")) for name in ("judge", "vote", "reason"))  # type: ignore[misc]
 
 
-def _entry(at: str, head: str, body: str = "") -> str:
+def _format_log_entry(at: str, head: str, body: str = "") -> str:
     text = f"[{at[:10]} {at[11:23]}] {head}"
     return f"{text}\n{_LIKE_AN_ENTRY.sub(' ', body)}" if body else text
 
 
-def _word(name: str) -> str:
+def _escape_log_name(name: str) -> str:
     """A name within brackets on one line."""
     return re.sub(r"[\[\]\r\n]", "_", name)

@@ -52,16 +52,16 @@ class ProcessLog(Record, frozen=True):
     finals: dict[str, bool]
 
 
-def read(path: Path) -> ProcessLog:
+def read_process_log(path: Path) -> ProcessLog:
     """A log of either dialect; raises DatasetError for a file that is none."""
     try:
         text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:
         raise DatasetError(path, None, "", str(error.strerror)) from None
-    header, entries = _split(text)
+    header, entries = _split_process_log(text)
     if "Run ID" not in header:
         raise DatasetError(path, None, "Run ID", "is missing: the file is no process log")
-    votes, finals, answers = _contents(entries)
+    votes, finals, answers = _parse_log_entries(entries)
     judges = [name.strip() for name in header.get("Judge LLMs", "").split(",")]
     return ProcessLog(
         target=header.get("Target", header.get("Target LLM", "")),
@@ -73,7 +73,7 @@ def read(path: Path) -> ProcessLog:
     )
 
 
-def _split(text: str) -> tuple[dict[str, str], list[str]]:
+def _split_process_log(text: str) -> tuple[dict[str, str], list[str]]:
     """The header fields, and the entries without their times, each with its further lines."""
     header: dict[str, str] = {}
     entries: list[list[str]] = []
@@ -87,7 +87,7 @@ def _split(text: str) -> tuple[dict[str, str], list[str]]:
     return header, ["\n".join(lines) for lines in entries]
 
 
-def _contents(
+def _parse_log_entries(
     entries: list[str],
 ) -> tuple[list[Vote], dict[str, bool], dict[str, list[str]]]:
     votes: list[Vote] = []
@@ -105,32 +105,32 @@ def _contents(
                 answered.add((case, run))
                 answers.setdefault(case, []).append(body.strip())
             else:
-                votes.append(_read_vote(case, int(run), model, body.strip()))
+                votes.append(_parse_vote(case, int(run), model, body.strip()))
         elif old := _OLD_VOTE.match(head):
-            votes.append(_old_vote(*old.groups()))
+            votes.append(_parse_old_vote(*old.groups()))
         elif final := _FINAL.match(head):
             case = f"{final[1]}/{final[2]}" if final[2] else final[1]
             finals[case] = final[3] == "True"
     return votes, finals, answers
 
 
-def _old_vote(case: str, judge: str, kind: str, said: str) -> Vote:
+def _parse_old_vote(case: str, judge: str, kind: str, reply: str) -> Vote:
     if kind == "Results":
-        return Vote(case, 1, judge, {"true": "yes", "false": "no"}.get(said.strip().lower(), ""))
-    return Vote(case, 1, judge, ",".join(_ITEMS.findall(said)))
+        return Vote(case, 1, judge, {"true": "yes", "false": "no"}.get(reply.strip().lower(), ""))
+    return Vote(case, 1, judge, ",".join(_ITEMS.findall(reply)))
 
 
-def _read_vote(case: str, run: int, judge: str, text: str) -> Vote:
+def _parse_vote(case: str, run: int, judge: str, text: str) -> Vote:
     """A reply is JSON with `answer` (yes, no, or rule ids) and perhaps `reason`."""
-    said = _json(_FENCE.sub("", text))
-    if not isinstance(said, dict):
+    reply = _extract_json(_FENCE.sub("", text))
+    if not isinstance(reply, dict):
         return Vote(case, run, judge, "", text=text)
-    answer = next((said[name] for name in ("answer", "rule_ids", "rules") if name in said), "")
+    answer = next((reply[name] for name in ("answer", "rule_ids", "rules") if name in reply), "")
     vote = ",".join(map(str, answer)) if isinstance(answer, list) else str(answer).strip().lower()
-    return Vote(case, run, judge, vote, str(said.get("reason") or ""), text)
+    return Vote(case, run, judge, vote, str(reply.get("reason") or ""), text)
 
 
-def _json(text: str) -> Any:
+def _extract_json(text: str) -> Any:
     start, end = text.find("{"), text.rfind("}")
     try:
         return json.loads(text[start : end + 1]) if 0 <= start < end else None
@@ -138,7 +138,7 @@ def _json(text: str) -> Any:
         return None
 
 
-def by_case(votes: tuple[Vote, ...]) -> Iterator[tuple[str, list[Vote]]]:
+def group_votes(votes: tuple[Vote, ...]) -> Iterator[tuple[str, list[Vote]]]:
     """The votes grouped by case, in the order of their first vote."""
     grouped: dict[str, list[Vote]] = {}
     for vote in votes:

@@ -31,23 +31,25 @@ class PublishedAnswer(Record, frozen=True):
     rule_id: str = ""
 
 
-def answers(place: Path, capability: str, indicator: str) -> Iterator[PublishedAnswer]:
+def read_published_answers(
+    data_folder: Path, capability: str, indicator: str
+) -> Iterator[PublishedAnswer]:
     """Every answer to one indicator, in the order of month, target and case.
 
     Raises UsageError for a folder without reports, DatasetError for a report of another form.
     """
-    root = place / _REPORTS
+    root = data_folder / _REPORTS
     if not root.is_dir():
-        raise UsageError(f"{place} holds no folder {_REPORTS}; give SCALE's public/data")
+        raise UsageError(f"{data_folder} holds no folder {_REPORTS}; give SCALE's public/data")
     for path in sorted(root.glob(f"eval_run_case_*/{capability}/*.json")):
         month = path.parent.parent.name.removeprefix("eval_run_case_")
-        for part in _report(path):
+        for part in _read_case_report(path):
             if str(part.get("indicator_name", "")).removesuffix(".jsonl") == indicator:
                 for row in part.get("case_datas", []):
-                    yield from _rows(path, month, capability, indicator, row)
+                    yield from _parse_answer_rows(path, month, capability, indicator, row)
 
 
-def _report(path: Path) -> list[dict[str, Any]]:
+def _read_case_report(path: Path) -> list[dict[str, Any]]:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -57,15 +59,15 @@ def _report(path: Path) -> list[dict[str, Any]]:
     return report
 
 
-def _rows(
+def _parse_answer_rows(
     path: Path, month: str, capability: str, indicator: str, row: dict[str, Any]
 ) -> Iterator[PublishedAnswer]:
     try:
         case = json.loads(row["case_content"])
-        given = [str(row["case_id"]), str(row["case_eval_result"]), row["model_answers"]]
+        values = [str(row["case_id"]), str(row["case_eval_result"]), row["model_answers"]]
     except (KeyError, TypeError, ValueError) as error:
         raise DatasetError(path, None, "case_datas", f"cannot be read: {error!r}") from None
-    case_id, verdict, model_answers = given
+    case_id, verdict, model_answers = values
     for answered in model_answers:
         yield PublishedAnswer(
             month=month,

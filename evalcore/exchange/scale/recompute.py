@@ -17,7 +17,7 @@ from evalcore.exchange.scale.forms import CapabilityScore, Indicator
 from evalcore.records import Record
 
 Weights = Mapping[str, float]
-Reading = Literal[
+ScoreReading = Literal[
     "exact",  # the report gives the published score
     "leftovers",  # it leaves out indicators that the report holds twice or from elsewhere
     "configured_weights",  # the report states outdated weights; the configured ones give it
@@ -28,7 +28,7 @@ Reading = Literal[
 _EXACT = 1e-9
 
 
-class Part(Record, frozen=True):
+class IndicatorSum(Record, frozen=True):
     """The sums of one indicator: points won and to win, and the weight that its report states."""
 
     metric: str
@@ -41,7 +41,7 @@ class Part(Record, frozen=True):
         return round(100 * self.won / self.total, 1) if self.total else 0.0
 
 
-class Recomputed(Record, frozen=True):
+class RecomputedScore(Record, frozen=True):
     """A claimed score beside the recomputed ones.
 
     `own` is by the weights of the report, `configured` by those of SCALE's configuration, both
@@ -51,11 +51,11 @@ class Recomputed(Record, frozen=True):
     claimed: float
     own: float
     configured: float
-    reading: Reading
+    reading: ScoreReading
 
 
-def part_of(indicator: Indicator) -> Part:
-    return Part(
+def sum_indicator(indicator: Indicator) -> IndicatorSum:
+    return IndicatorSum(
         metric=metric_of(indicator.indicator_name),
         weight=indicator.indicator_weight,
         won=fsum(row.case_weight for row in indicator.case_datas if row.passed),
@@ -63,16 +63,20 @@ def part_of(indicator: Indicator) -> Part:
     )
 
 
-def first_of_each(parts: Iterable[Part], known: Container[str]) -> list[Part]:
-    """The parts that count: the first of each metric among `known`, without leftovers."""
-    kept: dict[str, Part] = {}
+def select_first_parts(
+    parts: Iterable[IndicatorSum], metrics: Container[str]
+) -> list[IndicatorSum]:
+    """The parts that count: the first of each metric among `metrics`, without leftovers."""
+    first_parts: dict[str, IndicatorSum] = {}
     for part in parts:
-        if part.metric in known:
-            kept.setdefault(part.metric, part)
-    return list(kept.values())
+        if part.metric in metrics:
+            first_parts.setdefault(part.metric, part)
+    return list(first_parts.values())
 
 
-def score(parts: Sequence[Part], weights: Weights | None = None) -> float:
+def compute_capability_score(
+    parts: Sequence[IndicatorSum], weights: Weights | None = None
+) -> float:
     """The capability score, 0 to 100 with one decimal; without `weights` by the report's own."""
     weighted = [(p, p.weight if weights is None else weights.get(p.metric, 0.0)) for p in parts]
     total = fsum(part.total * weight for part, weight in weighted)
@@ -80,64 +84,69 @@ def score(parts: Sequence[Part], weights: Weights | None = None) -> float:
     return round(100 * won / total, 1) if total else 0.0
 
 
-def recompute(claimed: CapabilityScore, parts: Sequence[Part], configured: Weights) -> Recomputed:
+def recompute_claim(
+    claimed: CapabilityScore, parts: Sequence[IndicatorSum], configured: Weights
+) -> RecomputedScore:
     """Compare a claim with the indicators of its report; `configured` are SCALE's weights."""
-    clean = first_of_each(parts, configured)
-    readings = _readings(claimed, parts, configured)
-    fitting = (reading for reading, value in readings if _equal(value, claimed))
-    return Recomputed(
+    clean = select_first_parts(parts, configured)
+    readings = _compute_readings(claimed, parts, configured)
+    fitting = (reading for reading, value in readings if _matches_claim(value, claimed))
+    return RecomputedScore(
         claimed=claimed.ability_score,
-        own=score(clean),
-        configured=score(clean, configured),
+        own=compute_capability_score(clean),
+        configured=compute_capability_score(clean, configured),
         reading=next(fitting, "unexplained"),
     )
 
 
-def _equal(value: float, claimed: CapabilityScore) -> bool:
+def _matches_claim(value: float, claimed: CapabilityScore) -> bool:
     return abs(value - claimed.ability_score) < _EXACT
 
 
-def told_parts(claimed: CapabilityScore) -> dict[str, float]:
+def parse_indicator_scores(claimed: CapabilityScore) -> dict[str, float]:
     """The published indicator scores by metric."""
     return {metric_of(o.indicator_name): o.indicator_actual_score for o in claimed.indicator_score}
 
 
-def _readings(
-    claimed: CapabilityScore, parts: Sequence[Part], configured: Weights
-) -> Iterator[tuple[Reading, float]]:
+def _compute_readings(
+    claimed: CapabilityScore, parts: Sequence[IndicatorSum], configured: Weights
+) -> Iterator[tuple[ScoreReading, float]]:
     """Each reading with the score that it gives."""
-    clean, published = first_of_each(parts, configured), told_parts(claimed)
-    yield "exact", score(parts)
-    yield "leftovers", score(clean)
-    yield "configured_weights", score(clean, configured)
-    yield "configured_weights", score(parts, configured)
-    told = [
-        Part(part.metric, part.weight, published[part.metric] / 100 * part.total, part.total)
+    clean, published = select_first_parts(parts, configured), parse_indicator_scores(claimed)
+    yield "exact", compute_capability_score(parts)
+    yield "leftovers", compute_capability_score(clean)
+    yield "configured_weights", compute_capability_score(clean, configured)
+    yield "configured_weights", compute_capability_score(parts, configured)
+    published_sums = [
+        IndicatorSum(
+            part.metric, part.weight, published[part.metric] / 100 * part.total, part.total
+        )
         for part in clean
         if part.metric in published
     ]
-    yield "from_parts", score(told)
-    yield "from_parts_configured", score(told, configured)
+    yield "from_parts", compute_capability_score(published_sums)
+    yield "from_parts_configured", compute_capability_score(published_sums, configured)
 
 
-def weights_in_force(
-    reports: Sequence[tuple[CapabilityScore, Sequence[Part]]], configured: Weights
+def find_weights_in_force(
+    reports: Sequence[tuple[CapabilityScore, Sequence[IndicatorSum]]], configured: Weights
 ) -> dict[str, float]:
     """The weights by which most scores of a month come out: one rule for all rows of its board.
 
     Weights were changed in the course of the months, and some reports still state older ones. Of
     equals the configured weights win.
     """
-    clean = [(claim, first_of_each(parts, configured)) for claim, parts in reports]
+    clean = [(claim, select_first_parts(parts, configured)) for claim, parts in reports]
     candidates = [dict(configured)]
     for _, parts in clean:
         own = {part.metric: part.weight for part in parts}
         candidates += [own] if own not in candidates else []
 
-    def agreeing(weights: Weights) -> int:
+    def count_agreeing(weights: Weights) -> int:
         return sum(
-            set(weights) >= {part.metric for part in parts} and _equal(score(parts, weights), claim)
+            set(weights) >= {part.metric for part in parts}
+            and _matches_claim(compute_capability_score(parts, weights), claim)
             for claim, parts in clean
         )
 
-    return dict(configured) | max(candidates, key=agreeing)
+    return dict(configured) | max(candidates, key=count_agreeing)

@@ -15,7 +15,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.exchange.scale.shelf import Shelf
+from evalcore.exchange.scale.blob_store import BlobStore
 from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.store import published as published_file
@@ -25,47 +25,47 @@ from evalcore.store.run_folder import RunFolder, list_run_folders
 from evalcore.store.scan import read_header
 
 _FORMER = "old-"  # a run that is being replaced
-Became = Literal["created", "replaced", "unchanged"]
+ImportOutcome = Literal["created", "replaced", "unchanged"]
 
 
-class Stage:
-    """Runs in preparation below `place`; `shelf` holds the files that they are made of."""
+class ImportStage:
+    """Runs in preparation below `place`; `blobs` holds the files that they are made of."""
 
-    def __init__(self, place: Path, settings: Settings) -> None:
-        self._place, self._settings = place, settings
-        self._became: dict[str, Became] = {}
-        self.shelf = Shelf(place / "shelf", _known(settings))
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder, self._settings = folder, settings
+        self._outcomes: dict[str, ImportOutcome] = {}
+        self.blobs = BlobStore(folder / "shelf", _find_existing_blobs(settings))
 
-    def add(self, run_id: str, told: Published) -> Became:
+    def prepare_run(self, run_id: str, published: Published) -> ImportOutcome:
         """Prepare a run; raises UsageError where one of that id is no import."""
-        if run_id in self._became:
-            raise UsageError(f"two models of {told.month} would both become run {run_id}")
+        if run_id in self._outcomes:
+            raise UsageError(f"two models of {published.month} would both become run {run_id}")
         folder = RunFolder(self._settings.runs_dir / run_id)
         exists = folder.path.exists()
         if exists and folder.read_spec().origin != "imported":
             raise UsageError(f"run {run_id} is no import; delete or rename it first")
-        if exists and to_json(published_file.read_published(folder)) == to_json(told):
-            self._became[run_id] = "unchanged"
+        if exists and to_json(published_file.read_published(folder)) == to_json(published):
+            self._outcomes[run_id] = "unchanged"
             return "unchanged"
-        prepared = RunFolder(self._place / "runs" / run_id)
-        for name, digest in told.files.items():
-            self.shelf.link(digest, prepared.path / name)
-        published_file.write_published(prepared, told)
-        self._became[run_id] = "replaced" if exists else "created"
-        return self._became[run_id]
+        prepared = RunFolder(self._folder / "runs" / run_id)
+        for name, digest in published.files.items():
+            self.blobs.link(digest, prepared.path / name)
+        published_file.write_published(prepared, published)
+        self._outcomes[run_id] = "replaced" if exists else "created"
+        return self._outcomes[run_id]
 
     def commit(self) -> None:
         """Move every prepared run to its place and into the index; where that fails, none stays."""
         indexed = {header.run_id for header in open_index(self._settings).headers()}
-        moving = [run_id for run_id, became in self._became.items() if became != "unchanged"]
+        moving = [run_id for run_id, became in self._outcomes.items() if became != "unchanged"]
         for run_id in moving:
-            read_header(RunFolder(self._place / "runs" / run_id))  # raises before anything moves
+            read_header(RunFolder(self._folder / "runs" / run_id))  # raises before anything moves
         moved: list[str] = []
         try:
             for run_id in moving:
                 moved.append(run_id)
-                self._move(run_id)
-            for run_id in self._became:
+                self._move_run(run_id)
+            for run_id in self._outcomes:
                 if run_id in moved or run_id not in indexed:
                     record_run(self._settings, RunFolder(self._settings.runs_dir / run_id))
         except BaseException:
@@ -73,19 +73,19 @@ class Stage:
                 self._move_back(run_id)
             raise
 
-    def _move(self, run_id: str) -> None:
+    def _move_run(self, run_id: str) -> None:
         """Put a prepared run in its place, the former one aside."""
         target = self._settings.runs_dir / run_id
         if target.exists():
-            target.rename(self._place / f"{_FORMER}{run_id}")
-        (self._place / "runs" / run_id).rename(target)
+            target.rename(self._folder / f"{_FORMER}{run_id}")
+        (self._folder / "runs" / run_id).rename(target)
 
     def _move_back(self, run_id: str) -> None:
-        """Undo `_move` as far as it went, in the index as well."""
-        target, former = self._settings.runs_dir / run_id, self._place / f"{_FORMER}{run_id}"
+        """Undo `_move_run` as far as it went, in the index as well."""
+        target, former = self._settings.runs_dir / run_id, self._folder / f"{_FORMER}{run_id}"
         with suppress(OSError, EvalboardError):
-            if not (self._place / "runs" / run_id).exists():
-                target.rename(self._place / "runs" / run_id)
+            if not (self._folder / "runs" / run_id).exists():
+                target.rename(self._folder / "runs" / run_id)
             if former.exists():
                 former.rename(target)
                 record_run(self._settings, RunFolder(target))
@@ -94,9 +94,9 @@ class Stage:
 
 
 @contextmanager
-def stage(settings: Settings) -> Iterator[Stage]:
+def open_import_stage(settings: Settings) -> Iterator[ImportStage]:
     """A stage that is gone afterwards; raises UsageError while another import has it."""
-    place = settings.runs_dir / ".importing"
+    folder = settings.runs_dir / ".importing"
     settings.runs_dir.mkdir(parents=True, exist_ok=True)
     lock = FileLock(settings.index_path.with_name("import.lock"), timeout=0)
     try:
@@ -104,31 +104,31 @@ def stage(settings: Settings) -> Iterator[Stage]:
     except Timeout:
         raise UsageError("another import is going on; try again when it has ended") from None
     try:
-        _clear(place, settings.runs_dir)
-        yield Stage(place, settings)
+        _clear_interrupted(folder, settings.runs_dir)
+        yield ImportStage(folder, settings)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         lock.release()
 
 
-def _clear(place: Path, runs: Path) -> None:
+def _clear_interrupted(folder: Path, runs: Path) -> None:
     """Remove what an import left that was killed; a run that it was replacing goes back."""
-    for former in place.glob(f"{_FORMER}*"):
+    for former in folder.glob(f"{_FORMER}*"):
         target = runs / former.name.removeprefix(_FORMER)
         if not target.exists():
             former.rename(target)
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _known(settings: Settings) -> Mapping[str, Path]:
+def _find_existing_blobs(settings: Settings) -> Mapping[str, Path]:
     """The files of earlier imports by digest."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for folder in list_run_folders((settings.runs_dir,)):
         try:
-            told = published_file.read_published(folder)
+            published = published_file.read_published(folder)
         except EvalboardError:  # another run's damage is no reason to refuse this one
             continue
-        for name, digest in (told.files if told else {}).items():
+        for name, digest in (published.files if published else {}).items():
             if (folder.path / name).is_file():
-                found.setdefault(digest, folder.path / name)
-    return found
+                paths.setdefault(digest, folder.path / name)
+    return paths

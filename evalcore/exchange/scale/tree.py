@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from evalcore.errors import DatasetError, UsageError
-from evalcore.exchange.scale.forms import Indicator, Model, MonthBoard
+from evalcore.exchange.scale.forms import Indicator, MonthBoard, ScaleModel
 from evalcore.intake.files import read_bytes
 from evalcore.intake.json_text import FILE_LIMIT
 from evalcore.records import Record
@@ -37,37 +37,37 @@ class CaseReport(Record, frozen=True):
     indicators: tuple[Indicator, ...]
 
 
-class Tree:
+class ScaleDataFolder:
     """The folder at `root`; raises UsageError where it holds no monthly board."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.months = sorted(
-            found[1]
+            match[1]
             for path in (root / BOARDS).glob("models-*.json")
-            if (found := _MONTH.fullmatch(path.name))
+            if (match := _MONTH.fullmatch(path.name))
         )
         if not self.months:
             raise UsageError(
                 f"{root} holds no {BOARDS}/models-YYYY-MM.json; give SCALE's folder public/data"
             )
 
-    def models(self, month: str) -> tuple[Model, ...]:
+    def read_models(self, month: str) -> tuple[ScaleModel, ...]:
         """The rows of a monthly board; raises DatasetError for a broken file."""
         path = board_path(self.root, month)
-        return _decode(path, _bytes(path), MonthBoard).models
+        return _decode_json(path, _read_limited_bytes(path), MonthBoard).models
 
-    def reports(self, month: str) -> Iterator[tuple[str, str, Path]]:
+    def iter_reports(self, month: str) -> Iterator[tuple[str, str, Path]]:
         """(capability, id, path) of every case report of a month."""
         for path in sorted(case_folder(self.root, month).glob("*/*.json")):
             yield path.parent.name, path.stem, path
 
-    def report(self, month: str, capability: str, model: str) -> Path | None:
+    def find_report(self, month: str, capability: str, model: str) -> Path | None:
         """The case report behind a score, None where none was published."""
-        return _folded(case_folder(self.root, month) / capability, f"{model}.json")
+        return _find_ignoring_case(case_folder(self.root, month) / capability, f"{model}.json")
 
-    def log(self, month: str, model: str, capability: str, indicator: str) -> Path | None:
-        folder = _folded(self.root / LOGS / f"eval_run_logs_{month}", model)
+    def find_log(self, month: str, model: str, capability: str, indicator: str) -> Path | None:
+        folder = _find_ignoring_case(self.root / LOGS / f"eval_run_logs_{month}", model)
         path = folder / capability / f"{indicator}.log" if folder else None
         return path if path is not None and path.is_file() else None
 
@@ -86,37 +86,37 @@ def log_path(root: Path, month: str, model: str, capability: str, indicator: str
 
 def read_report(path: Path) -> CaseReport:
     """A case report; raises DatasetError naming the field that does not fit."""
-    content = _bytes(path)
-    return CaseReport(_digest(content), _decode(path, content, tuple[Indicator, ...]))
+    content = _read_limited_bytes(path)
+    return CaseReport(_hash_bytes(content), _decode_json(path, content, tuple[Indicator, ...]))
 
 
 def digest_of(path: Path) -> str:
     """The hash of a file, 16 hex digits; raises DatasetError where it cannot be read."""
-    return _digest(_bytes(path))
+    return _hash_bytes(_read_limited_bytes(path))
 
 
-def _digest(content: bytes) -> str:
+def _hash_bytes(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _folded(folder: Path, name: str) -> Path | None:
+def _find_ignoring_case(folder: Path, name: str) -> Path | None:
     """The entry of that name, letter case aside where there is none; a path is no name."""
     if "/" in name or name in (".", ".."):
         return None
     if (folder / name).exists():
         return folder / name
-    found = folder.iterdir() if folder.is_dir() else ()
-    return next((path for path in found if path.name.lower() == name.lower()), None)
+    entries = folder.iterdir() if folder.is_dir() else ()
+    return next((path for path in entries if path.name.lower() == name.lower()), None)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_limited_bytes(path: Path) -> bytes:
     try:
         return read_bytes(path, FILE_LIMIT)
     except UsageError as error:
         raise DatasetError(path, None, "", str(error).removeprefix(f"{path}: ")) from None
 
 
-def _decode(path: Path, content: bytes, kind: type[T]) -> T:
+def _decode_json(path: Path, content: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=kind, strict=False)
     except msgspec.MsgspecError as error:

@@ -3,7 +3,7 @@
 Dialect cases come without schema or reference: `datasets/scale_twins` holds a reference twin for
 each that is no procedure, found by the hash of the source statement. Of the optimization cases the
 MySQL ones carry all that is needed. The decision never sees a published verdict: `decide_all` gets
-answers without them, and `agreement` joins the two afterwards.
+answers without them, and `compute_agreement` joins the two afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from evalcore.benchmarks.sql_answer import extract_sql
 from evalcore.benchmarks.sql_evidence import describe_decision
-from evalcore.exchange.scale.published import PublishedAnswer, answers
+from evalcore.exchange.scale.published import PublishedAnswer, read_published_answers
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.sqlkit.engines.pool import EnginePool
@@ -42,7 +42,7 @@ class Twin(Record, frozen=True):
     answer_dialect: str = ""
 
 
-class Asked(Record, frozen=True):
+class BlindAnswer(Record, frozen=True):
     """An answer as the decision sees it: a case and a text, no verdict."""
 
     case_id: str
@@ -50,80 +50,98 @@ class Asked(Record, frozen=True):
     answer: str
 
 
-def verify(place: Path, twins: Path) -> dict[str, Any]:
+def verify_published_answers(data_folder: Path, twins: Path) -> dict[str, Any]:
     """Per capability: counts, agreement by case, and every disagreement with its proof."""
     with EnginePool() as engines:
         decider = Decider(engines.get)
         return {
-            capability: _verify(decider, list(answers(place, capability, INDICATOR)), twins)
+            capability: _verify_capability(
+                decider, list(read_published_answers(data_folder, capability, INDICATOR)), twins
+            )
             for capability in CAPABILITIES
         }
 
 
-def disagreements(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_disagreements(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All disagreements of a verification, each with its capability."""
     return [
-        {"capability": name, **one} for name, part in found.items() for one in part["disagreements"]
+        {"capability": name, **entry}
+        for name, part in report.items()
+        for entry in part["disagreements"]
     ]
 
 
-def as_text(found: Mapping[str, Any]) -> str:
+def format_verification(report: Mapping[str, Any]) -> str:
     """The counts for people."""
     lines = []
-    for name, part in found.items():
+    for name, part in report.items():
         decided = f"{part['decided']} of {part['eligible']} eligible answers decided"
         share = f"{part['agree']} of them as published" if part["decided"] else "none as published"
         lines.append(f"{name}: {part['answers']} answers, {decided}, {share}")
-    for one in disagreements(found):
+    for entry in list_disagreements(report):
         lines.append(
-            f"  {one['capability']} case {one['case_id']}, {one['target']}: published "
-            f"{one['published']}, here {one['decision']}: {one['why']}"
+            f"  {entry['capability']} case {entry['case_id']}, {entry['target']}: published "
+            f"{entry['published']}, here {entry['decision']}: {entry['why']}"
         )
     return "\n".join(lines)
 
 
-def _verify(decider: Decider, published: Sequence[PublishedAnswer], twins: Path) -> dict[str, Any]:
-    known = read_twins(twins)
-    eligible = [(answer, twin) for answer in published if (twin := twin_of(answer, known))]
-    asked = [
-        Asked(case_id=answer.case_id, twin=twin, answer=_text(answer.answer))
+def _verify_capability(
+    decider: Decider, published: Sequence[PublishedAnswer], twins: Path
+) -> dict[str, Any]:
+    twins_by_hash = read_twins(twins)
+    eligible = [
+        (answer, twin) for answer in published if (twin := find_twin(answer, twins_by_hash))
+    ]
+    blind_answers = [
+        BlindAnswer(case_id=answer.case_id, twin=twin, answer=_answer_to_text(answer.answer))
         for answer, twin in eligible
     ]
-    found = decide_all(decider, asked)
-    return {"answers": len(published)} | agreement([answer for answer, _ in eligible], found)
+    decisions = decide_all(decider, blind_answers)
+    return {"answers": len(published)} | compute_agreement(
+        [answer for answer, _ in eligible], decisions
+    )
 
 
-def decide_all(decider: Decider, asked: Sequence[Asked]) -> list[Equivalence]:
+def decide_all(decider: Decider, blind_answers: Sequence[BlindAnswer]) -> list[Equivalence]:
     """The decision on each answer; equal answers to equal questions are decided once."""
-    known: dict[tuple[Twin, str], Equivalence] = {}
-    for one in sorted(asked, key=lambda one: one.case_id):  # keeps a case's databases at hand
-        if (one.twin, one.answer) not in known:
-            known[one.twin, one.answer] = _decide(decider, one)
-    return [known[one.twin, one.answer] for one in asked]
+    decisions: dict[tuple[Twin, str], Equivalence] = {}
+    # keeps a case's databases at hand
+    for blind_answer in sorted(blind_answers, key=lambda blind_answer: blind_answer.case_id):
+        if (blind_answer.twin, blind_answer.answer) not in decisions:
+            decisions[blind_answer.twin, blind_answer.answer] = _decide_answer(
+                decider, blind_answer
+            )
+    return [decisions[blind_answer.twin, blind_answer.answer] for blind_answer in blind_answers]
 
 
-def _decide(decider: Decider, one: Asked) -> Equivalence:
-    sql = extract_sql(one.answer, one.twin.answer_dialect or one.twin.questions[0].engine).sql
+def _decide_answer(decider: Decider, blind_answer: BlindAnswer) -> Equivalence:
+    sql = extract_sql(
+        blind_answer.answer,
+        blind_answer.twin.answer_dialect or blind_answer.twin.questions[0].engine,
+    ).sql
     if not sql:
         return Equivalence(status="error", cause="format", message="the answer holds no SQL")
-    found = Equivalence(status="undecided", cause="few_databases")
-    for question in one.twin.questions:
-        found = decider.decide(question, _in_engine(sql, one.twin, question))
-        if found.status != "error":
+    decision = Equivalence(status="undecided", cause="few_databases")
+    for question in blind_answer.twin.questions:
+        decision = decider.decide(question, _transpile_answer(sql, blind_answer.twin, question))
+        if decision.status != "error":
             break
-    return found
+    return decision
 
 
-def _in_engine(sql: str, twin: Twin, question: Question) -> str:
+def _transpile_answer(sql: str, twin: Twin, question: Question) -> str:
     """An answer for a server that nobody can start here, in the dialect of the engine."""
     return transpile_sql(sql, twin.answer_dialect or question.engine, question.engine)
 
 
-def agreement(published: Sequence[PublishedAnswer], found: Sequence[Equivalence]) -> dict[str, Any]:
+def compute_agreement(
+    published: Sequence[PublishedAnswer], decisions: Sequence[Equivalence]
+) -> dict[str, Any]:
     """How the decisions compare with the published verdicts."""
     cases: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(_COUNTS, 0))
     disagreements = []
-    for answer, decision in zip(published, found, strict=True):
+    for answer, decision in zip(published, decisions, strict=True):
         counts = cases[answer.case_id]
         counts["eligible"] += 1
         if decision.status not in _DECIDED:
@@ -132,7 +150,7 @@ def agreement(published: Sequence[PublishedAnswer], found: Sequence[Equivalence]
         if (decision.status == "equivalent") == answer.passed:
             counts["agree"] += 1
         else:
-            disagreements.append(_disagreement(answer, decision))
+            disagreements.append(_build_disagreement(answer, decision))
     totals = {name: sum(counts[name] for counts in cases.values()) for name in _COUNTS}
     by_case = dict(sorted(cases.items(), key=lambda item: (len(item[0]), item[0])))
     return totals | {"by_case": by_case, "disagreements": disagreements}
@@ -141,7 +159,7 @@ def agreement(published: Sequence[PublishedAnswer], found: Sequence[Equivalence]
 _COUNTS = ("eligible", "decided", "agree")
 
 
-def _disagreement(answer: PublishedAnswer, decision: Equivalence) -> dict[str, Any]:
+def _build_disagreement(answer: PublishedAnswer, decision: Equivalence) -> dict[str, Any]:
     return {
         "month": answer.month,
         "target": answer.target,
@@ -149,14 +167,14 @@ def _disagreement(answer: PublishedAnswer, decision: Equivalence) -> dict[str, A
         "published": "Pass" if answer.passed else "Fail",
         "decision": decision.status,
         "why": describe_decision(decision),
-        "answer": _text(answer.answer),
+        "answer": _answer_to_text(answer.answer),
         "counterexample": msgspec.to_builtins(decision.counterexample),
     }
 
 
 def read_twins(path: Path) -> dict[str, Twin]:
     """Twins by the hash of the source statement; raises DatasetError for a bad line."""
-    found = {}
+    twins = {}
     for _, row in read_rows(path):
         question = Question(
             engine=row["engine"],
@@ -165,23 +183,23 @@ def read_twins(path: Path) -> dict[str, Twin]:
             state_of=tuple(filter(None, [find_changed_table(row["reference"], row["engine"])])),
             ordered=row.get("ordered"),
         )
-        questions = (question, _quoted(question, row["names"]))
-        found[row["sql_hash"]] = Twin(questions, row.get("answer_dialect", ""))
-    return found
+        questions = (question, _quote_question_names(question, row["names"]))
+        twins[row["sql_hash"]] = Twin(questions, row.get("answer_dialect", ""))
+    return twins
 
 
-def twin_of(answer: PublishedAnswer, known: Mapping[str, Twin]) -> Twin | None:
+def find_twin(answer: PublishedAnswer, twins_by_hash: Mapping[str, Twin]) -> Twin | None:
     """What an answer can be held against, None where it cannot: procedures, other engines."""
     if isinstance(answer.answer, dict) and answer.answer.get("status") == "error":
         return None  # a failure of a service is no answer
     if answer.capability == "dialect_conversion":
-        return known.get(hash_of(str(answer.case.get("sql", ""))))
+        return twins_by_hash.get(hash_sql(str(answer.case.get("sql", ""))))
     if answer.case.get("db_type") != "mysql":
         return None
     return Twin((_mysql_question(answer.case),))
 
 
-def hash_of(sql: str) -> str:
+def hash_sql(sql: str) -> str:
     return hashlib.sha256(sql.encode()).hexdigest()[:16]
 
 
@@ -195,10 +213,10 @@ def _mysql_question(case: Mapping[str, Any]) -> Question:
     )
 
 
-def _quoted(question: Question, names: Mapping[str, str]) -> Question:
+def _quote_question_names(question: Question, names: Mapping[str, str]) -> Question:
     """The same world with quoted names, written as the source writes them: some answers quote."""
 
-    def quoted(sql: str) -> str:
+    def quote_names(sql: str) -> str:
         try:
             tree = sqlglot.parse_one(sql, dialect=question.engine)
         except sqlglot.errors.SqlglotError:
@@ -210,8 +228,8 @@ def _quoted(question: Question, names: Mapping[str, str]) -> Question:
 
     return msgspec.structs.replace(
         question,
-        schema=tuple(map(quoted, question.schema)),
-        reference=quoted(question.reference),
+        schema=tuple(map(quote_names, question.schema)),
+        reference=quote_names(question.reference),
         state_of=tuple(
             ".".join(f'"{names.get(part, part)}"' for part in table.split("."))
             for table in question.state_of
@@ -219,6 +237,6 @@ def _quoted(question: Question, names: Mapping[str, str]) -> Question:
     )
 
 
-def _text(answer: Any) -> str:
+def _answer_to_text(answer: Any) -> str:
     """A parsed answer as the text it was parsed from."""
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)

@@ -10,7 +10,7 @@ import pandas as pd
 from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.charts import select_pareto_rows
 from evalcore.exchange.site import drawings
-from evalcore.exchange.site.facts import Data, Facts, Listed
+from evalcore.exchange.site.facts import BoardRanking, Data, SiteFacts
 from evalcore.exchange.site.paths import board_page, data_file, target_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import to_single_line
@@ -21,41 +21,48 @@ from evalcore.queries.ranking_views import list_board_parts, tie_groups
 _LONGEST = 60  # characters of a name in a table
 
 
-def board_view(facts: Facts, listed: Listed, w: Words, home: str, top: str) -> Data:
+def build_board_view(
+    facts: SiteFacts, ranking: BoardRanking, w: Words, home: str, top: str
+) -> Data:
     """The page of one ranking; `home` leads to the pages of the language, `top` to the data."""
-    shown = list_board_parts(listed.board)
+    shown = list_board_parts(ranking.board)
     floors = {
         name: score
-        for name, score in listed.data["floors"][listed.by].items()
+        for name, score in ranking.data["floors"][ranking.by].items()
         if name in FLOOR_CONTROLS
     }
-    rows = [_row(row, shown, floors, w, home) for row in listed.rows]
+    rows = [_build_site_row(row, shown, floors, w, home) for row in ranking.rows]
     ranked = [row for row in rows if row["status"] == "ranked"]
     names = {row["identity"]: row["name"] for row in rows}
     priced = [row for row in ranked if (row["cost"] or 0) > 0]
-    groups = [[names[one] for one in group] for group in tie_groups(listed.frame)]
+    groups = [[names[item] for item in group] for group in tie_groups(ranking.frame)]
     return {
-        "title": title(listed, w),
-        "columns": w.ranked(listed.board, listed.by),
-        "about": w.about(listed.board, listed.by),
-        "newest": newest(listed),
-        "published": listed.board.published,
-        "boards": _tabs(facts, listed, w, home),
-        "orders": _orders(facts, listed, w, home),
+        "title": format_ranking_title(ranking, w),
+        "columns": w.ranking_title(ranking.board, ranking.by),
+        "about": w.ranking_about(ranking.board, ranking.by),
+        "newest": find_newest_day(ranking),
+        "published": ranking.board.published,
+        "boards": _build_board_tabs(facts, ranking, w, home),
+        "orders": _build_order_links(facts, ranking, w, home),
         "decision": board_words.describe_ranking(groups, w.language),
-        "kinds": sorted({(row["kind"], w.kind(row["kind"])) for row in rows}),
-        "parts": [{"key": part, "title": w.part(part)} for part in shown],
+        "kinds": sorted({(row["kind"], w.kind_title(row["kind"])) for row in rows}),
+        "parts": [{"key": part, "title": w.part_title(part)} for part in shown],
         "ranked": ranked,
         "others": [row for row in rows if row["status"] != "ranked"],
         "floors": floors,
-        "scatter": scatter(priced, w) if priced else "",
+        "scatter": draw_priced_scatter(priced, w) if priced else "",
         "unpriced": len(ranked) - len(priced),
         "leaders": [
-            (w.part(one.part), names[one.identity], home + target_page(one.identity), one.score)
-            for one in listed.leaders
+            (
+                w.part_title(item.part),
+                names[item.identity],
+                home + target_page(item.identity),
+                item.score,
+            )
+            for item in ranking.leaders
         ],
-        "files": [(w.t(f"site.{kind}"), top + data_file(listed.stem, end)) for kind, end in FILES]
-        + ([(w.t("site.cost_chart"), top + data_file(listed.stem, COST))] if priced else []),
+        "files": [(w.t(f"site.{kind}"), top + data_file(ranking.stem, end)) for kind, end in FILES]
+        + ([(w.t("site.cost_chart"), top + data_file(ranking.stem, COST))] if priced else []),
     }
 
 
@@ -63,96 +70,100 @@ FILES = (("csv", "csv"), ("json", "json"), ("chart", "vl.json"))
 COST = "cost.vl.json"
 
 
-def title(listed: Listed, w: Words) -> str:
+def format_ranking_title(ranking: BoardRanking, w: Words) -> str:
     """The suite and, unless the whole of it is ranked, by what."""
-    suite = w.suite(listed.board.suite)
-    return suite if listed.by == SUITE else f"{suite} · {w.order(listed.by)}"
+    suite = w.suite_title(ranking.board.suite)
+    return suite if ranking.by == SUITE else f"{suite} · {w.order_title(ranking.by)}"
 
 
-def newest(listed: Listed) -> str:
+def find_newest_day(ranking: BoardRanking) -> str:
     """The day of the newest run on a board."""
-    return max((column.newest for column in listed.board.columns.values()), default="")[:10]
+    return max((column.newest for column in ranking.board.columns.values()), default="")[:10]
 
 
-def _row(
+def _build_site_row(
     row: Data, shown: Sequence[str], floors: dict[str, float], w: Words, home: str
 ) -> dict[str, Any]:
     values = [row["metrics"][part] if "/" in part else row["scores"][part] for part in shown]
     return {
         **row,
-        "name": (name := w.name(row)),
+        "name": (name := w.target_name(row)),
         "short": to_single_line(name, _LONGEST),
-        "named": w.named(row),
+        "named": w.has_card_name(row),
         "href": home + target_page(row["identity"]),
         "parts": values,
         "total": row["measured"] + row["errors"],
-        "bar": drawings.bar(row, floors),
+        "bar": drawings.draw_score_bar(row, floors),
     }
 
 
-def scatter(priced: Sequence[Data], w: Words) -> str:
+def draw_priced_scatter(priced: Sequence[Data], w: Words) -> str:
     frame = pd.DataFrame(priced)
     best = list(select_pareto_rows(frame)["identity"])
-    return drawings.scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
+    return drawings.draw_cost_scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
 
 
-def _tabs(facts: Facts, listed: Listed, w: Words, home: str) -> list[Data]:
+def _build_board_tabs(facts: SiteFacts, ranking: BoardRanking, w: Words, home: str) -> list[Data]:
     """Every board by its default order; a suite's default board goes by the suite's name."""
     return [
         {
-            "title": tab_title(one, w),
-            "href": home + board_page(one.stem),
-            "current": one.board == listed.board,
+            "title": format_tab_title(other, w),
+            "href": home + board_page(other.stem),
+            "current": other.board == ranking.board,
         }
-        for one in facts.listed
-        if one.first
+        for other in facts.rankings
+        if other.first
     ]
 
 
-def tab_title(one: Listed, w: Words) -> str:
-    suite = w.suite(one.board.suite)
-    if one.board.key == "default":
+def format_tab_title(ranking: BoardRanking, w: Words) -> str:
+    suite = w.suite_title(ranking.board.suite)
+    if ranking.board.key == "default":
         return suite
-    column = one.board.columns.get(_own_column(one), None)
-    told = w.board(one.board) if column is None else w.column(one.board, column.benchmark)
-    return f"{suite} · {to_single_line(told, 60)}"
+    column = ranking.board.columns.get(_find_own_column(ranking), None)
+    label = (
+        w.board_title(ranking.board)
+        if column is None
+        else w.column_title(ranking.board, column.benchmark)
+    )
+    return f"{suite} · {to_single_line(label, 60)}"
 
 
-def _own_column(one: Listed) -> str:
+def _find_own_column(ranking: BoardRanking) -> str:
     """The benchmark whose column makes a board differ from the default one."""
-    columns = one.board.columns.values()
-    return next((column.benchmark for column in columns if column.key == one.board.key), "")
+    columns = ranking.board.columns.values()
+    return next((column.benchmark for column in columns if column.key == ranking.board.key), "")
 
 
-def _orders(facts: Facts, listed: Listed, w: Words, home: str) -> list[Data]:
+def _build_order_links(facts: SiteFacts, ranking: BoardRanking, w: Words, home: str) -> list[Data]:
     return [
         {
-            "title": w.order(one.by),
-            "href": home + board_page(one.stem),
-            "current": one.by == listed.by,
+            "title": w.order_title(other.by),
+            "href": home + board_page(other.stem),
+            "current": other.by == ranking.by,
         }
-        for one in facts.listed
-        if one.board == listed.board
+        for other in facts.rankings
+        if other.board == ranking.board
     ]
 
 
-def boards_view(facts: Facts, w: Words, home: str) -> list[tuple[str, list[Data]]]:
+def build_boards_view(facts: SiteFacts, w: Words, home: str) -> list[tuple[str, list[Data]]]:
     """Every board by suite, with who leads it."""
-    found: dict[str, list[Data]] = {}
-    for one in facts.listed:
-        if not one.first:
+    cards_by_suite: dict[str, list[Data]] = {}
+    for ranking in facts.rankings:
+        if not ranking.first:
             continue
-        ranked = [row for row in one.rows if row["status"] == "ranked"]
+        ranked = [row for row in ranking.rows if row["status"] == "ranked"]
         leader = ""
         if ranked:
-            said = {"name": w.name(ranked[0]), "score": w.score(ranked[0]["score"])}
-            leader = w.t("site.leader_of", **said)
+            leader_values = {"name": w.target_name(ranked[0]), "score": w.score(ranked[0]["score"])}
+            leader = w.t("site.leader_of", **leader_values)
         card = {
-            "title": w.board(one.board),
-            "href": home + board_page(one.stem),
+            "title": w.board_title(ranking.board),
+            "href": home + board_page(ranking.stem),
             "targets": len(ranked),
-            "newest": newest(one),
+            "newest": find_newest_day(ranking),
             "leader": leader,
         }
-        found.setdefault(w.suite(one.board.suite), []).append(card)
-    return list(found.items())
+        cards_by_suite.setdefault(w.suite_title(ranking.board.suite), []).append(card)
+    return list(cards_by_suite.items())

@@ -12,7 +12,7 @@ import pandas as pd
 
 from evalcore import privacy
 from evalcore.errors import EvalboardError
-from evalcore.exchange.site.paths import stem_of
+from evalcore.exchange.site.paths import make_file_stem
 from evalcore.privacy import Redactor
 from evalcore.queries import boards, methodology, stored_boards, targets
 from evalcore.queries.api_payloads import board_data, ranking_data
@@ -35,7 +35,7 @@ from evalcore.target_cards import TargetCard, load_cards
 Data = dict[str, Any]
 
 
-class Listed(NamedTuple):
+class BoardRanking(NamedTuple):
     """A ranking: a board by one of its orders. `data` and `rows` are the API's, `stem` names its
     files, `first` says that it is the board's order by default, `leaders` are of its parts."""
 
@@ -49,88 +49,98 @@ class Listed(NamedTuple):
     leaders: tuple[Leader, ...]
 
 
-class Measure(NamedTuple):
+class BoardBaseline(NamedTuple):
     """What targets on a board are measured against: its rows by identity, and the best and the
     floor by "benchmark/metric"."""
 
-    listed: Listed
+    ranking: BoardRanking
     rows: Mapping[str, Row]
     best: Mapping[str, float]
     floor: Mapping[str, float]
 
 
-class Facts(NamedTuple):
+class SiteFacts(NamedTuple):
     """The whole store. `specs` are those of the runs that stand on a board, without keys and
     places; `runs` the headers of each target, newest first."""
 
     headers: stored_boards.Headers
-    listed: Sequence[Listed]
-    measures: Sequence[Measure]
+    rankings: Sequence[BoardRanking]
+    baselines: Sequence[BoardBaseline]
     runs: Mapping[str, Sequence[RunHeader]]
     specs: Mapping[str, RunSpec]
     cards: Mapping[str, TargetCard]
 
 
-def collect(settings: Settings) -> Facts:
+def collect_site_facts(settings: Settings) -> SiteFacts:
     """Read the store; raises EvalboardError where it cannot be read."""
     headers = stored_boards.load_run_headers(settings)
-    known = [b for suite in boards.list_suites(headers) for b in boards.list_boards(headers, suite)]
-    listed = [one for board in known for one in _rankings(settings, headers, board)]
-    measures = [_measure(headers, one) for one in listed if one.first]
+    all_boards = [
+        b for suite in boards.list_suites(headers) for b in boards.list_boards(headers, suite)
+    ]
+    rankings = [item for board in all_boards for item in _build_rankings(settings, headers, board)]
+    baselines = [_build_baseline(headers, item) for item in rankings if item.first]
     standing = {
-        run.run_id for one in measures for row in one.rows.values() for run in row.runs.values()
+        run.run_id for item in baselines for row in item.rows.values() for run in row.runs.values()
     }
     identities = targets.list_identities(headers)
-    return Facts(
+    return SiteFacts(
         headers=headers,
-        listed=listed,
-        measures=measures,
-        runs={one: targets.list_target_runs(headers, one) for one in identities},
-        specs=_specs(settings, sorted(standing), privacy.build_redactor(settings)),
+        rankings=rankings,
+        baselines=baselines,
+        runs={item: targets.list_target_runs(headers, item) for item in identities},
+        specs=_load_redacted_specs(settings, sorted(standing), privacy.build_redactor(settings)),
         cards=load_cards(settings),
     )
 
 
-def _rankings(settings: Settings, headers: stored_boards.Headers, board: Board) -> list[Listed]:
-    data, held, found = board_data(headers, board), boards.list_board_rows(headers, board), []
+def _build_rankings(
+    settings: Settings, headers: stored_boards.Headers, board: Board
+) -> list[BoardRanking]:
+    data, held, rankings = board_data(headers, board), boards.list_board_rows(headers, board), []
     for number, by in enumerate(list_board_orders(board)):
         frame = stored_boards.board_ranking(settings, board, by)
-        first = _leaders(held, frame, board)
-        stem = stem_of(board.suite, board.key) + (f"-by-{stem_of(by)}" if number else "")
+        first = _find_board_leaders(held, frame, board)
+        stem = make_file_stem(board.suite, board.key) + (
+            f"-by-{make_file_stem(by)}" if number else ""
+        )
         rows = ranking_data(frame, board)
-        found.append(Listed(board, by, stem, not number, frame, data, rows, first))
-    return found
+        rankings.append(BoardRanking(board, by, stem, not number, frame, data, rows, first))
+    return rankings
 
 
-def _leaders(held: Sequence[Row], frame: pd.DataFrame, board: Board) -> tuple[Leader, ...]:
+def _find_board_leaders(
+    held: Sequence[Row], frame: pd.DataFrame, board: Board
+) -> tuple[Leader, ...]:
     placed = frame[frame["status"] == "ranked"]
     standing = set(placed["identity"])
     rows = [row for row in held if row.identity in standing]
     return find_leaders(rows, placed.assign(name=placed["identity"]), list_board_parts(board))
 
 
-def _measure(headers: stored_boards.Headers, listed: Listed) -> Measure:
-    everyone = boards.list_board_rows(headers, listed.board)
-    return Measure(
-        listed=listed,
+def _build_baseline(headers: stored_boards.Headers, ranking: BoardRanking) -> BoardBaseline:
+    everyone = boards.list_board_rows(headers, ranking.board)
+    return BoardBaseline(
+        ranking=ranking,
         rows={row.identity: row for row in everyone},
         best=find_peaks(select_ranked_rows(everyone), metric_values),
         floor=find_peaks(select_floor_rows(everyone), metric_values),
     )
 
 
-def _specs(settings: Settings, runs: Sequence[str], censor: Redactor) -> dict[str, RunSpec]:
+def _load_redacted_specs(
+    settings: Settings, runs: Sequence[str], censor: Redactor
+) -> dict[str, RunSpec]:
     """A run that was deleted meanwhile, or whose spec is broken, has none."""
-    found = {}
+    specs = {}
     for run in runs:
         try:
-            found[run] = privacy.redact_spec(find_run(run, settings.run_roots).read_spec(), censor)
+            specs[run] = privacy.redact_spec(find_run(run, settings.run_roots).read_spec(), censor)
         except EvalboardError:
             continue
-    return found
+    return specs
 
 
-class Worked(NamedTuple):
+class WorkedExample(NamedTuple):
     """A benchmark's score worked out for one target: the terms and their sums."""
 
     benchmark: str
@@ -141,30 +151,39 @@ class Worked(NamedTuple):
     sums: methodology.ScoreSums
 
 
-def worked(settings: Settings, measure: Measure) -> list[Worked]:
+def build_worked_examples(settings: Settings, baseline: BoardBaseline) -> list[WorkedExample]:
     """Per benchmark of a board, for its best ranked target with a readable score."""
-    found = []
-    for benchmark in measure.listed.board.columns:
-        for row in measure.listed.rows:
-            run = measure.rows[row["identity"]].runs.get(benchmark)
+    examples = []
+    for benchmark in baseline.ranking.board.columns:
+        for row in baseline.ranking.rows:
+            run = baseline.rows[row["identity"]].runs.get(benchmark)
             if row["status"] != "ranked" or run is None:
                 continue
             try:
-                told = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+                spec_and_score = methodology.load_run_score(
+                    settings.run_roots, run.run_id, benchmark
+                )
             except EvalboardError:
                 continue
-            if told is None:
+            if spec_and_score is None:
                 continue
-            terms = methodology.build_score_terms(told[1])
+            terms = methodology.build_score_terms(spec_and_score[1])
             records: list[Data] = [
-                {str(name): _none(value) for name, value in record.items()}
+                {str(name): _nan_to_none(value) for name, value in record.items()}
                 for record in terms.to_dict("records")
             ]
-            one, mode = (row["identity"], row["target_key"]), str(told[0].options.get("mode", ""))
-            found.append(Worked(benchmark, *one, mode, records, methodology.sum_score_terms(terms)))
+            target_ids, mode = (
+                (row["identity"], row["target_key"]),
+                str(spec_and_score[0].options.get("mode", "")),
+            )
+            examples.append(
+                WorkedExample(
+                    benchmark, *target_ids, mode, records, methodology.sum_score_terms(terms)
+                )
+            )
             break
-    return found
+    return examples
 
 
-def _none(value: Any) -> Any:
+def _nan_to_none(value: Any) -> Any:
     return None if pd.isna(value) else value

@@ -11,16 +11,16 @@ _LONGEST = 48
 _PLAIN = re.compile(rf"[a-z0-9_]{{1,{_LONGEST}}}")
 
 
-def stem_of(*names: str) -> str:
+def make_file_stem(*names: str) -> str:
     """The names joined by hyphens; one that is not plain is followed by its hash."""
-    return "-".join(_stem(name) for name in names)
+    return "-".join(_make_stem(name) for name in names)
 
 
-def _stem(name: str) -> str:
+def _make_stem(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return name
-    told = _OTHER.sub("-", name.lower()).strip("-")[:_LONGEST].strip("-")
-    return f"{told or 'x'}-{content_hash(name, 8)}"
+    slug = _OTHER.sub("-", name.lower()).strip("-")[:_LONGEST].strip("-")
+    return f"{slug or 'x'}-{content_hash(name, 8)}"
 
 
 def board_page(stem: str) -> str:
@@ -28,7 +28,7 @@ def board_page(stem: str) -> str:
 
 
 def target_page(identity: str) -> str:
-    return f"targets/{stem_of(identity)}.html"
+    return f"targets/{make_file_stem(identity)}.html"
 
 
 def data_file(stem: str, kind: str) -> str:

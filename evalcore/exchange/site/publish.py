@@ -16,16 +16,21 @@ import orjson
 
 from evalcore import charts
 from evalcore.errors import UsageError
-from evalcore.exchange.board_chart import LABELS, named, score_chart
-from evalcore.exchange.board_export import as_csv
+from evalcore.exchange.board_chart import LABELS, add_display_names, build_score_chart
+from evalcore.exchange.board_export import ranking_to_csv
 from evalcore.exchange.site import facts as store
 from evalcore.exchange.site import writer
-from evalcore.exchange.site.board_views import COST, board_view, boards_view, title
-from evalcore.exchange.site.facts import Data, Facts, Listed
-from evalcore.exchange.site.method_views import method_view
-from evalcore.exchange.site.paths import board_page, data_file, stem_of, target_page
-from evalcore.exchange.site.rendering import Place, page
-from evalcore.exchange.site.target_views import standing_row, target_view
+from evalcore.exchange.site.board_views import (
+    COST,
+    build_board_view,
+    build_boards_view,
+    format_ranking_title,
+)
+from evalcore.exchange.site.facts import BoardRanking, Data, SiteFacts
+from evalcore.exchange.site.method_views import build_method_view
+from evalcore.exchange.site.paths import board_page, data_file, make_file_stem, target_page
+from evalcore.exchange.site.rendering import PageLocation, render_page
+from evalcore.exchange.site.target_views import build_target_view, find_standing_row
 from evalcore.exchange.site.words import Words
 from evalcore.i18n import LANGUAGES
 from evalcore.plain_text import to_single_line
@@ -38,10 +43,10 @@ _COST_LABELS = {
     "cost": "Cost of the run in US dollars",
     "pareto": "No other is cheaper and better",
 }
-File = tuple[str, bytes]
+SiteFile = tuple[str, bytes]
 
 
-class Options(Record, frozen=True):
+class SiteOptions(Record, frozen=True):
     """How a site is made; `base_url`, the address it will have, makes links be shown with a
     picture where they are shared."""
 
@@ -50,17 +55,19 @@ class Options(Record, frozen=True):
     base_url: str = ""
 
 
-def publish(settings: Settings, options: Options) -> int:
+def publish_site(settings: Settings, options: SiteOptions) -> int:
     """Write the site; returns the number of its files.
 
     Raises UsageError for a folder that is not ours or an address that is none, and EvalboardError
     where the store cannot be read.
     """
-    base = _base(options.base_url)
-    return writer.write(options.out, pages(settings, to_single_line(options.title, 80), base))
+    base = _parse_base_url(options.base_url)
+    return writer.write_site(
+        options.out, build_site_files(settings, to_single_line(options.title, 80), base)
+    )
 
 
-def _base(address: str) -> str:
+def _parse_base_url(address: str) -> str:
     """The address with a slash at its end."""
     parts = urlsplit(address)
     if address and (parts.scheme not in ("http", "https") or not parts.hostname):
@@ -70,77 +77,92 @@ def _base(address: str) -> str:
     return f"{address.rstrip('/')}/" if address else ""
 
 
-def pages(settings: Settings, site: str, base: str) -> Iterator[File]:
+def build_site_files(settings: Settings, site: str, base: str) -> Iterator[SiteFile]:
     """Every file of the site by its path."""
-    facts = store.collect(settings)
+    facts = store.collect_site_facts(settings)
     assets = files(__package__) / "assets"
     yield from ((f"assets/{name}", (assets / name).read_bytes()) for name in _ASSETS)
     yield "robots.txt", b"User-agent: *\nAllow: /\n"
     yield ".nojekyll", b""
-    for listed in facts.listed:
-        yield from _data(facts, listed)
+    for ranking in facts.rankings:
+        yield from _build_data_files(facts, ranking)
     if base:
-        yield from _pictures(facts, site)
+        yield from _build_preview_files(facts, site)
     for language in LANGUAGES:
         w = Words(language, facts.cards)
-        yield from _language(settings, facts, w, site, base)
+        yield from _build_language_pages(settings, facts, w, site, base)
 
 
-def _language(settings: Settings, facts: Facts, w: Words, site: str, base: str) -> Iterator[File]:
+def _build_language_pages(
+    settings: Settings, facts: SiteFacts, w: Words, site: str, base: str
+) -> Iterator[SiteFile]:
     """The pages of one language."""
 
-    def made(template: str, path: str, view: object, said: Data) -> File:
-        head = {"site": site, "here": "", "picture": "", **said}
-        place = Place(path, w.language, base)
-        return place.file, page(template, place, view, w, head)
+    def build_page_file(template: str, path: str, view: object, head_values: Data) -> SiteFile:
+        head = {"site": site, "here": "", "picture": "", **head_values}
+        location = PageLocation(path, w.language, base)
+        return location.file_path, render_page(template, location, view, w, head)
 
     everything = {"title": w.t("site.all_boards"), "about": w.t("site.boards_about")}
-    for listed in facts.listed:
-        view = board_view(facts, listed, w, "../", "../../" if w.language != "en" else "../")
+    for ranking in facts.rankings:
+        view = build_board_view(facts, ranking, w, "../", "../../" if w.language != "en" else "../")
         about = view["decision"] or view["columns"]
-        said = {"title": view["title"], "about": about, "picture": _picture_path(listed.stem)}
-        yield made("board.html", board_page(listed.stem), view, said)
-    said = everything | {"here": "boards"}
-    yield made("boards.html", "boards/index.html", boards_view(facts, w, "../"), said)
-    if facts.listed:
-        first = facts.listed[0]
-        view = board_view(facts, first, w, "", "../" if w.language != "en" else "")
+        head_values = {
+            "title": view["title"],
+            "about": about,
+            "picture": _picture_path(ranking.stem),
+        }
+        yield build_page_file("board.html", board_page(ranking.stem), view, head_values)
+    head_values = everything | {"here": "boards"}
+    yield build_page_file(
+        "boards.html", "boards/index.html", build_boards_view(facts, w, "../"), head_values
+    )
+    if facts.rankings:
+        first = facts.rankings[0]
+        view = build_board_view(facts, first, w, "", "../" if w.language != "en" else "")
         about = view["decision"] or view["columns"]
-        said = {"title": view["title"], "about": about, "picture": _picture_path(first.stem)}
-        yield made("board.html", "index.html", view, said)
+        head_values = {"title": view["title"], "about": about, "picture": _picture_path(first.stem)}
+        yield build_page_file("board.html", "index.html", view, head_values)
     else:
-        yield made("boards.html", "index.html", [], everything)
-    own = [one for one in facts.measures if one.listed.board.key == "default"]
-    worked = [part for one in own for part in store.worked(settings, one)]
-    said = {"title": w.t("site.methodology"), "about": w.t("methodology.about")}
-    view = method_view(facts, worked, w)
-    yield made("methodology.html", "methodology.html", view, said | {"here": "methodology"})
+        yield build_page_file("boards.html", "index.html", [], everything)
+    own = [item for item in facts.baselines if item.ranking.board.key == "default"]
+    examples = [part for item in own for part in store.build_worked_examples(settings, item)]
+    head_values = {"title": w.t("site.methodology"), "about": w.t("methodology.about")}
+    view = build_method_view(facts, examples, w)
+    yield build_page_file(
+        "methodology.html", "methodology.html", view, head_values | {"here": "methodology"}
+    )
     for identity in facts.runs:
-        view = target_view(facts, identity, w, "../")
-        about = " · ".join(f"{one['title']}: {one['said']}" for one in view["standings"][:2])
-        picture = _picture_path(f"target-{stem_of(identity)}") if view["standings"] else ""
-        said = {"title": view["name"], "about": about or view["name"], "picture": picture}
-        yield made("target.html", target_page(identity), view, said)
+        view = build_target_view(facts, identity, w, "../")
+        about = " · ".join(f"{item['title']}: {item['said']}" for item in view["standings"][:2])
+        picture = _picture_path(f"target-{make_file_stem(identity)}") if view["standings"] else ""
+        head_values = {"title": view["name"], "about": about or view["name"], "picture": picture}
+        yield build_page_file("target.html", target_page(identity), view, head_values)
 
 
-def _data(facts: Facts, listed: Listed) -> Iterator[File]:
+def _build_data_files(facts: SiteFacts, ranking: BoardRanking) -> Iterator[SiteFile]:
     """A ranking as CSV, as the JSON of the API, and its charts as Vega-Lite."""
-    rows = {"board": listed.data, "by": listed.by, "items": listed.rows, "total": len(listed.rows)}
-    yield data_file(listed.stem, "csv"), as_csv(listed.frame).encode()
+    rows = {
+        "board": ranking.data,
+        "by": ranking.by,
+        "items": ranking.rows,
+        "total": len(ranking.rows),
+    }
+    yield data_file(ranking.stem, "csv"), ranking_to_csv(ranking.frame).encode()
     yield (
-        data_file(listed.stem, "json"),
+        data_file(ranking.stem, "json"),
         msgspec.json.format(to_json(rows, ordered=False), indent=2),
     )
-    names = named(listed.frame, facts.cards)
-    chart = score_chart(names, listed.data["floors"][listed.by])
-    yield data_file(listed.stem, "vl.json"), _spec(chart)
+    names = add_display_names(ranking.frame, facts.cards)
+    chart = build_score_chart(names, ranking.data["floors"][ranking.by])
+    yield data_file(ranking.stem, "vl.json"), _encode_chart(chart)
     priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
     if len(priced):
         chart = charts.build_score_cost_chart(priced, LABELS | _COST_LABELS)
-        yield data_file(listed.stem, COST), _spec(chart)
+        yield data_file(ranking.stem, COST), _encode_chart(chart)
 
 
-def _spec(chart: Any) -> bytes:
+def _encode_chart(chart: Any) -> bytes:
     chart.width = 720
     return orjson.dumps(chart.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 
@@ -149,32 +171,39 @@ def _picture_path(stem: str) -> str:
     return f"previews/{stem}.png"
 
 
-def _pictures(facts: Facts, site: str) -> Iterator[File]:
+def _build_preview_files(facts: SiteFacts, site: str) -> Iterator[SiteFile]:
     """The previews of every ranking, and of every target on the first of its boards."""
     w = Words("en", facts.cards)
-    for listed in facts.listed:
-        about = w.ranked(listed.board, listed.by)
-        told = (about, listed.rows, _names(listed, w), _floor(listed))
+    for ranking in facts.rankings:
+        about = w.ranking_title(ranking.board, ranking.by)
+        card_args = (about, ranking.rows, _map_display_names(ranking, w), _find_null_floor(ranking))
         yield (
-            _picture_path(listed.stem),
-            render_card_png(build_board_card(site, title(listed, w), *told)),
+            _picture_path(ranking.stem),
+            render_card_png(build_board_card(site, format_ranking_title(ranking, w), *card_args)),
         )
     for identity in facts.runs:
-        measure = next((one for one in facts.measures if identity in one.rows), None)
-        if measure is not None:
-            listed, (row, _) = measure.listed, standing_row(measure, identity)
-            about = w.ranked(listed.board, listed.by)
-            told = (about, listed.rows, _names(listed, w), _floor(listed))
+        baseline = next(
+            (candidate for candidate in facts.baselines if identity in candidate.rows), None
+        )
+        if baseline is not None:
+            ranking, (row, _) = baseline.ranking, find_standing_row(baseline, identity)
+            about = w.ranking_title(ranking.board, ranking.by)
+            card_args = (
+                about,
+                ranking.rows,
+                _map_display_names(ranking, w),
+                _find_null_floor(ranking),
+            )
             yield (
-                _picture_path(f"target-{stem_of(identity)}"),
-                render_card_png(build_target_card(site, row, *told)),
+                _picture_path(f"target-{make_file_stem(identity)}"),
+                render_card_png(build_target_card(site, row, *card_args)),
             )
 
 
-def _names(listed: Listed, w: Words) -> dict[str, str]:
-    return {row["identity"]: w.name(row) for row in listed.rows}
+def _map_display_names(ranking: BoardRanking, w: Words) -> dict[str, str]:
+    return {row["identity"]: w.target_name(row) for row in ranking.rows}
 
 
-def _floor(listed: Listed) -> float | None:
-    floor: float | None = listed.data["floors"][listed.by].get("null")
+def _find_null_floor(ranking: BoardRanking) -> float | None:
+    floor: float | None = ranking.data["floors"][ranking.by].get("null")
     return floor

@@ -25,7 +25,7 @@ _ITALIC, _UPRIGHT = Markup("<i>{}</i>"), Markup("{}")
 _SYMBOL = re.compile(r"\$(\w)\$")
 
 
-class Place(Record, frozen=True):
+class PageLocation(Record, frozen=True):
     """Where a page lies: its path without language, such as boards/x.html, and its language; `base`
     is the address of the site, "" where it is not known."""
 
@@ -34,15 +34,15 @@ class Place(Record, frozen=True):
     base: str = ""
 
     @property
-    def file(self) -> str:
+    def file_path(self) -> str:
         return folder_of(self.language) + self.path
 
     @property
-    def top(self) -> str:
-        return "../" * self.file.count("/")
+    def root_prefix(self) -> str:
+        return "../" * self.file_path.count("/")
 
     @property
-    def home(self) -> str:
+    def language_prefix(self) -> str:
         return "../" * self.path.count("/")
 
 
@@ -51,53 +51,55 @@ def folder_of(language: str) -> str:
     return "" if language == "en" else f"{language}/"
 
 
-def page(template: str, place: Place, view: Any, w: Words, head: Mapping[str, str]) -> bytes:
+def render_page(
+    template: str, location: PageLocation, view: Any, w: Words, head: Mapping[str, str]
+) -> bytes:
     """A page; `head` has site, title, about, here (its part of the navigation) and picture (the
     path of a preview, or "")."""
     languages = [
-        (_TAGS[code], name, place.top + folder_of(code) + place.path)
+        (_TAGS[code], name, location.root_prefix + folder_of(code) + location.path)
         for code, name in LANGUAGES.items()
-        if code != place.language
+        if code != location.language
     ]
-    told = {
+    context = {
         **head,
-        "picture": place.base + head["picture"] if place.base and head["picture"] else "",
+        "picture": location.base + head["picture"] if location.base and head["picture"] else "",
         "policy": _POLICY,
-        "lang_tag": _TAGS[place.language],
-        "top": place.top,
-        "home": place.home,
+        "lang_tag": _TAGS[location.language],
+        "top": location.root_prefix,
+        "home": location.language_prefix,
         "languages": languages,
-        "address": place.base + place.file if place.base else "",
+        "address": location.base + location.file_path if location.base else "",
         "alternates": [
-            (_TAGS[code], f"{place.base}{folder_of(code)}{place.path}") for code in LANGUAGES
+            (_TAGS[code], f"{location.base}{folder_of(code)}{location.path}") for code in LANGUAGES
         ],
     }
-    return _environment().get_template(template).render(page=told, view=view, w=w).encode()
+    return _build_environment().get_template(template).render(page=context, view=view, w=w).encode()
 
 
 @cache
-def _environment() -> Environment:
-    made = Environment(
+def _build_environment() -> Environment:
+    environment = Environment(
         loader=PackageLoader("evalcore.exchange.site"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_clean,
+        finalize=_strip_unseen,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["symbols"] = _symbols
-    return made
+    environment.filters["symbols"] = _render_symbols
+    return environment
 
 
-def _clean(value: Any) -> Any:
+def _strip_unseen(value: Any) -> Any:
     """Text as it may stand in a document; what is markup already was made by us."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return UNSEEN.sub(" ", value)
 
 
-def _symbols(text: str) -> Markup:
+def _render_symbols(text: str) -> Markup:
     """The letters of a formula, `$d$`, in italics."""
     forms = (_UPRIGHT, _ITALIC)  # what the pattern found stands at every second place
     parts = (forms[n % 2].format(part) for n, part in enumerate(_SYMBOL.split(text)))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalcore.exchange.site import drawings
-from evalcore.exchange.site.board_views import tab_title
-from evalcore.exchange.site.facts import Data, Facts, Measure
+from evalcore.exchange.site.board_views import format_tab_title
+from evalcore.exchange.site.facts import BoardBaseline, Data, SiteFacts
 from evalcore.exchange.site.paths import board_page
 from evalcore.exchange.site.words import Words
 from evalcore.plain_text import to_single_line
@@ -22,27 +22,36 @@ _WIDE = 40  # characters that take a line of their own
 _MOST_RUNS = 200  # in the list of a target's history
 
 
-def target_view(facts: Facts, identity: str, w: Words, home: str) -> Data:
+def build_target_view(facts: SiteFacts, identity: str, w: Words, home: str) -> Data:
     """The page of one target; `home` leads to the pages of the language."""
     runs = facts.runs[identity]
     key = runs[0].target_key
     card = facts.cards.get(runs[0].target_key, NO_CARD)
-    standing = [one for one in facts.measures if identity in one.rows]
+    baselines = [baseline for baseline in facts.baselines if identity in baseline.rows]
     return {
-        "name": w.name({"identity": identity, "target_key": key}),
+        "name": w.target_name({"identity": identity, "target_key": key}),
         "logo": card.logo if card.logo.startswith(_LOGO) else "",
-        "card": list(_card(card, identity, key.partition(":")[0], w)),
-        "standings": [_standing(one, identity, w, home) for one in standing],
+        "card": list(_build_card_lines(card, identity, key.partition(":")[0], w)),
+        "standings": [_build_standing(baseline, identity, w, home) for baseline in baselines],
         "tables": [
-            table for one in standing for table in _tables(one, identity, w, len(standing) > 1)
+            table
+            for baseline in baselines
+            for table in _build_benchmark_tables(baseline, identity, w, len(baselines) > 1)
         ],
-        "history": [row for run in runs[:_MOST_RUNS] for row in _history(run, standing, w)],
-        "trend": _trend(runs, standing[0], w) if standing else "",
-        "runs": [_run(facts.specs[run], w) for run in _standing_runs(facts, standing, identity)],
+        "history": [
+            row for run in runs[:_MOST_RUNS] for row in _build_history_rows(run, baselines, w)
+        ],
+        "trend": _draw_target_trend(runs, baselines[0], w) if baselines else "",
+        "runs": [
+            _build_run_view(facts.specs[run], w)
+            for run in _list_standing_runs(facts, baselines, identity)
+        ],
     }
 
 
-def _card(card: TargetCard, identity: str, kind: str, w: Words) -> list[tuple[str, str, str]]:
+def _build_card_lines(
+    card: TargetCard, identity: str, kind: str, w: Words
+) -> list[tuple[str, str, str]]:
     """What is known of the target: title, text, address."""
     weights = {True: "site.weights_open", False: "site.weights_closed"}
     size = "" if card.parameters is None else w.number(card.parameters)
@@ -50,7 +59,7 @@ def _card(card: TargetCard, identity: str, kind: str, w: Words) -> list[tuple[st
     site = card.site if card.site.startswith(_SECURE) else ""
     lines = [
         ("site.key", to_single_line(identity), ""),
-        ("site.kind", w.kind(kind), ""),
+        ("site.kind", w.kind_title(kind), ""),
         ("site.organization", card.organization, ""),
         ("site.parameters", w.t("site.parameters_value", count=size) if size else "", ""),
         ("site.weights", open_weights, ""),
@@ -58,61 +67,87 @@ def _card(card: TargetCard, identity: str, kind: str, w: Words) -> list[tuple[st
         ("site.licence", card.licence, ""),
         ("site.page", site.removeprefix(_SECURE), site),
     ]
-    return [(w.t(title), said, href) for title, said, href in lines if said]
+    return [(w.t(title), text, href) for title, text, href in lines if text]
 
 
-def standing_row(measure: Measure, identity: str) -> tuple[Data, int]:
+def find_standing_row(baseline: BoardBaseline, identity: str) -> tuple[Data, int]:
     """The target's row in a ranking, and how many are ranked there."""
-    rows = measure.listed.rows
+    rows = baseline.ranking.rows
     row = next(row for row in rows if row["identity"] == identity)
-    return row, sum(one["status"] == "ranked" for one in rows)
+    return row, sum(other["status"] == "ranked" for other in rows)
 
 
-def _standing(measure: Measure, identity: str, w: Words, home: str) -> Data:
-    row, total = standing_row(measure, identity)
+def _build_standing(baseline: BoardBaseline, identity: str, w: Words, home: str) -> Data:
+    row, total = find_standing_row(baseline, identity)
     reason = "" if row["status"] == "ranked" else w.t(f"ranking.status.{row['status']}")
     return {
-        "stem": measure.listed.stem,
-        "title": w.board(measure.listed.board),
-        "href": home + board_page(measure.listed.stem),
-        "said": w.standing(row, total),
+        "stem": baseline.ranking.stem,
+        "title": w.board_title(baseline.ranking.board),
+        "href": home + board_page(baseline.ranking.stem),
+        "said": w.describe_standing(row, total),
         "score": row["score"],
         "reason": reason,
     }
 
 
-def _tables(measure: Measure, identity: str, w: Words, several: bool) -> list[Data]:
+def _build_benchmark_tables(
+    baseline: BoardBaseline, identity: str, w: Words, several: bool
+) -> list[Data]:
     """A table per benchmark the target was run in: the benchmark as a whole, then its metrics."""
-    row, listed = measure.rows[identity], measure.listed
-    found = []
+    row, ranking = baseline.rows[identity], baseline.ranking
+    tables = []
     for benchmark in row.runs:
-        lines = [_whole(measure, row, benchmark, identity, w)]
+        lines = [_build_total_line(baseline, row, benchmark, identity, w)]
         score = row.score(benchmark)
-        for metric in listed.board.columns[benchmark].card.metrics:
+        for metric in ranking.board.columns[benchmark].card.metrics:
             value, low, high, samples = metric_line(score, metric.key)
             key = f"{benchmark}/{metric.key}"
-            best, floor = measure.best.get(key), measure.floor.get(key)
-            said = {"title": w.part(key), "weight": metric.weight, "key": key, "whole": False}
-            lines.append(said | _line(identity, value, low, high, samples, best, floor))
-        told_board = f" · {tab_title(listed, w)}" if several else ""
-        found.append({"title": f"{w.column(listed.board, benchmark)}{told_board}", "lines": lines})
-    return found
+            best, floor = baseline.best.get(key), baseline.floor.get(key)
+            cells = {
+                "title": w.part_title(key),
+                "weight": metric.weight,
+                "key": key,
+                "whole": False,
+            }
+            lines.append(
+                cells | _build_metric_line(identity, value, low, high, samples, best, floor)
+            )
+        board_suffix = f" · {format_tab_title(ranking, w)}" if several else ""
+        tables.append(
+            {"title": f"{w.column_title(ranking.board, benchmark)}{board_suffix}", "lines": lines}
+        )
+    return tables
 
 
-def _whole(measure: Measure, row: Row, benchmark: str, identity: str, w: Words) -> Data:
+def _build_total_line(
+    baseline: BoardBaseline, row: Row, benchmark: str, identity: str, w: Words
+) -> Data:
     score = row.runs[benchmark].benchmarks[benchmark]
-    every = [one["scores"][benchmark] for one in measure.listed.rows if one["status"] == "ranked"]
+    every = [
+        ranking_row["scores"][benchmark]
+        for ranking_row in baseline.ranking.rows
+        if ranking_row["status"] == "ranked"
+    ]
     floors = [
-        one["scores"][benchmark] for one in measure.listed.rows if one["target_key"] in FLOORS
+        ranking_row["scores"][benchmark]
+        for ranking_row in baseline.ranking.rows
+        if ranking_row["target_key"] in FLOORS
     ]
     best, floor = (
         max((v for v in group if v is not None), default=None) for group in (every, floors)
     )
-    line_ = _line(identity, score.score, score.low, score.high, score.samples, best, floor)
-    return {"title": w.part(benchmark), "weight": None, "key": benchmark, "whole": True} | line_
+    total_line = _build_metric_line(
+        identity, score.score, score.low, score.high, score.samples, best, floor
+    )
+    return {
+        "title": w.part_title(benchmark),
+        "weight": None,
+        "key": benchmark,
+        "whole": True,
+    } | total_line
 
 
-def _line(
+def _build_metric_line(
     identity: str,
     score: float | None,
     low: float | None,
@@ -123,20 +158,20 @@ def _line(
 ) -> Data:
     row = {"identity": identity, "score": score, "low": low, "high": high}
     marks = {kind: value for kind, value in (("best", best), ("floor", floor)) if value is not None}
-    bar = drawings.bar(row, marks)
+    bar = drawings.draw_score_bar(row, marks)
     return {**row, "samples": samples, "best": best, "floor": floor, "bar": bar}
 
 
-def _history(run: RunHeader, standing: Sequence[Measure], w: Words) -> list[Data]:
+def _build_history_rows(run: RunHeader, baselines: Sequence[BoardBaseline], w: Words) -> list[Data]:
     columns = {
         (benchmark, column.key)
-        for one in standing
-        for benchmark, column in one.listed.board.columns.items()
+        for baseline in baselines
+        for benchmark, column in baseline.ranking.board.columns.items()
     }
     return [
         {
             "date": run.created_at,
-            "benchmark": w.part(benchmark),
+            "benchmark": w.part_title(benchmark),
             "label": to_single_line(score.label, 80),
             "score": score.score,
             "low": score.low,
@@ -151,29 +186,31 @@ def _history(run: RunHeader, standing: Sequence[Measure], w: Words) -> list[Data
     ]
 
 
-def _trend(runs: Sequence[RunHeader], measure: Measure, w: Words) -> str:
+def _draw_target_trend(runs: Sequence[RunHeader], baseline: BoardBaseline, w: Words) -> str:
     """The complete runs on the first of its boards over time, if any benchmark has two."""
     lines: dict[str, list[Data]] = {}
     for run in reversed(runs):
-        for benchmark, column in measure.listed.board.columns.items():
+        for benchmark, column in baseline.ranking.board.columns.items():
             score = run.benchmarks.get(benchmark)
             if score is not None and score.complete and score.column == column.key:
-                told_run = {"date": run.created_at, "score": score.score}
-                lines.setdefault(w.part(benchmark), []).append(told_run)
+                point = {"date": run.created_at, "score": score.score}
+                lines.setdefault(w.part_title(benchmark), []).append(point)
     shown = {name: points for name, points in lines.items() if len(points) > 1}
     if not shown:
         return ""
-    most = max(map(len, shown.values()))
-    return drawings.trend(shown, w.t("target.trend_alt", count=most))
+    run_count = max(map(len, shown.values()))
+    return drawings.draw_score_trend(shown, w.t("target.trend_alt", count=run_count))
 
 
-def _standing_runs(facts: Facts, standing: Sequence[Measure], identity: str) -> list[str]:
+def _list_standing_runs(
+    facts: SiteFacts, baselines: Sequence[BoardBaseline], identity: str
+) -> list[str]:
     """The runs that stand for the target on any board, newest first."""
-    held = {run.run_id for one in standing for run in one.rows[identity].runs.values()}
+    held = {run.run_id for baseline in baselines for run in baseline.rows[identity].runs.values()}
     return [run.run_id for run in facts.runs[identity] if run.run_id in held & set(facts.specs)]
 
 
-def _run(spec: RunSpec, w: Words) -> Data:
+def _build_run_view(spec: RunSpec, w: Words) -> Data:
     facts: list[tuple[str, Any]] = [
         (w.t("ranking.date"), f"{spec.created_at[:16].replace('T', ' ')} UTC"),
         (w.t("site.origin"), w.t(f"site.origin.{spec.origin}")),
@@ -186,23 +223,31 @@ def _run(spec: RunSpec, w: Words) -> Data:
             to_json(spec.target.options).decode() if spec.target.options else "",
         ),
     ]
-    facts += [(w.part(one.key), _benchmark(one, w)) for one in spec.benchmarks]
+    facts += [
+        (w.part_title(benchmark_spec.key), _describe_benchmark(benchmark_spec, w))
+        for benchmark_spec in spec.benchmarks
+    ]
     facts.append((w.t("site.versions"), ", ".join(f"{k} {v}" for k, v in spec.versions.items())))
     shown = [
-        (title, to_single_line(said), len(str(said)) > _WIDE) for title, said in facts if said != ""
+        (title, to_single_line(value), len(str(value)) > _WIDE)
+        for title, value in facts
+        if value != ""
     ]
     return {"run_id": spec.run_id, "facts": shown, "command": spec.command}
 
 
-def _benchmark(one: BenchmarkSpec, w: Words) -> str:
+def _describe_benchmark(benchmark_spec: BenchmarkSpec, w: Words) -> str:
     """Data set, sizes, hashes and versions of a benchmark of a run."""
-    options = {name: value for name, value in one.options.items() if name != "prompt"}
+    options = {name: value for name, value in benchmark_spec.options.items() if name != "prompt"}
     parts = [
-        f"{w.t('site.dataset')} {one.dataset}",
-        w.t("ranking.cases" if one.full else "ranking.subset", count=one.samples),
-        f"{w.t('site.hash')} {one.dataset_hash}",
-        f"{w.t('site.scorer')} {one.prompt_version} / {one.scorer_version}",
-        f"{w.t('site.column')} {one.column}",
+        f"{w.t('site.dataset')} {benchmark_spec.dataset}",
+        w.t(
+            "ranking.cases" if benchmark_spec.full else "ranking.subset",
+            count=benchmark_spec.samples,
+        ),
+        f"{w.t('site.hash')} {benchmark_spec.dataset_hash}",
+        f"{w.t('site.scorer')} {benchmark_spec.prompt_version} / {benchmark_spec.scorer_version}",
+        f"{w.t('site.column')} {benchmark_spec.column}",
     ]
     parts += [f"{w.t('site.options')} {to_json(options).decode()}"] if options else []
     return " · ".join(parts)

@@ -22,39 +22,39 @@ class Words(NamedTuple):
     def t(self, key: str, **values: Any) -> str:
         return t(key, self.language, **values)
 
-    def name(self, row: Mapping[str, Any]) -> str:
+    def target_name(self, row: Mapping[str, Any]) -> str:
         """A target by its card, from its identity and target_key."""
         return to_single_line(display_name(row["identity"], row["target_key"], self.cards))
 
-    def named(self, row: Mapping[str, Any]) -> bool:
+    def has_card_name(self, row: Mapping[str, Any]) -> bool:
         """Whether the target has a name beside its key."""
         return bool(self.cards.get(row["target_key"], NO_CARD).name)
 
-    def board(self, board: Board) -> str:
+    def board_title(self, board: Board) -> str:
         return board_words.board_title(board, self.language)
 
-    def ranked(self, board: Board, by: str) -> str:
+    def ranking_title(self, board: Board, by: str) -> str:
         return board_words.ranked_title(board, by, self.language)
 
-    def about(self, board: Board, by: str) -> str:
+    def ranking_about(self, board: Board, by: str) -> str:
         """What a ranking is, in a sentence or two; the title of one of ours stands beside it."""
         if board.published:
             return board_words.board_about(board, by, self.language)
         return self.t("site.about")
 
-    def column(self, board: Board, benchmark: str) -> str:
+    def column_title(self, board: Board, benchmark: str) -> str:
         return board_words.column_title(board.columns[benchmark], self.language)
 
-    def part(self, part: str) -> str:
+    def part_title(self, part: str) -> str:
         return board_words.part_title(part, self.language)
 
-    def order(self, order: str) -> str:
+    def order_title(self, order: str) -> str:
         return board_words.order_title(order, self.language)
 
-    def kind(self, kind: str) -> str:
+    def kind_title(self, kind: str) -> str:
         return board_words.kind_title(kind, self.language)
 
-    def suite(self, suite: str) -> str:
+    def suite_title(self, suite: str) -> str:
         return board_words.suite_title(suite, self.language)
 
     def score(self, value: float | None) -> str:
@@ -93,5 +93,5 @@ class Words(NamedTuple):
         """A weight or sum with up to four digits after the point."""
         return DASH if value is None else f"{value:,.4f}".rstrip("0").rstrip(".")
 
-    def standing(self, row: Mapping[str, Any], total: int) -> str:
+    def describe_standing(self, row: Mapping[str, Any], total: int) -> str:
         return board_words.format_standing(row, total, self.language)

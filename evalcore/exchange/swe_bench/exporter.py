@@ -18,7 +18,7 @@ from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
 from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
 from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
 from evalcore.errors import UsageError
-from evalcore.exchange.submission import Answered, answered, write_lines
+from evalcore.exchange.submission import SampleEpisode, iter_sample_episodes, write_json_lines
 from evalcore.privacy import mask_target
 from evalcore.records import Episode, Record, Sample
 from evalcore.sandbox.folder import remove_tree
@@ -28,7 +28,7 @@ BENCHMARK = "swe_bench"
 OFFICIAL, REPAIRED = "official", "repaired"
 
 
-class Exported(Record, frozen=True):
+class SweBenchExport(Record, frozen=True):
     """How many samples went out, of those without a patch (`missing`) and of those whose patch is
     not the officially extracted one (`repaired`)."""
 
@@ -38,7 +38,7 @@ class Exported(Record, frozen=True):
     repaired: int
 
 
-def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
+def export_swe_bench_run(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> SweBenchExport:
     """Write the first epoch of a run into the file `out`.
 
     Raises UsageError for a run without SWE-bench, a form of patch that is none, tasks without the
@@ -47,20 +47,20 @@ def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
     """
     if patch not in _FORMS:
         raise UsageError(f"--patch {patch!r} is none of: {', '.join(_FORMS)}")
-    pairs = list(answered(folder, BENCHMARK))
+    pairs = list(iter_sample_episodes(folder, BENCHMARK))
     if patch == REPAIRED:
         _check_repositories(pairs)
     key = mask_target(folder.read_spec().target.key)
     model = key.partition(":")[2] or key
     patches = [_FORMS[patch](sample, episode) if episode else "" for sample, episode in pairs]
-    write_lines(
+    write_json_lines(
         out,
         (
             {"instance_id": sample.id, "model_name_or_path": model, "model_patch": text}
             for (sample, _), text in zip(pairs, patches, strict=True)
         ),
     )
-    return Exported(
+    return SweBenchExport(
         model=model,
         samples=len(patches),
         missing=sum(not text.strip() for text in patches),
@@ -71,7 +71,7 @@ def export(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> Exported:
     )
 
 
-def _check_repositories(pairs: list[Answered]) -> None:
+def _check_repositories(pairs: list[SampleEpisode]) -> None:
     lacking = sum(not to_swe_task(sample).repository for sample, _ in pairs)
     if lacking:
         raise UsageError(
@@ -80,11 +80,11 @@ def _check_repositories(pairs: list[Answered]) -> None:
         )
 
 
-def _official(sample: Sample, episode: Episode) -> str:
+def _extract_official_patch(sample: Sample, episode: Episode) -> str:
     return extract_answer(episode).patch
 
 
-def _repaired(sample: Sample, episode: Episode) -> str:
+def _extract_repaired_patch(sample: Sample, episode: Episode) -> str:
     """The repaired patch; the official one where the reply was a patch or defies repair."""
     answer = extract_answer(episode)
     if answer.is_patch or not answer.text.strip():
@@ -98,5 +98,5 @@ def _repaired(sample: Sample, episode: Episode) -> str:
 
 
 _FORMS: Mapping[str, Callable[[Sample, Episode], str]] = MappingProxyType(
-    {OFFICIAL: _official, REPAIRED: _repaired}
+    {OFFICIAL: _extract_official_patch, REPAIRED: _extract_repaired_patch}
 )

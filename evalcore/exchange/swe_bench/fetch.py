@@ -11,8 +11,13 @@ from types import MappingProxyType
 from typing import Any
 
 from evalcore.errors import DatasetError, UsageError
-from evalcore.exchange.fetched import Fetched, beside, present, settle
-from evalcore.exchange.hub import Say, hub_files
+from evalcore.exchange.fetched import (
+    FetchedDataset,
+    find_fetched_dataset,
+    install_folder,
+    open_scratch_folder,
+)
+from evalcore.exchange.hub import ProgressCallback, download_hub_files
 from evalcore.intake.json_text import read_rows
 from evalcore.settings import Settings
 
@@ -43,50 +48,52 @@ def default_folder(settings: Settings, name: str = VERIFIED) -> Path:
 def fetch_swe_bench(
     folder: Path,
     name: str = VERIFIED,
-    progress: Say = print,
+    progress: ProgressCallback = print,
     token: str | None = None,
     split: str = "test",
     revision: str = "main",
-) -> Fetched:
+) -> FetchedDataset:
     """Fetch a split of a data set, by its name on the Hub or one of `NAMES`, into `tasks.jsonl`.
 
     A complete folder is left in place. Raises UsageError for a folder that holds anything else,
     without network, and for a data set that holds no rows of SWE-bench.
     """
     dataset = NAMES.get(name, name)
-    before = present(folder, dataset, split)
-    if before is not None:
-        progress(f"{folder} is complete: {before.origin}")
-        return before
-    with beside(folder) as place:
-        found = hub_files(
-            place, dataset, revision, lambda path: _holds(path, split), progress, token
+    existing = find_fetched_dataset(folder, dataset, split)
+    if existing is not None:
+        progress(f"{folder} is complete: {existing.origin}")
+        return existing
+    with open_scratch_folder(folder) as scratch:
+        hub_files = download_hub_files(
+            scratch, dataset, revision, lambda path: _is_split_file(path, split), progress, token
         )
-        ready = place / "data"
+        ready = scratch / "data"
         ready.mkdir()
-        count = _write(ready / TASKS, [found.folder / path for path in sorted(found.files)])
+        count = _write_task_rows(
+            ready / TASKS, [hub_files.folder / path for path in sorted(hub_files.files)]
+        )
         with (ready / TASKS).open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
-        told = Fetched(dataset, split, found.commit, TERMS, {TASKS: digest})
-        told = settle(ready, folder, told)
-    progress(f"{folder}: {count} tasks of {told.origin}, {TERMS}")
-    return told
+        fetched = FetchedDataset(dataset, split, hub_files.commit, TERMS, {TASKS: digest})
+        fetched = install_folder(ready, folder, fetched)
+    progress(f"{folder}: {count} tasks of {fetched.origin}, {TERMS}")
+    return fetched
 
 
-def as_text(told: Fetched) -> str:
+def format_swe_bench_fetch(fetched: FetchedDataset) -> str:
     """What a person is told at the end."""
-    state = "was complete already" if told.already else TASKS
+    state = "was complete already" if fetched.already else TASKS
     return "\n".join(
         [
-            f"{told.folder}: {state}",
-            f"{told.part} of {told.origin}, {told.licence}",
+            f"{fetched.folder}: {state}",
+            f"{fetched.part} of {fetched.origin}, {fetched.licence}",
             "now: evalcore run --target TARGET --benchmarks swe_bench "
-            f"--dataset {shlex.quote(told.folder)}",
+            f"--dataset {shlex.quote(fetched.folder)}",
         ]
     )
 
 
-def _holds(path: str, split: str) -> bool:
+def _is_split_file(path: str, split: str) -> bool:
     """Whether a file holds rows of a split, as `data/test-00000-of-00001.parquet` does."""
     file = PurePosixPath(path)
     return (
@@ -96,13 +103,13 @@ def _holds(path: str, split: str) -> bool:
     )
 
 
-def _write(out: Path, paths: list[Path]) -> int:
+def _write_task_rows(out: Path, paths: list[Path]) -> int:
     """All rows as JSON lines; their number."""
     count = 0
     with out.open("w", encoding="utf-8") as lines:
         for path in paths:
-            read = _parquet if path.suffix == ".parquet" else read_rows
-            for number, row in read(path):
+            read_file_rows = _read_parquet_rows if path.suffix == ".parquet" else read_rows
+            for number, row in read_file_rows(path):
                 if not isinstance(row.get("instance_id"), str):
                     raise DatasetError(path.name, number, "instance_id", "is missing or no text")
                 lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
@@ -112,7 +119,7 @@ def _write(out: Path, paths: list[Path]) -> int:
     return count
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pyarrow
     from pyarrow import parquet
 

@@ -11,23 +11,23 @@ from pathlib import Path
 from evalcore.store.run_folder import write_atomic
 
 
-class Shelf:
+class BlobStore:
     """Keeps new files in `folder`; `known` are files that lie elsewhere already, by digest."""
 
-    def __init__(self, folder: Path, known: Mapping[str, Path]) -> None:
+    def __init__(self, folder: Path, existing: Mapping[str, Path]) -> None:
         self._folder = folder
-        self._known = dict(known)
+        self._paths = dict(existing)
 
     def put(self, content: bytes) -> str:
         """The digest by which the content is found again."""
         digest = hashlib.sha256(content).hexdigest()
-        if digest not in self._known:
-            self._known[digest] = self._folder / digest
-            write_atomic(self._known[digest], content)
+        if digest not in self._paths:
+            self._paths[digest] = self._folder / digest
+            write_atomic(self._paths[digest], content)
         return digest
 
     def get(self, digest: str) -> bytes:
-        return self._known[digest].read_bytes()
+        return self._paths[digest].read_bytes()
 
     def link(self, digest: str, path: Path) -> None:
         """Make the file appear at `path`; a copy where the file system knows no links.
@@ -36,6 +36,6 @@ class Shelf:
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            os.link(self._known[digest], path)
+            os.link(self._paths[digest], path)
         except OSError:
-            shutil.copyfile(self._known[digest], path)
+            shutil.copyfile(self._paths[digest], path)

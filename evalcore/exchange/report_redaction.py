@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import msgspec
 
-from evalcore.exchange.report_data import ERRORS, BenchmarkReport, CaseRow, RunReport
+from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.privacy import Redactor, redact_spec, redact_summary
 
 
-def told(report: RunReport, censored: Redactor) -> RunReport:
+def redact_report(report: RunReport, censored: Redactor) -> RunReport:
     """The report, with what a bundle leaves out of the same run left out here too."""
     spec = redact_spec(report.spec, censored)
     summary = redact_summary(report.summary, spec)
-    specs = {one.key: one for one in spec.benchmarks}
+    specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
     return RunReport(
         spec=spec,
         summary=summary,
         benchmarks=tuple(
             BenchmarkReport(
-                spec=specs[one.spec.key],
-                score=summary.benchmarks[one.spec.key],
-                cases=tuple(_case(case, censored) for case in one.cases),
+                spec=specs[benchmark.spec.key],
+                score=summary.benchmarks[benchmark.spec.key],
+                cases=tuple(_redact_case(case, censored) for case in benchmark.cases),
             )
-            for one in report.benchmarks
+            for benchmark in report.benchmarks
         ),
     )
 
 
-def _case(case: CaseRow, censored: Redactor) -> CaseRow:
+def _redact_case(case: ReportCase, censored: Redactor) -> ReportCase:
     """Where no answer was scored, the note repeats what programs said, which may name anything."""
     note = censored.redact_text if case.outcome in ERRORS else censored.redact_line
     return msgspec.structs.replace(

@@ -14,18 +14,18 @@ from pathlib import Path
 
 from evalcore.exchange.scale.capabilities import CAPABILITIES, SUFFIX, metric_of
 from evalcore.exchange.scale.forms import APPLICATION
-from evalcore.exchange.scale.outline import IndicatorOutline, Outline, outline
-from evalcore.exchange.scale.tree import Tree, digest_of, read_report
+from evalcore.exchange.scale.report_index import IndicatorIndex, ReportIndex, index_report
+from evalcore.exchange.scale.tree import ScaleDataFolder, digest_of, read_report
 from evalcore.intake.json_text import read_rows
 from evalcore.records import content_hash
 
 _PLACES = ("datasets", "dataset")  # where the case files lie beside the public folder
 _ABOVE = 4
-Key = tuple[str, str, str]  # capability, metric, case; or month, capability, metric
+CaseKey = tuple[str, str, str]  # capability, metric, case; or month, capability, metric
 
 
 @dataclass
-class Survey:
+class MonthScan:
     """What all reports say together.
 
     `reports` holds the outline of every case report; `since` the first month of a report's hash
@@ -36,14 +36,14 @@ class Survey:
     `cases` the hash of each case as it is today.
     """
 
-    reports: dict[Path, Outline] = field(default_factory=dict)
+    reports: dict[Path, ReportIndex] = field(default_factory=dict)
     since: dict[tuple[str, ...], str] = field(default_factory=dict)
-    prompts: dict[Key, dict[str, str]] = field(default_factory=dict)
-    usage: dict[tuple[str, Key], Counter[str]] = field(default_factory=dict)
-    points: dict[Key, dict[str, int]] = field(default_factory=dict)
-    holders: dict[Key, dict[str, list[Path]]] = field(default_factory=dict)
-    reporting: Counter[Key] = field(default_factory=Counter)
-    cases: Mapping[Key, str] = field(default_factory=dict)
+    prompts: dict[CaseKey, dict[str, str]] = field(default_factory=dict)
+    usage: dict[tuple[str, CaseKey], Counter[str]] = field(default_factory=dict)
+    points: dict[CaseKey, dict[str, int]] = field(default_factory=dict)
+    holders: dict[CaseKey, dict[str, list[Path]]] = field(default_factory=dict)
+    reporting: Counter[CaseKey] = field(default_factory=Counter)
+    cases: Mapping[CaseKey, str] = field(default_factory=dict)
 
     def is_common(self, month: str, capability: str, metric: str) -> bool:
         """Whether more than half of a month's reports have the metric, so that it can be part of a
@@ -58,65 +58,69 @@ class Survey:
         holders = self.holders.get((month, capability, metric), {})
         return {case: paths[0] for case, paths in holders.items() if 2 * len(paths) >= reports}
 
-    def current_prompt(self, month: str, key: Key) -> str:
+    def find_current_prompt(self, month: str, key: CaseKey) -> str:
         """The wording of a case that came into use last, up to `month`; of one age the commonest,
         and none where that does not decide."""
-        known = self.prompts.get(key, {})
+        first_months = self.prompts.get(key, {})
         usage = self.usage.get((month, key), Counter())
         ranked = sorted(
-            ((known[text], usage[text]), text) for text in known if known[text] <= month
+            ((first_months[text], usage[text]), text)
+            for text in first_months
+            if first_months[text] <= month
         )
         decided = len(ranked) == 1 or (ranked and ranked[-1][0] > ranked[-2][0])
         return ranked[-1][1] if decided else ""
 
 
-def survey(tree: Tree, until: str, cases: Path | None) -> Survey:
+def scan_months(tree: ScaleDataFolder, until: str, cases: Path | None) -> MonthScan:
     """Look at every case report up to the month `until`; `cases` is the folder of SCALE's current
     case files, None where it is not to be had. Raises DatasetError for what cannot be read."""
-    found = Survey(cases=read_cases(cases) if cases else {})
-    outlines: dict[str, Outline] = {}
+    scan = MonthScan(cases=read_current_cases(cases) if cases else {})
+    outlines: dict[str, ReportIndex] = {}
     for month in tree.months:
         if month <= until:
-            services = {m.id.lower() for m in tree.models(month) if m.type == APPLICATION}
-            for capability, model, path in tree.reports(month):
+            services = {m.id.lower() for m in tree.read_models(month) if m.type == APPLICATION}
+            for capability, model, path in tree.iter_reports(month):
                 digest = digest_of(path)
                 if digest not in outlines:
-                    outlines[digest] = outline(read_report(path))
-                found.reports[path] = outlines[digest]
+                    outlines[digest] = index_report(read_report(path))
+                scan.reports[path] = outlines[digest]
                 prompted = model.lower() not in services
-                _note(found, month, capability, model.lower(), outlines[digest], prompted=prompted)
-                _count_cases(found, month, capability, path)
-    return found
+                _record_report(
+                    scan, month, capability, model.lower(), outlines[digest], prompted=prompted
+                )
+                _count_cases(scan, month, capability, path)
+    return scan
 
 
-def _note(
-    found: Survey, month: str, capability: str, model: str, report: Outline, *, prompted: bool
+def _record_report(
+    scan: MonthScan, month: str, capability: str, model: str, report: ReportIndex, *, prompted: bool
 ) -> None:
     """`prompted` is False for a service, which is sent the statement and no prompt."""
-    found.since.setdefault((capability, model, report.digest), month)
+    scan.since.setdefault((capability, model, report.digest), month)
     for indicator in report.indicators:
-        found.since.setdefault((capability, model, indicator.metric, indicator.digest), month)
-        points = found.points.setdefault((month, capability, indicator.metric), {})
+        scan.since.setdefault((capability, model, indicator.metric, indicator.digest), month)
+        points = scan.points.setdefault((month, capability, indicator.metric), {})
         for row in indicator.rows:
             points.setdefault(row.id, row.points)
             if prompted:
                 key = (capability, indicator.metric, row.case)
-                found.prompts.setdefault(key, {}).setdefault(row.prompt, month)
-                found.usage.setdefault((month, key), Counter())[row.prompt] += 1
+                scan.prompts.setdefault(key, {}).setdefault(row.prompt, month)
+                scan.usage.setdefault((month, key), Counter())[row.prompt] += 1
 
 
-def _count_cases(found: Survey, month: str, capability: str, path: Path) -> None:
+def _count_cases(scan: MonthScan, month: str, capability: str, path: Path) -> None:
     """Enter a report as a holder of its cases, by the first indicator of each metric."""
-    found.reporting[month, capability, ""] += 1
-    first = {each.metric: each for each in reversed(found.reports[path].indicators)}
+    scan.reporting[month, capability, ""] += 1
+    first = {each.metric: each for each in reversed(scan.reports[path].indicators)}
     for metric, indicator in first.items():
-        found.reporting[month, capability, metric] += 1
-        holders = found.holders.setdefault((month, capability, metric), {})
+        scan.reporting[month, capability, metric] += 1
+        holders = scan.holders.setdefault((month, capability, metric), {})
         for case in dict.fromkeys(row.id for row in indicator.rows):
             holders.setdefault(case, []).append(path)
 
 
-def find_cases(root: Path) -> Path | None:
+def find_cases_folder(root: Path) -> Path | None:
     """The folder of SCALE's case files near its public folder, as its repository has it."""
     for folder in [root, *root.resolve().parents][:_ABOVE]:
         for name in _PLACES:
@@ -125,23 +129,23 @@ def find_cases(root: Path) -> Path | None:
     return None
 
 
-def read_cases(folder: Path) -> dict[Key, str]:
+def read_current_cases(folder: Path) -> dict[CaseKey, str]:
     """The hash of the content of every current case; raises DatasetError naming a bad line."""
-    found = {}
+    case_hashes = {}
     for capability in CAPABILITIES:
         for path in sorted((folder / capability).glob(f"*{SUFFIX}")):
             for _, row in read_rows(path):
                 key = (capability, metric_of(path.name), str(row.get("case_id", "")))
-                found[key] = content_hash(row)
-    return found
+                case_hashes[key] = content_hash(row)
+    return case_hashes
 
 
-def outdated_cases(found: Survey, capability: str, indicator: IndicatorOutline) -> set[str]:
+def find_outdated_cases(scan: MonthScan, capability: str, indicator: IndicatorIndex) -> set[str]:
     """The cases of an indicator whose content is another one today, or that are gone."""
-    if not any(key[:2] == (capability, indicator.metric) for key in found.cases):
+    if not any(key[:2] == (capability, indicator.metric) for key in scan.cases):
         return set()
     return {
         row.case
         for row in indicator.rows
-        if found.cases.get((capability, indicator.metric, row.case)) != row.content
+        if scan.cases.get((capability, indicator.metric, row.case)) != row.content
     }
