@@ -57,34 +57,36 @@ def main() -> None:
     from evalcore import access
     from evalcore.errors import UsageError
     from pages.components import language, share, state, style, uploader, visitor
-    from pages.components.text import escape
+    from pages.components.text import escape_markdown
 
     st.set_page_config(
         page_title="Evalboard", page_icon=ICON, layout="wide", initial_sidebar_state=SIDEBAR_WIDTH
     )
     st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
-    style.apply()
-    language.switch()
-    tr = language.translator()
+    style.apply_style_sheet()
+    language.draw_language_switch()
+    tr = language.build_translator()
     access.set_listen_address(st.get_option("server.address"))
     try:
-        visitor.sign_in(tr)
+        visitor.draw_sign_in(tr)
     except UsageError as error:  # a setting that cannot be understood opens nothing
-        st.error(escape(error, 400), icon=":material/settings_alert:")
+        st.error(escape_markdown(error, 400), icon=":material/settings_alert:")
         return
     chosen = build_navigation(tr)
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
-    uploader.enter(chosen.url_path)
+    uploader.enter_upload_page(chosen.url_path)
     page_parameter = None if chosen.url_path else st.query_params.get(PAGE_PARAMETER) or None
     follow_page_parameter(page_parameter)
     path = unknown_path(st.context.url) or unknown_page(page_parameter)
     if path is not None:
-        st.warning(tr("common.unknown_path", path=escape(path)), icon=":material/explore_off:")
-    state.mask_links()
+        st.warning(
+            tr("common.unknown_path", path=escape_markdown(path)), icon=":material/explore_off:"
+        )
+    state.mask_target_link()
     chosen.run()
-    language.remember()
+    language.write_language_to_url()
     if chosen.url_path not in _PAGES_NOT_SHARED:
-        share.draw(chosen.url_path, tr)
+        share.draw_share_menu(chosen.url_path, tr)
 
 
 def build_navigation(tr: Callable[[str], str]) -> st.Page:
@@ -102,7 +104,9 @@ def build_navigation(tr: Callable[[str], str]) -> st.Page:
             icon=card.icon,
             url_path=card.path or None,
             default=not card.path,
-            visibility=card.visibility if card.name != "launch" or visitor.listed() else "hidden",
+            visibility=card.visibility
+            if card.name != "launch" or visitor.is_launcher_listed()
+            else "hidden",
         )
         pages.append(page)
     return st.navigation(pages)
@@ -144,7 +148,7 @@ def warm_up_first_page(settings: Settings) -> None:
     """Have ready what the first visitor would wait for."""
     from pages.components import first_page
 
-    first_page.prepare(settings)
+    first_page.warm_up_pages(settings)
 
 
 if __name__ == "__main__":

@@ -19,18 +19,18 @@ from pages.components import (
     state,
     visitor,
 )
-from pages.components.language import Translate, current, translator
+from pages.components.language import Translate, build_translator, current_language
 from pages.components.state import CaseLink
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 
 def draw_case_page() -> None:
     """Find the case that the URL names, or say clearly that it is not there."""
-    tr, link = translator(), state.case_link_of_url()
+    tr, link = build_translator(), state.read_case_link()
     if not (link.run and link.metric and link.id):
         _draw_missing_case(tr("case.no_case"), tr)
         return
-    current_settings = visitor.seen()
+    current_settings = visitor.load_visitor_settings()
     try:
         view = case_view(
             current_settings.run_roots,
@@ -39,13 +39,13 @@ def draw_case_page() -> None:
             link.id,
             benchmark=link.benchmark,
             epoch=link.epoch,
-            where=link.where,
+            where=link.case_filter,
             show_gated=current_settings.show_gated,
         )
     except EvalboardError as error:
-        _draw_missing_case(tr("case.not_found", reason=escape(error, 400)), tr)
+        _draw_missing_case(tr("case.not_found", reason=escape_markdown(error, 400)), tr)
         return
-    _draw_case(view if visitor.may("launch") else redact_case(view), link, tr)
+    _draw_case(view if visitor.is_action_allowed("launch") else redact_case(view), link, tr)
 
 
 def _draw_case(view: CaseView, link: CaseLink, tr: Translate) -> None:
@@ -53,18 +53,18 @@ def _draw_case(view: CaseView, link: CaseLink, tr: Translate) -> None:
     if view.spec.origin == "imported":
         published = "case.published" if view.taken_over else "case.published_again"
         st.info(tr(published), icon=":material/publish:")
-    case_steps.draw(view, link, tr)
+    case_steps.draw_case_navigation(view, link, tr)
     with st.container(border=True):
-        case_parts.verdict(view, tr)
-        case_parts.measures(view, tr)
+        case_parts.draw_case_verdict(view, tr)
+        case_parts.draw_case_measures(view, tr)
     if view.hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
     else:
         _draw_case_texts(view, tr)
-    case_parts.facts(view, tr)
-    reproduce.draw(
+    case_parts.draw_case_facts(view, tr)
+    reproduce.draw_reproduction(
         view.spec.run_id,
-        visitor.seen(),
+        visitor.load_visitor_settings(),
         tr,
         benchmark=view.benchmark,
         metric=view.sample.metric,
@@ -76,39 +76,44 @@ def _draw_case_texts(view: CaseView, tr: Translate) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tr("case.question"), anchor=False)
-        case_parts.question(view, tr)
+        case_parts.draw_case_question(view, tr)
         if view.episode and case_chat.is_chat(view.episode):
-            case_chat.briefing(view.episode, tr)
+            case_chat.draw_agent_briefing(view.episode, tr)
     with right:
         st.subheader(tr("case.answer"), anchor=False)
-        case_answer.answer(view, tr)
-        case_answer.reference(view, tr)
+        case_answer.draw_case_answer(view, tr)
+        case_answer.draw_case_reference(view, tr)
     if view.episode and case_chat.is_chat(view.episode):
-        case_chat.draw(view.episode, tr)
-    elif view.episode and case_work.is_work(view.episode):
-        case_work.draw(view.episode, tr)
-    case_parts.sections(view, tr)
-    case_parts.prompt_and_transcript(view.episode, tr)
+        case_chat.draw_conversation(view.episode, tr)
+    elif view.episode and case_work.is_agent_work(view.episode):
+        case_work.draw_agent_work(view.episode, tr)
+    case_parts.draw_evidence_sections(view, tr)
+    case_parts.draw_case_transcript(view.episode, tr)
 
 
 def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     card = benchmark_cards().get(view.benchmark)
     titles = (
-        {metric.key: localize_text(metric.title, current()) for metric in card.metrics}
+        {metric.key: localize_text(metric.title, current_language()) for metric in card.metrics}
         if card
         else {}
     )
-    name = localize_text(card.title, current()) if card else view.benchmark
+    name = localize_text(card.title, current_language()) if card else view.benchmark
     metric = titles.get(view.sample.metric) or view.sample.metric
     target = view.spec.target
     st.page_link(
         state.TARGET,
-        label=tr("case.back", name=escape(names.of(target.identity, target.key), 60)),
+        label=tr(
+            "case.back",
+            name=escape_markdown(names.resolve_target_name(target.identity, target.key), 60),
+        ),
         icon=":material/arrow_back:",
-        query_params=state.cases_link(target.identity, link._replace(benchmark=view.benchmark)),
+        query_params=state.build_cases_query(
+            target.identity, link._replace(benchmark=view.benchmark)
+        ),
     )
-    st.title(escape(f"{metric} · {view.sample.id}", 120), anchor=False)
-    parts = [escape(name), escape(view.spec.run_id)]
+    st.title(escape_markdown(f"{metric} · {view.sample.id}", 120), anchor=False)
+    parts = [escape_markdown(name), escape_markdown(view.spec.run_id)]
     if view.spec.epochs > 1:
         epoch = view.verdict.epoch if view.verdict else 0
         parts.append(tr("case.epoch", number=epoch + 1, total=view.spec.epochs))

@@ -19,8 +19,8 @@ from pages.components import (
     url_state,
 )
 from pages.components.board import benchmark_title, metric_title
-from pages.components.language import Translate, translator
-from pages.components.text import escape
+from pages.components.language import Translate, build_translator
+from pages.components.text import escape_markdown
 
 _PAGE = compare_pick.PAGE
 _LOADING = 180  # pixels, of the table that comes
@@ -28,22 +28,26 @@ _LOADING = 180  # pixels, of the table that comes
 
 def draw_compare_page() -> None:
     """Choose the runs, then show what may be said of them together."""
-    tr, current = translator(), settings.load_settings()
+    tr, current = build_translator(), settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
-    headers = loaded.headers(current, "compare.empty", tr)
+    headers = loaded.require_scored_headers(current, "compare.empty", tr)
     st.caption(tr("compare.about"))
-    runs = compare_pick.draw(headers, tr)
+    runs = compare_pick.select_compared_runs(headers, tr)
     with st.skeleton(height=_LOADING):
-        compared_runs = compare_data.lineup_of(current, runs)
+        compared_runs = compare_data.load_comparison(current, runs)
     for run in compared_runs.excluded:
         message = tr(
-            f"compare.absent.{run.kind}", run=escape(run.run_id), reason=escape(run.reason)
+            f"compare.absent.{run.kind}",
+            run=escape_markdown(run.run_id),
+            reason=escape_markdown(run.reason),
         )
         st.warning(message, icon=":material/report:")
     if len(compared_runs.compared) < comparison_runs.MIN_COMPARED:
-        compare_pick.suggest(headers, [run.run_id for run in compared_runs.compared], tr)
+        compare_pick.draw_run_suggestion(
+            headers, [run.run_id for run in compared_runs.compared], tr
+        )
         return
-    compare_scores.table(compared_runs, tr)
+    compare_scores.draw_score_table(compared_runs, tr)
     _draw_against_base(current, runs, compared_runs, tr)
 
 
@@ -54,25 +58,25 @@ def _draw_against_base(
     runs_by_id = {compared_run.run_id: compared_run for compared_run in compared_runs.compared}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         base = runs_by_id[
-            url_state.select(
+            url_state.draw_select(
                 tr("compare.base"),
                 list(runs_by_id),
                 page=_PAGE,
                 name="base",
-                title=lambda run: compare_scores.name(runs_by_id[run]),
+                title=lambda run: compare_scores.format_run_label(runs_by_id[run]),
                 help=tr("compare.base_help"),
                 width=300,
             )
         ]
-        sides = compare_data.comparable(compared_runs, base)
+        sides = compare_data.group_comparable_runs(compared_runs, base)
         benchmark = _pick_compared_benchmark(list(sides), tr) if sides else ""
         metric = _pick_compared_metric(compared_runs, benchmark, tr) if sides else ""
-    compare_pairs.obstacles(compared_runs, base, tr)
+    compare_pairs.draw_incompatibilities(compared_runs, base, tr)
     if not sides:
         st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
         return
     _draw_pair_detail(current, runs, base, sides[benchmark], benchmark, metric, tr)
-    compare_files.draw(current, runs, base, benchmark, metric, tr)
+    compare_files.draw_comparison_files(current, runs, base, benchmark, metric, tr)
 
 
 def _draw_pair_detail(
@@ -85,17 +89,19 @@ def _draw_pair_detail(
     tr: Translate,
 ) -> None:
     with st.skeleton(height=_LOADING):
-        detail = compare_data.detail(current, runs, base.run_id, benchmark, metric)
+        detail = compare_data.load_comparison_detail(current, runs, base.run_id, benchmark, metric)
     title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
-    st.subheader(tr("compare.against", title=escape(title), base=base.letter), anchor=False)
-    compare_pairs.draw(detail, base, sides, tr)
+    st.subheader(
+        tr("compare.against", title=escape_markdown(title), base=base.letter), anchor=False
+    )
+    compare_pairs.draw_pair_table(detail, base, sides, tr)
     shown = sorted(sides, key=lambda side: side.letter)
-    compare_scores.metrics(benchmark, shown, tr)
-    compare_cases.draw(detail, shown, tr)
+    compare_scores.draw_compared_metrics(benchmark, shown, tr)
+    compare_cases.draw_differing_cases(detail, shown, tr)
 
 
 def _pick_compared_benchmark(options: list[str], tr: Translate) -> str:
-    return url_state.select(
+    return url_state.draw_select(
         tr("common.benchmark"),
         options,
         page=_PAGE,
@@ -106,8 +112,8 @@ def _pick_compared_benchmark(options: list[str], tr: Translate) -> str:
 
 
 def _pick_compared_metric(compared_runs: Lineup, benchmark: str, tr: Translate) -> str:
-    metrics = compare_data.metrics(compared_runs, benchmark)
-    return url_state.select(
+    metrics = compare_data.list_compared_metrics(compared_runs, benchmark)
+    return url_state.draw_select(
         tr("common.metric"),
         ["", *metrics],
         page=_PAGE,

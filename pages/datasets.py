@@ -8,22 +8,22 @@ import streamlit as st
 
 from evalcore.settings import Settings
 from pages.components import datasets_add, datasets_browse, datasets_fetch, url_state, visitor
-from pages.components.language import Translate, translator
+from pages.components.language import Translate, build_translator
 
 PAGE = "datasets"
 _VIEWS: dict[str, Callable[[Settings, Translate], None]] = {
-    "browse": datasets_browse.draw,
-    "add": datasets_add.draw,
-    "fetch": datasets_fetch.draw,
+    "browse": datasets_browse.draw_dataset_browser,
+    "add": datasets_add.draw_add_dataset,
+    "fetch": datasets_fetch.draw_official_sets,
 }
 
 
 def draw_datasets_page() -> None:
     """The heading that all views share, then the view that the URL names."""
-    tr, current = translator(), visitor.seen()
+    tr, current = build_translator(), visitor.load_visitor_settings()
     st.title(tr("datasets.title"))
     st.caption(tr("datasets.about"))
-    view = url_state.segments(
+    view = url_state.draw_segments(
         tr("datasets.view"),
         list(_VIEWS),
         page=PAGE,

@@ -27,60 +27,60 @@ from pages.components import (
     left_out,
     visitor,
 )
-from pages.components.language import Translate, translator
-from pages.components.launch_rules import Problem, problems, target_problems
+from pages.components.language import Translate, build_translator
+from pages.components.launch_rules import LaunchProblem, find_request_problems, find_target_problems
 from pages.components.launch_target import ChosenTarget
 
 
 def draw_launch_page() -> None:
     """The form on the left, what would happen on the right."""
-    tr, current = translator(), visitor.seen()
+    tr, current = build_translator(), visitor.load_visitor_settings()
     st.title(tr("launch.title"))
-    if refused := visitor.refusal("launch"):
-        launch_refused.draw(refused, tr)
+    if refused := visitor.explain_refusal("launch"):
+        launch_refused.draw_launch_refused(refused, tr)
         return
     st.caption(tr("launch.about"))
-    left_out.draw(tr)
+    left_out.draw_skipped_plugins(tr)
     form, side = st.columns([2, 1], gap="medium")
     with form:
         with st.container(border=True):
             st.subheader(tr("launch.step.target"), anchor=False)
-            target = launch_target.draw(current, tr)
+            target = launch_target.draw_target_choice(current, tr)
             asked = _ask_keys(target, [], current, tr)
-            second = launch_second.draw(target, current, tr)
+            second = launch_second.draw_second_target(target, current, tr)
             asked += _ask_keys(second, asked, current, tr) if second else []
         with st.container(border=True):
             st.subheader(tr("launch.step.cases"), anchor=False)
-            cases = launch_cases.draw(tr)
-            launch_sandbox.draw(cases.benchmarks, cases.options, current, tr)
-            judges = launch_judges.draw(cases.benchmarks, target.key, tr)
-            asked += launch_judges.ask_keys(judges, asked, current, tr)
+            cases = launch_cases.draw_case_choice(tr)
+            launch_sandbox.draw_sandbox_status(cases.benchmarks, cases.options, current, tr)
+            judges = launch_judges.select_judges(cases.benchmarks, target.key, tr)
+            asked += launch_judges.ask_for_judge_keys(judges, asked, current, tr)
         with st.container(border=True):
             st.subheader(tr("launch.step.amount"), anchor=False)
-            amount = launch_cases.draw_amount(tr)
+            amount = launch_cases.draw_amount_fields(tr)
     request = RunRequest(
         target=target.key,
         benchmarks=cases.benchmarks,
         target_options=target.options,
-        metrics=cases.subset,
+        metrics=cases.metric_subset,
         dataset=cases.dataset or "",
         options=cases.options,
         judges=judges,
         **amount._asdict(),
     )
     with side, st.container(border=True):
-        wrong = problems(
+        wrong = find_request_problems(
             request,
-            keys.still_missing(asked),
+            keys.list_missing_keys(asked),
             cases.metrics,
             Path(current.datasets),
             own_dataset=cases.dataset is not None,
-            added=list(launch_dataset.added(cases.benchmarks)),
+            added_names=list(launch_dataset.load_added_datasets(cases.benchmarks)),
         )
         wrong += _target_problems(target, second, cases.metrics, current)
-        wrong += launch_sandbox.problems(cases.benchmarks, cases.options, current)
-        launch_summary.draw(request, second, wrong, tr)
-        launch_actions.draw(request, second, current, blocked=bool(wrong), tr=tr)
+        wrong += launch_sandbox.find_sandbox_problems(cases.benchmarks, cases.options, current)
+        launch_summary.draw_launch_summary(request, second, wrong, tr)
+        launch_actions.draw_launch_actions(request, second, current, blocked=bool(wrong), tr=tr)
 
 
 def _ask_keys(
@@ -92,7 +92,7 @@ def _ask_keys(
     except EvalboardError:
         return []  # what is wrong with the target is said beside the form
     names = [name for name in needed if name not in asked]
-    keys.ask(names, tr)
+    keys.ask_for_keys(names, tr)
     return names
 
 
@@ -101,16 +101,16 @@ def _target_problems(
     second: ChosenTarget | None,
     metrics: Mapping[str, Sequence[str]],
     current: Settings,
-) -> list[Problem]:
+) -> list[LaunchProblem]:
     """What is wrong with either target, beyond the name of the first."""
     issues = []
     for target in (first, second) if second else (first,):
-        issues += launch_application.problems(target.key, metrics, current)
-        issues += launch_local.problems(target.key, target.options)
+        issues += launch_application.find_application_problems(target.key, metrics, current)
+        issues += launch_local.find_model_problems(target.key, target.options)
     if second:
-        issues += target_problems(second.key, second.options)
+        issues += find_target_problems(second.key, second.options)
         if second == first:
-            issues.append(Problem(key="launch.problem.same"))
+            issues.append(LaunchProblem(key="launch.problem.same"))
     return issues
 
 

@@ -20,8 +20,8 @@ from pages.components import (
     state,
     url_state,
 )
-from pages.components.language import Translate, translator
-from pages.components.metrics_data import Part
+from pages.components.language import Translate, build_translator
+from pages.components.metrics_data import BoardMetric
 
 PAGE = "metrics"
 _LOADING = 480  # pixels, of the card and the chart that come
@@ -29,18 +29,18 @@ _LOADING = 480  # pixels, of the card and the chart that come
 
 def draw_metrics_page() -> None:
     """Load the headers and show a metric of the board that the URL names."""
-    tr, current = translator(), settings.load_settings()
+    tr, current = build_translator(), settings.load_settings()
     st.title(tr("metrics.title"))
-    _draw_metric(loaded.headers(current, "metrics.empty", tr), current, tr)
+    _draw_metric(loaded.require_scored_headers(current, "metrics.empty", tr), current, tr)
 
 
 def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = shared.choose(headers, PAGE, tr)
+        board = shared.select_board(headers, PAGE, tr)
         if board is None:
             return
         part = _pick_metric_part(board, tr)
-        text = url_state.search(
+        text = url_state.draw_search(
             tr("ranking.search"),
             page=PAGE,
             name="q",
@@ -48,37 +48,37 @@ def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
             width=200,
         )
     with st.skeleton(height=_LOADING):
-        metric = metrics_data.metric(current, part)
-    metrics_about.draw(part, metric.view, tr)
+        metric = metrics_data.load_metric(current, part)
+    metrics_about.draw_metric_card(part, metric.view, tr)
     if metric.standing.empty:
-        notes.draw("metrics.no_cases", state.LAUNCH, tr)
+        notes.draw_empty_note("metrics.no_cases", state.LAUNCH, tr)
         return
-    matches = metrics_data.found(current, part, text)
+    matches = metrics_data.search_metric(current, part, text)
     if matches.rows.empty:
         st.caption(tr("ranking.no_match"))
         return
     if metric.groups:
-        st.markdown(ranking_words.decision(metric.groups))
+        st.markdown(ranking_words.describe_tie_groups(metric.groups))
     else:
-        notes.draw("ranking.nobody", state.LAUNCH, tr)
+        notes.draw_empty_note("ranking.nobody", state.LAUNCH, tr)
     title = _format_metric_title(part)
-    metrics_charts.scores(matches.ranked, metric.lines, title, tr)
-    metrics_table.draw(matches, text, part, tr)
-    metrics_charts.failures(metric.view.failures, matches.ranked, title, tr)
+    metrics_charts.draw_score_chart(matches.ranked, metric.lines, title, tr)
+    metrics_table.draw_metric_tables(matches, text, part, tr)
+    metrics_charts.draw_failure_chart(metric.view.failures, matches.ranked, title, tr)
 
 
-def _format_metric_title(part: Part) -> str:
+def _format_metric_title(part: BoardMetric) -> str:
     """Metric and board in one line."""
     metric = shared.metric_title(part.benchmark, part.metric)
     return f"{metric} · {shared.board_title(part.board)}"
 
 
-def _pick_metric_part(board: Board, tr: Translate) -> Part:
+def _pick_metric_part(board: Board, tr: Translate) -> BoardMetric:
     """The benchmark and the metric that the URL names; the benchmark is asked only where there
     is a choice."""
     benchmark = next(iter(board.columns))
     if len(board.columns) > 1:
-        benchmark = url_state.select(
+        benchmark = url_state.draw_select(
             tr("common.benchmark"),
             list(board.columns),
             page=PAGE,
@@ -86,7 +86,7 @@ def _pick_metric_part(board: Board, tr: Translate) -> Part:
             title=shared.benchmark_title,
             width=220,
         )
-    metric = url_state.select(
+    metric = url_state.draw_select(
         tr("common.metric"),
         [card.key for card in board.columns[benchmark].card.metrics],
         page=PAGE,
@@ -94,7 +94,7 @@ def _pick_metric_part(board: Board, tr: Translate) -> Part:
         title=lambda code: shared.metric_title(benchmark, code),
         width=260,
     )
-    return Part(board, benchmark, metric)
+    return BoardMetric(board, benchmark, metric)
 
 
 draw_metrics_page()

@@ -31,68 +31,76 @@ from pages.components import (
     table_pages,
     url_state,
 )
-from pages.components.language import Translate, translator
-from pages.components.ranking_data import Rows, View
+from pages.components.language import Translate, build_translator
+from pages.components.ranking_data import RankingRows, RankingView
 
 PAGE = ranking_filters.PAGE
 
 
 def draw_ranking_page() -> None:
     """Load the headers, or say why there is nothing to rank."""
-    tr, current = translator(), settings.load_settings()
+    tr, current = build_translator(), settings.load_settings()
     st.title(tr("ranking.title"))
     try:
-        _draw_ranking(loaded.headers(current, "ranking.empty", tr), current, tr)
+        _draw_ranking(loaded.require_scored_headers(current, "ranking.empty", tr), current, tr)
     except EvalboardError as error:  # of a run folder that became unreadable
-        loaded.broken(error, tr)
+        loaded.draw_store_error(error, tr)
 
 
 def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
     about = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = shared.choose(headers, PAGE, tr)
+        board = shared.select_board(headers, PAGE, tr)
         if board is None:
             return
-        whole = View(current, ranking_data.version(current), board, _pick_ranking_order(board, tr))
-        ranking_boards.why(whole, boards.list_boards(headers, board.suite)[0], tr)
+        whole = RankingView(
+            current,
+            ranking_data.compute_store_version(current),
+            board,
+            _pick_ranking_order(board, tr),
+        )
+        ranking_boards.draw_separation_menu(whole, boards.list_boards(headers, board.suite)[0], tr)
     with about:
-        ranking_boards.about(board, whole.order)
-    everything = ranking_data.table(whole)
+        ranking_boards.draw_board_about(board, whole.order)
+    everything = ranking_data.load_board_table(whole)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = url_state.search(
+        text = url_state.draw_search(
             tr("ranking.search"),
             page=PAGE,
             name="q",
             placeholder=tr("board.search_hint"),
             width=230,
         )
-        sort = ranking_view.sort(board, tr)
-        choices = ranking_data.choices(whole)
-        board_filter = ranking_filters.wish(choices, text)
-        ranking_filters.draw(choices, everything.months, board_filter, tr)
-        columns = ranking_view.columns(
+        sort = ranking_view.select_sort_key(board, tr)
+        choices = ranking_data.load_filter_choices(whole)
+        board_filter = ranking_filters.read_board_filter(choices, text)
+        ranking_filters.draw_filter_menu(choices, everything.months, board_filter, tr)
+        columns = ranking_view.select_ranking_columns(
             shown_parts(board, board_filter.evidence), everything.frame, tr
         )
-    period = ranking_filters.period(everything.months)
-    ranking_filters.tags(board_filter, period, tr)
+    period = ranking_filters.read_month_range(everything.months)
+    ranking_filters.draw_filter_tags(board_filter, period, tr)
     view = whole._replace(since=period.since, until=period.until)
     _draw_ranking_rows(view, board_filter, sort, columns, tr)
 
 
 def _draw_ranking_rows(
-    view: View, board_filter: BoardFilter, sort: str, columns: list[str], tr: Translate
+    view: RankingView, board_filter: BoardFilter, sort: str, columns: list[str], tr: Translate
 ) -> None:
     """All that follows from what is asked for."""
-    table, rows = ranking_data.table(view), ranking_data.rows(view, board_filter, sort)
+    table, rows = (
+        ranking_data.load_board_table(view),
+        ranking_data.load_ranking_rows(view, board_filter, sort),
+    )
     # the same list, whatever runs were added to it
     asked = (view.board.key, *view[3:], board_filter, sort)
     if _draw_ranked_rows(table, rows, board_filter, view, columns, tr, asked):
-        ranking_links.draw(rows.found, view.board, tr)
-        ranking_leaders.draw(table.leaders, board_filter, view, tr)
+        ranking_links.draw_ranking_links(rows.matching, view.board, tr)
+        ranking_leaders.draw_leaders(table.leaders, board_filter, view, tr)
     else:
-        share.draw("", tr)
+        share.draw_share_menu("", tr)
     _draw_unranked_rows(table, rows.others, view, columns, tr, asked)
-    ranking_charts.draw(rows, table.floors, view, tr)
+    ranking_charts.draw_ranking_charts(rows, table.floors, view, tr)
 
 
 def _pick_ranking_order(board: Board, tr: Translate) -> str:
@@ -100,7 +108,7 @@ def _pick_ranking_order(board: Board, tr: Translate) -> str:
     choices = list_board_orders(board)
     if len(choices) == 1:
         return choices[0]
-    return url_state.select(
+    return url_state.draw_select(
         tr("ranking.order"),
         choices,
         page=PAGE,
@@ -112,9 +120,9 @@ def _pick_ranking_order(board: Board, tr: Translate) -> str:
 
 def _draw_ranked_rows(
     table: BoardTable,
-    rows: Rows,
+    rows: RankingRows,
     board_filter: BoardFilter,
-    view: View,
+    view: RankingView,
     columns: list[str],
     tr: Translate,
     asked: tuple[object, ...],
@@ -122,21 +130,29 @@ def _draw_ranked_rows(
     """The sentence and the table of those with a rank; whether there are rows to go on from."""
     everyone, shown = rows.everyone, rows.ranked
     if everyone.empty:
-        ranking_empty.nobody(table.frame, view, tr)
+        ranking_empty.draw_nobody_ranked(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.decision(rows.groups))
+    st.markdown(ranking_words.describe_tie_groups(rows.groups))
     if shown.empty:
-        ranking_empty.no_match(everyone, board_filter, view.board, tr)
+        ranking_empty.draw_no_match(everyone, board_filter, view.board, tr)
         return False
-    display = ranking_table.display(view.key, table.frame, tr)
-    cut = table_pages.cut(shown, PAGE, "p", *asked)
-    ranking_table.ranked(cut.rows, display, columns, tr)
-    table_pages.draw(cut, PAGE, "p", tr)
+    display = ranking_table.build_display_frame(view.cache_key, table.frame, tr)
+    cut = table_pages.cut_table_page(shown, PAGE, "p", *asked)
+    ranking_table.draw_ranked_table(cut.rows, display, columns, tr)
+    table_pages.draw_table_pager(cut, PAGE, "p", tr)
     match_count = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
     st.caption(
         " · ".join(
-            filter(None, (match_count, new, ranking_empty.as_of(view, tr), tr("ranking.open_hint")))
+            filter(
+                None,
+                (
+                    match_count,
+                    new,
+                    ranking_empty.describe_months(view, tr),
+                    tr("ranking.open_hint"),
+                ),
+            )
         )
     )
     return True
@@ -145,7 +161,7 @@ def _draw_ranked_rows(
 def _draw_unranked_rows(
     table: BoardTable,
     others: pd.DataFrame,
-    view: View,
+    view: RankingView,
     columns: list[str],
     tr: Translate,
     asked: tuple[object, ...],
@@ -153,10 +169,10 @@ def _draw_unranked_rows(
     if others.empty:
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
-    display = ranking_table.display(view.key, table.frame, tr)
-    cut = table_pages.cut(others, PAGE, "pu", *asked)
-    ranking_table.unranked(cut.rows, display, columns, tr)
-    table_pages.draw(cut, PAGE, "pu", tr)
+    display = ranking_table.build_display_frame(view.cache_key, table.frame, tr)
+    cut = table_pages.cut_table_page(others, PAGE, "pu", *asked)
+    ranking_table.draw_unranked_table(cut.rows, display, columns, tr)
+    table_pages.draw_table_pager(cut, PAGE, "pu", tr)
     published = "ranking.unranked_published"
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))
 

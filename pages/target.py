@@ -28,8 +28,8 @@ from pages.components import (
     url_state,
     visitor,
 )
-from pages.components.language import Translate, translator
-from pages.components.text import escape, plain
+from pages.components.language import Translate, build_translator
+from pages.components.text import escape_markdown, to_plain_line
 
 PAGE = "target"
 VIEWS = ("cases", "failures", "history", "outcomes")
@@ -37,49 +37,53 @@ VIEWS = ("cases", "failures", "history", "outcomes")
 
 def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
-    tr, current = translator(), visitor.seen()
-    headers = loaded.finished(current, tr)
+    tr, current = build_translator(), visitor.load_visitor_settings()
+    headers = loaded.require_finished_headers(current, tr)
     identities, asked = targets.list_identities(headers), st.query_params.get("key", "")
     if not identities or (asked and asked not in identities):
         st.title(tr("common.nav.target"), anchor=False)
     if identities and not asked:
         identities = _put_leader_first(identities, headers, current)
     if not identities:
-        notes.draw("target.empty", state.LAUNCH, tr)
+        notes.draw_empty_note("target.empty", state.LAUNCH, tr)
     elif asked and asked not in identities:
-        notes.draw("target.not_found", state.RANKING, tr, name=escape(asked, 120))
+        notes.draw_empty_note(
+            "target.not_found", state.RANKING, tr, name=escape_markdown(asked, 120)
+        )
     else:
         _draw_target(headers, identities, current, tr)
 
 
 def _draw_target(headers: Headers, identities: list[str], current: Settings, tr: Translate) -> None:
-    titles = names.of_all(headers)
+    titles = names.load_all_target_names(headers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        identity = url_state.select(
+        identity = url_state.draw_select(
             tr("target.pick"),
             identities,
             page=PAGE,
             name="key",
-            title=lambda code: plain(titles[code]),
+            title=lambda code: to_plain_line(titles[code]),
             explicit=True,
             help=tr("target.pick_help"),
             width=420,
         )
-        board = shared.choose(headers, PAGE, tr, identity)
+        board = shared.select_board(headers, PAGE, tr, identity)
     row = targets.find_target_row(headers, board, identity) if board else None
     if board is None or row is None:
-        st.title(escape(titles[identity], 90), anchor=False)
+        st.title(escape_markdown(titles[identity], 90), anchor=False)
         st.caption(tr("target.no_score"))
         return
-    ranking = shared.frame(current, board)
-    target_head.title(row, titles[identity], current, tr)
-    target_ways.draw(headers, board, ranking, row, titles, current, tr)
-    card_editor.draw(current, row.target_key, tr)
-    target_head.figures(ranking, identity, row, tr)
-    target_readings.shield(row, current, tr)
-    model_facts.of_row(row, current, tr)
-    profiled = target_outline.draw(headers, board, row, titles[identity], current, tr)
-    target_published.draw(row, current, tr)
+    ranking = shared.load_board_ranking(current, board)
+    target_head.draw_target_title(row, titles[identity], current, tr)
+    target_ways.draw_target_links(headers, board, ranking, row, titles, current, tr)
+    card_editor.draw_card_editor(current, row.target_key, tr)
+    target_head.draw_target_figures(ranking, identity, row, tr)
+    target_readings.draw_shield_warning(row, current, tr)
+    model_facts.draw_row_model(row, current, tr)
+    profiled = target_outline.draw_target_outline(
+        headers, board, row, titles[identity], current, tr
+    )
+    target_published.draw_published_scores(row, current, tr)
     _draw_target_views(headers, board, row, current, tr, profiled=profiled)
 
 
@@ -87,7 +91,7 @@ def _draw_target_views(
     headers: Headers, board: Board, row: Row, current: Settings, tr: Translate, *, profiled: bool
 ) -> None:
     """What is shown in turn; where the target has a profile, its readings come late."""
-    view = url_state.segments(
+    view = url_state.draw_segments(
         tr("target.view"),
         VIEWS,
         page=PAGE,
@@ -95,17 +99,21 @@ def _draw_target_views(
         title=lambda code: tr(f"target.view.{code}"),
     )
     if view == "history":
-        target_history.draw(headers, board, row.identity, tr)
+        target_history.draw_target_history(headers, board, row.identity, tr)
         for run in dict.fromkeys(target_run.run_id for target_run in row.runs.values()):
-            reproduce.draw(run, current, tr)
+            reproduce.draw_reproduction(run, current, tr)
     elif view == "outcomes":
-        target_history.outcomes(row, board, tr)
+        target_history.draw_target_outcomes(row, board, tr)
         if profiled:
-            target_readings.draw(row, current, tr)
+            target_readings.draw_alternate_scores(row, current, tr)
     else:
         runs = {key: run.run_id for key, run in row.runs.items()}
         benchmark = _pick_target_benchmark(runs, tr)
-        draw = target_failures.draw if view == "failures" else target_cases.draw
+        draw = (
+            target_failures.draw_target_failures
+            if view == "failures"
+            else target_cases.draw_target_cases
+        )
         draw(current, runs[benchmark], benchmark, tr)
 
 
@@ -114,7 +122,7 @@ def _put_leader_first(identities: list[str], headers: Headers, current: Settings
     suites = boards.list_suites(headers)
     if not suites:
         return identities
-    frame = shared.frame(current, boards.list_boards(headers, suites[0])[0])
+    frame = shared.load_board_ranking(current, boards.list_boards(headers, suites[0])[0])
     best = list(frame.loc[frame["status"] == "ranked", "identity"])[:1]
     return [*best, *(identity for identity in identities if identity not in best)]
 
@@ -123,7 +131,7 @@ def _pick_target_benchmark(runs: dict[str, str], tr: Translate) -> str:
     """The benchmark whose cases are shown; asked which only where there are several."""
     benchmark = next(iter(runs))
     if len(runs) > 1:
-        benchmark = url_state.select(
+        benchmark = url_state.draw_select(
             tr("common.benchmark"),
             list(runs),
             page=PAGE,

@@ -18,11 +18,11 @@ from evalcore.queries.metric_board import MetricView
 from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import url_state
-from pages.components.language import Translate, current
-from pages.components.text import escape, plain
+from pages.components.language import Translate, current_language
+from pages.components.text import escape_markdown, to_plain_line
 
 
-def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Board | None:
+def select_board(headers: Headers, page: str, tr: Translate, identity: str = "") -> Board | None:
     """The board the URL names, with pickers where there is a choice; None without any score.
 
     With an `identity` only the boards on which that target has a score.
@@ -32,58 +32,60 @@ def choose(headers: Headers, page: str, tr: Translate, identity: str = "") -> Bo
     )
     if not suites:
         return None
-    suite = _suite(suites, page, tr)
-    known = {
+    suite = _select_suite(suites, page, tr)
+    boards_by_key = {
         board.key: board
         for board in boards.list_boards(headers, suite)
         if not identity
         or any(row.identity == identity for row in boards.list_board_rows(headers, board))
     }
-    if len(known) < 2:
-        alone = next(iter(known.values()), None)
-        if alone is not None:
-            title = board_title(alone)
+    if len(boards_by_key) < 2:
+        only_board = next(iter(boards_by_key.values()), None)
+        if only_board is not None:
+            title = board_title(only_board)
             label = tr("ranking.board")
-            url_state.only(label, alone.key, page=page, name="board", title=lambda code: title)
-        return alone
-    titles = _told_apart(known)
-    key = url_state.select(
+            url_state.pin_choice(
+                label, only_board.key, page=page, name="board", title=lambda code: title
+            )
+        return only_board
+    titles = _disambiguate_board_titles(boards_by_key)
+    key = url_state.draw_select(
         tr("ranking.board"),
-        list(known),
+        list(boards_by_key),
         page=page,
         name="board",
         title=lambda code: titles[code],
         help=tr("ranking.board_help"),
         width=330,
     )
-    return known[key]
+    return boards_by_key[key]
 
 
-def _suite(suites: Sequence[str], page: str, tr: Translate) -> str:
+def _select_suite(suites: Sequence[str], page: str, tr: Translate) -> str:
     label = tr("ranking.suite")
     titles = {code: suite_title(code) for code in suites}
     if len(suites) > 1:
-        return url_state.select(
+        return url_state.draw_select(
             label, suites, page=page, name="suite", title=titles.__getitem__, width=140
         )
-    url_state.only(label, suites[0], page=page, name="suite", title=titles.__getitem__)
+    url_state.pin_choice(label, suites[0], page=page, name="suite", title=titles.__getitem__)
     return suites[0]
 
 
-def frame(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
+def load_board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:
     """The ranking of a board, kept while its runs are unchanged."""
     return stored_boards.load_cached_ranking(settings, board, order)
 
 
-def _told_apart(known: Mapping[str, Board]) -> dict[str, str]:
+def _disambiguate_board_titles(boards_by_key: Mapping[str, Board]) -> dict[str, str]:
     """The titles of boards by key; those that read alike, such as two versions of a data set, are
     followed by the day of their newest run and the beginning of their key."""
-    titles = {key: board_title(board) for key, board in known.items()}
-    told = Counter(titles.values())
+    titles = {key: board_title(board) for key, board in boards_by_key.items()}
+    title_counts = Counter(titles.values())
     for key, title in titles.items():
-        if told[title] > 1:
-            newest = max(column.newest for column in known[key].columns.values())
-            titles[key] = f"{title} · {newest[:10]} · {plain(key, 8)}"
+        if title_counts[title] > 1:
+            newest = max(column.newest for column in boards_by_key[key].columns.values())
+            titles[key] = f"{title} · {newest[:10]} · {to_plain_line(key, 8)}"
     return titles
 
 
@@ -94,49 +96,49 @@ def metric_view(settings: Settings, board: Board, benchmark: str, metric: str) -
 
 def board_title(board: Board) -> str:
     """The columns of a board in words; of a published one its publication."""
-    return board_words.board_title(board, current())
+    return board_words.board_title(board, current_language())
 
 
 def column_title(column: Column) -> str:
     """Data set, mode and size of one column."""
-    return board_words.column_title(column, current())
+    return board_words.column_title(column, current_language())
 
 
-def describe(score: Mapping[str, Any]) -> str:
+def describe_score(score: Mapping[str, Any]) -> str:
     """What a score rests on, as `board_words.describe` tells it."""
-    return board_words.describe_score(score, current())
+    return board_words.describe_score(score, current_language())
 
 
 def suite_title(suite: str) -> str:
-    return board_words.suite_title(suite, current())
+    return board_words.suite_title(suite, current_language())
 
 
 def benchmark_title(benchmark: str) -> str:
-    return board_words.benchmark_title(benchmark, current())
+    return board_words.benchmark_title(benchmark, current_language())
 
 
 def metric_title(benchmark: str, metric: str) -> str:
-    return board_words.metric_title(benchmark, metric, current())
+    return board_words.metric_title(benchmark, metric, current_language())
 
 
 def part_title(part: str) -> str:
     """The title of a benchmark or of a "benchmark/metric"."""
-    return board_words.part_title(part, current())
+    return board_words.part_title(part, current_language())
 
 
 def order_title(order: str) -> str:
     """What a board is ranked by."""
-    return board_words.order_title(order, current())
+    return board_words.order_title(order, current_language())
 
 
 def kind_title(kind: str) -> str:
     """The title of a kind of target, by its prefix."""
-    return board_words.kind_title(kind, current())
+    return board_words.kind_title(kind, current_language())
 
 
-def bold(name: str) -> str:
+def format_bold(name: str) -> str:
     """A name from outside in bold, for a sentence that is Markdown."""
-    return f"**{escape(name, 60)}**"
+    return f"**{escape_markdown(name, 60)}**"
 
 
 def cost_format(costs: pd.Series[float]) -> str:
@@ -146,9 +148,9 @@ def cost_format(costs: pd.Series[float]) -> str:
     return f"$%.{digits}f"
 
 
-def span(low: float, high: float, form: str) -> str:
+def format_number_range(low: float, high: float, template: str) -> str:
     """An interval as "85.2 – 95.3", one number where both ends read the same, else empty."""
     if pd.isna(low) or pd.isna(high):
         return ""
-    first, last = form.format(low), form.format(high)
+    first, last = template.format(low), template.format(high)
     return first if first == last else f"{first} – {last}"

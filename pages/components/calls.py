@@ -17,11 +17,11 @@ from evalcore.queries.calls import ArgumentComparison, CallPair
 from evalcore.records import to_json
 from pages.components import tables
 from pages.components.language import Translate
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 _ARGUMENTS = 100  # of one call; a data frame of a hostile answer would have no end
 _CELL = 1_000  # characters
-_SIGNS = {
+_MARK_SIGNS = {
     "accepted": "✓",
     "mismatch": "✕",
     "missing": "−",
@@ -32,9 +32,9 @@ _SIGNS = {
 _COLOURS = {"mismatch": tables.MISSING, "missing": tables.MISSING, "extra": tables.EXTRA}
 
 
-def draw(body: Any, tr: Translate) -> None:
+def draw_decoded_calls(body: Any, tr: Translate) -> None:
     """What was called, what was accepted, and where they first differ, in colour and in words."""
-    found = calls.pair_calls(body)
+    pairs = calls.pair_calls(body)
     if body["answer"] is None:
         st.warning(tr("case.calls.undecoded"), icon=":material/code_off:")
     elif not body["answer"]:
@@ -44,11 +44,13 @@ def draw(body: Any, tr: Translate) -> None:
     elif body["answer"] is not None and len(body["answer"]) != len(body["accepted"]):
         counts = {"answered": len(body["answer"]), "accepted": len(body["accepted"])}
         st.caption(tr("case.calls.count", **counts))
-    for number, pair in enumerate(found, 1):
-        _pair(pair, number, len(found), body, tr)
+    for number, pair in enumerate(pairs, 1):
+        _draw_call_pair(pair, number, len(pairs), body, tr)
 
 
-def _pair(pair: CallPair, number: int, total: int, body: Mapping[str, Any], tr: Translate) -> None:
+def _draw_call_pair(
+    pair: CallPair, number: int, total: int, body: Mapping[str, Any], tr: Translate
+) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if total > 1:
             st.caption(tr("case.calls.call", number=number), width="content")
@@ -64,19 +66,21 @@ def _pair(pair: CallPair, number: int, total: int, body: Mapping[str, Any], tr: 
         st.caption(tr("case.calls.no_arguments"))
         return
     lines = pair.lines[:_ARGUMENTS]
-    _table(lines, pair, body, tr)
+    _draw_argument_table(lines, pair, body, tr)
     if len(pair.lines) > len(lines):
         st.caption(tr("case.calls.more", count=len(pair.lines) - len(lines)))
 
 
-def _table(
+def _draw_argument_table(
     lines: tuple[ArgumentComparison, ...], pair: CallPair, body: Mapping[str, Any], tr: Translate
 ) -> None:
     columns = {
-        "mark": [_words(line, tr) for line in lines],
-        "argument": [tables.cell(line.name) for line in lines],
-        "answered": [_value(line.value) if line.is_present else DASH for line in lines],
-        "accepted": [_alternatives(line, tr) for line in lines],
+        "mark": [_format_argument_mark(line, tr) for line in lines],
+        "argument": [tables.format_cell(line.name) for line in lines],
+        "answered": [
+            _format_argument_value(line.value) if line.is_present else DASH for line in lines
+        ],
+        "accepted": [_format_accepted_values(line, tr) for line in lines],
     }
     if body["answer"] is None or not pair.answered:
         columns = {name: columns[name] for name in ("argument", "accepted")}
@@ -84,37 +88,39 @@ def _table(
         columns = {name: columns[name] for name in ("argument", "answered")}
     colours = [_COLOURS.get(line.mark, "") for line in lines]
     frame = pd.DataFrame(columns)
-    kinds = st.column_config
+    column_config = st.column_config
     st.dataframe(
         frame.style.apply(lambda row: [colours[int(str(row.name))]] * len(row), axis=1),
         hide_index=True,
-        alt=tr("case.calls.alt", name=escape(pair.accepted or pair.answered)),
+        alt=tr("case.calls.alt", name=escape_markdown(pair.accepted or pair.answered)),
         column_config={
-            "mark": kinds.TextColumn(tr("case.calls.mark"), width=132),
-            "argument": kinds.TextColumn(tr("case.calls.argument"), width=110),
-            "answered": kinds.TextColumn(tr("case.actual"), width="medium"),
-            "accepted": kinds.TextColumn(tr("case.calls.accepted_values"), width="large"),
+            "mark": column_config.TextColumn(tr("case.calls.mark"), width=132),
+            "argument": column_config.TextColumn(tr("case.calls.argument"), width=110),
+            "answered": column_config.TextColumn(tr("case.actual"), width="medium"),
+            "accepted": column_config.TextColumn(tr("case.calls.accepted_values"), width="large"),
         },
     )
 
 
-def _words(line: ArgumentComparison, tr: Translate) -> str:
+def _format_argument_mark(line: ArgumentComparison, tr: Translate) -> str:
     """The sign and the word of a mark; with the place, where the mismatch is inside the value."""
-    if line.mark not in _SIGNS:
+    if line.mark not in _MARK_SIGNS:
         return ""
-    text = f"{_SIGNS[line.mark]} {tr(f'case.calls.mark.{line.mark}')}"
+    text = f"{_MARK_SIGNS[line.mark]} {tr(f'case.calls.mark.{line.mark}')}"
     return f"{text}: {'.'.join(line.mismatch_path)[:80]}" if line.mismatch_path else text
 
 
-def _alternatives(line: ArgumentComparison, tr: Translate) -> str:
+def _format_accepted_values(line: ArgumentComparison, tr: Translate) -> str:
     """The accepted values, the leave to omit the argument last and in words."""
-    told = [_value(value) for value in line.accepted if value != calls.OMITTED]
+    alternatives = [
+        _format_argument_value(value) for value in line.accepted if value != calls.OMITTED
+    ]
     if calls.OMITTED in line.accepted:
-        told.append(tr("case.calls.may_be_left_out"))
-    return f"  {tr('case.calls.or')}  ".join(told) or DASH
+        alternatives.append(tr("case.calls.may_be_left_out"))
+    return f"  {tr('case.calls.or')}  ".join(alternatives) or DASH
 
 
-def _value(value: Any) -> str:
+def _format_argument_value(value: Any) -> str:
     """A value as JSON: quotes tell the text "3" from the number 3."""
     text = to_json(value, ordered=False).decode()
     return text if len(text) <= _CELL else text[: _CELL - 1] + "…"

@@ -14,9 +14,9 @@ from evalcore.queries.cases import CaseView
 from evalcore.queries.dialect_titles import TITLES
 from evalcore.records import MEASURED, Episode
 from pages.components import case_badges, case_question, case_shield, evidence, numbers
-from pages.components.language import Translate, current, note
+from pages.components.language import Translate, current_language, localize_note
 from pages.components.run_detail import OUTCOME_COLOURS
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 #: Fields of a sample's input that hold SQL, whatever the benchmark.
 _SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
@@ -34,7 +34,7 @@ _ORDER = {
 }
 
 
-def verdict(view: CaseView, tr: Translate) -> None:
+def draw_case_verdict(view: CaseView, tr: Translate) -> None:
     """Outcome and evidence kind as badges in words, then the reason and the note."""
     judged = view.verdict
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -53,75 +53,77 @@ def verdict(view: CaseView, tr: Translate) -> None:
                 help=tr(f"common.evidence.{kind}.about"),
             )
         if view.engine:
-            st.badge(escape(view.engine), color="gray", icon=":material/database:")
+            st.badge(escape_markdown(view.engine), color="gray", icon=":material/database:")
         if judged.reason:
-            reason = lookup_text(f"common.reason.{judged.reason}", current()) or judged.reason
-            st.markdown(escape(reason, 120), width="content")
-        case_badges.draw(judged.details, tr)
-        case_shield.badge(judged.details, tr)
+            reason = (
+                lookup_text(f"common.reason.{judged.reason}", current_language()) or judged.reason
+            )
+            st.markdown(escape_markdown(reason, 120), width="content")
+        case_badges.draw_verdict_badges(judged.details, tr)
+        case_shield.draw_shield_badge(judged.details, tr)
     if judged.note:
-        st.text(note(judged.note))
-    case_shield.draw(judged, tr)
-    case_badges.flag(judged.details)
+        st.text(localize_note(judged.note))
+    case_shield.draw_shield_details(judged, tr)
+    case_badges.draw_task_flag(judged.details)
 
 
-def measures(view: CaseView, tr: Translate) -> None:
+def draw_case_measures(view: CaseView, tr: Translate) -> None:
     """Score and difficulty, then time, tokens and cost once there is an answer."""
     score = view.verdict.score if view.verdict else None
     cells = [
         ("common.score", DASH if score is None else f"{100 * score:.0f} / 100"),
         ("common.difficulty", str(view.sample.difficulty)),
     ]
-    declared = next((one for one in view.spec.benchmarks if one.key == view.benchmark), None)
+    declared = next((spec for spec in view.spec.benchmarks if spec.key == view.benchmark), None)
     weight = declared.case_weight(view.sample) if declared else None
     if weight is not None and weight != view.sample.difficulty:
         cells.append(("common.case_weight", f"{weight:g}"))
     episode = view.episode
     if episode is not None:
         cells += [
-            ("common.latency", numbers.duration(episode.latency or None, tr)),
-            *numbers.usage(
+            ("common.latency", numbers.format_duration(episode.latency or None, tr)),
+            *numbers.build_usage_cells(
                 episode.usage.input_tokens, episode.usage.output_tokens, episode.cost, tr
             ),
         ]
     with st.container(horizontal=True, gap="medium"):
         for key, value in cells:
             st.metric(tr(key), value, width="content")
-    if episode is not None and (source := numbers.cost_sources(episode.cost_sources, tr)):
+    if episode is not None and (source := numbers.format_cost_sources(episode.cost_sources, tr)):
         st.caption(source)
     if episode is not None and episode.cached:
         st.caption(tr("case.cached"))
 
 
-def question(view: CaseView, tr: Translate) -> None:
+def draw_case_question(view: CaseView, tr: Translate) -> None:
     """The structured input of the sample of a case."""
-    given_input(view.sample.input, tr)
+    draw_sample_input(view.sample.input, tr)
 
 
-def given_input(given: Mapping[str, Any], tr: Translate) -> None:
+def draw_sample_input(sample_input: Mapping[str, Any], tr: Translate) -> None:
     """The structured input of a sample: statements as SQL, the rest by its kind."""
-    for name in sorted(given, key=lambda name: _ORDER.get(name, len(_ORDER))):
-        value = given[name]
+    for name in sorted(sample_input, key=lambda name: _ORDER.get(name, len(_ORDER))):
+        value = sample_input[name]
         if value in ("", [], None):
             continue
         if case_question.is_turns(value):
-            case_question.turns(value, tr)
+            case_question.draw_question_turns(value, tr)
             continue
         if name == "functions":
-            case_question.functions(value, tr)
+            case_question.draw_offered_functions(value, tr)
             continue
-        title = escape(lookup_text(f"case.input.{name}", current()) or name)
+        title = escape_markdown(lookup_text(f"case.input.{name}", current_language()) or name)
         if name not in _SQL | _PROSE and _is_short(value):
-            told = TITLES.get(str(value), value) if name == "dialect" else value
-            st.caption(f"{title}: {escape(told, 100)}")
+            display_value = TITLES.get(str(value), value) if name == "dialect" else value
+            st.caption(f"{title}: {escape_markdown(display_value, 100)}")
             continue
         if name not in _UNTITLED:
             st.caption(title)
         if name in _SQL:
             lines = value if isinstance(value, list) else [value]
-            evidence.verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
+            evidence.draw_verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
         else:
-            evidence.raw(value)
+            evidence.draw_raw_value(value)
 
 
 def _is_short(value: Any) -> bool:
@@ -130,29 +132,29 @@ def _is_short(value: Any) -> bool:
     )
 
 
-def sections(view: CaseView, tr: Translate) -> None:
+def draw_evidence_sections(view: CaseView, tr: Translate) -> None:
     """Every section of evidence of the verdict, but for one that only repeats the answer."""
     answered = view.episode.answer if view.episode else None
-    told = [
+    sections_to_show = [
         section
         for section in (view.verdict.evidence if view.verdict else ())
         if section.body not in ("", answered)
     ]
-    if told:
+    if sections_to_show:
         st.subheader(tr("case.evidence"), anchor=False)
-    for section in told:
-        evidence.draw(section, tr)
+    for section in sections_to_show:
+        evidence.draw_evidence_section(section, tr)
 
 
-def prompt_and_transcript(episode: Episode | None, tr: Translate) -> None:
+def draw_case_transcript(episode: Episode | None, tr: Translate) -> None:
     """The conversation as it went over the wire, folded."""
     if episode is None or not episode.messages:
         return
     with st.expander(tr("case.transcript", count=len(episode.messages)), icon=":material/forum:"):
-        evidence.transcript(msgspec.to_builtins(episode.messages), tr)
+        evidence.draw_messages(msgspec.to_builtins(episode.messages), tr)
 
 
-def facts(view: CaseView, tr: Translate) -> None:
+def draw_case_facts(view: CaseView, tr: Translate) -> None:
     """What machines read: details and views of the verdict, and the sample's origin."""
     judged = view.verdict
     shown = {

@@ -15,13 +15,14 @@ import streamlit as st
 
 from pages.components import evidence, tables
 from pages.components.language import Translate
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
 _ROW, _LINE = 66, 28  # pixels of a row whose texts wrap (above 64), characters of one line
-_SHORT, _NAME, _TALLEST = 35, 12, 640  # a row of one line, a name of one line, a whole table
-_MOST_ROWS, _DEEPEST = 200, 4  # parameters of a function, and objects inside each other
-_FOLDED = 3  # functions; of more of them one at a time is shown, and they are folded
-_LONGEST, _LONGEST_TEXT = 400, 2_000  # characters of a description in a cell, and above a table
+_SHORT, _NAME, _MAX_HEIGHT = 35, 12, 640  # a row of one line, a name of one line, a whole table
+_MAX_ROWS, _MAX_DEPTH = 200, 4  # parameters of a function, and objects inside each other
+_MAX_UNFOLDED = 3  # functions; of more of them one at a time is shown, and they are folded
+# characters of a description in a cell, and above a table
+_MAX_CELL_CHARS, _MAX_TEXT_CHARS = 400, 2_000
 
 
 def is_turns(value: Any) -> bool:
@@ -33,7 +34,7 @@ def is_turns(value: Any) -> bool:
     )
 
 
-def parsed(text: Any) -> Any:
+def parse_json_text(text: Any) -> Any:
     """What a field of JSON text holds, the text itself where it is no JSON."""
     try:
         return msgspec.json.decode(text) if isinstance(text, str) else text
@@ -41,110 +42,114 @@ def parsed(text: Any) -> Any:
         return text
 
 
-def turns(value: Sequence[Sequence[Mapping[str, Any]]], tr: Translate) -> None:
+def draw_question_turns(value: Sequence[Sequence[Mapping[str, Any]]], tr: Translate) -> None:
     """The messages, turn by turn where there are several."""
     for number, turn in enumerate(value, 1):
         if len(value) > 1:
             st.caption(tr("case.turn", number=number, total=len(value)))
         if not turn:
             st.caption(tr("case.turn_silent"))
-        evidence.transcript(turn, tr)
+        evidence.draw_messages(turn, tr)
 
 
-def functions(text: Any, tr: Translate) -> None:
+def draw_offered_functions(text: Any, tr: Translate) -> None:
     """Name, description and parameters of every function on offer."""
-    offered = parsed(text)
-    if not isinstance(offered, list) or not all(isinstance(one, dict) for one in offered):
-        evidence.raw(offered)
+    offered = parse_json_text(text)
+    if not isinstance(offered, list) or not all(isinstance(function, dict) for function in offered):
+        evidence.draw_raw_value(offered)
         return
     if not offered:
         st.caption(tr("case.no_functions"))
         return
     title = tr("case.functions", count=len(offered))
-    if len(offered) <= _FOLDED:
+    if len(offered) <= _MAX_UNFOLDED:
         st.caption(title)
-        for one in offered:
-            _function(one, tr)
+        for function in offered:
+            _draw_function(function, tr)
         return
     with st.expander(title, icon=":material/function:"):
-        names = [plain(one.get("name", "")) for one in offered]
+        names = [to_plain_line(function.get("name", "")) for function in offered]
         chosen = st.selectbox(
             tr("case.function"), range(len(names)), format_func=dict(enumerate(names)).get
         )
-        _function(offered[chosen or 0], tr)
+        _draw_function(offered[chosen or 0], tr)
 
 
-def _function(one: Mapping[str, Any], tr: Translate) -> None:
+def _draw_function(function: Mapping[str, Any], tr: Translate) -> None:
     with st.container(border=True, gap="small"):
-        st.code(str(one.get("name", "")), language=None, wrap_lines=True)
-        if about := str(one.get("description") or ""):
-            st.text(about[:_LONGEST_TEXT])
-        _parameters(one, tr)
+        st.code(str(function.get("name", "")), language=None, wrap_lines=True)
+        if about := str(function.get("description") or ""):
+            st.text(about[:_MAX_TEXT_CHARS])
+        _draw_function_parameters(function, tr)
 
 
-def _parameters(function: Mapping[str, Any], tr: Translate) -> None:
+def _draw_function_parameters(function: Mapping[str, Any], tr: Translate) -> None:
     """A row per parameter; a schema of another form is shown as it is."""
     schema = function.get("parameters")
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(schema, dict) or not isinstance(properties, dict | None):
-        evidence.raw(schema)
+        evidence.draw_raw_value(schema)
         return
     if not properties:
         st.caption(tr("case.no_parameters"))
         return
-    rows = list(islice(_rows(schema, "", tr), _MOST_ROWS))
+    rows = list(islice(_iterate_parameter_rows(schema, "", tr), _MAX_ROWS))
     long = any(len(row["description"]) > _LINE or len(row["name"]) > _NAME for row in rows)
     step = _ROW if long else _SHORT
-    kinds = st.column_config
+    column_config = st.column_config
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
         row_height=step,
-        height=min(_SHORT + 3 + step * len(rows), _TALLEST),
+        height=min(_SHORT + 3 + step * len(rows), _MAX_HEIGHT),
         alt=tr("case.parameters_alt"),
         column_config={
-            "name": kinds.TextColumn(tr("case.parameter"), width=100),
-            "type": kinds.TextColumn(tr("case.type"), width=76),
-            "required": kinds.TextColumn(tr("case.required"), width=70),
-            "description": kinds.TextColumn(tr("case.description"), width=178),
+            "name": column_config.TextColumn(tr("case.parameter"), width=100),
+            "type": column_config.TextColumn(tr("case.type"), width=76),
+            "required": column_config.TextColumn(tr("case.required"), width=70),
+            "description": column_config.TextColumn(tr("case.description"), width=178),
         },
     )
 
 
-def _rows(schema: Mapping[str, Any], inside: str, tr: Translate) -> Iterator[dict[str, str]]:
+def _iterate_parameter_rows(
+    schema: Mapping[str, Any], prefix: str, tr: Translate
+) -> Iterator[dict[str, str]]:
     """A row per parameter, those of an object under its name: `address.city`."""
     properties, required = schema.get("properties"), schema.get("required")
-    if not isinstance(properties, dict) or inside.count(".") >= _DEEPEST:
+    if not isinstance(properties, dict) or prefix.count(".") >= _MAX_DEPTH:
         return
     needed = required if isinstance(required, list) else []
-    for name, one in properties.items():
+    for name, parameter in properties.items():
         yield {
-            "name": plain(f"{inside}{name}"),
-            "type": _type(one),
+            "name": to_plain_line(f"{prefix}{name}"),
+            "type": _format_parameter_type(parameter),
             "required": tr("common.yes" if name in needed else "common.no"),
-            "description": _about(one),
+            "description": _describe_parameter(parameter),
         }
-        if isinstance(one, dict):
-            yield from _rows(one, f"{inside}{name}.", tr)
+        if isinstance(parameter, dict):
+            yield from _iterate_parameter_rows(parameter, f"{prefix}{name}.", tr)
 
 
-def _type(schema: Any) -> str:
+def _format_parameter_type(schema: Any) -> str:
     """The type of a parameter, with that of its elements."""
     if not isinstance(schema, dict):
         return ""
     items = schema.get("items")
-    inner = f"[{_type(items)}]" if isinstance(items, dict) and "type" in items else ""
-    return plain(f"{schema.get('type', '')}{inner}", 60)
+    inner = (
+        f"[{_format_parameter_type(items)}]" if isinstance(items, dict) and "type" in items else ""
+    )
+    return to_plain_line(f"{schema.get('type', '')}{inner}", 60)
 
 
-def _about(schema: Any) -> str:
+def _describe_parameter(schema: Any) -> str:
     """What is said of a parameter: its description, its choices, its default."""
     if not isinstance(schema, dict):
         return ""
-    told = [str(schema.get("description") or "")]
-    told += [f"enum: {tables.cell(schema['enum'])}"] if "enum" in schema else []
-    told += [f"default: {tables.cell(schema['default'])}"] if "default" in schema else []
-    return plain(" · ".join(filter(None, told)), _LONGEST)
+    parts = [str(schema.get("description") or "")]
+    parts += [f"enum: {tables.format_cell(schema['enum'])}"] if "enum" in schema else []
+    parts += [f"default: {tables.format_cell(schema['default'])}"] if "default" in schema else []
+    return to_plain_line(" · ".join(filter(None, parts)), _MAX_CELL_CHARS)
 
 
 def _is_message(value: Any) -> bool:

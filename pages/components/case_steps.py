@@ -11,7 +11,7 @@ from pages.components.board import metric_title
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
-from pages.components.text import escape, plain
+from pages.components.text import escape_markdown, to_plain_line
 
 #: With Alt, since a letter alone would get in the way of those who dictate or read by keyboard.
 _STEPS = {
@@ -21,47 +21,49 @@ _STEPS = {
 _OUTCOMES = frozenset({*OUTCOMES, MISSING})
 
 
-def draw(view: CaseView, link: CaseLink, tr: Translate) -> None:
+def draw_case_navigation(view: CaseView, link: CaseLink, tr: Translate) -> None:
     """Previous and next, the outcome to step through, the place, and what else is filtered by."""
-    place = view.position
+    position = view.position
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _step("previous", place.previous, tr)
-        _step("next", place.next, tr)
-        chosen = _outcome(view, link, tr)
-        known = place.number is not None
-        text = tr("case.place", number=place.number, total=place.total) if known else ""
-        st.caption(text or tr("case.place_outside", total=place.total), width="content")
-    _filter(view, link, tr)
+        _draw_step_button("previous", position.previous, tr)
+        _draw_step_button("next", position.next, tr)
+        chosen = _select_outcome_filter(view, link, tr)
+        has_number = position.number is not None
+        text = tr("case.place", number=position.number, total=position.total) if has_number else ""
+        st.caption(text or tr("case.place_outside", total=position.total), width="content")
+    _draw_case_filter(view, link, tr)
     if chosen != link.outcome:
         st.rerun()  # the address has it now
 
 
-def _outcome(view: CaseView, link: CaseLink, tr: Translate) -> str:
+def _select_outcome_filter(view: CaseView, link: CaseLink, tr: Translate) -> str:
     """One outcome to step through, or those that the list was filtered by, or all."""
     counts = view.position.outcomes
     options = list(dict.fromkeys(["", *sorted(counts), link.outcome]))
 
-    def title(code: str) -> str:
-        ends = state.parts(code) or tuple(counts)
-        names = [tr(f"common.outcome.{end}") if end in _OUTCOMES else plain(end) for end in ends]
+    def format_outcome(code: str) -> str:
+        ends = state.split_url_values(code) or tuple(counts)
+        names = [
+            tr(f"common.outcome.{end}") if end in _OUTCOMES else to_plain_line(end) for end in ends
+        ]
         name = ", ".join(names) if code else tr("common.all")
         return f"{name} ({sum(counts.get(end, 0) for end in ends)})"
 
-    return url_state.select(
-        tr("case.filter"), options, page="case", name="outcome", title=title, width=240
+    return url_state.draw_select(
+        tr("case.filter"), options, page="case", name="outcome", title=format_outcome, width=240
     )
 
 
-def _filter(view: CaseView, link: CaseLink, tr: Translate) -> None:
+def _draw_case_filter(view: CaseView, link: CaseLink, tr: Translate) -> None:
     """What the cases are filtered by beside their outcome, and the way to have all of them."""
-    where = link.where
-    told = [metric_title(view.benchmark, metric) for metric in where.metric]
-    told += [tr("case.within_difficulty", level=level) for level in where.difficulty]
-    told += [cause_title(why) for why in where.why]
-    told += [f"“{where.text}”"] if where.text else []
-    if told:
+    case_filter = link.case_filter
+    labels = [metric_title(view.benchmark, metric) for metric in case_filter.metric]
+    labels += [tr("case.within_difficulty", level=level) for level in case_filter.difficulty]
+    labels += [cause_title(cause) for cause in case_filter.why]
+    labels += [f"“{case_filter.text}”"] if case_filter.text else []
+    if labels:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            names = " · ".join(escape(name, 60) for name in told)
+            names = " · ".join(escape_markdown(name, 60) for name in labels)
             st.caption(f":material/filter_alt: {tr('case.within', filter=names)}", width="content")
             st.button(
                 tr("case.within_all"),
@@ -69,11 +71,11 @@ def _filter(view: CaseView, link: CaseLink, tr: Translate) -> None:
                 type="tertiary",
                 icon=":material/filter_alt_off:",
                 on_click=state.go_to_case,
-                args=(link.filtered(EVERY_CASE),),
+                args=(link.with_filter(EVERY_CASE),),
             )
 
 
-def _step(name: str, to: Neighbour | None, tr: Translate) -> None:
+def _draw_step_button(name: str, neighbour: Neighbour | None, tr: Translate) -> None:
     """A button and no link: a link to the page one is on leaves the address bar as it was."""
     icon, side, keys = _STEPS[name]
     st.button(
@@ -81,8 +83,8 @@ def _step(name: str, to: Neighbour | None, tr: Translate) -> None:
         key=f"case.{name}",
         icon=icon,
         icon_position=side,  # type: ignore[arg-type]
-        disabled=to is None,
+        disabled=neighbour is None,
         shortcut=keys,
         on_click=state.step_to_case,
-        args=(to.metric, to.id, to.epoch) if to else None,
+        args=(neighbour.metric, neighbour.id, neighbour.epoch) if neighbour else None,
     )

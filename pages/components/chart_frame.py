@@ -14,14 +14,14 @@ import streamlit as st
 
 from evalcore import chart_files
 from evalcore.chart_files import Theme
-from pages.components.csv_file import as_csv
+from pages.components.csv_file import to_csv_bytes
 from pages.components.language import Translate
 
 _BUTTON, _GAP = 56, 16  # pixels: a button with the gap to the next one
 _MEDIA = {**chart_files.FORMATS, "csv": "text/csv"}
 
 
-def draw(
+def draw_chart_frame(
     chart: alt.TopLevelMixin,
     tr: Translate,
     *,
@@ -30,27 +30,30 @@ def draw(
     alt_text: str,
     data: Callable[[], pd.DataFrame] | None = None,
     source: str = "",
-    **look: Any,
+    **chart_options: Any,
 ) -> Any:
     """The chart, and below it the menu; returns what `st.altair_chart` returns.
 
     `name` tells the charts of a page apart and names the files, `title` and `source` (what board,
-    what metric) are drawn into the pictures, `data` makes what the CSV holds; `look` goes to
-    `st.altair_chart` (width "stretch" by default).
+    what metric) are drawn into the pictures, `data` makes what the CSV holds; `chart_options` goes
+    to `st.altair_chart` (width "stretch" by default).
     """
-    event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **look})
-    told = " · ".join(filter(None, ("Evalboard", source)))
+    event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **chart_options})
+    source_line = " · ".join(filter(None, ("Evalboard", source)))
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     makers: dict[str, Callable[[], bytes]] = {}
     if chart_files.has_chart_renderer():
-        makers |= {form: _picture(chart, form, title, told, theme) for form in ("png", "svg")}
+        makers |= {
+            form: _build_picture_maker(chart, form, title, source_line, theme)
+            for form in ("png", "svg")
+        }
     if data is not None:
-        makers["csv"] = lambda: _csv(data())
-    _menu(makers, name, tr)
+        makers["csv"] = lambda: _build_csv_bytes(data())
+    _draw_save_menu(makers, name, tr)
     return event
 
 
-def _menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> None:
+def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> None:
     if not makers:
         return
     with st.container(horizontal=True, horizontal_alignment="right"):
@@ -77,17 +80,17 @@ def _menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> N
             )
 
 
-def _picture(
+def _build_picture_maker(
     chart: alt.TopLevelMixin, form: str, title: str, source: str, theme: Theme
 ) -> Callable[[], bytes]:
-    def made() -> bytes:
+    def render_picture() -> bytes:
         return chart_files.render_chart_file(
             chart.to_dict(), form, title=title, source=source, theme=theme
         )
 
-    return made
+    return render_picture
 
 
-def _csv(data: pd.DataFrame) -> bytes:
+def _build_csv_bytes(data: pd.DataFrame) -> bytes:
     """With the mark by which spreadsheets know UTF-8, and without formulas of strangers."""
-    return b"\xef\xbb\xbf" + as_csv(data)
+    return b"\xef\xbb\xbf" + to_csv_bytes(data)

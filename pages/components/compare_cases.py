@@ -15,41 +15,43 @@ from pages.components import chart_frame, compare_scores, state, tables
 from pages.components.board import metric_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
 _PICTURED, _LISTED = 24, 200
 _OPEN = "compare.open"
 
 
-def draw(found: BenchmarkDetail, shown: Sequence[ComparedRun], tr: Translate) -> None:
+def draw_differing_cases(
+    detail: BenchmarkDetail, shown: Sequence[ComparedRun], tr: Translate
+) -> None:
     """The heatmap and the list, or that there is no such case."""
-    if not found.cases:
+    if not detail.cases:
         st.info(tr("compare.no_differing"), icon=":material/equal:")
         return
-    st.markdown(f"**{tr('compare.differing', count=len(found.cases))}**")
-    _picture(found.cases[:_PICTURED], shown, len(found.cases), tr)
-    _list(found.cases[:_LISTED], shown, len(found.cases), tr)
+    st.markdown(f"**{tr('compare.differing', count=len(detail.cases))}**")
+    _draw_case_heatmap(detail.cases[:_PICTURED], shown, len(detail.cases), tr)
+    _draw_case_list(detail.cases[:_LISTED], shown, len(detail.cases), tr)
 
 
-def _picture(
+def _draw_case_heatmap(
     cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
 ) -> None:
-    rows = tables.unique([plain(case.id, 30) for case in cases])
-    letters = [one.letter for one in shown]
+    rows = tables.make_names_unique([to_plain_line(case.id, 30) for case in cases])
+    letters = [run.letter for run in shown]
     frame = pd.DataFrame(
         {
             "row": row,
             "column": letter,
             "value": 100 * case.scores[letter],
-            "said": _sign(case.scores[letter]),
-            "tip": f"{metric_title(case.benchmark, case.metric)} · {plain(case.id)}",
+            "said": _format_score_sign(case.scores[letter]),
+            "tip": f"{metric_title(case.benchmark, case.metric)} · {to_plain_line(case.id)}",
         }
         for row, case in zip(rows, cases, strict=True)
         for letter in letters
     )
     labels = {"row": tr("common.case"), "column": tr("compare.run"), "value": tr("common.score")}
-    runs = ", ".join(compare_scores.name(one) for one in shown)
-    chart_frame.draw(
+    runs = ", ".join(compare_scores.format_run_label(run) for run in shown)
+    chart_frame.draw_chart_frame(
         build_heatmap(frame, rows, letters, labels),
         tr,
         name="compare-cases",
@@ -62,30 +64,34 @@ def _picture(
         st.caption(tr("compare.pictured", count=len(cases)))
 
 
-def _list(
+def _draw_case_list(
     cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
 ) -> None:
     """A click on a score opens the case in that run."""
-    kinds = st.column_config
-    told: dict[str, Any] = {"case": [plain(case.id, 40) for case in cases]}
-    config: dict[str, Any] = {"case": kinds.TextColumn(tr("common.case"), pinned=True)}
-    for one in shown:
-        told[one.letter] = [f"{_sign(s)} {s:.2g}" for s in (c.scores[one.letter] for c in cases)]
-        config[one.letter] = kinds.ButtonColumn(
-            one.letter,
+    column_config = st.column_config
+    columns: dict[str, Any] = {"case": [to_plain_line(case.id, 40) for case in cases]}
+    config: dict[str, Any] = {"case": column_config.TextColumn(tr("common.case"), pinned=True)}
+    for run in shown:
+        columns[run.letter] = [
+            f"{_format_score_sign(s)} {s:.2g}" for s in (c.scores[run.letter] for c in cases)
+        ]
+        config[run.letter] = column_config.ButtonColumn(
+            run.letter,
             type="tertiary",
             alignment="left",
             width=64,
-            key=f"{_OPEN}.{one.letter}",
-            help=compare_scores.name(one),
+            key=f"{_OPEN}.{run.letter}",
+            help=compare_scores.format_run_label(run),
         )
-    told["metric"] = [metric_title(case.benchmark, case.metric) for case in cases]
-    told["weight"] = [case.weight for case in cases]
-    config["metric"] = kinds.TextColumn(tr("common.metric"))
-    config["weight"] = kinds.NumberColumn(tr("compare.weight"), format="%.3g", width="small")
+    columns["metric"] = [metric_title(case.benchmark, case.metric) for case in cases]
+    columns["weight"] = [case.weight for case in cases]
+    config["metric"] = column_config.TextColumn(tr("common.metric"))
+    config["weight"] = column_config.NumberColumn(
+        tr("compare.weight"), format="%.3g", width="small"
+    )
     st.caption(tr("runs.open_case"))
     st.dataframe(
-        pd.DataFrame(told),
+        pd.DataFrame(columns),
         hide_index=True,
         height=min(38 + 35 * len(cases), 388),
         key=f"{_OPEN}.table",
@@ -94,14 +100,14 @@ def _list(
     )
     if total > len(cases):
         st.caption(tr("runs.differing_more", count=total - len(cases)))
-    for one in shown:
-        click = st.session_state.get(f"{_OPEN}.{one.letter}")
+    for run in shown:
+        click = st.session_state.get(f"{_OPEN}.{run.letter}")
         if click is not None and click["row"] < len(cases):
             case = cases[click["row"]]
-            link = CaseLink(one.run_id, case.benchmark, case.metric, case.id)
-            st.switch_page(state.CASE, query_params=link.params)
+            link = CaseLink(run.run_id, case.benchmark, case.metric, case.id)
+            st.switch_page(state.CASE, query_params=link.query_params)
 
 
-def _sign(score: float) -> str:
+def _format_score_sign(score: float) -> str:
     """The outcome is not told by colour alone."""
     return "✓" if score == 1 else "✕" if score == 0 else "◐"

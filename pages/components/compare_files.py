@@ -17,7 +17,7 @@ from pages.components.language import Translate
 _FORMS = {"csv": ("text/csv", ":material/csv:"), "md": ("text/markdown", ":material/markdown:")}
 
 
-def draw(
+def draw_comparison_files(
     settings: Settings,
     runs: Sequence[str],
     base: ComparedRun,
@@ -31,7 +31,7 @@ def draw(
         for form, (mime, icon) in _FORMS.items():
             st.download_button(
                 tr(f"compare.file.{form}"),
-                partial(compare_data.file, settings, runs, base.run_id, form),
+                partial(compare_data.build_comparison_file, settings, runs, base.run_id, form),
                 file_name=f"comparison.{form}",
                 mime=mime,
                 icon=icon,
@@ -40,13 +40,13 @@ def draw(
         st.download_button(
             tr("compare.file.cases"),
             lambda: comparison_report.cases_csv(
-                compare_data.detail(settings, runs, base.run_id, benchmark, metric)
+                compare_data.load_comparison_detail(settings, runs, base.run_id, benchmark, metric)
             ),
             file_name=f"differing-{benchmark}.csv",
             mime="text/csv",
             icon=":material/difference:",
             on_click="ignore",
         )
-    words = ["evalcore", "compare", *runs, "--base", base.run_id]
-    words += ["--benchmark", benchmark] + (["--metric", metric] if metric else [])
-    st.code(shlex.join(words), language="bash", wrap_lines=True)
+    command = ["evalcore", "compare", *runs, "--base", base.run_id]
+    command += ["--benchmark", benchmark] + (["--metric", metric] if metric else [])
+    st.code(shlex.join(command), language="bash", wrap_lines=True)

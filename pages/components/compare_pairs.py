@@ -17,26 +17,26 @@ from evalcore.records import Interval
 from pages.components import compare_scores, word_table
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
-_CLEAR = 0.05  # of p, shared among the comparisons on show
-_TOLD = 6  # differing rules that are named
+_ALPHA = 0.05  # of p, shared among the comparisons on show
+_MAX_NAMED_RULES = 6  # differing rules that are named
 _NESTED = ("options", "weights")
 
 
-def draw(
-    found: BenchmarkDetail, base: ComparedRun, sides: Sequence[ComparedRun], tr: Translate
+def draw_pair_table(
+    detail: BenchmarkDetail, base: ComparedRun, sides: Sequence[ComparedRun], tr: Translate
 ) -> None:
     """A row per run that may be measured against the base."""
-    limit = _CLEAR / len(found.pairs)
-    others = [one for one in sides if one.letter in found.pairs]
-    pairs = [found.pairs[one.letter] for one in others]
-    told = pd.DataFrame(
+    limit = _ALPHA / len(detail.pairs)
+    others = [run for run in sides if run.letter in detail.pairs]
+    pairs = [detail.pairs[run.letter] for run in others]
+    table = pd.DataFrame(
         {
-            "run": [compare_scores.name(one) for one in others],
+            "run": [compare_scores.format_run_label(run) for run in others],
             "verdict": [
-                _verdict(pair, one, base, limit, tr)
-                for pair, one in zip(pairs, others, strict=True)
+                _format_pair_verdict(pair, run, base, limit, tr)
+                for pair, run in zip(pairs, others, strict=True)
             ],
             "wins": [pair.result.wins for pair in pairs],
             "losses": [pair.result.losses for pair in pairs],
@@ -45,96 +45,106 @@ def draw(
                 DASH if pair.result.difference is None else f"{pair.result.difference:+.1f}"
                 for pair in pairs
             ],
-            "interval": [_span(pair.result.interval) for pair in pairs],
-            "p": [_chance(pair.result.p) for pair in pairs],
+            "interval": [_format_signed_interval(pair.result.interval) for pair in pairs],
+            "p": [_format_p_value(pair.result.p) for pair in pairs],
             "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
         }
     )
     st.dataframe(
-        told,
+        table,
         hide_index=True,
-        height=38 + 35 * len(told),
+        height=38 + 35 * len(table),
         alt=tr("compare.pairs_alt", base=base.letter),
-        column_config=_config(tr),
+        column_config=_build_pair_columns(tr),
     )
-    st.caption(tr("compare.pairs_about", base=base.letter, count=found.common))
+    st.caption(tr("compare.pairs_about", base=base.letter, count=detail.common))
     if len(pairs) > 1:
         st.caption(tr("compare.many", count=len(pairs), limit=f"{limit:.3f}"))
-    if not all(one.scores[found.benchmark].complete for one in sides):
+    if not all(run.scores[detail.benchmark].complete for run in sides):
         st.caption(tr("runs.comparison_incomplete"))
 
 
-def obstacles(who: Lineup, base: ComparedRun, tr: Translate) -> None:
+def draw_incompatibilities(comparison: Lineup, base: ComparedRun, tr: Translate) -> None:
     """What cannot be measured against the base, and why, in full."""
-    found = comparison_runs.find_incompatibilities(who, base)
-    if not found:
+    issues = comparison_runs.find_incompatibilities(comparison, base)
+    if not issues:
         return
-    title = tr("compare.obstacles", base=base.letter, count=len(found))
+    title = tr("compare.obstacles", base=base.letter, count=len(issues))
     with st.expander(title, icon=":material/rule:"):
         st.caption(tr("compare.obstacles_about"))
-        word_table.draw(
+        word_table.draw_word_table(
             {
-                tr("compare.run"): [one.letter for one in found],
-                tr("common.benchmark"): [benchmark_title(one.benchmark) for one in found],
-                tr("common.reason"): [_why(one, base, tr) for one in found],
+                tr("compare.run"): [issue.letter for issue in issues],
+                tr("common.benchmark"): [benchmark_title(issue.benchmark) for issue in issues],
+                tr("common.reason"): [
+                    _describe_incompatibility(issue, base, tr) for issue in issues
+                ],
             },
             title,
         )
 
 
-def _config(tr: Translate) -> dict[str, Any]:
-    kinds = st.column_config
+def _build_pair_columns(tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
     return {
-        "run": kinds.TextColumn(tr("compare.run")),
-        "verdict": kinds.TextColumn(tr("compare.verdict")),
-        "wins": kinds.NumberColumn(tr("compare.wins"), width="small"),
-        "losses": kinds.NumberColumn(tr("compare.losses"), width="small"),
-        "ties": kinds.NumberColumn(tr("compare.ties"), width="small"),
-        "difference": kinds.TextColumn(tr("compare.difference"), width="small"),
-        "interval": kinds.TextColumn(tr("compare.interval")),
-        "p": kinds.TextColumn("p", width="small"),
-        "test": kinds.TextColumn(tr("compare.test")),
+        "run": column_config.TextColumn(tr("compare.run")),
+        "verdict": column_config.TextColumn(tr("compare.verdict")),
+        "wins": column_config.NumberColumn(tr("compare.wins"), width="small"),
+        "losses": column_config.NumberColumn(tr("compare.losses"), width="small"),
+        "ties": column_config.NumberColumn(tr("compare.ties"), width="small"),
+        "difference": column_config.TextColumn(tr("compare.difference"), width="small"),
+        "interval": column_config.TextColumn(tr("compare.interval")),
+        "p": column_config.TextColumn("p", width="small"),
+        "test": column_config.TextColumn(tr("compare.test")),
     }
 
 
-def _verdict(
-    pair: PairedScores, one: ComparedRun, base: ComparedRun, limit: float, tr: Translate
+def _format_pair_verdict(
+    pair: PairedScores, run: ComparedRun, base: ComparedRun, limit: float, tr: Translate
 ) -> str:
     """The difference in words, never more than the numbers bear."""
     if pair.result.wins == pair.result.losses == 0:
         return tr("compare.equal")
     if pair.result.p >= limit:
         return tr("compare.open")
-    ahead = one if (pair.result.difference or 0) > 0 else base
+    ahead = run if (pair.result.difference or 0) > 0 else base
     return tr("compare.ahead", run=ahead.letter)
 
 
-def _span(interval: Interval | None) -> str:
+def _format_signed_interval(interval: Interval | None) -> str:
     if interval is None:
         return DASH
     return f"{interval.low:+.1f} … {interval.high:+.1f}"
 
 
-def _chance(p: float) -> str:
+def _format_p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _why(one: Incompatibility, base: ComparedRun, tr: Translate) -> str:
-    if one.kind != "rules":
-        return tr(f"compare.why.{one.kind}", base=base.letter)
-    if not one.differences:
+def _describe_incompatibility(issue: Incompatibility, base: ComparedRun, tr: Translate) -> str:
+    if issue.kind != "rules":
+        return tr(f"compare.why.{issue.kind}", base=base.letter)
+    if not issue.differences:
         return tr("compare.why.scored")
-    told = [_difference(each, one, base, tr) for each in one.differences[:_TOLD]]
-    return f"{tr('compare.why.rules')} {'; '.join(told)}{'; …' * (len(one.differences) > _TOLD)}"
+    rule_texts = [
+        _format_rule_difference(difference, issue, base, tr)
+        for difference in issue.differences[:_MAX_NAMED_RULES]
+    ]
+    return (
+        f"{tr('compare.why.rules')} "
+        f"{'; '.join(rule_texts)}{'; …' * (len(issue.differences) > _MAX_NAMED_RULES)}"
+    )
 
 
-def _difference(
-    each: RuleDifference, one: Incompatibility, base: ComparedRun, tr: Translate
+def _format_rule_difference(
+    difference: RuleDifference, issue: Incompatibility, base: ComparedRun, tr: Translate
 ) -> str:
-    group, _, part = each.rule.partition(".")
+    group, _, part = difference.rule.partition(".")
     title = tr(f"compare.rule.{group}")
     if group in _NESTED:
-        known = metric_title(one.benchmark, part) if group == "weights" else plain(part, 40)
-        title = f"{title} {known}"
-    values = [plain(value, 40) or DASH for value in (each.base, each.other)]
-    return f"{title}: {base.letter} {values[0]}, {one.letter} {values[1]}"
+        label = (
+            metric_title(issue.benchmark, part) if group == "weights" else to_plain_line(part, 40)
+        )
+        title = f"{title} {label}"
+    values = [to_plain_line(value, 40) or DASH for value in (difference.base, difference.other)]
+    return f"{title}: {base.letter} {values[0]}, {issue.letter} {values[1]}"

@@ -12,29 +12,33 @@ from evalcore.queries.comparison_runs import MAX_COMPARED, suggest_runs
 from evalcore.queries.stored_boards import Headers, memoize_on_headers
 from pages.components import names, state, url_state, visitor
 from pages.components.board import benchmark_title, suite_title
-from pages.components.language import Translate, current
-from pages.components.text import plain
+from pages.components.language import Translate, current_language
+from pages.components.text import to_plain_line
 
 PAGE = "compare"
 _LISTED = 1_000  # runs in the field, the newest; a longer list would be sent to every visitor
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
-def draw(headers: Headers, tr: Translate) -> list[str]:
+def select_compared_runs(headers: Headers, tr: Translate) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
-    asked = _asked(tr)
+    requested = _read_requested_runs(tr)
     newest = memoize_on_headers(
-        headers, "listed", lambda: {one.run_id for one in headers[:_LISTED]}
+        headers, "listed", lambda: {header.run_id for header in headers[:_LISTED]}
     )
-    older = [one for one in headers[_LISTED:] if one.run_id in asked] if set(asked) - newest else []
+    older = (
+        [header for header in headers[_LISTED:] if header.run_id in requested]
+        if set(requested) - newest
+        else []
+    )
     listed = [*headers[:_LISTED], *older]
     if older:
-        titles = _titles(listed, tr)
+        titles = _build_run_titles(listed, tr)
     else:
-        key = ("titles", names.version(), current())
-        titles = memoize_on_headers(headers, key, lambda: _titles(listed, tr))
-    options = list(dict.fromkeys([*titles, *asked]))
-    chosen = url_state.many(
+        key = ("titles", names.compute_names_version(), current_language())
+        titles = memoize_on_headers(headers, key, lambda: _build_run_titles(listed, tr))
+    options = list(dict.fromkeys([*titles, *requested]))
+    chosen = url_state.draw_multiselect(
         tr("compare.runs"),
         options,
         page=PAGE,
@@ -48,26 +52,28 @@ def draw(headers: Headers, tr: Translate) -> list[str]:
     return chosen
 
 
-def _titles(listed: Headers, tr: Translate) -> dict[str, str]:
+def _build_run_titles(listed: Headers, tr: Translate) -> dict[str, str]:
     """Each run in one line: target, day, benchmarks, id."""
-    named = names.among({one.identity: one.target_key for one in listed})
-    asked = {tuple(one.benchmarks): "" for one in listed}  # a few, each read by many runs
-    for keys in asked:
-        asked[keys] = ", ".join(_measured(keys, tr))
+    target_names = names.resolve_target_names(
+        {header.identity: header.target_key for header in listed}
+    )
+    measured = {tuple(header.benchmarks): "" for header in listed}  # a few, each read by many runs
+    for keys in measured:
+        measured[keys] = ", ".join(_describe_measured(keys, tr))
     return {
-        one.run_id: " · ".join(
+        header.run_id: " · ".join(
             [
-                plain(named[one.identity], 60),
-                one.created_at[:10],
-                asked[tuple(one.benchmarks)],
-                one.run_id,
+                to_plain_line(target_names[header.identity], 60),
+                header.created_at[:10],
+                measured[tuple(header.benchmarks)],
+                header.run_id,
             ]
         )
-        for one in listed
+        for header in listed
     }
 
 
-def _measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
+def _describe_measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
     """What a run measured: a suite by its title where all of it was run, else its benchmarks."""
     whole = {
         suite: members
@@ -79,30 +85,31 @@ def _measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
     return [*sorted(map(suite_title, whole)), *map(benchmark_title, rest)]
 
 
-def suggest(headers: Headers, given: Sequence[str], tr: Translate) -> None:
+def draw_run_suggestion(headers: Headers, chosen: Sequence[str], tr: Translate) -> None:
     """What to do while there is too little to compare, with a button that does it."""
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('compare.choose_title')}", width="content")
-        st.markdown(tr("compare.choose_one" if given else "compare.choose"), width="content")
-        found = suggest_runs(headers, given)
-        if found:
+        st.markdown(tr("compare.choose_one" if chosen else "compare.choose"), width="content")
+        suggestion = suggest_runs(headers, chosen)
+        if suggestion:
             st.button(
-                tr("compare.suggest", count=len(found)),
+                tr("compare.suggest", count=len(suggestion)),
                 icon=":material/compare_arrows:",
-                on_click=state.remember,
-                args=("runs", ",".join(found)),
+                on_click=state.set_query_param,
+                args=("runs", ",".join(suggestion)),
             )
-        elif visitor.listed():
+        elif visitor.is_launcher_listed():
             st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
 
 
-def _asked(tr: Translate) -> list[str]:
+def _read_requested_runs(tr: Translate) -> list[str]:
     """The runs of the URL, each once and not too many; the URL is made to say the same."""
     text = st.query_params.get("runs", "")
-    named = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
-    if len(named) > MAX_COMPARED:
+    run_ids = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
+    if len(run_ids) > MAX_COMPARED:
         st.warning(
-            tr("compare.too_many", most=MAX_COMPARED, count=len(named)), icon=":material/filter_8:"
+            tr("compare.too_many", most=MAX_COMPARED, count=len(run_ids)),
+            icon=":material/filter_8:",
         )
-    state.remember("runs", ",".join(named[:MAX_COMPARED]))
-    return named[:MAX_COMPARED]
+    state.set_query_param("runs", ",".join(run_ids[:MAX_COMPARED]))
+    return run_ids[:MAX_COMPARED]

@@ -16,56 +16,68 @@ from evalcore.radar import assign_series_styles, build_radar_chart
 from pages.components import chart_frame, compare_data, names, numbers, state, tables
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
 _OPEN = "compare.open_target"
-_FEWEST_AXES, _MOST_AXES = 3, 10  # of a radar that can be read
+_MIN_AXES, _MAX_AXES = 3, 10  # of a radar that can be read
 _LEGEND = 24  # characters of a letter and a name
-_FEW = 4  # runs; with more of them there is no room for a decimal in a cell
+_MAX_DECIMAL_RUNS = 4  # runs; with more of them there is no room for a decimal in a cell
 
 
-def name(one: ComparedRun, length: int = 60) -> str:
+def format_run_label(run: ComparedRun, length: int = 60) -> str:
     """A run in a list: its letter and its target, cut to `length` characters."""
-    return f"{one.letter} · {plain(names.of(one.identity, one.target_key), length)}"
+    return (
+        f"{run.letter} · "
+        f"{to_plain_line(names.resolve_target_name(run.identity, run.target_key), length)}"
+    )
 
 
-def table(who: Lineup, tr: Translate) -> None:
+def draw_score_table(comparison: Lineup, tr: Translate) -> None:
     """A row per run and a column per column of a benchmark, the best of each with a star."""
     columns: dict[str, Any] = {
-        "letter": [one.letter for one in who.compared],
-        "target": [plain(names.of(one.identity, one.target_key), 60) for one in who.compared],
+        "letter": [run.letter for run in comparison.compared],
+        "target": [
+            to_plain_line(names.resolve_target_name(run.identity, run.target_key), 60)
+            for run in comparison.compared
+        ],
     }
-    config = _config(tr)
-    found = compare_data.groups(who)
-    titles = tables.unique([benchmark_title(group.benchmark) for group in found])
-    for title, group in zip(titles, found, strict=True):
-        own = {mark.letter: mark for mark in group.marks}
-        columns[group.column] = [score(own.get(one.letter)) for one in who.compared]
-        config[group.column] = st.column_config.TextColumn(title, help=_about(group, tr))
+    config = _build_run_columns(tr)
+    groups = compare_data.group_runs_by_column(comparison)
+    titles = tables.make_names_unique([benchmark_title(group.benchmark) for group in groups])
+    for title, group in zip(titles, groups, strict=True):
+        marks_by_letter = {mark.letter: mark for mark in group.marks}
+        columns[group.column] = [
+            format_run_score(marks_by_letter.get(run.letter)) for run in comparison.compared
+        ]
+        config[group.column] = st.column_config.TextColumn(
+            title, help=_describe_score_column(group, tr)
+        )
     columns |= {
-        "cost": [numbers.money(one.totals.cost, tr) for one in who.compared],
-        "latency": [numbers.duration(one.totals.latency_p50, tr) for one in who.compared],
-        "date": [one.created_at[:10] for one in who.compared],
-        "run": [one.run_id for one in who.compared],
+        "cost": [numbers.format_money(run.totals.cost, tr) for run in comparison.compared],
+        "latency": [
+            numbers.format_duration(run.totals.latency_p50, tr) for run in comparison.compared
+        ],
+        "date": [run.created_at[:10] for run in comparison.compared],
+        "run": [run.run_id for run in comparison.compared],
     }
     st.dataframe(
         pd.DataFrame(columns),
         hide_index=True,
-        height=38 + 35 * len(who.compared),
+        height=38 + 35 * len(comparison.compared),
         key=f"{_OPEN}.table",
         column_config=config,
         alt=tr("compare.table_alt"),
     )
     st.caption(tr("compare.table_about"))
-    if len({group.benchmark for group in found}) < len(found):
+    if len({group.benchmark for group in groups}) < len(groups):
         st.caption(tr("compare.apart"))
     click = st.session_state.get(_OPEN)
-    if click is not None and click["row"] < len(who.compared):
-        key = who.compared[click["row"]].identity
+    if click is not None and click["row"] < len(comparison.compared):
+        key = comparison.compared[click["row"]].identity
         st.switch_page(state.TARGET, query_params={"key": key})
 
 
-def score(mark: RunScore | None) -> str:
+def format_run_score(mark: RunScore | None) -> str:
     """A score with its interval: a star on the best, a lower bound as one, a dash for none."""
     if mark is None or mark.score is None:
         return DASH
@@ -74,37 +86,43 @@ def score(mark: RunScore | None) -> str:
     return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
 
 
-def metrics(benchmark: str, shown: Sequence[ComparedRun], tr: Translate) -> None:
+def draw_compared_metrics(benchmark: str, shown: Sequence[ComparedRun], tr: Translate) -> None:
     """The metrics of one benchmark across those who share its column: as outlines where they make
     a shape, and as a heatmap."""
     column = shown[0].scores[benchmark].column
-    [group] = [one for one in compare_data.groups(Lineup(tuple(shown))) if one.column == column]
-    rows = tables.unique([metric_title(benchmark, one.metric) for one in group.metrics])
-    if not _FEWEST_AXES <= len(rows) <= _MOST_AXES:
-        _heatmap(group, rows, shown, tr)
+    [group] = [
+        item
+        for item in compare_data.group_runs_by_column(Lineup(tuple(shown)))
+        if item.column == column
+    ]
+    rows = tables.make_names_unique(
+        [metric_title(benchmark, item.metric) for item in group.metrics]
+    )
+    if not _MIN_AXES <= len(rows) <= _MAX_AXES:
+        _draw_metric_heatmap(group, rows, shown, tr)
         return
     left, right = st.columns([5, 7], gap="large")
     with left:
-        _radar(group, rows, shown, tr)
+        _draw_profile_radar(group, rows, shown, tr)
     with right:
-        _heatmap(group, rows, shown, tr)
+        _draw_metric_heatmap(group, rows, shown, tr)
 
 
-def _radar(
+def _draw_profile_radar(
     group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
 ) -> None:
     """An outline per run in the colour of its target, the legend by letter."""
-    titles = dict(zip([one.metric for one in group.metrics], rows, strict=True))
-    frame = compare_data.profile(group)
+    titles = dict(zip([item.metric for item in group.metrics], rows, strict=True))
+    frame = compare_data.build_group_profile(group)
     frame["axis"] = frame["axis"].map(titles)
     st.markdown(f"**{tr('compare.profile')}**")
-    runs = ", ".join(name(one) for one in shown)
-    chart_frame.draw(
+    runs = ", ".join(format_run_label(item) for item in shown)
+    chart_frame.draw_chart_frame(
         build_radar_chart(
             frame,
             rows,
-            {one.letter: name(one, _LEGEND) for one in shown},
-            assign_series_styles({one.letter: one.identity for one in shown}),
+            {item.letter: format_run_label(item, _LEGEND) for item in shown},
+            assign_series_styles({item.letter: item.identity for item in shown}),
         ),
         tr,
         name=f"compare-profile-{group.column}",
@@ -116,20 +134,22 @@ def _radar(
     )
 
 
-def _heatmap(
+def _draw_metric_heatmap(
     group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
 ) -> None:
-    letters = [one.letter for one in shown]
+    letters = [run.letter for run in shown]
     records: list[dict[str, Any]] = []
     for row, line in zip(rows, group.metrics, strict=True):
-        own = {mark.letter: mark for mark in line.marks}
+        marks_by_letter = {mark.letter: mark for mark in line.marks}
         for letter in letters:
-            records.append(_cell(row, letter, own.get(letter), len(shown)))
+            records.append(
+                _build_heatmap_cell(row, letter, marks_by_letter.get(letter), len(shown))
+            )
     st.markdown(f"**{tr('compare.metrics')}**")
     labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
     frame = pd.DataFrame(records)
-    runs = ", ".join(name(one) for one in shown)
-    chart_frame.draw(
+    runs = ", ".join(format_run_label(run) for run in shown)
+    chart_frame.draw_chart_frame(
         build_heatmap(frame, list(rows), letters, labels),
         tr,
         name=f"compare-metrics-{group.column}",
@@ -140,33 +160,33 @@ def _heatmap(
     )
 
 
-def _cell(row: str, letter: str, mark: RunScore | None, runs: int) -> dict[str, Any]:
-    digits = 1 if runs <= _FEW else 0
+def _build_heatmap_cell(row: str, letter: str, mark: RunScore | None, runs: int) -> dict[str, Any]:
+    digits = 1 if runs <= _MAX_DECIMAL_RUNS else 0
     value = None if mark is None else mark.score
     star = "★" if mark is not None and mark.best else ""
-    said = DASH if value is None else f"{value:.{digits}f}{star}"
-    return {"row": row, "column": letter, "value": value, "said": said, "tip": row}
+    text = DASH if value is None else f"{value:.{digits}f}{star}"
+    return {"row": row, "column": letter, "value": value, "said": text, "tip": row}
 
 
-def _about(group: ColumnGroup, tr: Translate) -> str:
+def _describe_score_column(group: ColumnGroup, tr: Translate) -> str:
     """What a column of the table rests on."""
     size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
-    return f"{plain(group.dataset, 40)} · {size} · {group.column}"
+    return f"{to_plain_line(group.dataset, 40)} · {size} · {group.column}"
 
 
-def _config(tr: Translate) -> dict[str, Any]:
-    kinds = st.column_config
+def _build_run_columns(tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
     return {
-        "letter": kinds.TextColumn("", width=30, pinned=True),
-        "target": kinds.ButtonColumn(
+        "letter": column_config.TextColumn("", width=30, pinned=True),
+        "target": column_config.ButtonColumn(
             tr("common.target"),
             type="tertiary",
             alignment="left",
             key=_OPEN,
             help=tr("compare.open_target"),
         ),
-        "cost": kinds.TextColumn(tr("common.cost"), width="small"),
-        "latency": kinds.TextColumn(tr("common.latency"), width="small"),
-        "date": kinds.TextColumn(tr("runs.started"), width="small"),
-        "run": kinds.TextColumn(tr("compare.run")),
+        "cost": column_config.TextColumn(tr("common.cost"), width="small"),
+        "latency": column_config.TextColumn(tr("common.latency"), width="small"),
+        "date": column_config.TextColumn(tr("runs.started"), width="small"),
+        "run": column_config.TextColumn(tr("compare.run")),
     }

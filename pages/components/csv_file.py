@@ -7,7 +7,7 @@ import pandas as pd
 from evalcore.plain_text import safe_cell
 
 
-def as_csv(frame: pd.DataFrame) -> bytes:
+def to_csv_bytes(frame: pd.DataFrame) -> bytes:
     """The frame as CSV in UTF-8, its texts never read as formulas by a spreadsheet."""
     texts = frame.select_dtypes(exclude=["number", "bool", "datetimetz"]).map(safe_cell)
     safe = frame.assign(**{str(name): texts[name] for name in texts})

@@ -20,74 +20,76 @@ from evalcore.records import Sample, content_hash
 from evalcore.settings import Settings
 from pages.components import case_parts, case_question, evidence, state, tables, url_state
 from pages.components import datasets_words as words
-from pages.components.language import Translate, current
-from pages.components.text import escape, plain
+from pages.components.language import Translate, current_language
+from pages.components.text import escape_markdown, to_plain_line
 
 PAGE = "datasets"
 PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the URL
 _CLICK = "datasets.case.click"
 _SQL = frozenset({"reference", "data", "calls"})
 _GIST = 160
-_BESIDE = 12  # rows beside an open case, above it on a phone
+_NARROW_ROWS = 12  # rows beside an open case, above it on a phone
 
 
-def draw(one: DatasetEntry, settings: Settings, tr: Translate) -> None:
+def draw_dataset_cases(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
     """The filters, the table, and beside it the case that the URL names."""
-    frame = _frame(settings, one)
+    frame = _load_case_frame(settings, entry)
     st.subheader(tr("datasets.cases"), anchor=False)
-    found = _filtered(one, frame, tr)
-    if found.empty:
+    matches = _select_dataset_cases(entry, frame, tr)
+    if matches.empty:
         st.caption(tr("datasets.no_match"))
         return
-    keys = [f"{row.metric}/{row.id}" for row in found.itertuples()]
+    keys = [f"{row.metric}/{row.id}" for row in matches.itertuples()]
     opened = st.query_params.get("case", "")
     if opened not in keys:
         if opened and opened not in set(frame["metric"] + "/" + frame["id"]):
-            url_state.tell_unknown(opened, tr("common.case"), tr("common.all"))
-        state.remember("case", None)
-        _table(one, found, keys, tr, narrow=False)
+            url_state.warn_unknown_choice(opened, tr("common.case"), tr("common.all"))
+        state.set_query_param("case", None)
+        _draw_dataset_case_table(entry, matches, keys, tr, narrow=False)
         return
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        _table(one, found, keys, tr, narrow=True)
+        _draw_dataset_case_table(entry, matches, keys, tr, narrow=True)
     with right, st.container(border=True):
-        _case(one, found, keys, keys.index(opened), settings, tr)
+        _draw_dataset_case(entry, matches, keys, keys.index(opened), settings, tr)
 
 
-def _frame(settings: Settings, one: DatasetEntry) -> pd.DataFrame:
-    return _cached(settings, one, f"{settings.data}&{datasets.compute_dataset_version(one)}")
+def _load_case_frame(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
+    return _load_cached_cases(
+        settings, entry, f"{settings.data}&{datasets.compute_dataset_version(entry)}"
+    )
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _cached(_settings: Settings, _one: DatasetEntry, version: str) -> pd.DataFrame:
-    return datasets.load_dataset_cases(_settings, _one)
+def _load_cached_cases(_settings: Settings, _entry: DatasetEntry, version: str) -> pd.DataFrame:
+    return datasets.load_dataset_cases(_settings, _entry)
 
 
-def _filtered(one: DatasetEntry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
     chosen = {}
     titles: dict[str, Callable[[str], str]] = {
-        "metric": partial(words.metric_title, one.benchmark),
+        "metric": partial(words.metric_title, entry.benchmark),
         "difficulty": lambda code: tr("datasets.level", level=code),
-        "dialect": plain,
+        "dialect": to_plain_line,
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title in titles.items():
             values = sorted(frame[name].astype(str).unique()) if name != "metric" else None
             values = list(frame[name].unique()) if values is None else [v for v in values if v]
             if len(values) < 2:
-                state.remember(name, None)
+                state.set_query_param(name, None)
                 continue
-            chosen[name] = url_state.select(
+            chosen[name] = url_state.draw_select(
                 tr(f"datasets.filter.{name}"),
                 ["", *values],
-                page=f"{PAGE}.{one.key}",
+                page=f"{PAGE}.{entry.key}",
                 name=name,
-                title=partial(_or_all, title, tr),
+                title=partial(_title_or_all, title, tr),
                 width=210,
             )
-        text = url_state.search(
+        text = url_state.draw_search(
             tr("datasets.search"),
-            page=f"{PAGE}.{one.key}",
+            page=f"{PAGE}.{entry.key}",
             name="q",
             placeholder=tr("datasets.search_hint"),
             width=220,
@@ -95,61 +97,63 @@ def _filtered(one: DatasetEntry, frame: pd.DataFrame, tr: Translate) -> pd.DataF
     return datasets.filter_dataset_cases(frame, text=text, **chosen)
 
 
-def _or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
+def _title_or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
     return title(code) if code else tr("common.all")
 
 
-def _table(
-    one: DatasetEntry, found: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
+def _draw_dataset_case_table(
+    entry: DatasetEntry, matches: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
 ) -> None:
-    count, place = -(-len(found) // PER_PAGE), f"{PAGE}.{one.key}"
-    asked = url_state.page_number(page=place, name=_PAGER, of=content_hash(keys))
-    number = min(asked, count)  # a link from when there were more
-    rows = found.iloc[(number - 1) * PER_PAGE : number * PER_PAGE]
+    count, page_key = -(-len(matches) // PER_PAGE), f"{PAGE}.{entry.key}"
+    requested = url_state.read_page_number(
+        page=page_key, name=_PAGER, list_signature=content_hash(keys)
+    )
+    number = min(requested, count)  # a link from when there were more
+    rows = matches.iloc[(number - 1) * PER_PAGE : number * PER_PAGE]
     click = st.session_state.get(_CLICK)
     if click is not None and click["row"] < len(rows):
         st.query_params["case"] = keys[(number - 1) * PER_PAGE + click["row"]]
         st.rerun()
-    titles = {m: words.metric_title(one.benchmark, m) for m in found["metric"].unique()}
+    titles = {m: words.metric_title(entry.benchmark, m) for m in matches["metric"].unique()}
     shown = pd.DataFrame(
         {
-            "id": [plain(value, 60) for value in rows["id"]],
+            "id": [to_plain_line(value, 60) for value in rows["id"]],
             "metric": [titles[metric] for metric in rows["metric"]],
             "difficulty": rows["difficulty"].to_numpy(),
-            "dialect": [plain(value, 60) or None for value in rows["dialect"]],
-            "text": [_gist(row, tr) for row in rows.itertuples()],
+            "dialect": [to_plain_line(value, 60) or None for value in rows["dialect"]],
+            "text": [_summarize_case(row, tr) for row in rows.itertuples()],
         }
     )
     varied = [name for name in ("metric", "difficulty", "dialect") if shown[name].nunique() > 1]
     st.dataframe(
         shown,
         hide_index=True,
-        height=38 + 35 * min(len(shown), _BESIDE if narrow else PER_PAGE),
+        height=38 + 35 * min(len(shown), _NARROW_ROWS if narrow else PER_PAGE),
         placeholder=DASH,
         column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
-        column_config=_columns(tr),
+        column_config=_build_dataset_columns(tr),
         key="datasets.cases.table",
         alt=tr("datasets.cases_alt"),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(tr("datasets.count", count=len(found)), width="content")
+        st.caption(tr("datasets.count", count=len(matches)), width="content")
         if not narrow:  # the ids in the table answer to no key
             st.button(
                 tr("common.one_by_one"),
                 key="datasets.one_by_one",
                 icon=":material/arrow_forward:",
                 type="tertiary",
-                on_click=state.remember,
+                on_click=state.set_query_param,
                 args=("case", keys[(number - 1) * PER_PAGE]),
             )
         st.space("stretch")
-        url_state.pages(number, count, page=place, name=_PAGER)
+        url_state.draw_pagination(number, count, page=page_key, name=_PAGER)
 
 
-def _columns(tr: Translate) -> dict[str, Any]:
-    kinds = st.column_config
+def _build_dataset_columns(tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
     return {
-        "id": kinds.ButtonColumn(
+        "id": column_config.ButtonColumn(
             tr("common.case"),
             type="tertiary",
             alignment="left",
@@ -157,54 +161,54 @@ def _columns(tr: Translate) -> dict[str, Any]:
             key=_CLICK,
             help=tr("datasets.open_case"),
         ),
-        "metric": kinds.TextColumn(tr("common.metric"), width=170),
-        "difficulty": kinds.NumberColumn(tr("common.difficulty"), width=80),
-        "dialect": kinds.TextColumn(tr("datasets.filter.dialect"), width=150),
-        "text": kinds.TextColumn(tr("datasets.asked"), width="large"),
+        "metric": column_config.TextColumn(tr("common.metric"), width=170),
+        "difficulty": column_config.NumberColumn(tr("common.difficulty"), width=80),
+        "dialect": column_config.TextColumn(tr("datasets.filter.dialect"), width=150),
+        "text": column_config.TextColumn(tr("datasets.asked"), width="large"),
     }
 
 
-def _gist(row: Any, tr: Translate) -> str:
-    return tr("datasets.gated_text") if row.gated else plain(row.text, _GIST)
+def _summarize_case(row: Any, tr: Translate) -> str:
+    return tr("datasets.gated_text") if row.gated else to_plain_line(row.text, _GIST)
 
 
-def _case(
-    one: DatasetEntry,
-    found: pd.DataFrame,
+def _draw_dataset_case(
+    entry: DatasetEntry,
+    matches: pd.DataFrame,
     keys: list[str],
-    at: int,
+    index: int,
     settings: Settings,
     tr: Translate,
 ) -> None:
-    _steps(keys, at, tr)
-    sample, hidden = datasets.load_dataset_case(settings, one, list(found.iloc[at]))
-    st.markdown(f"#### {escape(sample.id)}")
-    told = [
-        words.metric_title(one.benchmark, sample.metric),
+    _draw_dataset_pager(keys, index, tr)
+    sample, hidden = datasets.load_dataset_case(settings, entry, list(matches.iloc[index]))
+    st.markdown(f"#### {escape_markdown(sample.id)}")
+    labels = [
+        words.metric_title(entry.benchmark, sample.metric),
         tr("datasets.level", level=sample.difficulty),
     ]
-    st.caption(escape(" · ".join(told), 200))
+    st.caption(escape_markdown(" · ".join(labels), 200))
     if hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
         return
-    case_parts.given_input(sample.input, tr)
-    _reference(sample, tr)
+    case_parts.draw_sample_input(sample.input, tr)
+    _draw_dataset_reference(sample, tr)
 
 
-def _steps(keys: list[str], at: int, tr: Translate) -> None:
+def _draw_dataset_pager(keys: list[str], index: int, tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        steps = (("previous", at - 1, "chevron_left"), ("next", at + 1, "chevron_right"))
-        for name, to, icon in steps:
+        steps = (("previous", index - 1, "chevron_left"), ("next", index + 1, "chevron_right"))
+        for name, neighbour, icon in steps:
             if st.button(
                 tr(f"datasets.{name}"),
                 key=f"datasets.case.{name}",
                 icon=f":material/{icon}:",
-                disabled=not 0 <= to < len(keys),
+                disabled=not 0 <= neighbour < len(keys),
             ):
-                page = str(to // PER_PAGE + 1) if to >= PER_PAGE else None
-                state.change({"case": keys[to], _PAGER: page})
+                page = str(neighbour // PER_PAGE + 1) if neighbour >= PER_PAGE else None
+                state.set_query_params({"case": keys[neighbour], _PAGER: page})
                 st.rerun()
-        st.caption(tr("datasets.case_of", number=at + 1, count=len(keys)), width="content")
+        st.caption(tr("datasets.case_of", number=index + 1, count=len(keys)), width="content")
         st.space("stretch")
         if st.button(
             tr("datasets.close"),
@@ -216,44 +220,50 @@ def _steps(keys: list[str], at: int, tr: Translate) -> None:
             st.rerun()
 
 
-def _reference(sample: Sample, tr: Translate) -> None:
+def _draw_dataset_reference(sample: Sample, tr: Translate) -> None:
     """What is right, and what else the case tells of itself; the target sees none of it."""
     st.markdown(f"##### {tr('datasets.reference')}")
     for name, value in sample.reference.items():
-        _field(name, value, tr)
-    told = {name: value for name, value in sample.meta.items() if value not in ("", [], {})}
-    if told:
+        _draw_dataset_field(name, value, tr)
+    metadata = {name: value for name, value in sample.meta.items() if value not in ("", [], {})}
+    if metadata:
         with st.expander(tr("datasets.meta"), icon=":material/info:"):
-            st.json(told, expanded=1)
+            st.json(metadata, expanded=1)
 
 
-def _field(name: str, value: Any, tr: Translate) -> None:
+def _draw_dataset_field(name: str, value: Any, tr: Translate) -> None:
     if isinstance(value, bool):
         value = tr("common.yes" if value else "common.no")
-    value = case_question.parsed(value) if str(value)[:1] in ("{", "[") else value
+    value = case_question.parse_json_text(value) if str(value)[:1] in ("{", "[") else value
     if value in ("", None) or (isinstance(value, list | dict) and not value):
         return
-    title = lookup_text(f"datasets.field.{name}", current()) or plain(name.replace("_", " "))
+    title = lookup_text(f"datasets.field.{name}", current_language()) or to_plain_line(
+        name.replace("_", " ")
+    )
     if isinstance(value, str | int | float) and len(str(value)) < 80 and "\n" not in str(value):
-        st.caption(f"{escape(title)}: {escape(value, 100)}")
+        st.caption(f"{escape_markdown(title)}: {escape_markdown(value, 100)}")
         return
-    st.caption(escape(title))
+    st.caption(escape_markdown(title))
     if isinstance(value, str):
         language = "sql" if name in _SQL else "diff" if name.endswith("patch") else None
-        evidence.verbatim(value, language)
+        evidence.draw_verbatim(value, language)
     elif isinstance(value, dict) and isinstance(value.get("rows"), list):
-        _result(value, tr)
+        _draw_expected_table(value, tr)
     else:
-        evidence.raw(value)
+        evidence.draw_raw_value(value)
 
 
-def _result(value: dict[str, Any], tr: Translate) -> None:
+def _draw_expected_table(value: dict[str, Any], tr: Translate) -> None:
     """A table that is expected, as one; what is no table, as it stands."""
     columns, rows = value.get("columns"), value["rows"]
     if not isinstance(columns, list) or not all(isinstance(row, list) for row in rows):
-        evidence.raw(value)
+        evidence.draw_raw_value(value)
         return
-    st.dataframe(tables.frame(columns, rows), hide_index=True, alt=tr("datasets.result_alt"))
-    rest = {name: one for name, one in value.items() if name not in ("columns", "rows")}
+    st.dataframe(
+        tables.build_text_frame(columns, rows), hide_index=True, alt=tr("datasets.result_alt")
+    )
+    rest = {name: item for name, item in value.items() if name not in ("columns", "rows")}
     if rest:
-        st.caption(escape(" · ".join(f"{name}: {one}" for name, one in rest.items()), 200))
+        st.caption(
+            escape_markdown(" · ".join(f"{name}: {item}" for name, item in rest.items()), 200)
+        )

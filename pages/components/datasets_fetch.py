@@ -18,47 +18,56 @@ from evalcore.runner.official import OFFICIAL, VARIABLE, Official
 from evalcore.settings import Settings
 from pages.components import datasets_confirm, keys, state, visitor
 from pages.components import datasets_words as words
-from pages.components.language import Translate, note
-from pages.components.text import escape
+from pages.components.language import Translate, localize_note
+from pages.components.text import escape_markdown
 
 _EVERY = timedelta(seconds=1)
 
 
-def draw(settings: Settings, tr: Translate) -> None:
+def draw_official_sets(settings: Settings, tr: Translate) -> None:
     """A row per official set; while one is being fetched the rows are drawn anew each second."""
     st.markdown(tr("datasets.fetch_about"))
-    refused = access.explain_denial(settings, visitor.current(), "fetch")
-    if refused:
-        st.info(tr("datasets.refused", reason=escape(note(refused), 300)), icon=":material/lock:")
+    denial = access.explain_denial(settings, visitor.current_visitor(), "fetch")
+    if denial:
+        st.info(
+            tr("datasets.refused", reason=escape_markdown(localize_note(denial), 300)),
+            icon=":material/lock:",
+        )
     elif not os.environ.get(VARIABLE):
         with st.container(border=True):
             st.caption(tr("datasets.token_about"))
-            keys.ask([VARIABLE], tr)
-    running = [name for name in OFFICIAL if _is_running(name, settings)]
+            keys.ask_for_keys([VARIABLE], tr)
+    running = [name for name in OFFICIAL if _is_fetch_running(name, settings)]
     every = _EVERY if running else None
-    st.fragment(_rows, run_every=every)(tuple(running), bool(refused), settings, tr)
+    st.fragment(_draw_official_rows, run_every=every)(tuple(running), bool(denial), settings, tr)
 
 
-def _is_running(name: str, settings: Settings) -> bool:
+def _is_fetch_running(name: str, settings: Settings) -> bool:
     job = dataset_client.find_fetch_job(name, settings)
     return job is not None and job.state == "running"
 
 
-def _rows(running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate) -> None:
-    if running != tuple(name for name in OFFICIAL if _is_running(name, settings)):
+def _draw_official_rows(
+    running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate
+) -> None:
+    if running != tuple(name for name in OFFICIAL if _is_fetch_running(name, settings)):
         st.rerun()  # one began or ended: the page decides anew how often this is drawn
-    here = {
-        one.name: one for one in datasets.list_dataset_entries(settings) if one.origin == "fetched"
+    installed = {
+        entry.name: entry
+        for entry in datasets.list_dataset_entries(settings)
+        if entry.origin == "fetched"
     }
-    for known in OFFICIAL.values():
+    for official in OFFICIAL.values():
         with st.container(border=True):
-            job = dataset_client.find_fetch_job(known.name, settings)
-            _row(known, here.get(known.folder), job, settings, tr, refused=refused)
+            job = dataset_client.find_fetch_job(official.name, settings)
+            _draw_official_row(
+                official, installed.get(official.folder), job, settings, tr, refused=refused
+            )
 
 
-def _row(
-    known: Official,
-    one: DatasetEntry | None,
+def _draw_official_row(
+    official: Official,
+    entry: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
     tr: Translate,
@@ -68,25 +77,25 @@ def _row(
     left, right = st.columns([5, 2], vertical_alignment="center")
     with left:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.markdown(f"**{known.title}**", width="content")
-            st.badge(words.benchmark_title(known.benchmark), color="green")
-            if known.gated:
+            st.markdown(f"**{official.title}**", width="content")
+            st.badge(words.benchmark_title(official.benchmark), color="green")
+            if official.gated:
                 st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
-            if one is not None:
+            if entry is not None:
                 st.badge(tr("datasets.is_here"), color="blue", icon=":material/check:")
-        about = tr(f"datasets.official.{known.benchmark}", page=known.page)
-        count = tr("datasets.official_cases", count=known.cases) if known.cases else ""
+        about = tr(f"datasets.official.{official.benchmark}", page=official.page)
+        count = tr("datasets.official_cases", count=official.cases) if official.cases else ""
         st.caption(" ".join(filter(None, [count, about])))
-        if one is not None:
-            st.caption(escape(f"{one.source} · {one.licence}", 260))
+        if entry is not None:
+            st.caption(escape_markdown(f"{entry.source} · {entry.licence}", 260))
     with right:
-        _buttons(known, one, job, settings, tr, refused=refused)
-    _told(job, one, tr)
+        _draw_official_buttons(official, entry, job, settings, tr, refused=refused)
+    _draw_fetch_status(job, entry, tr)
 
 
-def _buttons(
-    known: Official,
-    one: DatasetEntry | None,
+def _draw_official_buttons(
+    official: Official,
+    entry: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
     tr: Translate,
@@ -96,64 +105,68 @@ def _buttons(
     if job is not None and job.state == "running":
         if st.button(
             tr("datasets.cancel"),
-            key=f"datasets.cancel.{known.name}",
+            key=f"datasets.cancel.{official.name}",
             icon=":material/stop:",
             width="stretch",
             disabled=refused,
         ):
-            _do(lambda: dataset_client.cancel_fetch(known.name, visitor.current(), settings))
+            _run_or_stop(
+                lambda: dataset_client.cancel_fetch(
+                    official.name, visitor.current_visitor(), settings
+                )
+            )
         return
-    if one is not None:
+    if entry is not None:
         if st.button(
             tr("datasets.open"),
-            key=f"datasets.show.{known.name}",
+            key=f"datasets.show.{official.name}",
             icon=":material/table_rows:",
             width="stretch",
         ):
-            _show(one)
+            _open_dataset(entry)
         return
     again = job is not None and job.state != "done"
     if st.button(
         tr("datasets.fetch_again" if again else "datasets.fetch"),
-        key=f"datasets.fetch.{known.name}",
+        key=f"datasets.fetch.{official.name}",
         icon=":material/refresh:" if again else ":material/cloud_download:",
         width="stretch",
         disabled=refused,
     ):
-        _do(
+        _run_or_stop(
             lambda: dataset_client.start_fetch(
-                known.name, keys.typed(), visitor.current(), settings
+                official.name, keys.collect_typed_keys(), visitor.current_visitor(), settings
             )
         )
         st.rerun()
 
 
-def _show(one: DatasetEntry) -> None:
+def _open_dataset(entry: DatasetEntry) -> None:
     """Leave this view for a set that is here."""
-    state.change(dict.fromkeys(("view", "case", "q", "p")) | {"set": one.key})
+    state.set_query_params(dict.fromkeys(("view", "case", "q", "p")) | {"set": entry.key})
     st.rerun()
 
 
-def _do(act: Callable[[], None]) -> None:
+def _run_or_stop(action: Callable[[], None]) -> None:
     try:
-        act()
+        action()
     except EvalboardError as error:
-        st.error(escape(note(str(error)), 400), icon=":material/error:")
+        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
         st.stop()
 
 
-def _told(job: Job | None, one: DatasetEntry | None, tr: Translate) -> None:
+def _draw_fetch_status(job: Job | None, entry: DatasetEntry | None, tr: Translate) -> None:
     """How far it is, or how it ended, unless the set is here."""
-    if job is None or (one is not None and job.state != "running"):
+    if job is None or (entry is not None and job.state != "running"):
         return
     if job.state == "running":
         steps = tr("datasets.files", done=job.done, total=job.total) if job.total else ""
-        line = escape(job.line, 120)
-        datasets_confirm.bar(
+        line = escape_markdown(job.line, 120)
+        datasets_confirm.draw_job_bar(
             job, " · ".join(filter(None, [steps, line])) or tr("datasets.starting")
         )
     elif job.state == "failed":
-        reason = escape(note(job.error), 600)
+        reason = escape_markdown(localize_note(job.error), 600)
         st.error(tr("datasets.fetch_failed", reason=reason), icon=":material/error:")
     elif job.state != "done":
         st.warning(tr(f"datasets.fetch_{job.state}"), icon=":material/stop_circle:")

@@ -10,8 +10,8 @@ import streamlit as st
 from evalcore.plain_text import DASH
 from evalcore.runner.dataset_client import Validation
 from pages.components import datasets_words as words
-from pages.components.language import Translate, note
-from pages.components.text import escape, plain
+from pages.components.language import Translate, localize_note
+from pages.components.text import escape_markdown, to_plain_line
 
 #: What to do about a problem, by what its English sentence holds; the first that fits.
 _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -35,37 +35,37 @@ _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-def draw(benchmark: str, found: Validation, tr: Translate) -> None:
+def draw_validation(benchmark: str, validation: Validation, tr: Translate) -> None:
     """The errors, or the numbers and the first cases."""
-    if found.ok:
-        _cases(benchmark, found, tr)
+    if validation.ok:
+        _draw_valid_cases(benchmark, validation, tr)
     else:
-        _errors(found, tr)
+        _draw_validation_errors(validation, tr)
 
 
-def _errors(found: Validation, tr: Translate) -> None:
-    many = "datasets.errors_more" if found.more else "datasets.errors"
-    st.error(tr(many, count=len(found.errors)), icon=":material/error:")
+def _draw_validation_errors(validation: Validation, tr: Translate) -> None:
+    text_key = "datasets.errors_more" if validation.more else "datasets.errors"
+    st.error(tr(text_key, count=len(validation.errors)), icon=":material/error:")
     rows = [
         (
             error.line or None,
-            plain(error.field, 60) or None,
-            plain(note(error.problem), 300),
-            tr(hint(error.problem)),
+            to_plain_line(error.field, 60) or None,
+            to_plain_line(localize_note(error.problem), 300),
+            tr(find_error_hint(error.problem)),
         )
-        for error in found.errors
+        for error in validation.errors
     ]
-    kinds = st.column_config
+    column_config = st.column_config
     st.dataframe(
         pd.DataFrame(rows, columns=["line", "field", "problem", "hint"]).astype({"line": "Int64"}),
         hide_index=True,
         height=38 + 35 * min(len(rows), 12),
         placeholder=DASH,
         column_config={
-            "line": kinds.NumberColumn(tr("datasets.line"), width=56),
-            "field": kinds.TextColumn(tr("datasets.field"), width=130),
-            "problem": kinds.TextColumn(tr("datasets.problem"), width=420),
-            "hint": kinds.TextColumn(tr("datasets.what_to_do"), width=380),
+            "line": column_config.NumberColumn(tr("datasets.line"), width=56),
+            "field": column_config.TextColumn(tr("datasets.field"), width=130),
+            "problem": column_config.TextColumn(tr("datasets.problem"), width=420),
+            "hint": column_config.TextColumn(tr("datasets.what_to_do"), width=380),
         },
         alt=tr("datasets.errors_alt"),
         key="datasets.errors",
@@ -73,51 +73,56 @@ def _errors(found: Validation, tr: Translate) -> None:
     st.caption(tr("datasets.errors_about"))
 
 
-def hint(problem: str) -> str:
+def find_error_hint(problem: str) -> str:
     """The key of what to do about a problem."""
-    return next((key for form, key in _HINTS if form.search(problem)), "datasets.hint.other")
+    return next((key for pattern, key in _HINTS if pattern.search(problem)), "datasets.hint.other")
 
 
-def _cases(benchmark: str, found: Validation, tr: Translate) -> None:
-    numbers = found.summary
+def _draw_valid_cases(benchmark: str, validation: Validation, tr: Translate) -> None:
+    summary = validation.summary
     st.success(
-        tr("datasets.valid", count=numbers.samples, hash=numbers.hash), icon=":material/check:"
+        tr("datasets.valid", count=summary.samples, hash=summary.hash), icon=":material/check:"
     )
-    if found.unconfirmed:
-        reason = escape(note(found.reason), 300)
+    if validation.unconfirmed:
+        reason = escape_markdown(localize_note(validation.reason), 300)
         st.warning(
-            tr("datasets.unconfirmed", count=found.unconfirmed, reason=reason),
+            tr("datasets.unconfirmed", count=validation.unconfirmed, reason=reason),
             icon=":material/rule:",
         )
-    titled = {words.metric_title(benchmark, m): n for m, n in numbers.metrics.items()}
-    lines = [words.split(titled, tr), words.difficulties(numbers, tr)]
-    lines.append(words.split(numbers.dialects, tr))
+    counts_by_title = {words.metric_title(benchmark, m): n for m, n in summary.metrics.items()}
+    lines = [
+        words.format_value_counts(counts_by_title, tr),
+        words.format_difficulty_counts(summary, tr),
+    ]
+    lines.append(words.format_value_counts(summary.dialects, tr))
     st.caption("  \n".join(filter(None, lines)))
     rows = [
         (
-            plain(one.id, 60),
-            words.metric_title(benchmark, one.metric),
-            one.difficulty,
-            plain(one.dialect, 60) or None,
-            plain(one.text, 160),
+            to_plain_line(preview.id, 60),
+            words.metric_title(benchmark, preview.metric),
+            preview.difficulty,
+            to_plain_line(preview.dialect, 60) or None,
+            to_plain_line(preview.text, 160),
         )
-        for one in found.preview
+        for preview in validation.preview
     ]
-    kinds = st.column_config
+    column_config = st.column_config
     st.dataframe(
         pd.DataFrame(rows, columns=["id", "metric", "difficulty", "dialect", "text"]),
         hide_index=True,
         height=38 + 35 * min(len(rows), 8),
         placeholder=DASH,
         column_config={
-            "id": kinds.TextColumn(tr("common.case"), width=120),
-            "metric": kinds.TextColumn(tr("common.metric"), width=150),
-            "difficulty": kinds.NumberColumn(tr("common.difficulty"), width=80),
-            "dialect": kinds.TextColumn(tr("datasets.filter.dialect"), width=110),
-            "text": kinds.TextColumn(tr("datasets.asked"), width=420),
+            "id": column_config.TextColumn(tr("common.case"), width=120),
+            "metric": column_config.TextColumn(tr("common.metric"), width=150),
+            "difficulty": column_config.NumberColumn(tr("common.difficulty"), width=80),
+            "dialect": column_config.TextColumn(tr("datasets.filter.dialect"), width=110),
+            "text": column_config.TextColumn(tr("datasets.asked"), width=420),
         },
         alt=tr("datasets.preview_alt"),
         key="datasets.preview",
     )
-    if len(found.preview) < numbers.samples:
-        st.caption(tr("datasets.preview_more", shown=len(found.preview), count=numbers.samples))
+    if len(validation.preview) < summary.samples:
+        st.caption(
+            tr("datasets.preview_more", shown=len(validation.preview), count=summary.samples)
+        )

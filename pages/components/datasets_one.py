@@ -15,71 +15,79 @@ from evalcore.settings import Settings
 from evalcore.stacked import build_stacked_bars
 from pages.components import datasets_cases, datasets_confirm, state, visitor
 from pages.components import datasets_words as words
-from pages.components.language import Translate, note
-from pages.components.text import escape
+from pages.components.language import Translate, localize_note
+from pages.components.text import escape_markdown
 
 _UNDO = "datasets.removed"
 
 
-def draw(
-    one: DatasetEntry, numbers: DatasetSummary | None, settings: Settings, tr: Translate
+def draw_dataset(
+    entry: DatasetEntry, summary: DatasetSummary | None, settings: Settings, tr: Translate
 ) -> None:
     """The head, the way back, the cases."""
     if st.button(
         tr("datasets.back"), key="datasets.back", icon=":material/arrow_back:", type="tertiary"
     ):
-        leave()
-    words.badges(one, numbers, tr)
-    st.header(escape(words.title(one)), anchor=False)
-    if one.card is not None and one.card.note:
-        st.text(one.card.note)
-    if numbers is None or numbers.problem:
-        reason = escape(numbers.problem if numbers else "", 400)
+        leave_dataset()
+    words.draw_dataset_badges(entry, summary, tr)
+    st.header(escape_markdown(words.dataset_title(entry)), anchor=False)
+    if entry.card is not None and entry.card.note:
+        st.text(entry.card.note)
+    if summary is None or summary.problem:
+        reason = escape_markdown(summary.problem if summary else "", 400)
         st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
-        _actions(one, settings, tr, usable=False)
+        _draw_dataset_actions(entry, settings, tr, usable=False)
         return
-    _facts(one, numbers, tr)
-    _actions(one, settings, tr, usable=True)
-    datasets_confirm.draw(one, numbers, settings, tr)
-    if numbers.gated and not settings.show_gated:
+    _draw_dataset_facts(entry, summary, tr)
+    _draw_dataset_actions(entry, settings, tr, usable=True)
+    datasets_confirm.draw_confirmation(entry, summary, settings, tr)
+    if summary.gated and not settings.show_gated:
         st.info(tr("note.gated"), icon=":material/lock:")
-    datasets_cases.draw(one, settings, tr)
-    _spread(one, numbers, tr)
-    if about := datasets.read_dataset_card(one):
+    datasets_cases.draw_dataset_cases(entry, settings, tr)
+    _draw_difficulty_spread(entry, summary, tr)
+    if about := datasets.read_dataset_card(entry):
         with st.expander(tr("datasets.about_set"), icon=":material/description:"):
             st.markdown(about)
 
 
-def leave() -> None:
+def leave_dataset() -> None:
     """Back to all data sets."""
-    state.change(dict.fromkeys(("set", "case", "metric", "difficulty", "dialect", "q", "p")))
+    state.set_query_params(
+        dict.fromkeys(("set", "case", "metric", "difficulty", "dialect", "q", "p"))
+    )
     st.rerun()
 
 
-def _facts(one: DatasetEntry, numbers: DatasetSummary, tr: Translate) -> None:
+def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary, tr: Translate) -> None:
     facts = {
-        tr("datasets.cases"): f"{numbers.samples}",
-        tr("datasets.metrics"): f"{len(numbers.metrics)}",
-        tr("datasets.dialects"): f"{len(numbers.dialects)}" if numbers.dialects else "",
+        tr("datasets.cases"): f"{summary.samples}",
+        tr("datasets.metrics"): f"{len(summary.metrics)}",
+        tr("datasets.dialects"): f"{len(summary.dialects)}" if summary.dialects else "",
     }
     with st.container(horizontal=True, gap="large"):
         for name, value in facts.items():
             if value:
                 st.metric(name, value, width="content")
     lines = [
-        tr("datasets.card_verified", kinds=words.evidence(one, tr)),
-        tr("datasets.card_hash", hash=numbers.hash, licence=escape(one.licence or DASH, 90)),
+        tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry, tr)),
+        tr(
+            "datasets.card_hash",
+            hash=summary.hash,
+            licence=escape_markdown(entry.licence or DASH, 90),
+        ),
     ]
-    if one.card is not None:
-        who = escape(one.card.who or DASH, 80)
-        lines.append(tr("datasets.added_by", who=who, date=one.card.added[:10]))
-    if one.source:
-        lines.append(tr("datasets.source", source=escape(one.source, 200)))
+    if entry.card is not None:
+        author = escape_markdown(entry.card.who or DASH, 80)
+        lines.append(tr("datasets.added_by", who=author, date=entry.card.added[:10]))
+    if entry.source:
+        lines.append(tr("datasets.source", source=escape_markdown(entry.source, 200)))
     st.caption("  \n".join(lines))
 
 
-def _actions(one: DatasetEntry, settings: Settings, tr: Translate, *, usable: bool) -> None:
-    who = visitor.current()
+def _draw_dataset_actions(
+    entry: DatasetEntry, settings: Settings, tr: Translate, *, usable: bool
+) -> None:
+    acting_visitor = visitor.current_visitor()
     with st.container(horizontal=True):
         if usable and st.button(
             tr("datasets.evaluate"),
@@ -87,80 +95,91 @@ def _actions(one: DatasetEntry, settings: Settings, tr: Translate, *, usable: bo
             type="primary",
             icon=":material/rocket_launch:",
         ):
-            st.switch_page(state.LAUNCH, query_params=words.launch_query(one))
+            st.switch_page(state.LAUNCH, query_params=words.build_launch_query(entry))
         if usable:
-            datasets_confirm.button(one, settings, tr)
-        if one.origin != "own":
+            datasets_confirm.draw_confirm_button(entry, settings, tr)
+        if entry.origin != "own":
             return
-        refused = access.explain_denial(settings, who, "upload")
-        former = datasets.list_trashed_versions(settings, one.benchmark, one.name)
-        if former and st.button(
+        denial = access.explain_denial(settings, acting_visitor, "upload")
+        former_versions = datasets.list_trashed_versions(settings, entry.benchmark, entry.name)
+        if former_versions and st.button(
             tr("datasets.restore_former"),
             key="datasets.restore",
             icon=":material/history:",
-            disabled=bool(refused),
-            help=note(refused) if refused else tr("datasets.restore_help", count=len(former)),
+            disabled=bool(denial),
+            help=localize_note(denial)
+            if denial
+            else tr("datasets.restore_help", count=len(former_versions)),
         ):
-            restore(one.benchmark, one.name, former[0], settings, tr)
+            restore_former_version(entry.benchmark, entry.name, former_versions[0], settings, tr)
         if st.button(
             tr("datasets.remove"),
             key="datasets.remove",
             icon=":material/delete:",
-            disabled=bool(refused),
-            help=note(refused) if refused else None,
+            disabled=bool(denial),
+            help=localize_note(denial) if denial else None,
         ):
-            _remove(one, settings)
+            _remove_and_leave(entry, settings)
 
 
-def _remove(one: DatasetEntry, settings: Settings) -> None:
+def _remove_and_leave(entry: DatasetEntry, settings: Settings) -> None:
     try:
         version = dataset_client.remove_dataset(
-            one.benchmark, one.name, visitor.current(), settings
+            entry.benchmark, entry.name, visitor.current_visitor(), settings
         )
     except EvalboardError as error:
-        st.error(escape(error, 400), icon=":material/error:")
+        st.error(escape_markdown(error, 400), icon=":material/error:")
         return
-    st.session_state[_UNDO] = (one.benchmark, one.name, version)
-    leave()
+    st.session_state[_UNDO] = (entry.benchmark, entry.name, version)
+    leave_dataset()
 
 
-def offer_undo(settings: Settings, tr: Translate) -> None:
+def offer_dataset_undo(settings: Settings, tr: Translate) -> None:
     """After a set was removed in this session: say so, and how to get it back."""
     if _UNDO not in st.session_state:
         return
     benchmark, name, version = st.session_state[_UNDO]
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(tr("datasets.removed", name=escape(name)), width="content")
+        st.markdown(tr("datasets.removed", name=escape_markdown(name)), width="content")
         if st.button(tr("datasets.undo"), key="datasets.undo", icon=":material/undo:"):
-            restore(benchmark, name, version, settings, tr)
+            restore_former_version(benchmark, name, version, settings, tr)
         if st.button(tr("datasets.dismiss"), key="datasets.dismiss", type="tertiary"):
             del st.session_state[_UNDO]
             st.rerun()
 
 
-def restore(benchmark: str, name: str, version: str, settings: Settings, tr: Translate) -> None:
+def restore_former_version(
+    benchmark: str, name: str, version: str, settings: Settings, tr: Translate
+) -> None:
     """Bring a former version back and show it."""
     try:
-        dataset_client.restore_dataset(benchmark, name, version, visitor.current(), settings)
+        dataset_client.restore_dataset(
+            benchmark, name, version, visitor.current_visitor(), settings
+        )
     except EvalboardError as error:
-        st.error(escape(error, 400), icon=":material/error:")
+        st.error(escape_markdown(error, 400), icon=":material/error:")
         return
     st.session_state.pop(_UNDO, None)
-    st.toast(tr("datasets.restored", name=escape(name)), icon=":material/undo:")
+    st.toast(tr("datasets.restored", name=escape_markdown(name)), icon=":material/undo:")
     st.query_params["set"] = f"own:{benchmark}:{name}"
     st.rerun()
 
 
-def _spread(one: DatasetEntry, numbers: DatasetSummary, tr: Translate) -> None:
+def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary, tr: Translate) -> None:
     """How the cases of each metric fall into difficulties, where they do."""
-    if len(numbers.difficulties) < 2:
+    if len(summary.difficulties) < 2:
         return
-    levels = sorted(numbers.difficulties)
+    levels = sorted(summary.difficulties)
     parts = {level: tr("datasets.level", level=level) for level in levels}
     rows = [
-        (words.metric_title(one.benchmark, metric), parts[level], count, count / sum(told.values()))
-        for metric, told in numbers.levels.items()
-        for level, count in told.items()
+        (
+            words.metric_title(entry.benchmark, metric),
+            parts[level],
+            count,
+            count / sum(counts.values()),
+        )
+        for metric, counts in summary.levels.items()
+        for level, count in counts.items()
     ]
     frame = pd.DataFrame(rows, columns=["name", "part", "count", "share"])
     labels = {

@@ -10,8 +10,8 @@ from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.queries.datasets import DatasetEntry, DatasetSummary
 from evalcore.queries.dialect_titles import TITLES
 from evalcore.runner.official import OFFICIAL
-from pages.components.language import Translate, current
-from pages.components.text import escape, plain
+from pages.components.language import Translate, current_language
+from pages.components.text import escape_markdown, to_plain_line
 
 _COLOURS = {"bundled": "gray", "fetched": "blue", "own": "violet"}
 _ICONS = {
@@ -25,65 +25,72 @@ _SPLIT_LIMIT = 4
 def benchmark_title(key: str) -> str:
     """A benchmark as people call it, in the session's language."""
     card = benchmark_cards().get(key)
-    return localize_text(card.title, current()) or key if card else plain(key)
+    return localize_text(card.title, current_language()) or key if card else to_plain_line(key)
 
 
 def metric_title(benchmark: str, metric: str) -> str:
     """A metric as people call it, in the session's language."""
     card = benchmark_cards().get(benchmark)
-    titles = {one.key: localize_text(one.title, current()) for one in card.metrics} if card else {}
-    return titles.get(metric) or plain(metric)
+    titles = (
+        {
+            metric_card.key: localize_text(metric_card.title, current_language())
+            for metric_card in card.metrics
+        }
+        if card
+        else {}
+    )
+    return titles.get(metric) or to_plain_line(metric)
 
 
-def title(one: DatasetEntry) -> str:
+def dataset_title(entry: DatasetEntry) -> str:
     """The name of a set: that of its benchmark for the bundled one. Plain text, not escaped."""
-    if one.origin == "bundled":
-        return benchmark_title(one.benchmark)
-    known = OFFICIAL.get(one.name)
-    return known.title if one.origin == "fetched" and known else plain(one.name)
+    if entry.origin == "bundled":
+        return benchmark_title(entry.benchmark)
+    official = OFFICIAL.get(entry.name)
+    return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
 
 
-def badges(one: DatasetEntry, numbers: DatasetSummary | None, tr: Translate) -> None:
+def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None, tr: Translate) -> None:
     """Where a set comes from, and whether its text may be shown."""
     with st.container(horizontal=True, gap="small"):
         st.badge(
-            tr(f"datasets.origin.{one.origin}"),
-            color=_COLOURS[one.origin],  # type: ignore[arg-type]
-            icon=_ICONS[one.origin],
+            tr(f"datasets.origin.{entry.origin}"),
+            color=_COLOURS[entry.origin],  # type: ignore[arg-type]
+            icon=_ICONS[entry.origin],
         )
-        if one.origin != "bundled":
-            st.badge(benchmark_title(one.benchmark), color="green")
-        if numbers and numbers.gated:
+        if entry.origin != "bundled":
+            st.badge(benchmark_title(entry.benchmark), color="green")
+        if summary and summary.gated:
             st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
-        if numbers and numbers.problem:
+        if summary and summary.problem:
             st.badge(tr("datasets.broken"), color="red", icon=":material/error:")
 
 
-def evidence(one: DatasetEntry, tr: Translate) -> str:
+def format_evidence_kinds(entry: DatasetEntry, tr: Translate) -> str:
     """What the verdicts on its cases rest on, strongest first."""
-    card = benchmark_cards().get(one.benchmark)
+    card = benchmark_cards().get(entry.benchmark)
     kinds = {metric.evidence for metric in card.metrics} if card else set()
-    known = [kind for kind in ("executed", "checked", "parsed", "judged") if kind in kinds]
-    return " · ".join(tr(f"common.evidence.{kind}") for kind in known)
+    present = [kind for kind in ("executed", "checked", "parsed", "judged") if kind in kinds]
+    return " · ".join(tr(f"common.evidence.{kind}") for kind in present)
 
 
-def split(counts: Mapping[str, int], tr: Translate) -> str:
+def format_value_counts(counts: Mapping[str, int], tr: Translate) -> str:
     """The most frequent values with their numbers, the others counted."""
     shown = list(counts.items())[:_SPLIT_LIMIT]
-    told = [f"{escape(TITLES.get(name, name), 40)} {count}" for name, count in shown]
+    parts = [f"{escape_markdown(TITLES.get(name, name), 40)} {count}" for name, count in shown]
     more = len(counts) - len(shown)
-    return " · ".join([*told, *([tr("datasets.and_more", count=more)] if more else [])])
+    return " · ".join([*parts, *([tr("datasets.and_more", count=more)] if more else [])])
 
 
-def difficulties(numbers: DatasetSummary, tr: Translate) -> str:
+def format_difficulty_counts(summary: DatasetSummary, tr: Translate) -> str:
     """How many cases are easy, middle and hard; "" where all are of one difficulty."""
-    if len(numbers.difficulties) < 2:
+    if len(summary.difficulties) < 2:
         return ""
-    levels = sorted(numbers.difficulties.items())
-    told = [tr("datasets.level_count", level=level, count=count) for level, count in levels]
-    return " · ".join(told)
+    levels = sorted(summary.difficulties.items())
+    parts = [tr("datasets.level_count", level=level, count=count) for level, count in levels]
+    return " · ".join(parts)
 
 
-def launch_query(one: DatasetEntry) -> dict[str, str]:
+def build_launch_query(entry: DatasetEntry) -> dict[str, str]:
     """The query parameters by which Launch is opened with a data set chosen."""
-    return {"benchmark": one.benchmark} | ({"dataset": one.dataset} if one.dataset else {})
+    return {"benchmark": entry.benchmark} | ({"dataset": entry.dataset} if entry.dataset else {})

@@ -14,8 +14,8 @@ import streamlit as st
 from evalcore.i18n import lookup_text
 from evalcore.records import Section
 from pages.components import calls, evidence_tables, numbers, tables
-from pages.components.language import Translate, current
-from pages.components.text import escape
+from pages.components.language import Translate, current_language
+from pages.components.text import escape_markdown
 
 #: Text longer than this gets its own scroll area, in characters and pixels.
 LONG, SCROLL = 2_000, 360
@@ -36,104 +36,106 @@ _DERIVATION = "derivation"
 _VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
-def draw(section: Section, tr: Translate) -> None:
+def draw_evidence_section(section: Section, tr: Translate) -> None:
     """Title and body; a body of an unexpected form is shown raw and said to be so."""
-    title = escape(section_title(section.title))
+    title = escape_markdown(section_title(section.title))
     if icon := _FOLDED.get(section.title):
         with st.expander(title, icon=icon):
-            _body(section, tr)
+            _draw_section_body(section, tr)
         return
     st.markdown(f"**{title}**")
-    _body(section, tr)
+    _draw_section_body(section, tr)
 
 
-def _body(section: Section, tr: Translate) -> None:
+def _draw_section_body(section: Section, tr: Translate) -> None:
     try:
-        if own := evidence_tables.drawer(section.title):
-            own(section, tr)
+        if drawer := evidence_tables.find_table_drawer(section.title):
+            drawer(section, tr)
         elif section.title == _DERIVATION:
-            _derivation(section.body, tr)
+            _draw_derivation(section.body, tr)
         else:
-            _DRAWERS[section.kind](evidence_tables.told(section), tr)
+            _DRAWERS[section.kind](evidence_tables.translate_table_body(section), tr)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         st.caption(tr("case.malformed_section"))
-        raw(section.body)
+        draw_raw_value(section.body)
 
 
 def section_title(title: str) -> str:
     """The title in the session's language, or made readable where no catalogue knows it."""
-    return lookup_text(f"section.{title}", current()) or title.replace("_", " ").capitalize()
+    return (
+        lookup_text(f"section.{title}", current_language()) or title.replace("_", " ").capitalize()
+    )
 
 
-def raw(value: Any) -> None:
+def draw_raw_value(value: Any) -> None:
     """Any value, as text or JSON."""
     if isinstance(value, Mapping | list | tuple):
         st.json(value, expanded=2)
     else:
-        prose(tables.cell(value))
+        draw_prose(tables.format_cell(value))
 
 
-def prose(text: str) -> None:
+def draw_prose(text: str) -> None:
     """Text of a model: wrapped, with a copy button, in a scroll area when long."""
-    verbatim(text, None)
+    draw_verbatim(text, None)
 
 
-def verbatim(text: str, language: str | None) -> None:
+def draw_verbatim(text: str, language: str | None) -> None:
     """Code or text as it was written, coloured by `language` (such as `sql`) if given."""
     long = len(text) > LONG
     st.code(text, language=language, wrap_lines=True, height=SCROLL if long else "content")
 
 
-def transcript(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
+def draw_messages(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
     """A conversation, turn by turn; reasoning is folded away, tool calls are shown as JSON."""
     for message in messages:
         role = str(message["role"])
         with st.chat_message(role, avatar=_AVATARS.get(role)):
-            name = lookup_text(f"case.role.{role}", current())
-            st.caption(escape(name or role))
+            name = lookup_text(f"case.role.{role}", current_language())
+            st.caption(escape_markdown(name or role))
             if message.get("reasoning"):
                 with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
-                    prose(str(message["reasoning"]))
+                    draw_prose(str(message["reasoning"]))
             if message.get("content"):
-                prose(str(message["content"]))
+                draw_prose(str(message["content"]))
             for call in message.get("tool_calls") or ():
-                verbatim(f"{call['name']}({call['arguments']})", None)
+                draw_verbatim(f"{call['name']}({call['arguments']})", None)
 
 
-def _derivation(body: Any, tr: Translate) -> None:
+def _draw_derivation(body: Any, tr: Translate) -> None:
     """The calls of tools that lead to the answer; programs as programs."""
     for number, step in enumerate(body, 1):
         tool, arguments = str(step["tool"]), dict(step["arguments"])
-        st.caption(tr("case.step_of_derivation", number=number, tool=escape(tool)))
+        st.caption(tr("case.step_of_derivation", number=number, tool=escape_markdown(tool)))
         if code := arguments.pop("code", ""):
-            verbatim(str(code), "python")
+            draw_verbatim(str(code), "python")
         if arguments:
-            verbatim("\n".join(f"{name}: {value}" for name, value in arguments.items()), None)
+            draw_verbatim("\n".join(f"{name}: {value}" for name, value in arguments.items()), None)
 
 
-def _text(body: Any, tr: Translate) -> None:
-    prose(tables.cell(body))
+def _draw_text_section(body: Any, tr: Translate) -> None:
+    draw_prose(tables.format_cell(body))
 
 
-def _code(body: Any, tr: Translate) -> None:
-    verbatim(str(body["text"]), str(body.get("language") or "") or None)
+def _draw_code_section(body: Any, tr: Translate) -> None:
+    draw_verbatim(str(body["text"]), str(body.get("language") or "") or None)
 
 
-def _json(body: Any, tr: Translate) -> None:
-    raw(body)
+def _draw_json_section(body: Any, tr: Translate) -> None:
+    draw_raw_value(body)
 
 
-def _log(body: Any, tr: Translate) -> None:
-    verbatim(tables.cell(body), None)
+def _draw_log_section(body: Any, tr: Translate) -> None:
+    draw_verbatim(tables.format_cell(body), None)
 
 
-def _table(body: Any, tr: Translate) -> None:
-    st.dataframe(tables.frame(body["columns"], body["rows"]), hide_index=True)
+def _draw_table_section(body: Any, tr: Translate) -> None:
+    st.dataframe(tables.build_text_frame(body["columns"], body["rows"]), hide_index=True)
     st.caption(tr("case.row_count", count=len(body["rows"])))
     _explain_null(body["rows"], tr)
 
 
-def _table_diff(body: Any, tr: Translate) -> None:
+def _draw_table_diff(body: Any, tr: Translate) -> None:
     missing, extra = body["missing"], body["extra"]
     if missing or extra:
         st.caption(tr("case.diff_summary", missing=len(missing), extra=len(extra)))
@@ -141,9 +143,9 @@ def _table_diff(body: Any, tr: Translate) -> None:
         st.caption(tr("case.diff_equal"))
     left, right = st.columns(2)
     with left:
-        _side(body["columns"], body["expected"], missing, tables.MISSING, "missing", tr)
+        _draw_diff_side(body["columns"], body["expected"], missing, tables.MISSING, "missing", tr)
     with right:
-        _side(
+        _draw_diff_side(
             body.get("answer_columns") or body["columns"],
             body["actual"],
             extra,
@@ -160,7 +162,7 @@ def _explain_null(rows: Sequence[Sequence[Any]], tr: Translate) -> None:
         st.caption(tr("case.null_note"))
 
 
-def _side(
+def _draw_diff_side(
     columns: Sequence[Any],
     rows: Sequence[Sequence[Any]],
     odd: Sequence[Sequence[Any]],
@@ -169,74 +171,80 @@ def _side(
     tr: Translate,
 ) -> None:
     st.caption(tr(f"case.diff_{side}_side", count=len(rows)))
-    flags = tables.marks(rows, odd)
-    table = tables.marked(columns, rows, flags, word=tr(f"case.diff_{side}"))
+    flags = tables.mark_odd_rows(rows, odd)
+    table = tables.add_mark_column(columns, rows, flags, word=tr(f"case.diff_{side}"))
     st.dataframe(
-        tables.coloured(table, flags, colour) if any(flags) else tables.frame(columns, rows),
+        tables.colour_odd_rows(table, flags, colour)
+        if any(flags)
+        else tables.build_text_frame(columns, rows),
         hide_index=True,
         alt=tr(f"case.diff_{side}_side", count=len(rows)),
     )
 
 
-def _database(body: Any, tr: Translate) -> None:
+def _draw_database_tables(body: Any, tr: Translate) -> None:
     """The tables of a database beside each other where they fit, empty ones in a line."""
     st.caption(tr("case.database_about"))
     filled = [table for table in body["tables"] if table["rows"]]
     empty = [str(table["name"]) for table in body["tables"] if not table["rows"]]
     for table in filled:
-        st.caption(tr("case.database_table", name=escape(table["name"]), count=len(table["rows"])))
+        st.caption(
+            tr("case.database_table", name=escape_markdown(table["name"]), count=len(table["rows"]))
+        )
         st.dataframe(
-            tables.frame(table["columns"], table["rows"]),
+            tables.build_text_frame(table["columns"], table["rows"]),
             hide_index=True,
             alt=str(table["name"]),
         )
     if empty:
-        st.caption(tr("case.database_empty", names=escape(", ".join(empty))))
+        st.caption(tr("case.database_empty", names=escape_markdown(", ".join(empty))))
     _explain_null([row for table in filled for row in table["rows"]], tr)
 
 
-def _plans(body: Any, tr: Translate) -> None:
+def _draw_query_plans(body: Any, tr: Translate) -> None:
     """What was counted before and after, each over its plan."""
-    unit = lookup_text(f"case.unit.{body['unit']}", current()) or escape(str(body["unit"]), 40)
+    unit = lookup_text(f"case.unit.{body['unit']}", current_language()) or escape_markdown(
+        str(body["unit"]), 40
+    )
     for column, side in zip(st.columns(2), ("before", "after"), strict=True):
         with column:
             amount = body[side]["amount"]
             st.metric(tr(f"case.work_{side}", unit=unit), f"{amount:,}")
-            verbatim("\n".join(map(str, body[side]["plan"])), None)
+            draw_verbatim("\n".join(map(str, body[side]["plan"])), None)
 
 
-def _chat(body: Any, tr: Translate) -> None:
-    transcript(body, tr)
+def _draw_chat_section(body: Any, tr: Translate) -> None:
+    draw_messages(body, tr)
 
 
-def _votes(body: Any, tr: Translate) -> None:
+def _draw_judge_votes(body: Any, tr: Translate) -> None:
     """One line a judge: what it voted, who it is, what the vote took; its reason below."""
     for vote in body:
-        said = str(vote["vote"]).lower()
+        choice = str(vote["vote"]).lower()
         with st.container(horizontal=True, vertical_alignment="center"):
-            word = lookup_text(f"case.vote.{said}", current()) or escape(said)
-            st.badge(word, color=_VOTE_COLOURS.get(said, "gray"))  # type: ignore[arg-type]
+            word = lookup_text(f"case.vote.{choice}", current_language()) or escape_markdown(choice)
+            st.badge(word, color=_VOTE_COLOURS.get(choice, "gray"))  # type: ignore[arg-type]
             st.text(str(vote["judge"]).partition("?")[0])
-            if facts := _vote_facts(vote, tr):
+            if facts := _format_vote_facts(vote, tr):
                 st.caption(facts)
         if vote.get("reason"):
-            prose(str(vote["reason"]))
+            draw_prose(str(vote["reason"]))
 
 
-def _vote_facts(vote: Mapping[str, Any], tr: Translate) -> str:
+def _format_vote_facts(vote: Mapping[str, Any], tr: Translate) -> str:
     """The rules a judge saw applied, how long it took and what it cost; only what is known."""
     rules = ", ".join(map(str, vote.get("rules") or ()))
-    facts = [tr("case.vote_rules", rules=escape(rules))] if rules else []
-    facts += [numbers.duration(vote["latency"], tr)] if vote.get("latency") else []
-    facts += [numbers.money(vote["cost"], tr)] if vote.get("cost") is not None else []
+    facts = [tr("case.vote_rules", rules=escape_markdown(rules))] if rules else []
+    facts += [numbers.format_duration(vote["latency"], tr)] if vote.get("latency") else []
+    facts += [numbers.format_money(vote["cost"], tr)] if vote.get("cost") is not None else []
     return " · ".join(facts)
 
 
-def _tree_diff(body: Any, tr: Translate) -> None:
+def _draw_tree_diff(body: Any, tr: Translate) -> None:
     rows = [[d["path"], d.get("expected"), d.get("actual")] for d in body["differences"]]
     if rows:
         names = [tr("case.path"), tr("case.expected"), tr("case.actual")]
-        st.dataframe(tables.frame(names, rows), hide_index=True)
+        st.dataframe(tables.build_text_frame(names, rows), hide_index=True)
     else:
         st.caption(tr("case.diff_equal"))
     left, right = st.columns(2)
@@ -245,20 +253,20 @@ def _tree_diff(body: Any, tr: Translate) -> None:
             continue  # one value, which the table shows
         with column:
             st.caption(tr(f"case.{side}"))
-            raw(body[side])
+            draw_raw_value(body[side])
 
 
 _DRAWERS: dict[str, Callable[[Any, Translate], None]] = {
-    "text": _text,
-    "code": _code,
-    "json": _json,
-    "table": _table,
-    "table_diff": _table_diff,
-    "database": _database,
-    "plans": _plans,
-    "chat": _chat,
-    "votes": _votes,
-    "calls": calls.draw,
-    "log": _log,
-    "tree_diff": _tree_diff,
+    "text": _draw_text_section,
+    "code": _draw_code_section,
+    "json": _draw_json_section,
+    "table": _draw_table_section,
+    "table_diff": _draw_table_diff,
+    "database": _draw_database_tables,
+    "plans": _draw_query_plans,
+    "chat": _draw_chat_section,
+    "votes": _draw_judge_votes,
+    "calls": calls.draw_decoded_calls,
+    "log": _draw_log_section,
+    "tree_diff": _draw_tree_diff,
 }

@@ -13,10 +13,10 @@ from evalcore.queries.ranking import list_board_orders
 from evalcore.queries.row_sorting import list_sort_keys
 from evalcore.settings import Settings
 from pages.components import ranking_data
-from pages.components.ranking_data import View
+from pages.components.ranking_data import RankingView
 
 
-def prepare(settings: Settings) -> None:
+def warm_up_pages(settings: Settings) -> None:
     """Load the components, then work out what the Ranking page shows where nothing is asked for.
 
     Raises what reading the store does.
@@ -26,6 +26,11 @@ def prepare(settings: Settings) -> None:
     headers = stored_boards.load_run_headers(settings)
     for suite in boards.list_suites(headers):
         board = boards.list_boards(headers, suite)[0]
-        view = View(settings, ranking_data.version(settings), board, list_board_orders(board)[0])
-        ranking_data.rows(view, BoardFilter(), list_sort_keys(board)[0])
-        ranking_data.choices(view)
+        view = RankingView(
+            settings,
+            ranking_data.compute_store_version(settings),
+            board,
+            list_board_orders(board)[0],
+        )
+        ranking_data.load_ranking_rows(view, BoardFilter(), list_sort_keys(board)[0])
+        ranking_data.load_filter_choices(view)

@@ -18,7 +18,7 @@ KEY = "lang"
 Translate = Callable[..., str]
 
 
-def current() -> str:
+def current_language() -> str:
     """The code of the language in use, such as `en`."""
     for chosen in (st.session_state.get(KEY), st.query_params.get(KEY)):
         if chosen in LANGUAGES:
@@ -26,26 +26,26 @@ def current() -> str:
     return language_for_locale(st.context.locale)
 
 
-def translator() -> Translate:
+def build_translator() -> Translate:
     """`tr("launch.title", count=3)`: the texts of the session's language."""
-    language = current()
+    language = current_language()
 
-    def translate(key: str, **values: object) -> str:
+    def translate_key(key: str, **values: object) -> str:
         return t(key, language, **values)
 
-    return translate
+    return translate_key
 
 
-def note(text: str) -> str:
+def localize_note(text: str) -> str:
     """What a scorer or the runner said, in the session's language."""
-    return translate_note(text, current())
+    return translate_note(text, current_language())
 
 
-def switch() -> None:
+def draw_language_switch() -> None:
     """Draw the switch in the sidebar; the entry script calls it once, before the page runs."""
-    st.session_state.setdefault(KEY, current())
+    st.session_state.setdefault(KEY, current_language())
     st.sidebar.segmented_control(
-        t("common.language", current()),
+        t("common.language", current_language()),
         list(LANGUAGES),
         format_func=lambda code: LANGUAGES[code],
         required=True,
@@ -54,11 +54,11 @@ def switch() -> None:
     )
 
 
-def remember() -> None:
+def write_language_to_url() -> None:
     """Write the language into the URL, or take it out.
 
     To be called once the page has been drawn: the browser learns later than its query which page is
     shown, and would keep the one that was left, under this query, as a place that Back leads to.
     """
-    differs = current() != language_for_locale(st.context.locale)
-    state.remember(KEY, current() if differs else None)
+    differs = current_language() != language_for_locale(st.context.locale)
+    state.set_query_param(KEY, current_language() if differs else None)

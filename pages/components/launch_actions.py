@@ -13,15 +13,15 @@ from evalcore.runner import client
 from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from pages.components import keys, launch_report, state, visitor
-from pages.components.language import Translate, note
+from pages.components.language import Translate, localize_note
 from pages.components.launch_target import ChosenTarget
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 
-def draw(
+def draw_launch_actions(
     request: RunRequest,
     second: ChosenTarget | None,
-    current: Settings,
+    settings: Settings,
     *,
     blocked: bool,
     tr: Translate,
@@ -29,48 +29,64 @@ def draw(
     """Start, test and estimate; a result stays as long as it belongs to what the form says."""
     first = TargetSpec(key=request.target, options=request.target_options)
     other = TargetSpec(key=second.key, options=second.options) if second else None
-    if _button("start", blocked, tr, type="primary", icon=":material/play_arrow:"):
-        _start(request, other, current, tr)
-    tested = _button("connection", blocked, tr, icon=":material/network_check:")
-    for slot, who in (("connection", first), ("connection_second", other)):
-        if who is None:
+    if _draw_launch_button("start", blocked, tr, type="primary", icon=":material/play_arrow:"):
+        _launch_and_open(request, other, settings, tr)
+    is_requested = _draw_launch_button("connection", blocked, tr, icon=":material/network_check:")
+    for slot, target in (("connection", first), ("connection_second", other)):
+        if target is None:
             continue
-        if tested:
-            launch_report.remember(slot, who, partial(_connect, who, current), tr)
-        launch_report.draw(slot, who, tr, heading=who.identity if other else "")
-    if _button("estimate", blocked, tr, icon=":material/calculate:"):
-        launch_report.remember("estimate", request, partial(_estimate, request, current), tr)
-    launch_report.draw("estimate", request, tr)
+        if is_requested:
+            launch_report.store_launch_result(
+                slot, target, partial(_test_target_connection, target, settings), tr
+            )
+        launch_report.draw_launch_result(slot, target, tr, heading=target.identity if other else "")
+    if _draw_launch_button("estimate", blocked, tr, icon=":material/calculate:"):
+        launch_report.store_launch_result(
+            "estimate", request, partial(_compute_estimate, request, settings), tr
+        )
+    launch_report.draw_launch_result("estimate", request, tr)
 
 
-def _button(name: str, blocked: bool, tr: Translate, **look: Any) -> bool:
+def _draw_launch_button(name: str, blocked: bool, tr: Translate, **button_options: Any) -> bool:
     return st.button(
-        tr(f"launch.{name}"), key=f"launch.do.{name}", disabled=blocked, width="stretch", **look
+        tr(f"launch.{name}"),
+        key=f"launch.do.{name}",
+        disabled=blocked,
+        width="stretch",
+        **button_options,
     )
 
 
-def _connect(who: TargetSpec, current: Settings) -> ConnectionReport:
-    asks = visitor.current()
-    return client.test_connection(who.key, who.options, keys.typed(), current, visitor=asks)
+def _test_target_connection(target: TargetSpec, settings: Settings) -> ConnectionReport:
+    acting_visitor = visitor.current_visitor()
+    return client.test_connection(
+        target.key, target.options, keys.collect_typed_keys(), settings, visitor=acting_visitor
+    )
 
 
-def _estimate(request: RunRequest, current: Settings) -> Estimate:
-    return client.estimate_run(request, current, visitor=visitor.current())
+def _compute_estimate(request: RunRequest, settings: Settings) -> Estimate:
+    return client.estimate_run(request, settings, visitor=visitor.current_visitor())
 
 
-def _start(
-    request: RunRequest, second: TargetSpec | None, current: Settings, tr: Translate
+def _launch_and_open(
+    request: RunRequest, second: TargetSpec | None, settings: Settings, tr: Translate
 ) -> None:
     """Start the run and go to watch it; an error of the request is shown where it was made."""
     try:
         with st.spinner(tr("launch.start_busy")):
             if second is None:
-                run = client.launch_run(request, keys.typed(), current, visitor=visitor.current())
+                run = client.launch_run(
+                    request, keys.collect_typed_keys(), settings, visitor=visitor.current_visitor()
+                )
             else:
                 run, _ = client.launch_pair(
-                    request, second, keys.typed(), current, visitor=visitor.current()
+                    request,
+                    second,
+                    keys.collect_typed_keys(),
+                    settings,
+                    visitor=visitor.current_visitor(),
                 )
     except EvalboardError as error:
-        st.error(escape(note(str(error)), 600), icon=":material/error:")
+        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
         return
     st.switch_page(state.RUNS, query_params={"run": run})

@@ -9,43 +9,48 @@ import streamlit as st
 from evalcore import access, catalog
 from evalcore.catalog import ApplicationCard, TargetKindCard, localize_text
 from evalcore.settings import Settings
-from pages.components.language import Translate, current
-from pages.components.launch_rules import Problem
-from pages.components.text import escape
+from pages.components.language import Translate, current_language
+from pages.components.launch_rules import LaunchProblem
+from pages.components.text import escape_markdown
 
 PREFIX = "app:"
 
 
-def draw(kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch") -> str:
+def draw_application_choice(
+    kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch"
+) -> str:
     """Draw the choice of a described service; returns its target key."""
     name = f"{slot}.target.app"
-    known, guarded = catalog.load_applications(settings), access.is_restricted(settings)
-    if guarded:
-        named = (f"{PREFIX}{name}" for name in settings.allow_applications)
-        known = {key: known[key] for key in named if key in known}
+    applications, is_restricted = (
+        catalog.load_applications(settings),
+        access.is_restricted(settings),
+    )
+    if is_restricted:
+        allowed_keys = (f"{PREFIX}{name}" for name in settings.allow_applications)
+        applications = {key: applications[key] for key in allowed_keys if key in applications}
 
-    def label(key: str) -> str:
-        return f"{known[key].title} ({key})" if key in known else key
+    def format_application(key: str) -> str:
+        return f"{applications[key].title} ({key})" if key in applications else key
 
-    own = st.session_state.get(name)  # a path that was typed stays among the choices
+    typed_path = st.session_state.get(name)  # a path that was typed stays among the choices
     typed = st.selectbox(
         tr("launch.application"),
-        list(dict.fromkeys([*known, own] if own else known)),
-        format_func=label,
-        accept_new_options=not guarded,
+        list(dict.fromkeys([*applications, typed_path] if typed_path else applications)),
+        format_func=format_application,
+        accept_new_options=not is_restricted,
         key=name,
         help=tr("launch.application_help", form=kind.form),
         persist_state="session",
     )
-    key = _key(str(typed or ""))
-    if key in known or (key != PREFIX and not guarded):
-        _tell(catalog.load_application(key, settings), tr)
-    return key if key in known or not guarded else PREFIX
+    key = _normalize_application_key(str(typed or ""))
+    if key in applications or (key != PREFIX and not is_restricted):
+        _draw_application_facts(catalog.load_application(key, settings), tr)
+    return key if key in applications or not is_restricted else PREFIX
 
 
-def problems(
+def find_application_problems(
     target: str, metrics: Mapping[str, Sequence[str]], settings: Settings
-) -> list[Problem]:
+) -> list[LaunchProblem]:
     """What would stop a run on a service: its description, or cases that it is not made for.
 
     `metrics` are those chosen, by benchmark. Nothing is wrong with targets of other kinds.
@@ -54,36 +59,36 @@ def problems(
         return []
     card = catalog.load_application(target, settings)
     if card.problem:
-        return [Problem(key="launch.problem.application", values={"problem": card.problem})]
-    found, cards = [], catalog.benchmark_cards()
+        return [LaunchProblem(key="launch.problem.application", values={"problem": card.problem})]
+    problems, cards = [], catalog.benchmark_cards()
     for benchmark, chosen in metrics.items():
-        wrong = [metric for metric in chosen if not card.can_answer(benchmark, metric)]
-        if wrong:
-            title = localize_text(cards[benchmark].title, current()) or benchmark
+        unanswerable = [metric for metric in chosen if not card.can_answer(benchmark, metric)]
+        if unanswerable:
+            title = localize_text(cards[benchmark].title, current_language()) or benchmark
             names = [
-                localize_text(cards[benchmark].find_metric(key).title, current()) or key
-                for key in wrong
+                localize_text(cards[benchmark].find_metric(key).title, current_language()) or key
+                for key in unanswerable
             ]
             values = {"title": card.title, "benchmark": title, "metrics": ", ".join(names)}
-            found.append(Problem(key="launch.problem.unanswered", values=values))
-    return found
+            problems.append(LaunchProblem(key="launch.problem.unanswered", values=values))
+    return problems
 
 
-def _key(typed: str) -> str:
+def _normalize_application_key(typed: str) -> str:
     typed = typed.strip()
     return typed if typed.startswith(PREFIX) else f"{PREFIX}{typed}"
 
 
-def _tell(card: ApplicationCard, tr: Translate) -> None:
+def _draw_application_facts(card: ApplicationCard, tr: Translate) -> None:
     """What the service answers; what is wrong with its description is said beside the form."""
     if card.problem:
         return
-    cards, language = catalog.benchmark_cards(), current()
+    cards, language = catalog.benchmark_cards(), current_language()
     served = [
-        localize_text(found.title, language) or key
-        for key, found in cards.items()
-        if any(card.can_answer(key, metric.key) for metric in found.metrics)
+        localize_text(benchmark_card.title, language) or key
+        for key, benchmark_card in cards.items()
+        if any(card.can_answer(key, metric.key) for metric in benchmark_card.metrics)
     ]
-    st.caption(escape(card.about, 300))
+    st.caption(escape_markdown(card.about, 300))
     if served:
         st.caption(tr("launch.application_answers", benchmarks=", ".join(served)))

@@ -11,9 +11,9 @@ from evalcore import catalog
 from evalcore.catalog import BenchmarkCard, MetricCard, localize_text
 from evalcore.i18n import lookup_text
 from pages.components import launch_dataset, options
-from pages.components.language import Translate, current
+from pages.components.language import Translate, current_language
 
-_MOST_PILLS = 8
+_MAX_PILLS = 8
 DEFAULT_BENCHMARK = "sql_understanding"
 
 
@@ -26,7 +26,7 @@ class ChosenCases(NamedTuple):
     options: dict[str, dict[str, Any]]
 
     @property
-    def subset(self) -> tuple[str, ...]:
+    def metric_subset(self) -> tuple[str, ...]:
         """The metrics to ask for; empty where all of them are chosen."""
         cards = catalog.benchmark_cards()
         whole = all(len(cards[key].metrics) == len(chosen) for key, chosen in self.metrics.items())
@@ -35,7 +35,7 @@ class ChosenCases(NamedTuple):
         )
 
 
-class Amount(NamedTuple):
+class RunAmount(NamedTuple):
     """How much is asked and how fast; `concurrency` 0 leaves the width to the target."""
 
     max_samples: int | None
@@ -45,49 +45,49 @@ class Amount(NamedTuple):
     use_cache: bool
 
 
-def draw(tr: Translate) -> ChosenCases:
+def draw_case_choice(tr: Translate) -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
-    cards, language = catalog.benchmark_cards(), current()
-    linked = launch_dataset.adopt(list(cards), tr)
+    cards, language = catalog.benchmark_cards(), current_language()
+    linked = launch_dataset.adopt_dataset_link(list(cards), tr)
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
-        default=None if linked else _default(cards),
+        default=None if linked else _default_benchmarks(cards),
         format_func=lambda key: localize_text(cards[key].title, language) or key,
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
         persist_state="session",
     )
     metrics: dict[str, tuple[str, ...]] = {}
-    given: dict[str, dict[str, Any]] = {}
+    chosen_options: dict[str, dict[str, Any]] = {}
     for key in chosen:
-        metrics[key] = _metrics(cards[key], tr)
-    added = launch_dataset.added(chosen)
-    dataset = launch_dataset.draw(added, tr) if len(chosen) == 1 else None
+        metrics[key] = _select_benchmark_metrics(cards[key], tr)
+    added = launch_dataset.load_added_datasets(chosen)
+    dataset = launch_dataset.select_dataset(added, tr) if len(chosen) == 1 else None
     for key in chosen:
         if cards[key].options:
             with st.expander(
                 tr("launch.benchmark_options", benchmark=localize_text(cards[key].title, language)),
                 icon=":material/tune:",
             ):
-                values = options.draw(cards[key].options, f"launch.option.{key}", tr)
+                values = options.draw_option_widgets(cards[key].options, f"launch.option.{key}", tr)
                 if (words := lookup_text(f"launch.options_about.{key}", language)) is not None:
                     st.caption(words)
-                given |= {key: values} if values else {}
-    given = launch_dataset.with_options(given, added, dataset)
-    launch_dataset.publish(chosen, dataset, tr)
-    return ChosenCases(tuple(chosen), metrics, dataset, given)
+                chosen_options |= {key: values} if values else {}
+    chosen_options = launch_dataset.merge_dataset_options(chosen_options, added, dataset)
+    launch_dataset.publish_dataset_link(chosen, dataset, tr)
+    return ChosenCases(tuple(chosen), metrics, dataset, chosen_options)
 
 
-def _default(cards: Mapping[str, BenchmarkCard]) -> list[str]:
+def _default_benchmarks(cards: Mapping[str, BenchmarkCard]) -> list[str]:
     return [DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1]
 
 
-def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
+def _select_benchmark_metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
     """The metrics of one benchmark, all chosen at first."""
-    language = current()
+    language = current_language()
 
-    labels = {one.key: _label(one, language) for one in card.metrics}
+    labels = {metric.key: _format_metric_label(metric, language) for metric in card.metrics}
     shared: dict[str, Any] = {
         "label": tr("launch.metrics", benchmark=localize_text(card.title, language)),
         "options": list(labels),
@@ -95,7 +95,7 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
         "key": f"launch.metrics.{card.key}",
         "persist_state": "session",
     }
-    if len(labels) > _MOST_PILLS:  # none chosen means all, so that the form stays short
+    if len(labels) > _MAX_PILLS:  # none chosen means all, so that the form stays short
         chosen = st.multiselect(
             placeholder=tr("launch.all_metrics", count=len(labels)),
             help=f"{tr('launch.metrics_none')} {tr('launch.metrics_help')}",
@@ -112,16 +112,16 @@ def _metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
     )
 
 
-def _label(metric: MetricCard, language: str) -> str:
+def _format_metric_label(metric: MetricCard, language: str) -> str:
     title = localize_text(metric.title, language) or metric.key
     return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
 
 
-def draw_amount(tr: Translate) -> Amount:
+def draw_amount_fields(tr: Translate) -> RunAmount:
     """Draw how many cases are asked how often, and how many requests may be open at once."""
     first, second = st.columns(2)
     with first:
-        most = st.number_input(
+        max_samples = st.number_input(
             tr("launch.max_samples"),
             min_value=1,
             value=None,
@@ -130,10 +130,10 @@ def draw_amount(tr: Translate) -> Amount:
             key="launch.max_samples",
             persist_state="session",
         )
-        seed = _whole("seed", 0, 0, tr)
+        seed = _draw_whole_number("seed", 0, 0, tr)
     with second:
-        epochs = _whole("epochs", 1, 1, tr)
-        concurrency = _whole("concurrency", 0, 0, tr)
+        epochs = _draw_whole_number("epochs", 1, 1, tr)
+        concurrency = _draw_whole_number("concurrency", 0, 0, tr)
     use_cache = st.toggle(
         tr("launch.use_cache"),
         value=True,
@@ -141,13 +141,13 @@ def draw_amount(tr: Translate) -> Amount:
         key="launch.use_cache",
         persist_state="session",
     )
-    return Amount(most, epochs, seed, concurrency, use_cache)
+    return RunAmount(max_samples, epochs, seed, concurrency, use_cache)
 
 
-def _whole(name: str, least: int, default: int, tr: Translate) -> int:
+def _draw_whole_number(name: str, minimum: int, default: int, tr: Translate) -> int:
     return st.number_input(
         tr(f"launch.{name}"),
-        min_value=least,
+        min_value=minimum,
         value=default,
         help=tr(f"launch.{name}_help"),
         key=f"launch.{name}",

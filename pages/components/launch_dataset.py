@@ -23,42 +23,50 @@ _BENCHMARKS, _SOURCE, _NAME = "launch.benchmarks", "launch.dataset", "launch.dat
 _LINK = "launch.dataset_link"
 
 
-def adopt(benchmarks: Sequence[str], tr: Translate) -> bool:
+def adopt_dataset_link(benchmarks: Sequence[str], tr: Translate) -> bool:
     """Set the form as a link asks, once, before the widgets are drawn; whether it was set now."""
-    asked = (st.query_params.get("benchmark", ""), st.query_params.get("dataset", ""))
-    if asked == st.session_state.get(_LINK, ("", "")) or asked[0] not in benchmarks:
+    requested = (st.query_params.get("benchmark", ""), st.query_params.get("dataset", ""))
+    if requested == st.session_state.get(_LINK, ("", "")) or requested[0] not in benchmarks:
         return False
-    known = asked[1] in added([asked[0]])
-    if asked[1] and not known:
-        state.remember("dataset", None)
+    is_available = requested[1] in load_added_datasets([requested[0]])
+    if requested[1] and not is_available:
+        state.set_query_param("dataset", None)
         shown = tr("launch.dataset.bundled")
-        url_state.tell_unknown(asked[1], tr("launch.dataset_added"), shown)
-    st.session_state[_LINK] = (asked[0], asked[1] if known else "")
-    st.session_state[_BENCHMARKS] = [asked[0]]
-    st.session_state[_SOURCE] = "added" if known else "bundled"
-    if known:
-        st.session_state[_NAME] = asked[1]
+        url_state.warn_unknown_choice(requested[1], tr("launch.dataset_added"), shown)
+    st.session_state[_LINK] = (requested[0], requested[1] if is_available else "")
+    st.session_state[_BENCHMARKS] = [requested[0]]
+    st.session_state[_SOURCE] = "added" if is_available else "bundled"
+    if is_available:
+        st.session_state[_NAME] = requested[1]
     return True
 
 
-def added(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
+def load_added_datasets(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
     """The fetched and own sets of a benchmark that was chosen alone, by name."""
     if len(chosen) != 1:
         return {}
     return {
-        one.dataset: one
-        for one in datasets.list_added_datasets(settings.load_settings(), chosen[0])
+        entry.dataset: entry
+        for entry in datasets.list_added_datasets(settings.load_settings(), chosen[0])
     }
 
 
-def draw(known: Mapping[str, DatasetEntry], tr: Translate) -> str | None:
+def select_dataset(datasets_by_name: Mapping[str, DatasetEntry], tr: Translate) -> str | None:
     """None for the bundled cases, else the name of a set, or a path as it was typed.
 
     Who does not run this installation chooses from its list instead of typing a path.
     """
-    seen = visitor.seen()
-    listed = request_policy.list_allowed_datasets(seen) if access.is_restricted(seen) else None
-    sources = ["bundled", *(["added"] if known else []), *(["path"] if listed != [] else [])]
+    visitor_settings = visitor.load_visitor_settings()
+    allowed_names = (
+        request_policy.list_allowed_datasets(visitor_settings)
+        if access.is_restricted(visitor_settings)
+        else None
+    )
+    sources = [
+        "bundled",
+        *(["added"] if datasets_by_name else []),
+        *(["path"] if allowed_names != [] else []),
+    ]
     if sources == ["bundled"]:
         return None
     if st.session_state.get(_SOURCE, sources[0]) not in sources:
@@ -74,29 +82,38 @@ def draw(known: Mapping[str, DatasetEntry], tr: Translate) -> str | None:
         key=_SOURCE,
         persist_state="session",
     )
-    return None if source == "bundled" else _named(source, known, listed, tr)
+    return (
+        None
+        if source == "bundled"
+        else _select_named_dataset(source, datasets_by_name, allowed_names, tr)
+    )
 
 
-def _named(
-    source: str, known: Mapping[str, DatasetEntry], listed: Sequence[str] | None, tr: Translate
+def _select_named_dataset(
+    source: str,
+    datasets_by_name: Mapping[str, DatasetEntry],
+    allowed_names: Sequence[str] | None,
+    tr: Translate,
 ) -> str | None:
     """Which of the added sets, of those that a visitor may name, or the path that is typed."""
     if source == "added":
-        if st.session_state.get(_NAME) not in known:
+        if st.session_state.get(_NAME) not in datasets_by_name:
             st.session_state.pop(_NAME, None)
-        named = {name: datasets_words.title(one) for name, one in known.items()}
+        titles = {
+            name: datasets_words.dataset_title(entry) for name, entry in datasets_by_name.items()
+        }
         return st.selectbox(
             tr("launch.dataset_added"),
-            list(known),
-            format_func=lambda name: named.get(name, name),
+            list(datasets_by_name),
+            format_func=lambda name: titles.get(name, name),
             key=_NAME,
             help=tr("launch.dataset_added_help"),
             persist_state="session",
         )
-    if listed is not None:
+    if allowed_names is not None:
         return st.selectbox(
             tr("launch.dataset_listed"),
-            listed,
+            allowed_names,
             key="launch.dataset_listed",
             persist_state="session",
         )
@@ -109,25 +126,30 @@ def _named(
     return path.strip()
 
 
-def with_options(
-    given: Mapping[str, dict[str, Any]], known: Mapping[str, DatasetEntry], dataset: str | None
+def merge_dataset_options(
+    option_values: Mapping[str, dict[str, Any]],
+    datasets_by_name: Mapping[str, DatasetEntry],
+    dataset: str | None,
 ) -> dict[str, dict[str, Any]]:
     """The options, with those that the chosen set needs to be read."""
-    one = known.get(dataset or "")
-    if one is None or not one.options:
-        return dict(given)
-    return {**given, one.benchmark: {**given.get(one.benchmark, {}), **one.options}}
+    entry = datasets_by_name.get(dataset or "")
+    if entry is None or not entry.options:
+        return dict(option_values)
+    return {
+        **option_values,
+        entry.benchmark: {**option_values.get(entry.benchmark, {}), **entry.options},
+    }
 
 
-def publish(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
+def publish_dataset_link(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
     """Keep the link in the address while the form says the same, else take it out."""
-    said = (chosen[0] if len(chosen) == 1 else "", dataset or "")
+    form_link = (chosen[0] if len(chosen) == 1 else "", dataset or "")
     link = st.session_state.get(_LINK)
-    if said == link:
+    if form_link == link:
         return
-    asked = st.query_params.get("benchmark", "")
-    if link is None and asked:
+    requested = st.query_params.get("benchmark", "")
+    if link is None and requested:
         shown = ", ".join(map(datasets_words.benchmark_title, chosen)) or DASH
-        url_state.tell_unknown(asked, tr("launch.benchmarks"), shown)
-    state.change(dict.fromkeys(("benchmark", "dataset")))
+        url_state.warn_unknown_choice(requested, tr("launch.benchmarks"), shown)
+    state.set_query_params(dict.fromkeys(("benchmark", "dataset")))
     st.session_state.pop(_LINK, None)

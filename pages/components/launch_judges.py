@@ -12,10 +12,10 @@ from evalcore.runner import client
 from evalcore.settings import Settings
 from pages.components import keys
 from pages.components.language import Translate
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 
-def draw(benchmarks: Iterable[str], target: str, tr: Translate) -> tuple[str, ...]:
+def select_judges(benchmarks: Iterable[str], target: str, tr: Translate) -> tuple[str, ...]:
     """The chosen judges; nothing is drawn where none of the benchmarks may need any."""
     if not any(catalog.benchmark_card(key).judged for key in benchmarks):
         return ()
@@ -34,18 +34,19 @@ def draw(benchmarks: Iterable[str], target: str, tr: Translate) -> tuple[str, ..
     elif len(judges) % 2 == 0:
         st.caption(tr("launch.judges_even"))
     if target in {judge.partition("?")[0] for judge in judges}:
-        st.caption(tr("launch.judges_self", target=escape(target)))
+        st.caption(tr("launch.judges_self", target=escape_markdown(target)))
     return judges
 
 
-def ask_keys(
-    judges: tuple[str, ...], asked: Iterable[str], settings: Settings, tr: Translate
+def ask_for_judge_keys(
+    judges: tuple[str, ...], already_asked: Iterable[str], settings: Settings, tr: Translate
 ) -> list[str]:
-    """Ask for the judges' keys that nobody has set, save those `asked` for above; returns them."""
+    """Ask for the judges' keys that nobody has set, save those `already_asked` for above;
+    returns them."""
     try:
         needed = client.missing_judge_keys(judges, settings)
     except UsageError:
         return []  # what is wrong with a judge is said beside the form
-    names = [name for name in needed if name not in asked]
-    keys.ask(names, tr)
+    names = [name for name in needed if name not in already_asked]
+    keys.ask_for_keys(names, tr)
     return names

@@ -17,9 +17,9 @@ from evalcore.runner import client
 from evalcore.runner.local_models import ModelInspection
 from evalcore.settings import Settings
 from pages.components import numbers, visitor
-from pages.components.language import Translate, current
-from pages.components.launch_rules import Problem
-from pages.components.text import escape, plain
+from pages.components.language import Translate, current_language
+from pages.components.launch_rules import LaunchProblem
+from pages.components.text import escape_markdown, to_plain_line
 
 PREFIX = "hf:"
 #: Options with a widget of their own.
@@ -27,24 +27,28 @@ OWN_FIELDS = ("device", "dtype", "adapter", "batch_size", "trust_remote_code", "
 _TIGHT = 0.85  # of the free memory: more than that leaves little for long prompts
 
 
-def draw(
+def draw_local_model(
     card: TargetKindCard, tr: Translate, slot: str, first: str = ""
 ) -> tuple[str, dict[str, Any]]:
     """Draw model, adapter, precision, device and trust; returns the key and the options given.
 
     `first` is the model to begin with, empty for none.
     """
-    machine, seen = client.local_machine(), visitor.seen()
-    if access.is_restricted(seen):
-        reference, adapter, trust = _listed(seen.allow_models, tr, slot), "", {}
+    machine, visitor_settings = client.local_machine(), visitor.load_visitor_settings()
+    if access.is_restricted(visitor_settings):
+        reference, adapter, trust = (
+            _select_allowed_model(visitor_settings.allow_models, tr, slot),
+            "",
+            {},
+        )
     else:
-        reference = _model(card, machine.models, tr, slot, first.removeprefix(PREFIX))
-        adapter, trust = _adapter(tr, slot), _trust(tr, slot)
+        reference = _select_local_model(card, machine.models, tr, slot, first.removeprefix(PREFIX))
+        adapter, trust = _draw_adapter_field(tr, slot), _draw_trust_toggles(tr, slot)
     columns = st.columns(3)
     with columns[0]:
-        dtype = _choice("dtype", machine.dtypes, tr, slot)
+        dtype = _select_local_option("dtype", machine.dtypes, tr, slot)
     with columns[1]:
-        device = _choice("device", machine.devices, tr, slot)
+        device = _select_local_option("device", machine.devices, tr, slot)
     with columns[2]:
         batch = st.number_input(
             tr("launch.local.batch_size"),
@@ -54,14 +58,14 @@ def draw(
             key=f"{slot}.local.batch_size",
             persist_state="session",
         )
-    given: dict[str, Any] = {"adapter": adapter, "batch_size": batch, **trust}
-    given |= {"dtype": dtype, "device": device}
+    option_values: dict[str, Any] = {"adapter": adapter, "batch_size": batch, **trust}
+    option_values |= {"dtype": dtype, "device": device}
     return f"{PREFIX}{reference}", {
-        name: value for name, value in given.items() if value not in ("", 0, False, "auto")
+        name: value for name, value in option_values.items() if value not in ("", 0, False, "auto")
     }
 
 
-def _listed(models: Sequence[str], tr: Translate, slot: str) -> str:
+def _select_allowed_model(models: Sequence[str], tr: Translate, slot: str) -> str:
     """A model of those that this board allows."""
     chosen = st.selectbox(
         tr("launch.local.model"),
@@ -73,7 +77,7 @@ def _listed(models: Sequence[str], tr: Translate, slot: str) -> str:
     return str(chosen or "")
 
 
-def _adapter(tr: Translate, slot: str) -> str:
+def _draw_adapter_field(tr: Translate, slot: str) -> str:
     return st.text_input(
         tr("launch.local.adapter"),
         key=f"{slot}.local.adapter",
@@ -83,23 +87,27 @@ def _adapter(tr: Translate, slot: str) -> str:
     ).strip()
 
 
-def _model(
+def _select_local_model(
     card: TargetKindCard, cached: Mapping[str, int], tr: Translate, slot: str, first: str
 ) -> str:
     """A model of the local cache, or a folder or id that is typed."""
     name = f"{slot}.target.hf"
-    own = str(st.session_state.get(name) or "")  # what was typed stays among the choices
-    choices = list(dict.fromkeys(filter(None, [first, own.strip(), *cached])))
+    previous = str(st.session_state.get(name) or "")  # what was typed stays among the choices
+    choices = list(dict.fromkeys(filter(None, [first, previous.strip(), *cached])))
 
-    def label(reference: str) -> str:
+    def format_model_option(reference: str) -> str:
         size = cached.get(reference)
-        return plain(reference, 120) if size is None else f"{reference} · {numbers.size(size)}"
+        return (
+            to_plain_line(reference, 120)
+            if size is None
+            else f"{reference} · {numbers.format_byte_size(size)}"
+        )
 
     typed = st.selectbox(
         tr("launch.local.model"),
         choices,
         index=0 if first else None,
-        format_func=label,
+        format_func=format_model_option,
         accept_new_options=True,
         placeholder=tr("launch.local.model_placeholder"),
         key=name,
@@ -111,7 +119,7 @@ def _model(
     return str(typed or "").strip().removeprefix(PREFIX)
 
 
-def _choice(name: str, values: tuple[str, ...], tr: Translate, slot: str) -> str:
+def _select_local_option(name: str, values: tuple[str, ...], tr: Translate, slot: str) -> str:
     return str(
         st.selectbox(
             tr(f"launch.local.{name}"),
@@ -124,116 +132,122 @@ def _choice(name: str, values: tuple[str, ...], tr: Translate, slot: str) -> str
     )
 
 
-def _trust(tr: Translate, slot: str) -> dict[str, bool]:
+def _draw_trust_toggles(tr: Translate, slot: str) -> dict[str, bool]:
     """What lets a model's files run code, each off and said to be dangerous."""
-    found = {}
+    trusted = {}
     with st.expander(tr("launch.local.trust"), icon=":material/shield:"):
         st.caption(tr("launch.local.trust_about"))
         for name in ("trust_remote_code", "allow_pickle"):
-            found[name] = st.toggle(
+            trusted[name] = st.toggle(
                 tr(f"launch.local.{name}"),
                 key=f"{slot}.local.{name}",
                 persist_state="session",
             )
-        if any(found.values()):
+        if any(trusted.values()):
             st.warning(tr("launch.local.trusted"), icon=":material/gpp_maybe:")
-    return found
+    return trusted
 
 
-def _look(target: str, options: Mapping[str, Any]) -> ModelInspection:
-    seen, who = visitor.seen(), visitor.current()
-    return _looked(target, options, seen.access, seen, who)
+def _inspect_for_visitor(target: str, options: Mapping[str, Any]) -> ModelInspection:
+    visitor_settings, acting_visitor = visitor.load_visitor_settings(), visitor.current_visitor()
+    return _load_cached_inspection(
+        target, options, visitor_settings.access, visitor_settings, acting_visitor
+    )
 
 
 @st.cache_data(ttl=2, max_entries=32, show_spinner=False)
-def _looked(
-    target: str, options: Mapping[str, Any], mode: str, _settings: Settings, _who: Visitor
+def _load_cached_inspection(
+    target: str, options: Mapping[str, Any], mode: str, _settings: Settings, _visitor: Visitor
 ) -> ModelInspection:
     """Once for the several who ask while the page is drawn: a large model has many headers."""
-    return client.inspect_model(target, options, _settings, visitor=_who)
+    return client.inspect_model(target, options, _settings, visitor=_visitor)
 
 
-def tell(target: str, options: Mapping[str, Any], tr: Translate) -> None:
+def draw_model_facts(target: str, options: Mapping[str, Any], tr: Translate) -> None:
     """What the folder says of the model and whether it fits; a problem is said beside the form."""
     if target == PREFIX:
         return
-    look = _look(target, options)
-    if look.where == "download":
+    inspection = _inspect_for_visitor(target, options)
+    if inspection.where == "download":
         st.info(tr("launch.local.download"), icon=":material/download:")
-    if look.about is None:
+    if inspection.about is None:
         return
     with st.container(border=True, gap="small"):
-        st.caption(escape(_facts(look, tr), 400))
-        _memory(look, str(options.get("dtype", "auto")), tr)
-        for word, icon in _remarks(look, options):
-            st.caption(f"{icon} {tr(word, base=escape(look.adapter_base, 120))}")
+        st.caption(escape_markdown(_format_model_facts(inspection, tr), 400))
+        _draw_memory_fit(inspection, str(options.get("dtype", "auto")), tr)
+        for text_key, icon in _list_model_remarks(inspection, options):
+            st.caption(f"{icon} {tr(text_key, base=escape_markdown(inspection.adapter_base, 120))}")
 
 
-def _facts(look: ModelInspection, tr: Translate) -> str:
+def _format_model_facts(inspection: ModelInspection, tr: Translate) -> str:
     """Architecture, size, precision and context in one line."""
-    about = look.about
+    about = inspection.about
     assert about is not None  # noqa: S101 - the caller looked
-    known = [about.architecture or about.model_type]
+    parts = [about.architecture or about.model_type]
     if about.parameters:
-        parameters = numbers.compact(about.parameters)
-        known.append(tr("launch.local.parameters", count=parameters))
+        parameters = numbers.format_compact_count(about.parameters)
+        parts.append(tr("launch.local.parameters", count=parameters))
     stored = about.quantised or about.dtype
-    known.append(tr("launch.local.stored", dtype=stored or "?", size=numbers.size(about.size)))
-    if look.context:
-        known.append(tr("launch.local.context", count=f"{look.context:,}"))
-    return " · ".join(filter(None, known))
+    parts.append(
+        tr("launch.local.stored", dtype=stored or "?", size=numbers.format_byte_size(about.size))
+    )
+    if inspection.context:
+        parts.append(tr("launch.local.context", count=f"{inspection.context:,}"))
+    return " · ".join(filter(None, parts))
 
 
-def _memory(look: ModelInspection, dtype: str, tr: Translate) -> None:
+def _draw_memory_fit(inspection: ModelInspection, dtype: str, tr: Translate) -> None:
     """Needed against free memory, in words and as a bar."""
-    if look.available is None:
+    if inspection.available is None:
         return
     values = {
-        "needed": numbers.size(look.needed),
-        "free": numbers.size(look.available),
-        "device": escape(look.device),
+        "needed": numbers.format_byte_size(inspection.needed),
+        "free": numbers.format_byte_size(inspection.available),
+        "device": escape_markdown(inspection.device),
     }
-    share = look.needed / look.available if look.available else 2.0
+    share = inspection.needed / inspection.available if inspection.available else 2.0
     fit = "no" if share > 1 else "tight" if share > _TIGHT else "yes"
-    words = tr(f"launch.local.fits.{fit}")
+    verdict = tr(f"launch.local.fits.{fit}")
     st.progress(min(1.0, share), text=tr("launch.local.memory", **values))
     if fit == "yes":
-        st.caption(f":material/check: {words}")
+        st.caption(f":material/check: {verdict}")
     else:
-        st.warning(words, icon=":material/memory:")
+        st.warning(verdict, icon=":material/memory:")
     if dtype in ("int8", "int4"):
         st.caption(tr("launch.local.quantising"))
 
 
-def _remarks(look: ModelInspection, options: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _list_model_remarks(
+    inspection: ModelInspection, options: Mapping[str, Any]
+) -> list[tuple[str, str]]:
     """Text keys with their icons: chat template, tools, tokenizer, code beside the weights."""
-    found = []
-    if not look.tokenizer:
-        found.append(("launch.local.no_tokenizer", ":material/warning:"))
-    if look.tools:
-        found.append(("launch.local.tools", ":material/build:"))
-    elif look.template:
-        found.append(("launch.local.no_tools", ":material/chat:"))
+    remarks = []
+    if not inspection.tokenizer:
+        remarks.append(("launch.local.no_tokenizer", ":material/warning:"))
+    if inspection.tools:
+        remarks.append(("launch.local.tools", ":material/build:"))
+    elif inspection.template:
+        remarks.append(("launch.local.no_tools", ":material/chat:"))
     else:
-        found.append(("launch.local.no_template", ":material/warning:"))
-    if look.own_code and not options.get("trust_remote_code"):
-        found.append(("launch.local.own_code", ":material/code:"))
-    if look.adapter_base:
-        found.append(("launch.local.adapter_base", ":material/extension:"))
-    return found
+        remarks.append(("launch.local.no_template", ":material/warning:"))
+    if inspection.own_code and not options.get("trust_remote_code"):
+        remarks.append(("launch.local.own_code", ":material/code:"))
+    if inspection.adapter_base:
+        remarks.append(("launch.local.adapter_base", ":material/extension:"))
+    return remarks
 
 
-def problems(target: str, options: Mapping[str, Any]) -> list[Problem]:
+def find_model_problems(target: str, options: Mapping[str, Any]) -> list[LaunchProblem]:
     """What would stop a run on a local model; nothing for targets of other kinds.
 
     The cause is said in the reader's language, then in the words of the loader, which name files.
     """
     if not target.startswith(PREFIX) or target == PREFIX:
         return []
-    look = _look(target, options)
-    if not look.problem:
+    inspection = _inspect_for_visitor(target, options)
+    if not inspection.problem:
         return []
-    language = current()
-    title = lookup_text(f"launch.local.problem.{look.kind}", language)
-    values = {"title": title or t("launch.local.problem", language), "problem": look.problem}
-    return [Problem(key="launch.problem.local", values=values)]
+    language = current_language()
+    title = lookup_text(f"launch.local.problem.{inspection.kind}", language)
+    values = {"title": title or t("launch.local.problem", language), "problem": inspection.problem}
+    return [LaunchProblem(key="launch.problem.local", values=values)]

@@ -13,64 +13,71 @@ from evalcore.runner import client
 from evalcore.runner.request import RunRequest
 
 
-class Problem(Record, frozen=True):
+class LaunchProblem(Record, frozen=True):
     """A text of the catalogue and its values."""
 
     key: str
     values: dict[str, str] = {}
 
 
-def problems(
+def find_request_problems(
     request: RunRequest,
     missing_keys: Sequence[str],
     metrics: Mapping[str, Sequence[str]],
     datasets: Path,
     *,
     own_dataset: bool = False,
-    added: Sequence[str] = (),
-) -> list[Problem]:
+    added_names: Sequence[str] = (),
+) -> list[LaunchProblem]:
     """Everything that would stop the run.
 
     `metrics` are those chosen, by benchmark; `datasets` is the folder whose entries are datasets by
-    name, `added` the names of those that were added here; `own_dataset` says that the bundled cases
-    are not wanted.
+    name, `added_names` the names of those that were added here; `own_dataset` says that the bundled
+    cases are not wanted.
     """
-    found = [
-        *target_problems(request.target, request.target_options),
-        *_cases(request, metrics),
-        *_judges(request),
+    problems = [
+        *find_target_problems(request.target, request.target_options),
+        *_find_case_problems(request, metrics),
+        *_find_judge_problems(request),
     ]
     if own_dataset and not request.dataset:
-        found.append(Problem(key="launch.problem.dataset_empty"))
+        problems.append(LaunchProblem(key="launch.problem.dataset_empty"))
     elif (
-        request.dataset and request.dataset not in added and not _exists(request.dataset, datasets)
+        request.dataset
+        and request.dataset not in added_names
+        and not _has_dataset(request.dataset, datasets)
     ):
-        found.append(Problem(key="launch.problem.dataset", values={"path": request.dataset}))
-    found += [Problem(key="launch.problem.key", values={"name": name}) for name in missing_keys]
-    return found
+        problems.append(
+            LaunchProblem(key="launch.problem.dataset", values={"path": request.dataset})
+        )
+    problems += [
+        LaunchProblem(key="launch.problem.key", values={"name": name}) for name in missing_keys
+    ]
+    return problems
 
 
-def target_problems(target: str, options: Mapping[str, Any]) -> list[Problem]:
+def find_target_problems(target: str, options: Mapping[str, Any]) -> list[LaunchProblem]:
     """What is wrong with the name and the address of a target."""
     prefix, _, name = target.partition(":")
-    found = []
+    problems = []
     if not name.strip() or (name.endswith("/") and prefix != "hf"):
-        what = "model" if prefix in ("openai", "hf") else "target"
-        found.append(Problem(key=f"launch.problem.{what}"))
-    if "base_url" in options and not _is_address(str(options["base_url"])):
-        found.append(Problem(key="launch.problem.address"))  # not repeated: a key may stand in it
-    return found
+        noun = "model" if prefix in ("openai", "hf") else "target"
+        problems.append(LaunchProblem(key=f"launch.problem.{noun}"))
+    if "base_url" in options and not _is_http_url(str(options["base_url"])):
+        # not repeated: a key may stand in it
+        problems.append(LaunchProblem(key="launch.problem.address"))
+    return problems
 
 
-def _judges(request: RunRequest) -> list[Problem]:
+def _find_judge_problems(request: RunRequest) -> list[LaunchProblem]:
     try:
         client.check_judges(request.judges)
     except UsageError as error:
-        return [Problem(key="launch.problem.judge", values={"problem": str(error)})]
+        return [LaunchProblem(key="launch.problem.judge", values={"problem": str(error)})]
     return []
 
 
-def _is_address(text: str) -> bool:
+def _is_http_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname)
@@ -78,20 +85,22 @@ def _is_address(text: str) -> bool:
         return False
 
 
-def _exists(name: str, datasets: Path) -> bool:
+def _has_dataset(name: str, datasets: Path) -> bool:
     try:
         return Path(name).exists() or (datasets / name).exists()
     except (OSError, ValueError):  # too long, or with a null in it
         return False
 
 
-def _cases(request: RunRequest, metrics: Mapping[str, Sequence[str]]) -> list[Problem]:
-    found = []
+def _find_case_problems(
+    request: RunRequest, metrics: Mapping[str, Sequence[str]]
+) -> list[LaunchProblem]:
+    problems = []
     if not request.benchmarks:
-        found.append(Problem(key="launch.problem.benchmark"))
-    found += [
-        Problem(key="launch.problem.metric", values={"benchmark": key})
+        problems.append(LaunchProblem(key="launch.problem.benchmark"))
+    problems += [
+        LaunchProblem(key="launch.problem.metric", values={"benchmark": key})
         for key in request.benchmarks
         if not metrics.get(key)
     ]
-    return found
+    return problems

@@ -12,15 +12,17 @@ from pages.components.launch_target import ChosenTarget
 SLOT = "launch.second"
 
 
-def draw(first: ChosenTarget, settings: Settings, tr: Translate) -> ChosenTarget | None:
+def draw_second_target(
+    first: ChosenTarget, settings: Settings, tr: Translate
+) -> ChosenTarget | None:
     """Draw the switch and, where it is on, the second target; None where it is off."""
-    wanted = st.toggle(
+    is_enabled = st.toggle(
         tr("launch.second"),
         key=SLOT,
         help=tr("launch.second_help"),
         persist_state="session",
     )
-    if not wanted:
+    if not is_enabled:
         return None
     with st.container(border=True):
-        return launch_target.draw(settings, tr, SLOT, first)
+        return launch_target.draw_target_choice(settings, tr, SLOT, first)

@@ -10,29 +10,29 @@ from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
 from pages.components import notes, state
 from pages.components.language import Translate
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 
-def headers(settings: Settings, empty: str, tr: Translate) -> Headers:
+def require_scored_headers(settings: Settings, empty: str, tr: Translate) -> Headers:
     """The headers of all finished runs; the page ends here where the store cannot be read, or
     where no run has a score, which the texts `empty`_title and `empty` tell."""
-    found = finished(settings, tr)
-    if not boards.list_suites(found):
-        notes.draw(empty, state.LAUNCH, tr)
+    headers = require_finished_headers(settings, tr)
+    if not boards.list_suites(headers):
+        notes.draw_empty_note(empty, state.LAUNCH, tr)
         st.stop()
-    return found
+    return headers
 
 
-def finished(settings: Settings, tr: Translate) -> Headers:
+def require_finished_headers(settings: Settings, tr: Translate) -> Headers:
     """The headers of all finished runs, with a score or without; the page ends here where the store
     cannot be read."""
     try:
         return stored_boards.load_run_headers(settings)
     except EvalboardError as error:
-        broken(error, tr)
+        draw_store_error(error, tr)
         st.stop()
 
 
-def broken(error: EvalboardError, tr: Translate) -> None:
+def draw_store_error(error: EvalboardError, tr: Translate) -> None:
     """The store cannot be read, and why."""
-    st.error(tr("ranking.no_index", reason=escape(error, 400)), icon=":material/error:")
+    st.error(tr("ranking.no_index", reason=escape_markdown(error, 400)), icon=":material/error:")

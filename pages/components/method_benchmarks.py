@@ -19,7 +19,7 @@ _RULES = {
 }
 
 
-def draw(benchmarks: Iterable[str], tr: Translate) -> None:
+def draw_benchmark_rules(benchmarks: Iterable[str], tr: Translate) -> None:
     """The rules of those of the benchmarks that have some to tell."""
     for benchmark in benchmarks:
         if benchmark not in _RULES:

@@ -15,10 +15,10 @@ from evalcore.queries.judges import PanelReport
 from evalcore.settings import Settings
 from pages.components import numbers
 from pages.components.language import Translate
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 
-def panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) -> None:
+def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) -> None:
     """The rules of a panel, then the figures of the judges who voted on this board."""
     if not any(column.card.judged for column in board.columns.values()):
         return
@@ -26,99 +26,121 @@ def panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) 
     st.markdown(tr("methodology.panel_words"))
     runs = [run.run_id for row in rows for run in row.runs.values()]
     try:
-        found = judges.build_panel_report(settings.run_roots, runs)
+        report = judges.build_panel_report(settings.run_roots, runs)
     except EvalboardError as error:
-        st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
+        st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
         return
-    if found is None:
+    if report is None:
         st.caption(tr("methodology.panel_none"))
         return
     st.markdown(
         tr(
             "methodology.panel_here",
-            answers=found.answers,
-            requests=found.requests,
-            cost=escape(numbers.money(found.cost, tr)),
-            split=_share(found.splits.rate),
-            splits=found.splits.n,
+            answers=report.answers,
+            requests=report.requests,
+            cost=escape_markdown(numbers.format_money(report.cost, tr)),
+            split=_format_vote_share(report.splits.rate),
+            splits=report.splits.n,
         )
     )
-    _profiles(found, tr)
-    _pairs(found, tr)
-    _calibration(found, tr)
+    _draw_judge_profiles(report, tr)
+    _draw_judge_pairs(report, tr)
+    _draw_judge_calibration(report, tr)
 
 
-def _profiles(found: PanelReport, tr: Translate) -> None:
-    _table(
+def _draw_judge_profiles(report: PanelReport, tr: Translate) -> None:
+    _draw_panel_table(
         {
-            tr("methodology.judge"): [one.judge for one in found.profiles],
-            tr("methodology.judge_votes"): [f"{one.cast} / {one.n}" for one in found.profiles],
-            tr("methodology.judge_yes"): [_share(one.yes_rate) for one in found.profiles],
-            tr("methodology.judge_milder"): [_signed(one.difference) for one in found.profiles],
-            tr("methodology.judge_abstained"): [_share(one.abstained) for one in found.profiles],
-            tr("methodology.judge_failed"): [_share(one.failed) for one in found.profiles],
+            tr("methodology.judge"): [profile.judge for profile in report.profiles],
+            tr("methodology.judge_votes"): [
+                f"{profile.cast} / {profile.n}" for profile in report.profiles
+            ],
+            tr("methodology.judge_yes"): [
+                _format_vote_share(profile.yes_rate) for profile in report.profiles
+            ],
+            tr("methodology.judge_milder"): [
+                _format_signed_share(profile.difference) for profile in report.profiles
+            ],
+            tr("methodology.judge_abstained"): [
+                _format_vote_share(profile.abstained) for profile in report.profiles
+            ],
+            tr("methodology.judge_failed"): [
+                _format_vote_share(profile.failed) for profile in report.profiles
+            ],
         },
         tr("methodology.profiles_alt"),
     )
 
 
-def _pairs(found: PanelReport, tr: Translate) -> None:
-    if not found.pairs:
+def _draw_judge_pairs(report: PanelReport, tr: Translate) -> None:
+    if not report.pairs:
         return
     st.markdown(tr("methodology.pairs_words"))
-    _table(
+    _draw_panel_table(
         {
-            tr("methodology.judge_pair"): [f"{one.first} – {one.second}" for one in found.pairs],
-            tr("methodology.judge_both"): [str(one.n) for one in found.pairs],
-            tr("methodology.judge_agreed"): [_share(one.agreed) for one in found.pairs],
-            "κ": [_kappa(one.kappa) for one in found.pairs],
+            tr("methodology.judge_pair"): [
+                f"{pair.first} – {pair.second}" for pair in report.pairs
+            ],
+            tr("methodology.judge_both"): [str(pair.n) for pair in report.pairs],
+            tr("methodology.judge_agreed"): [
+                _format_vote_share(pair.agreed) for pair in report.pairs
+            ],
+            "κ": [_format_kappa(pair.kappa) for pair in report.pairs],
         },
         tr("methodology.pairs_alt"),
     )
-    if (worked := methodology_worked.find_best_kappa(found.pairs)) is not None:
+    if (worked := methodology_worked.find_best_kappa(report.pairs)) is not None:
         st.caption(
             tr(
                 "methodology.kappa_worked",
-                first=escape(worked.first),
-                second=escape(worked.second),
+                first=escape_markdown(worked.first),
+                second=escape_markdown(worked.second),
                 n=worked.n,
-                agreed=_share(worked.agreed),
-                chance=_share(worked.chance),
+                agreed=_format_vote_share(worked.agreed),
+                chance=_format_vote_share(worked.chance),
             )
         )
         a, c = f"{worked.agreed:.2f}", f"{worked.chance:.2f}"
         st.latex(rf"\kappa = \frac{{{a} - {c}}}{{1 - {c}}} = {worked.kappa:.2f}")
 
 
-def _calibration(found: PanelReport, tr: Translate) -> None:
+def _draw_judge_calibration(report: PanelReport, tr: Translate) -> None:
     st.markdown(tr("methodology.calibration_words"))
-    if not found.calibration:
+    if not report.calibration:
         st.caption(tr("methodology.calibration_none"))
         return
-    _table(
+    _draw_panel_table(
         {
-            tr("methodology.judge"): [one.judge for one in found.calibration],
-            tr("methodology.judge_both"): [str(one.n) for one in found.calibration],
-            tr("methodology.judge_agreed"): [_share(one.agreed) for one in found.calibration],
-            "κ": [_kappa(one.kappa) for one in found.calibration],
-            tr("methodology.false_pass"): [str(one.false_pass) for one in found.calibration],
-            tr("methodology.false_fail"): [str(one.false_fail) for one in found.calibration],
+            tr("methodology.judge"): [calibration.judge for calibration in report.calibration],
+            tr("methodology.judge_both"): [
+                str(calibration.n) for calibration in report.calibration
+            ],
+            tr("methodology.judge_agreed"): [
+                _format_vote_share(calibration.agreed) for calibration in report.calibration
+            ],
+            "κ": [_format_kappa(calibration.kappa) for calibration in report.calibration],
+            tr("methodology.false_pass"): [
+                str(calibration.false_pass) for calibration in report.calibration
+            ],
+            tr("methodology.false_fail"): [
+                str(calibration.false_fail) for calibration in report.calibration
+            ],
         },
         tr("methodology.calibration_alt"),
     )
 
 
-def _table(columns: dict[str, list[str]], alt: str) -> None:
+def _draw_panel_table(columns: dict[str, list[str]], alt: str) -> None:
     st.dataframe(pd.DataFrame(columns), hide_index=True, alt=alt)
 
 
-def _share(rate: float | None) -> str:
+def _format_vote_share(rate: float | None) -> str:
     return DASH if rate is None else f"{100 * rate:.0f} %"
 
 
-def _signed(difference: float | None) -> str:
+def _format_signed_share(difference: float | None) -> str:
     return DASH if difference is None else f"{100 * difference:+.0f} %"
 
 
-def _kappa(value: float | None) -> str:
+def _format_kappa(value: float | None) -> str:
     return DASH if value is None else f"{value:.2f}"

@@ -12,37 +12,42 @@ from evalcore.queries import methodology, methodology_worked
 from evalcore.queries.boards import Board, Row
 from evalcore.settings import Settings
 from pages.components import numbers
-from pages.components.board import benchmark_title, bold, metric_title
-from pages.components.language import Translate, current
-from pages.components.text import escape
+from pages.components.board import benchmark_title, format_bold, metric_title
+from pages.components.language import Translate, current_language
+from pages.components.text import escape_markdown
 
-_MOST_TERMS = 6  # metrics whose products fit into a line
+_MAX_TERMS = 6  # metrics whose products fit into a line
 
 
-def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) -> None:
+def draw_worked_score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) -> None:
     """The formula in words and signs, then with the numbers of a row, called `name`, for each
     benchmark."""
     st.subheader(tr("methodology.score"), anchor=False)
     st.markdown(tr("methodology.score_words"))
     st.latex(tr("methodology.formula").replace("{{", "{").replace("}}", "}"))
-    st.markdown(tr("methodology.worked", name=bold(name)))
+    st.markdown(tr("methodology.worked", name=format_bold(name)))
     for benchmark, run in row.runs.items():
         if len(row.runs) > 1:
             st.markdown(f"###### {benchmark_title(benchmark)}")
         try:
-            found = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+            spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
         except EvalboardError as error:
-            st.warning(tr("methodology.no_numbers", reason=escape(error, 400)))
+            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
             continue
-        if found is not None:
-            if found[0].difficulty_weights:
-                levels = found[0].difficulty_weights.items()
-                listed = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
-                st.caption(tr("methodology.difficulty_weights", weights=listed))
-            _worked(methodology.build_score_terms(found[1]), benchmark, found[1].score, tr)
+        if spec_and_score is not None:
+            if spec_and_score[0].difficulty_weights:
+                levels = spec_and_score[0].difficulty_weights.items()
+                weight_texts = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
+                st.caption(tr("methodology.difficulty_weights", weights=weight_texts))
+            _draw_worked_terms(
+                methodology.build_score_terms(spec_and_score[1]),
+                benchmark,
+                spec_and_score[1].score,
+                tr,
+            )
     st.markdown(tr("methodology.suite_words"))
     if board.members:
-        names = ", ".join(escape(benchmark_title(key)) for key in board.members)
+        names = ", ".join(escape_markdown(benchmark_title(key)) for key in board.members)
         st.markdown(tr("methodology.suite_members", names=names))
     elif len(board.columns) > 1:
         st.markdown(tr("methodology.suite_no_members"))
@@ -51,48 +56,51 @@ def score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) 
         st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
 
 
-def _worked(terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Translate) -> None:
-    _table(terms, benchmark, tr)
+def _draw_worked_terms(
+    terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Translate
+) -> None:
+    _draw_terms_table(terms, benchmark, tr)
     if shown is None:
         st.caption(tr("methodology.unmeasured"))
         return
     total = methodology.sum_score_terms(terms)
     st.latex(
-        rf"\vphantom{{\Bigg|}} 100 \cdot {_fraction(terms, tr)}"
+        rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(terms, tr)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
-    if (words := lookup_text(f"methodology.spread.{benchmark}", current())) is not None:
+    if (words := lookup_text(f"methodology.spread.{benchmark}", current_language())) is not None:
         st.caption(words)
     st.caption(
         tr(
             "methodology.worked_equal",
-            sum=numbers.score(total.score),
-            shown=numbers.score(shown),
+            sum=numbers.format_score(total.score),
+            shown=numbers.format_score(shown),
         )
     )
 
 
-def _fraction(terms: pd.DataFrame, tr: Translate) -> str:
+def _format_score_fraction(terms: pd.DataFrame, tr: Translate) -> str:
     """The sums metric by metric, or of whole columns where there are too many for a line."""
     scored = terms.dropna(subset=["weight"])
-    if len(scored) > _MOST_TERMS:
+    if len(scored) > _MAX_TERMS:
         above, below = (
             rf"\sum \text{{{tr(f'methodology.weighted_{name}')}}}" for name in ("points", "maximum")
         )
         return rf"\frac{{{above}}}{{{below}}}"
-    return rf"\frac{{{_sum(scored, 'points')}}}{{{_sum(scored, 'maximum')}}}"
+    points, maximum = (_format_weighted_sum(scored, part) for part in ("points", "maximum"))
+    return rf"\frac{{{points}}}{{{maximum}}}"
 
 
-def _sum(terms: pd.DataFrame, column: str) -> str:
+def _format_weighted_sum(terms: pd.DataFrame, column: str) -> str:
     """`4 \\cdot 92 + 3 \\cdot 88`: weight times the column, metric by metric."""
     return " + ".join(
-        rf"{numbers.weight(weight)} \cdot {value:.4g}"
+        rf"{numbers.format_weight(weight)} \cdot {value:.4g}"
         for weight, value in zip(terms["weight"], terms[column], strict=True)
     )
 
 
-def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
-    kinds = st.column_config
+def _draw_terms_table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
+    column_config = st.column_config
     weighted = terms["weighted_maximum"].astype(float)
     words = [tr(f"methodology.{name}") for name in ("points", "maximum")]
     st.dataframe(
@@ -103,7 +111,9 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
                 "points": terms["points"],
                 "maximum": terms["maximum"],
                 "weight": [
-                    tr("methodology.unscored") if pd.isna(weight) else f"× {numbers.weight(weight)}"
+                    tr("methodology.unscored")
+                    if pd.isna(weight)
+                    else f"× {numbers.format_weight(weight)}"
                     for weight in terms["weight"]
                 ],
                 "weighted_points": terms["weighted_points"].astype(float),
@@ -116,16 +126,20 @@ def _table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
         height=38 + 35 * len(terms),
         alt=tr("methodology.terms_alt"),
         column_config={
-            "metric": kinds.TextColumn(tr("common.metric"), width="medium"),
-            "samples": kinds.NumberColumn(tr("methodology.cases"), width="small"),
-            "points": kinds.NumberColumn(words[0], format="%.4g", width="small"),
-            "maximum": kinds.NumberColumn(words[1], format="%.4g", width="small"),
-            "weight": kinds.TextColumn(tr("methodology.weight"), width=140, alignment="right"),
-            "weighted_points": kinds.NumberColumn(tr("methodology.weighted_points"), format="%.4g"),
-            "weighted_maximum": kinds.NumberColumn(
+            "metric": column_config.TextColumn(tr("common.metric"), width="medium"),
+            "samples": column_config.NumberColumn(tr("methodology.cases"), width="small"),
+            "points": column_config.NumberColumn(words[0], format="%.4g", width="small"),
+            "maximum": column_config.NumberColumn(words[1], format="%.4g", width="small"),
+            "weight": column_config.TextColumn(
+                tr("methodology.weight"), width=140, alignment="right"
+            ),
+            "weighted_points": column_config.NumberColumn(
+                tr("methodology.weighted_points"), format="%.4g"
+            ),
+            "weighted_maximum": column_config.NumberColumn(
                 tr("methodology.weighted_maximum"), format="%.4g"
             ),
-            "share": kinds.ProgressColumn(
+            "share": column_config.ProgressColumn(
                 tr("methodology.share"), min_value=0, max_value=100, format="%.0f %%"
             ),
         },

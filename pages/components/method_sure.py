@@ -14,32 +14,34 @@ from evalcore.queries.methodology_worked import LeaderComparison, Rate
 from evalcore.queries.ranking_views import tie_groups
 from evalcore.settings import Settings
 from pages.components import word_table
-from pages.components.board import bold
+from pages.components.board import format_bold
 from pages.components.language import Translate
 
 
-def interval(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+def draw_interval_rules(row: Row, name: str, settings: Settings, tr: Translate) -> None:
     """The interval of a score, worked as that of the plain rate of one target."""
     st.subheader(tr("methodology.sure"), anchor=False)
     st.markdown(tr("methodology.interval_words"))
     benchmark, run = next(iter(row.runs.items()))
     try:
-        found = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+        spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
     except EvalboardError:  # told beside the formula of the score
         return
-    rate = methodology_worked.compute_plain_rate(found[1]) if found else None
-    if found is None or rate is None:
+    rate = methodology_worked.compute_plain_rate(spec_and_score[1]) if spec_and_score else None
+    if spec_and_score is None or rate is None:
         return
-    said = {"passed": f"{rate.passed:g}", "samples": rate.samples}
-    st.markdown(tr("methodology.sure_rate", name=bold(name), **said))
-    st.latex(_wilson(rate))
-    shown = found[1].interval
+    rate_values = {"passed": f"{rate.passed:g}", "samples": rate.samples}
+    st.markdown(tr("methodology.sure_rate", name=format_bold(name), **rate_values))
+    st.latex(_format_wilson(rate))
+    shown = spec_and_score[1].interval
     if shown is not None:
         bounds = {"low": f"{shown.low:.1f}", "high": f"{shown.high:.1f}"}
-        st.caption(tr("methodology.sure_weighted", score=f"{found[1].score:.1f}", **bounds))
+        st.caption(
+            tr("methodology.sure_weighted", score=f"{spec_and_score[1].score:.1f}", **bounds)
+        )
 
 
-def _wilson(rate: Rate) -> str:
+def _format_wilson(rate: Rate) -> str:
     """Wilson's formula with the numbers of a rate, over two lines."""
     p, n, z = f"{rate.rate:.3f}", rate.samples, f"{methodology_worked.Z95:.2f}"
     root = rf"\frac{{{p} \,(1 - {p})}}{{{n}}} + \frac{{{z}^2}}{{4 \cdot {n}^2}}"
@@ -52,7 +54,7 @@ def _wilson(rate: Rate) -> str:
     )
 
 
-def ranks(
+def draw_rank_rules(
     frame: pd.DataFrame, pair: LeaderComparison | None, titles: Mapping[str, str], tr: Translate
 ) -> None:
     """Rank intervals and ties, with the leader held against its rival; `titles` are the names by
@@ -61,7 +63,7 @@ def ranks(
     st.markdown(tr("methodology.rank_words"))
     st.markdown(tr("methodology.tie_words"))
     if pair is not None:
-        _pair(pair, titles, tr)
+        _draw_leader_pair(pair, titles, tr)
     ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
     widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
     if len(widths):
@@ -75,14 +77,14 @@ def ranks(
         )
 
 
-def _pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Translate) -> None:
+def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Translate) -> None:
     result = pair.result
     if result.difference is None or result.interval is None:
         return
-    said = tr(
+    finding = tr(
         "methodology.pair",
-        leader=bold(titles[pair.leader]),
-        other=bold(titles[pair.other]),
+        leader=format_bold(titles[pair.leader]),
+        other=format_bold(titles[pair.other]),
         common=result.common,
         wins=result.wins,
         losses=result.losses,
@@ -93,27 +95,27 @@ def _pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Translate) -> N
     )
     differing, fewest = result.wins + result.losses, methodology_worked.FEWEST_DIFFERING
     if pair.apart:
-        then = tr("methodology.pair.apart")
+        conclusion = tr("methodology.pair.apart")
     elif differing < fewest:
-        then = tr("methodology.pair.few", differing=differing, fewest=fewest)
+        conclusion = tr("methodology.pair.few", differing=differing, fewest=fewest)
     else:
-        then = tr("methodology.pair.tied")
-    st.markdown(f"{said} {then}")
+        conclusion = tr("methodology.pair.tied")
+    st.markdown(f"{finding} {conclusion}")
 
 
-def standing(frame: pd.DataFrame, tr: Translate) -> None:
+def draw_standing_rules(frame: pd.DataFrame, tr: Translate) -> None:
     """What each standing means, and how many targets of this board have it."""
     st.subheader(tr("methodology.standing"), anchor=False)
     st.markdown(tr("methodology.standing_words"))
     counts = methodology_worked.standing_counts(frame)
     titles = {"ranked": tr("methodology.standing.ranked")}
-    word_table.draw(
+    word_table.draw_word_table(
         {
             tr("methodology.standing.status"): [
-                titles.get(one) or tr(f"ranking.status.{one}") for one in counts
+                titles.get(status) or tr(f"ranking.status.{status}") for status in counts
             ],
             tr("methodology.outcome_meaning"): [
-                tr(f"methodology.standing.about.{one}") for one in counts
+                tr(f"methodology.standing.about.{status}") for status in counts
             ],
             tr("methodology.standing.here"): [str(count) for count in counts.values()],
         },

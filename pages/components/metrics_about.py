@@ -8,24 +8,26 @@ from evalcore.queries import board_words
 from evalcore.queries.metric_board import MetricView
 from pages.components import numbers
 from pages.components.board import benchmark_title, metric_title
-from pages.components.language import Translate, current
-from pages.components.metrics_data import Part
-from pages.components.text import escape
+from pages.components.language import Translate, current_language
+from pages.components.metrics_data import BoardMetric
+from pages.components.text import escape_markdown
 
 
-def draw(part: Part, view: MetricView, tr: Translate) -> None:
+def draw_metric_card(part: BoardMetric, view: MetricView, tr: Translate) -> None:
     """Title, description and badges."""
     column = part.board.columns[part.benchmark]
     card, evidence = column.card.find_metric(part.metric), column.evidence(part.metric)
     with st.container(border=True, gap="small"):
-        name = escape(metric_title(part.benchmark, part.metric))
-        st.markdown(f"**{name}** · {escape(benchmark_title(part.benchmark))}")
-        about = board_words.metric_about(part.board, part.benchmark, part.metric, current())
+        name = escape_markdown(metric_title(part.benchmark, part.metric))
+        st.markdown(f"**{name}** · {escape_markdown(benchmark_title(part.benchmark))}")
+        about = board_words.metric_about(
+            part.board, part.benchmark, part.metric, current_language()
+        )
         if about:
-            st.markdown(escape(about, 1000))
+            st.markdown(escape_markdown(about, 1000))
         with st.container(horizontal=True, gap="small"):
             weight = view.weight if view.cases else card.weight
-            st.badge(_weight(weight, tr), color="gray", icon=":material/balance:")
+            st.badge(_format_metric_weight(weight, tr), color="gray", icon=":material/balance:")
             st.badge(
                 tr("ranking.cases", count=view.cases),
                 color="gray",
@@ -44,7 +46,7 @@ def draw(part: Part, view: MetricView, tr: Translate) -> None:
                 )
 
 
-def _weight(weight: float | None, tr: Translate) -> str:
+def _format_metric_weight(weight: float | None, tr: Translate) -> str:
     if weight is None:
         return tr("metrics.unscored")
-    return tr("metrics.weight", weight=numbers.weight(weight))
+    return tr("metrics.weight", weight=numbers.format_weight(weight))

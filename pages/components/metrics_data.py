@@ -16,11 +16,11 @@ from evalcore.settings import Settings
 from pages.components import board as shared
 from pages.components import names, ranking_data, ranking_words
 
-_KEPT = 16
-_FEW = 8  # of what is asked for in as many ways as there are visitors
+_MAX_CACHED_METRICS = 16
+_MAX_CACHED_SEARCHES = 8  # of what is asked for in as many ways as there are visitors
 
 
-class Part(NamedTuple):
+class BoardMetric(NamedTuple):
     """The metric of a board that is shown."""
 
     board: Board
@@ -28,7 +28,7 @@ class Part(NamedTuple):
     metric: str
 
 
-class Metric(NamedTuple):
+class MetricOverview(NamedTuple):
     """A metric across a board: its view, every row with its name, the names of the ranked by group
     of ties, and the scores of the controls that are drawn as lines."""
 
@@ -38,7 +38,7 @@ class Metric(NamedTuple):
     lines: dict[str, float]
 
 
-class Found(NamedTuple):
+class MetricRows(NamedTuple):
     """The rows that a search finds, those with a rank and the others; and all of them."""
 
     ranked: pd.DataFrame
@@ -46,31 +46,33 @@ class Found(NamedTuple):
     rows: pd.DataFrame
 
 
-def metric(settings: Settings, part: Part) -> Metric:
-    return _metric(_key(settings, part), settings, part)
+def load_metric(settings: Settings, part: BoardMetric) -> MetricOverview:
+    return _load_cached_metric(_build_metric_key(settings, part), settings, part)
 
 
-def found(settings: Settings, part: Part, text: str) -> Found:
+def search_metric(settings: Settings, part: BoardMetric, text: str) -> MetricRows:
     """What a visitor searches for in a metric."""
-    return _found(_key(settings, part), text, settings, part)
+    return _search_cached_metric(_build_metric_key(settings, part), text, settings, part)
 
 
-def _key(settings: Settings, part: Part) -> str:
+def _build_metric_key(settings: Settings, part: BoardMetric) -> str:
     """Changes whenever what is read may."""
     own = (part.board.suite, part.board.key, part.benchmark, part.metric)
-    return "&".join([ranking_data.version(settings), *own])
+    return "&".join([ranking_data.compute_store_version(settings), *own])
 
 
-@st.cache_resource(max_entries=_KEPT, show_spinner=False)
-def _metric(key: str, _settings: Settings, _part: Part) -> Metric:
+@st.cache_resource(max_entries=_MAX_CACHED_METRICS, show_spinner=False)
+def _load_cached_metric(key: str, _settings: Settings, _part: BoardMetric) -> MetricOverview:
     view = shared.metric_view(_settings, *_part)
-    standing = names.beside(view.standing)
+    standing = names.join_target_names(view.standing)
     lines = metric_board.find_control_lines(stored_boards.load_run_headers(_settings), *_part)
-    return Metric(view, standing, ranking_words.tied(standing), lines)
+    return MetricOverview(view, standing, ranking_words.group_tied_names(standing), lines)
 
 
-@st.cache_resource(max_entries=_FEW, show_spinner=False)
-def _found(key: str, text: str, _settings: Settings, _part: Part) -> Found:
-    rows = filter_ranking(metric(_settings, _part).standing, text)
+@st.cache_resource(max_entries=_MAX_CACHED_SEARCHES, show_spinner=False)
+def _search_cached_metric(
+    key: str, text: str, _settings: Settings, _part: BoardMetric
+) -> MetricRows:
+    rows = filter_ranking(load_metric(_settings, _part).standing, text)
     first = rows["status"] == "ranked"
-    return Found(rows[first], rows[~first], rows)
+    return MetricRows(rows[first], rows[~first], rows)

@@ -13,11 +13,11 @@ _ACTIONS = {
 }
 
 
-def draw(key: str, target: str, tr: Translate, **values: str) -> None:
+def draw_empty_note(key: str, target: str, tr: Translate, **values: str) -> None:
     """The texts `key`_title and `key`, and a link to another page; `values` must be escaped."""
     label, icon = _ACTIONS[target]
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr(f'{key}_title')}", width="content")
         st.markdown(tr(key, **values), width="content")
-        if target != state.LAUNCH or visitor.listed():
+        if target != state.LAUNCH or visitor.is_launcher_listed():
             st.page_link(target, label=tr(label), icon=icon)

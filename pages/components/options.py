@@ -8,29 +8,33 @@ from typing import Any
 import streamlit as st
 
 from evalcore.catalog import OptionCard, localize_text
-from pages.components.language import Translate, current
+from pages.components.language import Translate, current_language
 
 
-def draw(options: Iterable[OptionCard], prefix: str, tr: Translate) -> dict[str, Any]:
+def draw_option_widgets(
+    options: Iterable[OptionCard], prefix: str, tr: Translate
+) -> dict[str, Any]:
     """Draw the options in two columns; returns name to value, without those left at the default."""
     values: dict[str, Any] = {}
     columns = st.columns(2)
     for number, option in enumerate(options):
         with columns[number % 2]:
-            value = _widget(option, f"{prefix}.{option.name}", tr)
-        if value not in (None, "", [], option.default) and value != _parts(option.default):
+            value = _draw_option_widget(option, f"{prefix}.{option.name}", tr)
+        if value not in (None, "", [], option.default) and value != _list_default_parts(
+            option.default
+        ):
             values[option.name] = value
     return values
 
 
-def _parts(default: Any) -> list[str] | None:
+def _list_default_parts(default: Any) -> list[str] | None:
     """The default of a list as it is typed."""
     return [str(part) for part in default] if isinstance(default, list) else None
 
 
-def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
+def _draw_option_widget(option: OptionCard, key: str, tr: Translate) -> Any:
     """The widget that fits the type; an empty one means "leave it to the default"."""
-    about = localize_text(option.about, current()) or None
+    about = localize_text(option.about, current_language()) or None
     shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
     unset = tr("common.default")
     if option.choices:
@@ -47,7 +51,7 @@ def _widget(option: OptionCard, key: str, tr: Translate) -> Any:
         return st.number_input(
             option.name, value=option.default, step=0.1, placeholder=unset, **shared
         )
-    default = ", ".join(_parts(option.default) or ()) or option.default or ""
+    default = ", ".join(_list_default_parts(option.default) or ()) or option.default or ""
     text = st.text_input(option.name, value=default, placeholder=unset, **shared)
     if option.type == "list":
         return [part.strip() for part in text.split(",") if part.strip()]

@@ -13,19 +13,23 @@ from evalcore.queries.boards import Board
 from evalcore.queries.comparison_runs import RuleDifference
 from pages.components import board as shared
 from pages.components import ranking_data
-from pages.components.language import Translate, current
-from pages.components.ranking_data import View
-from pages.components.text import escape, plain
+from pages.components.language import Translate, current_language
+from pages.components.ranking_data import RankingView
+from pages.components.text import escape_markdown, to_plain_line
 
-_MOST = 12  # differences that are listed of a benchmark
+_MAX_DIFFERENCES = 12  # differences that are listed of a benchmark
 
 
-def about(board: Board, by: str) -> None:
+def draw_board_about(board: Board, by: str) -> None:
     """The ranking in a sentence or two."""
-    st.caption(board_words.board_about(board, by, current(), lambda title: escape(title, 200)))
+    st.caption(
+        board_words.board_about(
+            board, by, current_language(), lambda title: escape_markdown(title, 200)
+        )
+    )
 
 
-def why(view: View, base: Board, tr: Translate) -> None:
+def draw_separation_menu(view: RankingView, base: Board, tr: Translate) -> None:
     """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
     menu = st.popover(
         tr("board.why"),
@@ -36,46 +40,59 @@ def why(view: View, base: Board, tr: Translate) -> None:
     )
     if menu.open:
         with menu, st.container(width=520):
-            _why(view, base, tr)
+            _draw_board_separation(view, base, tr)
 
 
-def _why(view: View, base: Board, tr: Translate) -> None:
+def _draw_board_separation(view: RankingView, base: Board, tr: Translate) -> None:
     st.markdown(tr("board.why_about"))
     if view.board.key == base.key:
         st.markdown(tr("board.why_default"))
         return
-    title = escape(shared.board_title(base), 200)
+    title = escape_markdown(shared.board_title(base), 200)
     st.markdown(tr("board.why_this", base=title))
-    for one in ranking_data.rules(view, base):
-        st.markdown(f"**{escape(shared.benchmark_title(one.benchmark))}**")
-        if one.differences:
-            _differences(one.differences, tr)
+    for separation in ranking_data.load_rule_differences(view, base):
+        st.markdown(f"**{escape_markdown(shared.benchmark_title(separation.benchmark))}**")
+        if separation.differences:
+            _draw_rule_differences(separation.differences, tr)
         else:
-            st.markdown(_columns(one, tr))
+            st.markdown(_format_column_pair(separation, tr))
 
 
-def _columns(one: ColumnDifference, tr: Translate) -> str:
+def _format_column_pair(separation: ColumnDifference, tr: Translate) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
-    ours = escape(shared.column_title(one.base), 200) if one.base else DASH
-    return tr("board.why_column", base=ours, other=escape(shared.column_title(one.other), 200))
+    ours = escape_markdown(shared.column_title(separation.base), 200) if separation.base else DASH
+    return tr(
+        "board.why_column",
+        base=ours,
+        other=escape_markdown(shared.column_title(separation.other), 200),
+    )
 
 
-def _differences(told: Sequence[RuleDifference], tr: Translate) -> None:
+def _draw_rule_differences(differences: Sequence[RuleDifference], tr: Translate) -> None:
     st.table(
         {
-            tr("board.rule"): [_rule(one.rule, tr) for one in told[:_MOST]],
-            tr("board.default_board"): [_value(one.base) for one in told[:_MOST]],
-            tr("board.this_board"): [_value(one.other) for one in told[:_MOST]],
+            tr("board.rule"): [
+                _format_rule_name(difference.rule, tr)
+                for difference in differences[:_MAX_DIFFERENCES]
+            ],
+            tr("board.default_board"): [
+                _format_board_rule_value(difference.base)
+                for difference in differences[:_MAX_DIFFERENCES]
+            ],
+            tr("board.this_board"): [
+                _format_board_rule_value(difference.other)
+                for difference in differences[:_MAX_DIFFERENCES]
+            ],
         },
         border="horizontal",
     )
 
 
-def _rule(name: str, tr: Translate) -> str:
+def _format_rule_name(name: str, tr: Translate) -> str:
     """A declared rule in words; an option or a weight keeps its own name."""
     group, dot, own = name.partition(".")
-    return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape(own)}"
+    return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape_markdown(own)}"
 
 
-def _value(text: str) -> str:
-    return escape(plain(text, 40), 40) if text else DASH
+def _format_board_rule_value(text: str) -> str:
+    return escape_markdown(to_plain_line(text, 40), 40) if text else DASH

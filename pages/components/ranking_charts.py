@@ -10,34 +10,36 @@ from evalcore import catalog, charts
 from evalcore.target_colours import colour_of
 from pages.components import chart_frame, ranking_data, url_state
 from pages.components.language import Translate
-from pages.components.ranking_data import Rows, View
+from pages.components.ranking_data import RankingRows, RankingView
 from pages.components.ranking_view import PAGE
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
 _NAME_LENGTH = 40
 _SAVED = ["identity", "score", "low", "high"]
-_MOST_LINES = 8
+_MAX_LINES = 8
 #: The unit before the number of what a score can be set against.
 _UNITS = {"cost": "$", "latency": "", "price": "$"}
 
 
-def draw(rows: Rows, floors: dict[str, float], view: View, tr: Translate) -> None:
+def draw_ranking_charts(
+    rows: RankingRows, floors: dict[str, float], view: RankingView, tr: Translate
+) -> None:
     """The charts of the ranked that are found."""
     if rows.ranked.empty:
         return
     left, right = st.columns(2, gap="large")
     with left:
-        _bars(rows, floors, tr)
+        _draw_score_bars(rows, floors, tr)
     with right:
-        _against(rows, tr)
-    _over_time(view, rows.ranked, tr)
+        _draw_score_against(rows, tr)
+    _draw_score_trend(view, rows.ranked, tr)
 
 
-def _bars(rows: Rows, floors: dict[str, float], tr: Translate) -> None:
+def _draw_score_bars(rows: RankingRows, floors: dict[str, float], tr: Translate) -> None:
     """A bar for each of the first ranked targets, with the floors as dashed lines."""
     st.subheader(tr("ranking.chart"), anchor=False)
-    shown = rows.drawn.bars
-    chart_frame.draw(
+    shown = rows.chart_data.bars
+    chart_frame.draw_chart_frame(
         charts.build_score_bars(
             shown,
             labels={
@@ -54,7 +56,7 @@ def _bars(rows: Rows, floors: dict[str, float], tr: Translate) -> None:
         tr,
         name="scores",
         title=tr("ranking.chart"),
-        alt_text=tr("ranking.chart_alt", summary=rows.drawn.said),
+        alt_text=tr("ranking.chart_alt", summary=rows.chart_data.summary),
         data=lambda: rows.ranked[_SAVED].head(len(shown)),
     )
     rest = len(rows.ranked) - len(shown)
@@ -62,64 +64,64 @@ def _bars(rows: Rows, floors: dict[str, float], tr: Translate) -> None:
     st.caption(f"{tr('ranking.chart_about')} {more}")
 
 
-def _against(rows: Rows, tr: Translate) -> None:
+def _draw_score_against(rows: RankingRows, tr: Translate) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
     st.subheader(tr("board.against"), anchor=False)
-    paid = rows.drawn.against
-    if not paid:
+    frames_by_axis = rows.chart_data.against
+    if not frames_by_axis:
         st.caption(tr("ranking.cost_none"))
         return
-    what = _what(list(paid), tr)
-    shown = paid[what]
-    chart_frame.draw(
+    axis = _select_cost_axis(list(frames_by_axis), tr)
+    shown = frames_by_axis[axis]
+    chart_frame.draw_chart_frame(
         charts.build_score_cost_chart(
             shown,
             labels={
                 "name": tr("common.target"),
                 "score": tr("common.score"),
                 "interval": tr("ranking.interval"),
-                "cost": tr(f"board.axis.{what}"),
+                "cost": tr(f"board.axis.{axis}"),
                 "pareto": tr("board.pareto"),
             },
-            unit=_UNITS[what],
+            unit=_UNITS[axis],
         ),
         tr,
-        name=f"score-against-{what}",
-        title=f"{tr('board.against')}: {tr(f'board.vs.{what}')}",
-        alt_text=tr("board.against_alt", what=tr(f"board.vs.{what}"), count=len(shown)),
-        data=lambda: rows.ranked.loc[shown.index, [*_SAVED, what]],
+        name=f"score-against-{axis}",
+        title=f"{tr('board.against')}: {tr(f'board.vs.{axis}')}",
+        alt_text=tr("board.against_alt", what=tr(f"board.vs.{axis}"), count=len(shown)),
+        data=lambda: rows.ranked.loc[shown.index, [*_SAVED, axis]],
     )
-    left_out = len(rows.ranked) - len(shown)
-    note = tr("board.left_out", count=left_out) if left_out else ""
+    omitted = len(rows.ranked) - len(shown)
+    note = tr("board.left_out", count=omitted) if omitted else ""
     st.caption(f"{tr('board.against_about')} {note}")
 
 
-def _what(known: list[str], tr: Translate) -> str:
+def _select_cost_axis(axes: list[str], tr: Translate) -> str:
     """What a score is set against; asked only where there is a choice."""
-    label, first = tr("board.against"), known[0]
-    if len(known) == 1:
-        url_state.only(
+    label, first = tr("board.against"), axes[0]
+    if len(axes) == 1:
+        url_state.pin_choice(
             label, first, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
         )
         return first
-    return url_state.segments(
-        label, known, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+    return url_state.draw_segments(
+        label, axes, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
     )
 
 
-def _over_time(view: View, frame: pd.DataFrame, tr: Translate) -> None:
+def _draw_score_trend(view: RankingView, frame: pd.DataFrame, tr: Translate) -> None:
     """The scores of the first few targets from run to run."""
-    first = frame.head(_MOST_LINES)
+    first = frame.head(_MAX_LINES)
     names = {
-        identity: plain(name, _NAME_LENGTH)
+        identity: to_plain_line(name, _NAME_LENGTH)
         for identity, name in zip(first["identity"], first["name"], strict=True)
     }
-    history = ranking_data.history(view, names)
+    history = ranking_data.load_score_history(view, names)
     st.subheader(tr("board.trend"), anchor=False)
     if not history["identity"].duplicated().any():
         st.caption(tr("board.trend_none"))
         return
-    chart_frame.draw(
+    chart_frame.draw_chart_frame(
         charts.build_trend_chart(
             history,
             labels={

@@ -16,7 +16,7 @@ from evalcore.queries.facts import CLOSED, OPEN
 from pages.components import board as shared
 from pages.components import url_state
 from pages.components.language import Translate
-from pages.components.text import escape, plain
+from pages.components.text import escape_markdown, to_plain_line
 
 PAGE = "ranking"
 _MENU = "ranking.filters"
@@ -27,34 +27,38 @@ _NAMES = {"text": "q", "organization": "org"}
 FOLDED = (*_SEVERAL, "complete")
 
 
-class Period(NamedTuple):
+class MonthRange(NamedTuple):
     """The first and the last month of the runs, empty for no limit."""
 
     since: str
     until: str
 
 
-def url_name(field: str) -> str:
+def filter_url_name(field: str) -> str:
     return _NAMES.get(field, field)
 
 
-def reset() -> None:
+def reset_ranking_filters() -> None:
     """Take every filter back, the search and the range of months among them."""
-    url_state.clear(*(url_name(field) for field in ("text", *FOLDED, *_RANGE)))
+    url_state.clear_filters(*(filter_url_name(field) for field in ("text", *FOLDED, *_RANGE)))
 
 
-def period(months: Sequence[str]) -> Period:
+def read_month_range(months: Sequence[str]) -> MonthRange:
     """The range of months that is asked for; one that ends before it begins is turned round."""
-    since, until = (url_state.one(["", *months], page=PAGE, name=name) for name in _RANGE)
-    return Period(until, since) if since and until and since > until else Period(since, until)
+    since, until = (
+        url_state.read_selected_code(["", *months], page=PAGE, name=name) for name in _RANGE
+    )
+    return (
+        MonthRange(until, since) if since and until and since > until else MonthRange(since, until)
+    )
 
 
-def options(frame: pd.DataFrame, board: Board) -> dict[str, list[str]]:
+def list_filter_options(frame: pd.DataFrame, board: Board) -> dict[str, list[str]]:
     """What there is to choose from, by field."""
-    makers = sorted({name for name in frame["organization"] if name and "," not in name})
+    organizations = sorted({name for name in frame["organization"] if name and "," not in name})
     return {
         "kind": sorted(set(frame["kind"])),
-        "organization": makers,
+        "organization": organizations,
         "weights": [OPEN, CLOSED],
         "size": list(SIZES),
         "price": list(PRICES),
@@ -62,48 +66,52 @@ def options(frame: pd.DataFrame, board: Board) -> dict[str, list[str]]:
     }
 
 
-def wish(choices: dict[str, list[str]], text: str) -> BoardFilter:
+def read_board_filter(choices: dict[str, list[str]], text: str) -> BoardFilter:
     """What is asked for, before anything is drawn: the button tells how many filters are on."""
     chosen = {
-        field: tuple(url_state.codes(known, page=PAGE, name=url_name(field)))
-        for field, known in choices.items()
+        field: tuple(url_state.read_selected_codes(values, page=PAGE, name=filter_url_name(field)))
+        for field, values in choices.items()
     }
-    return BoardFilter(text=text, complete=url_state.is_on(page=PAGE, name="complete"), **chosen)  # type: ignore[arg-type]
+    return BoardFilter(
+        text=text, complete=url_state.is_toggle_on(page=PAGE, name="complete"), **chosen
+    )  # type: ignore[arg-type]
 
 
-def draw(
-    choices: dict[str, list[str]], months: Sequence[str], asked: BoardFilter, tr: Translate
+def draw_filter_menu(
+    choices: dict[str, list[str]], months: Sequence[str], board_filter: BoardFilter, tr: Translate
 ) -> None:
     """The button and what it unfolds."""
-    said = sum(field in FOLDED for field in asked.active_fields) + any(period(months))
-    label = tr("board.filters_on", count=said) if said else tr("board.filters")
+    active_count = sum(field in FOLDED for field in board_filter.active_fields) + any(
+        read_month_range(months)
+    )
+    label = tr("board.filters_on", count=active_count) if active_count else tr("board.filters")
     if _MENU in st.session_state:  # with another label it is another button to Streamlit
         st.session_state[_MENU] = st.session_state[_MENU]
     menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
     if not menu.open:
-        _choices(choices, months, tr, drawn=False)
+        _draw_filters(choices, months, tr, drawn=False)
         return
     with menu, st.container(width=420):
-        _choices(choices, months, tr, drawn=True)
+        _draw_filters(choices, months, tr, drawn=True)
         st.button(
             tr("board.reset"),
             icon=":material/filter_list_off:",
-            on_click=reset,
-            disabled=not said and not asked.text,
+            on_click=reset_ranking_filters,
+            disabled=not active_count and not board_filter.text,
         )
 
 
-def _choices(
+def _draw_filters(
     choices: dict[str, list[str]], months: Sequence[str], tr: Translate, *, drawn: bool
 ) -> None:
     """All filters but the search."""
     if len(months) > 1:
         with st.container(horizontal=True) if drawn else nullcontext():
             for name in _RANGE:
-                _month(name, months, tr, drawn)
-    for field, known in choices.items():
-        _choice(field, known, tr, drawn)
-    url_state.toggle(
+                _select_month(name, months, tr, drawn)
+    for field, values in choices.items():
+        _draw_filter_choice(field, values, tr, drawn)
+    url_state.draw_toggle(
         tr("board.complete"),
         page=PAGE,
         name="complete",
@@ -112,9 +120,9 @@ def _choices(
     )
 
 
-def _month(name: str, months: Sequence[str], tr: Translate, drawn: bool) -> None:
+def _select_month(name: str, months: Sequence[str], tr: Translate, drawn: bool) -> None:
     """The first or the last month."""
-    url_state.select(
+    url_state.draw_select(
         tr(f"board.{name}"),
         ["", *months],
         page=PAGE,
@@ -126,55 +134,62 @@ def _month(name: str, months: Sequence[str], tr: Translate, drawn: bool) -> None
     )
 
 
-def _choice(field: str, known: Sequence[str], tr: Translate, drawn: bool) -> None:
+def _draw_filter_choice(field: str, values: Sequence[str], tr: Translate, drawn: bool) -> None:
     """One filter; nothing where there is nothing to choose."""
-    if not known:
+    if not values:
         return
-    many = field in ("kind", "organization")
-    (url_state.many if many else url_state.pills)(
+    is_long = field in ("kind", "organization")
+    (url_state.draw_multiselect if is_long else url_state.draw_pills)(
         tr(f"board.{field}"),
-        known,
+        values,
         page=PAGE,
-        name=url_name(field),
-        title=lambda code: value_title(field, code, tr),
+        name=filter_url_name(field),
+        title=lambda code: filter_value_title(field, code, tr),
         drawn=drawn,
         help=tr(f"board.{field}_help"),
-        **({"placeholder": tr("board.any")} if many else {}),
+        **({"placeholder": tr("board.any")} if is_long else {}),
     )
 
 
-def tags(asked: BoardFilter, months: Period, tr: Translate) -> None:
+def draw_filter_tags(board_filter: BoardFilter, months: MonthRange, tr: Translate) -> None:
     """What is on, each with a click that takes it back, and one for all of it."""
-    told = {field: _told(asked, field, tr) for field in asked.active_fields}
-    told |= {name: value for name, value in zip(_RANGE, months, strict=True) if value}
-    if not told:
+    labels = {
+        field: _format_filter_value(board_filter, field, tr) for field in board_filter.active_fields
+    }
+    labels |= {name: value for name, value in zip(_RANGE, months, strict=True) if value}
+    if not labels:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for field, value in told.items():
+        for field, value in labels.items():
             name = tr(f"board.{field}")
             st.button(
-                f"{name}: {escape(value)}" if value else name,
+                f"{name}: {escape_markdown(value)}" if value else name,
                 key=f"ranking.tag.{field}",
                 icon=":material/close:",
                 help=tr("board.take_back"),
-                on_click=url_state.clear,
-                args=(url_name(field),),
+                on_click=url_state.clear_filters,
+                args=(filter_url_name(field),),
             )
-        if len(told) > 1:
-            st.button(tr("board.reset"), key="ranking.tag.all", type="tertiary", on_click=reset)
+        if len(labels) > 1:
+            st.button(
+                tr("board.reset"),
+                key="ranking.tag.all",
+                type="tertiary",
+                on_click=reset_ranking_filters,
+            )
 
 
-def _told(asked: BoardFilter, field: str, tr: Translate) -> str:
-    value = getattr(asked, field)
+def _format_filter_value(board_filter: BoardFilter, field: str, tr: Translate) -> str:
+    value = getattr(board_filter, field)
     if field in _SEVERAL:
-        return ", ".join(value_title(field, code, tr) for code in value)
+        return ", ".join(filter_value_title(field, code, tr) for code in value)
     return str(value) if field == "text" else ""
 
 
-def value_title(field: str, code: str, tr: Translate) -> str:
+def filter_value_title(field: str, code: str, tr: Translate) -> str:
     """A code of a filter in words."""
     if field == "kind":
         return shared.kind_title(code)
     if field == "organization":
-        return plain(code, 60)
+        return to_plain_line(code, 60)
     return tr(f"common.evidence.{code}" if field == "evidence" else f"board.{field}.{code}")

@@ -9,42 +9,42 @@ from evalcore.queries.boards import Board
 from pages.components import csv_file, share, state
 from pages.components.language import Translate
 
-_COMPARED = 4  # targets at once
-_FEWEST = 2
-_UNSAID = ["logo"]  # columns that are no data
+_MAX_COMPARED = 4  # targets at once
+_MIN_COMPARED = 2
+_HIDDEN_COLUMNS = ["logo"]  # columns that are no data
 
 
-def draw(found: pd.DataFrame, board: Board, tr: Translate) -> None:
-    """A row of links; `found` are the rows on the page, in their order."""
-    place = {"suite": board.suite, "board": board.key}
-    first = found.loc[found["status"] == "ranked", "run_id"].head(_COMPARED)
+def draw_ranking_links(rows: pd.DataFrame, board: Board, tr: Translate) -> None:
+    """A row of links; `rows` are the rows on the page, in their order."""
+    board_query = {"suite": board.suite, "board": board.key}
+    first = rows.loc[rows["status"] == "ranked", "run_id"].head(_MAX_COMPARED)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if len(first) >= _FEWEST:
+        if len(first) >= _MIN_COMPARED:
             st.page_link(
                 state.COMPARE,
                 label=tr("board.compare", count=len(first)),
                 icon=":material/compare_arrows:",
-                query_params=state.compare_link(first),
+                query_params=state.build_compare_query(first),
             )
         st.page_link(
             state.METRICS,
             label=tr("board.metrics"),
             icon=":material/bar_chart:",
-            query_params=place,
+            query_params=board_query,
         )
         st.page_link(
             state.METHODOLOGY,
             label=tr("board.methodology"),
             icon=":material/function:",
-            query_params=place,
+            query_params=board_query,
         )
         st.download_button(
             tr("ranking.download"),
-            lambda: csv_file.as_csv(found.drop(columns=_UNSAID)),  # made on a click
+            lambda: csv_file.to_csv_bytes(rows.drop(columns=_HIDDEN_COLUMNS)),  # made on a click
             file_name=f"evalboard-{board.suite}-{board.key}.csv",
             mime="text/csv",
             icon=":material/download:",
             on_click="ignore",
             type="tertiary",
         )
-        share.draw("", tr)
+        share.draw_share_menu("", tr)

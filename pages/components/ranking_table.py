@@ -14,55 +14,62 @@ import streamlit as st
 
 from evalcore.plain_text import DASH
 from pages.components import ranking_view, state
-from pages.components.board import cost_format, kind_title, span
-from pages.components.language import Translate, current
-from pages.components.text import plain
+from pages.components.board import cost_format, format_number_range, kind_title
+from pages.components.language import Translate, current_language
+from pages.components.text import to_plain_line
 
 _NAME_LENGTH = 60
 _TALLEST = 20  # rows before the table scrolls
-_KEPT = 32
+_MAX_CACHED_DISPLAYS = 32
 _NAME = 184  # pixels of a name and the logo before it
 _NARROW = {"width": 76, "alignment": "center"}
 
 
-def ranked(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate) -> None:
-    """The ranked targets; a click on a name opens the target. `shown` is what `display` made."""
-    table = _arranged(frame, shown, ["rank", "target", "score"], columns)
-    _draw(frame, table, "ranking.open", tr("ranking.table_alt"), tr)
+def draw_ranked_table(
+    frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate
+) -> None:
+    """The ranked targets; a click on a name opens the target. `shown` is what
+    `build_display_frame` made."""
+    table = _arrange_columns(frame, shown, ["rank", "target", "score"], columns)
+    _draw_ranking_table(frame, table, "ranking.open", tr("ranking.table_alt"), tr)
 
 
-def unranked(
+def draw_unranked_table(
     frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate
 ) -> None:
     """The targets without a rank, each with the reason."""
-    kept = [name for name in columns if name not in ranking_view.RANKED_ONLY]
-    table = _arranged(frame, shown, ["target", "status", "score"], kept)
-    _draw(frame, table, "ranking.open_other", tr("ranking.unranked_alt"), tr)
+    visible_columns = [name for name in columns if name not in ranking_view.RANKED_ONLY]
+    table = _arrange_columns(frame, shown, ["target", "status", "score"], visible_columns)
+    _draw_ranking_table(frame, table, "ranking.open_other", tr("ranking.unranked_alt"), tr)
 
 
-def display(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+def build_display_frame(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
     """Every column of every row as it is shown, under the index of `frame`; the frame of one `key`
     is always the same."""
-    return _display(key, current(), frame, tr)
+    return _build_cached_display(key, current_language(), frame, tr)
 
 
-@st.cache_resource(max_entries=_KEPT, show_spinner=False)
-def _display(key: str, language: str, _frame: pd.DataFrame, _tr: Translate) -> pd.DataFrame:
+@st.cache_resource(max_entries=_MAX_CACHED_DISPLAYS, show_spinner=False)
+def _build_cached_display(
+    key: str, language: str, _frame: pd.DataFrame, _tr: Translate
+) -> pd.DataFrame:
     frame, tr = _frame, _tr
     whole = frame["measured"] + frame["errors"]
     titles = {kind: kind_title(kind) for kind in set(frame["kind"])}
-    itself = tr("ranking.self_judged")
-    made = {
-        "target": [plain(name, _NAME_LENGTH) for name in frame["name"]],
+    self_judged_label = tr("ranking.self_judged")
+    columns = {
+        "target": [to_plain_line(name, _NAME_LENGTH) for name in frame["name"]],
         "logo": frame["logo"],
         "new": [tr("board.new") if new else None for new in frame["new"]],
         "status": [
             None if status == "ranked" else tr(f"ranking.status.{status}")
             for status in frame["status"]
         ],
-        "interval": _spans(frame, "low", "high", "{:.1f}"),
-        "range": _spans(frame, "rank_low", "rank_high", "{:.0f}"),
-        "organization": [plain(name, _NAME_LENGTH) or None for name in frame["organization"]],
+        "interval": _format_column_ranges(frame, "low", "high", "{:.1f}"),
+        "range": _format_column_ranges(frame, "rank_low", "rank_high", "{:.0f}"),
+        "organization": [
+            to_plain_line(name, _NAME_LENGTH) or None for name in frame["organization"]
+        ],
         "passed": [f"{p}/{n}" if n else None for p, n in zip(frame["passed"], whole, strict=True)],
         "tokens": frame["input_tokens"].astype(float) + frame["output_tokens"].astype(float),
         "cost": frame["cost"].astype(float),
@@ -71,12 +78,12 @@ def _display(key: str, language: str, _frame: pd.DataFrame, _tr: Translate) -> p
         "released": frame["released"].replace("", None),
         "date": frame["date"].dt.date,
         "kind": [
-            f"{titles[kind]} · {itself}" if by_itself else titles[kind]
+            f"{titles[kind]} · {self_judged_label}" if by_itself else titles[kind]
             for kind, by_itself in zip(frame["kind"], frame["self_judged"], strict=True)
         ],
     }
     scores = {name: frame[name].astype(float) for name in frame.columns if _is_part(name, frame)}
-    return frame.assign(**made, **scores)
+    return frame.assign(**columns, **scores)
 
 
 def _is_part(name: str, frame: pd.DataFrame) -> bool:
@@ -84,24 +91,26 @@ def _is_part(name: str, frame: pd.DataFrame) -> bool:
     return "/" in name or any(other.startswith(f"{name}/") for other in frame.columns)
 
 
-def _arranged(
+def _arrange_columns(
     frame: pd.DataFrame, shown: pd.DataFrame, first: Sequence[str], columns: Sequence[str]
 ) -> pd.DataFrame:
     """The rows of `frame` with the columns in order: on a phone those up to the score are seen. The
     logos, which stand before the names, and the mark of the new come only where a row has one."""
     new = ["new"] if frame["new"].any() else []
     logo = ["logo"] if (frame["logo"] != "").any() else []
-    named = [[*logo, name] if name == "target" else [name] for name in first]
-    names = [*(name for group in named for name in group), *columns, *new]
+    column_groups = [[*logo, name] if name == "target" else [name] for name in first]
+    names = [*(name for group in column_groups for name in group), *columns, *new]
     return shown[names].loc[frame.index]
 
 
-def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate) -> None:
+def _draw_ranking_table(
+    frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate
+) -> None:
     """The table; `key` holds the click on a name, which is gone after one run of the page."""
     st.dataframe(
         table,
         hide_index=True,
-        column_config=_config(table, frame, key, tr),
+        column_config=_build_ranking_config(table, frame, key, tr),
         placeholder=DASH,
         height=38 + 35 * min(len(table), _TALLEST),
         key=f"{key}.table",
@@ -113,15 +122,20 @@ def _draw(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Tran
         st.switch_page(state.TARGET, query_params={"key": identity})
 
 
-def _spans(frame: pd.DataFrame, low: str, high: str, form: str) -> list[str | None]:
-    return [span(a, b, form) or None for a, b in zip(frame[low], frame[high], strict=True)]
+def _format_column_ranges(frame: pd.DataFrame, low: str, high: str, form: str) -> list[str | None]:
+    return [
+        format_number_range(a, b, form) or None
+        for a, b in zip(frame[low], frame[high], strict=True)
+    ]
 
 
-def _config(table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate) -> dict[str, Any]:
+def _build_ranking_config(
+    table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate
+) -> dict[str, Any]:
     """How each of the columns looks that are drawn."""
-    kinds = st.column_config
+    column_config = st.column_config
     own: dict[str, Callable[[], Any]] = {
-        "target": lambda: kinds.ButtonColumn(
+        "target": lambda: column_config.ButtonColumn(
             tr("common.target"),
             type="tertiary",
             alignment="left",
@@ -130,30 +144,33 @@ def _config(table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate) -
             key=key,
             help=tr("ranking.open_hint"),
         ),
-        "logo": lambda: kinds.ImageColumn("", width=40, pinned=True),
-        "score": lambda: kinds.ProgressColumn(
+        "logo": lambda: column_config.ImageColumn("", width=40, pinned=True),
+        "score": lambda: column_config.ProgressColumn(
             tr("common.score"), min_value=0, max_value=100, format="%.1f", width=118
         ),
-        "status": lambda: kinds.TextColumn(tr("ranking.status"), width="medium"),
-        "cost": lambda: kinds.NumberColumn(
+        "status": lambda: column_config.TextColumn(tr("ranking.status"), width="medium"),
+        "cost": lambda: column_config.NumberColumn(
             tr("common.cost"),
             format=cost_format(frame["cost"]),
             help=tr("ranking.cost_help"),
             width="small",
         ),
     }
-    return {name: own[name]() if name in own else _plain_column(name, tr) for name in table.columns}
+    return {
+        name: own[name]() if name in own else _build_plain_column(name, tr)
+        for name in table.columns
+    }
 
 
-def _plain_column(name: str, tr: Translate) -> Any:
+def _build_plain_column(name: str, tr: Translate) -> Any:
     """A column whose look stands in `_LOOKS`, else one of scores."""
-    kinds = st.column_config
+    column_config = st.column_config
     if name not in _LOOKS:
-        title = ranking_view.title(name, tr)
-        return kinds.NumberColumn(title, format="%.1f", width=_part_width(title))
+        title = ranking_view.ranking_column_title(name, tr)
+        return column_config.NumberColumn(title, format="%.1f", width=_part_width(title))
     kind, about, look = _LOOKS[name]
-    title = tr("ranking.rank") if name == "rank" else ranking_view.title(name, tr)
-    return getattr(kinds, kind)(title, help=tr(about) if about else None, **look)
+    title = tr("ranking.rank") if name == "rank" else ranking_view.ranking_column_title(name, tr)
+    return getattr(column_config, kind)(title, help=tr(about) if about else None, **look)
 
 
 #: Column -> kind of column, text key of its help, look.

@@ -42,10 +42,12 @@ _TITLES = {
 }
 
 
-def columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[str]:
+def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[str]:
     """The columns beside rank, target and score that are wanted, in the order of the table."""
-    known = [*_BEFORE, *parts, *_AFTER, *_LAST]
-    usual = {*_USUAL, *parts} | ({"organization"} if (frame["organization"] != "").any() else set())
+    all_columns = [*_BEFORE, *parts, *_AFTER, *_LAST]
+    default_columns = {*_USUAL, *parts} | (
+        {"organization"} if (frame["organization"] != "").any() else set()
+    )
     menu = st.popover(
         tr("board.columns"),
         icon=":material/view_column:",
@@ -53,23 +55,23 @@ def columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[st
         on_change="rerun",
     )
     with menu.container(width=420) if menu.open else nullcontext():
-        chosen = url_state.picked(
+        chosen = url_state.draw_default_multiselect(
             tr("board.columns_label"),
-            known,
-            [name for name in known if name in usual],
+            all_columns,
+            [name for name in all_columns if name in default_columns],
             page=PAGE,
             name="cols",
-            title=lambda name: title(name, tr),
+            title=lambda name: ranking_column_title(name, tr),
             drawn=menu.open,
             help=tr("board.columns_help"),
             placeholder=tr("board.columns_none"),
         )
-    return [name for name in known if name in chosen]
+    return [name for name in all_columns if name in chosen]
 
 
-def sort(board: Board, tr: Translate) -> str:
+def select_sort_key(board: Board, tr: Translate) -> str:
     """What the rows are put in order by."""
-    return url_state.select(
+    return url_state.draw_select(
         tr("board.sort"),
         list_sort_keys(board),
         page=PAGE,
@@ -85,12 +87,12 @@ def _sort_title(code: str, tr: Translate) -> str:
     if code in (RANK, "name", "date"):
         return tr(f"board.sort.{code}")
     way = "board.sort.low_first" if is_ascending(code) else "board.sort.high_first"
-    return tr(way, name=title(code, tr))
+    return tr(way, name=ranking_column_title(code, tr))
 
 
-def title(name: str, tr: Translate) -> str:
+def ranking_column_title(name: str, tr: Translate) -> str:
     """The title of a column."""
     if name in _TITLES:
         return tr(_TITLES[name])
-    known = name in (*_BEFORE, *_AFTER, *_LAST)
-    return tr(f"board.{name}") if known else shared.part_title(name)
+    is_fixed_column = name in (*_BEFORE, *_AFTER, *_LAST)
+    return tr(f"board.{name}") if is_fixed_column else shared.part_title(name)

@@ -23,12 +23,12 @@ from pages.components import names, numbers, state, url_state
 from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.state import CaseLink
-from pages.components.text import escape, plain
+from pages.components.text import escape_markdown, to_plain_line
 
 _LISTED = 1_000  # runs to choose from, the newest; all of them would be sent to every visitor
 _CASES = 200  # shown; more than that nobody reads in a row
 _OPEN = "runs.comparison.open"
-_CLEAR = 0.05  # of p
+_ALPHA = 0.05  # of p
 
 
 class _Partner(NamedTuple):
@@ -38,103 +38,122 @@ class _Partner(NamedTuple):
     label: str
 
 
-def draw(
-    row: RunRow, rows: RunRows, couple: RunPair | None, settings: Settings, tr: Translate
+def draw_run_comparison(
+    row: RunRow, rows: RunRows, pair: RunPair | None, settings: Settings, tr: Translate
 ) -> None:
     """The comparison of `row`, where it has a partner or could be given one."""
-    if couple is None:
-        couple = _by_hand(row, rows, tr)
-        if couple is None:
+    if pair is None:
+        pair = _select_partner(row, rows, tr)
+        if pair is None:
             return
     with st.container(border=True):
         st.subheader(tr("runs.comparison"), anchor=False)
         st.caption(tr("runs.comparison_about"))
-        _sides(couple, tr)
-        if not (couple.first.scores and couple.second.scores) or (
-            couple.first.is_active or couple.second.is_active
+        _draw_pair_sides(pair, tr)
+        if not (pair.first.scores and pair.second.scores) or (
+            pair.first.is_active or pair.second.is_active
         ):
             st.info(tr("runs.comparison_waits"), icon=":material/hourglass_empty:")
             return
-        _result(couple, settings, tr)
+        _draw_pair_result(pair, settings, tr)
 
 
-def _by_hand(row: RunRow, rows: RunRows, tr: Translate) -> RunPair | None:
+def _select_partner(row: RunRow, rows: RunRows, tr: Translate) -> RunPair | None:
     """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
     if not row.scores or row.is_active:
         return None
-    asked, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
-    key = (shared, names.version())
-    listed = rows.cache.get(key, lambda: _labelled(rows, shared))
-    wanted = _labelled([one for one in rows if one.run_id == asked], shared) if asked else {}
-    both = ((run, one) for run, one in (wanted | listed).items() if run != row.run_id)
-    others = dict(islice(both, _LISTED))
+    requested, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
+    key = (shared, names.compute_names_version())
+    candidates = rows.cache.get(key, lambda: _label_partners(rows, shared))
+    requested_partner = (
+        _label_partners([candidate for candidate in rows if candidate.run_id == requested], shared)
+        if requested
+        else {}
+    )
+    partners = (
+        (run, candidate)
+        for run, candidate in (requested_partner | candidates).items()
+        if run != row.run_id
+    )
+    others = dict(islice(partners, _LISTED))
     if not others:
         return None
-    labels = {run: one.label for run, one in others.items()}
+    labels = {run: candidate.label for run, candidate in others.items()}
     options = ["", *others]
-    if asked and asked not in options:
-        url_state.tell_unknown(asked, tr("runs.compare_with"), tr("runs.compare_none"))
+    if requested and requested not in options:
+        url_state.warn_unknown_choice(requested, tr("runs.compare_with"), tr("runs.compare_none"))
     chosen = st.selectbox(
         tr("runs.compare_with"),
         options,
-        index=options.index(asked) if asked in options else 0,
+        index=options.index(requested) if requested in options else 0,
         format_func={"": tr("runs.compare_none"), **labels}.__getitem__,
         key=f"runs.with.{row.run_id}",
     )
-    state.remember("with", chosen)
+    state.set_query_param("with", chosen)
     return RunPair(others[chosen].row, row) if chosen else None
 
 
-def _labelled(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Partner]:
+def _label_partners(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Partner]:
     """The newest finished runs with a benchmark in common, by id."""
-    partners = (one for one in rows if one.scores and not shared.isdisjoint(one.benchmarks))
-    found = list(islice(partners, _LISTED + 1))  # one of them may be the run itself
-    named = names.among({one.target.identity: one.target.key for one in found})
+    partners = (row for row in rows if row.scores and not shared.isdisjoint(row.benchmarks))
+    newest = list(islice(partners, _LISTED + 1))  # one of them may be the run itself
+    target_names = names.resolve_target_names(
+        {row.target.identity: row.target.key for row in newest}
+    )
     return {
-        one.run_id: _Partner(one, f"{plain(named[one.target.identity])} · {one.run_id}")
-        for one in found
+        row.run_id: _Partner(
+            row, f"{to_plain_line(target_names[row.target.identity])} · {row.run_id}"
+        )
+        for row in newest
     }
 
 
-def _sides(couple: RunPair, tr: Translate) -> None:
+def _draw_pair_sides(pair: RunPair, tr: Translate) -> None:
     """Both runs by name and state, each with a way to it."""
     columns = st.columns(2)
     for column, side, run in zip(
-        columns, ("first", "second"), (couple.first, couple.second), strict=True
+        columns, ("first", "second"), (pair.first, pair.second), strict=True
     ):
         with column:
             st.caption(tr(f"runs.side.{side}"))
             st.page_link(
                 state.RUNS,
-                label=escape(names.of(run.target.identity, run.target.key), 100),
+                label=escape_markdown(
+                    names.resolve_target_name(run.target.identity, run.target.key), 100
+                ),
                 icon=":material/arrow_forward:",
                 query_params={"run": run.run_id},
             )
             options = [f"{name} = {value}" for name, value in run.target.options.items()]
-            told = [*options, run.run_id, tr(f"common.state.{run.state}")]
-            st.caption(escape(" · ".join(told), 300))
+            facts = [*options, run.run_id, tr(f"common.state.{run.state}")]
+            st.caption(escape_markdown(" · ".join(facts), 300))
 
 
-def _result(couple: RunPair, settings: Settings, tr: Translate) -> None:
-    first, second = couple.first.run_id, couple.second.run_id
+def _draw_pair_result(pair: RunPair, settings: Settings, tr: Translate) -> None:
+    first, second = pair.first.run_id, pair.second.run_id
     try:
         key = comparison.compute_pair_signature(settings.run_roots, first, second)
-        cases, found = _compute(settings, first, second, key)
+        cases, results = _compute_comparison(settings, first, second, key)
     except EvalboardError as error:
-        st.warning(tr("runs.comparison_broken", reason=escape(error, 400)), icon=":material/error:")
+        st.warning(
+            tr("runs.comparison_broken", reason=escape_markdown(error, 400)),
+            icon=":material/error:",
+        )
         return
-    if not found:
+    if not results:
         st.warning(tr("runs.comparison_nothing"), icon=":material/rule:")
         return
-    for one in sorted(found, key=lambda one: couple.first.benchmarks.index(one.benchmark)):
-        _benchmark(one, tr, named=len(found) > 1)
-    if not (couple.first.complete and couple.second.complete):
+    for compared in sorted(
+        results, key=lambda compared: pair.first.benchmarks.index(compared.benchmark)
+    ):
+        _draw_benchmark_result(compared, tr, show_title=len(results) > 1)
+    if not (pair.first.complete and pair.second.complete):
         st.caption(tr("runs.comparison_incomplete"))
-    _differing(comparison.find_differing_cases(cases), couple, tr)
+    _draw_differing_table(comparison.find_differing_cases(cases), pair, tr)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _compute(
+def _compute_comparison(
     _settings: Settings, first: str, second: str, signature: str
 ) -> tuple[pd.DataFrame, list[PairedScores]]:
     """Once for each state of the two folders: the page may be drawn every second."""
@@ -142,15 +161,15 @@ def _compute(
     return cases, comparison.compare_benchmarks(cases)
 
 
-def _benchmark(one: PairedScores, tr: Translate, *, named: bool) -> None:
-    if named:
-        st.markdown(f"**{escape(benchmark_title(one.benchmark))}**")
-    result = one.result
+def _draw_benchmark_result(compared: PairedScores, tr: Translate, *, show_title: bool) -> None:
+    if show_title:
+        st.markdown(f"**{escape_markdown(benchmark_title(compared.benchmark))}**")
+    result = compared.result
     interval = result.interval
     span = DASH if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
     cells = [
-        ("runs.side.first", numbers.score(one.first)),
-        ("runs.side.second", numbers.score(one.second)),
+        ("runs.side.first", numbers.format_score(compared.first)),
+        ("runs.side.second", numbers.format_score(compared.second)),
         ("runs.difference", DASH if result.difference is None else f"{result.difference:+.1f}"),
         ("runs.interval", span),
         ("runs.p", "< 0.001" if result.p < 0.001 else f"{result.p:.3f}"),
@@ -162,31 +181,33 @@ def _benchmark(one: PairedScores, tr: Translate, *, named: bool) -> None:
         st.badge(tr("runs.won", count=result.wins), color="green")
         st.badge(tr("runs.lost", count=result.losses), color="red")
         st.badge(tr("runs.tied", count=result.ties), color="gray")
-    st.caption(f"{_verdict(one, tr)} {tr(f'runs.test.{result.test}', count=result.common)}")
+    st.caption(
+        f"{_format_run_verdict(compared, tr)} {tr(f'runs.test.{result.test}', count=result.common)}"
+    )
 
 
-def _verdict(one: PairedScores, tr: Translate) -> str:
+def _format_run_verdict(compared: PairedScores, tr: Translate) -> str:
     """The difference in words, never more than the numbers bear."""
-    if one.result.wins == one.result.losses == 0:
+    if compared.result.wins == compared.result.losses == 0:
         return tr("runs.verdict.equal")
-    if one.result.p >= _CLEAR:
+    if compared.result.p >= _ALPHA:
         return tr("runs.verdict.open")
-    ahead = (one.result.difference or 0) > 0
+    ahead = (compared.result.difference or 0) > 0
     return tr("runs.verdict.second" if ahead else "runs.verdict.first")
 
 
-def _differing(table: pd.DataFrame, couple: RunPair, tr: Translate) -> None:
+def _draw_differing_table(table: pd.DataFrame, pair: RunPair, tr: Translate) -> None:
     """The cases on which they differ; a click on a score opens the case in that run."""
     if table.empty:
         return
     st.markdown(f"**{tr('runs.differing', count=len(table))}**")
     st.caption(tr("runs.open_case"))
     shown = table.head(_CASES)
-    told = pd.DataFrame(
+    displayed = pd.DataFrame(
         {
-            "case": [plain(case, 40) for case in shown["id"]],
-            "first": [_score(score) for score in shown["first"]],
-            "second": [_score(score) for score in shown["second"]],
+            "case": [to_plain_line(case, 40) for case in shown["id"]],
+            "first": [_format_score_cell(score) for score in shown["first"]],
+            "second": [_format_score_cell(score) for score in shown["second"]],
             "metric": [
                 metric_title(benchmark, metric)
                 for benchmark, metric in zip(shown["benchmark"], shown["metric"], strict=True)
@@ -194,40 +215,40 @@ def _differing(table: pd.DataFrame, couple: RunPair, tr: Translate) -> None:
             "weight": shown["weight"],
         }
     )
-    kinds = st.column_config
+    column_config = st.column_config
     opens = {"alignment": "left", "help": tr("runs.open_case")}
     st.dataframe(
-        told,
+        displayed,
         hide_index=True,
-        height=min(38 + 35 * len(told), 388),
+        height=min(38 + 35 * len(displayed), 388),
         key=f"{_OPEN}.table",
         alt=tr("runs.differing_alt"),
         column_config={
-            "case": kinds.TextColumn(tr("runs.case"), pinned=True),
-            "metric": kinds.TextColumn(tr("common.metric")),
-            "weight": kinds.NumberColumn(tr("runs.weight"), format="%.3g", width="small"),
-            "first": kinds.ButtonColumn(
+            "case": column_config.TextColumn(tr("runs.case"), pinned=True),
+            "metric": column_config.TextColumn(tr("common.metric")),
+            "weight": column_config.NumberColumn(tr("runs.weight"), format="%.3g", width="small"),
+            "first": column_config.ButtonColumn(
                 tr("runs.side.first"), type="tertiary", key=f"{_OPEN}.first", **opens
             ),
-            "second": kinds.ButtonColumn(
+            "second": column_config.ButtonColumn(
                 tr("runs.side.second"), type="tertiary", key=f"{_OPEN}.second", **opens
             ),
         },
     )
     if len(table) > len(shown):
         st.caption(tr("runs.differing_more", count=len(table) - len(shown)))
-    for side, run in (("first", couple.first), ("second", couple.second)):
+    for side, run in (("first", pair.first), ("second", pair.second)):
         click = st.session_state.get(f"{_OPEN}.{side}")
         if click is not None and click["row"] < len(shown):
-            _go(shown.iloc[click["row"]], run)
+            _open_case_page(shown.iloc[click["row"]], run)
 
 
-def _score(score: float) -> str:
+def _format_score_cell(score: float) -> str:
     """A sign and a number: the outcome is not told by colour alone."""
     sign = "✓" if score == 1 else "✕" if score == 0 else "◐"
     return f"{sign} {score:.2g}"
 
 
-def _go(case: pd.Series, run: RunRow) -> None:
+def _open_case_page(case: pd.Series, run: RunRow) -> None:
     link = CaseLink(run.run_id, case["benchmark"], case["metric"], case["id"])
-    st.switch_page(state.CASE, query_params=link.params)
+    st.switch_page(state.CASE, query_params=link.query_params)

@@ -12,7 +12,7 @@ from evalcore.runner.export_client import BUNDLE, FORMS
 from evalcore.settings import Settings
 from pages.components import visitor
 from pages.components.language import Translate
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
 _ICONS = {
     "md": ":material/markdown:",
@@ -22,7 +22,7 @@ _ICONS = {
 }
 
 
-def offered(row: RunRow) -> tuple[str, ...]:
+def list_export_formats(row: RunRow) -> tuple[str, ...]:
     """Reports of whatever has scores; the bundle of what was run here to its end."""
     if row.is_active or not row.scores:
         return ()
@@ -30,18 +30,18 @@ def offered(row: RunRow) -> tuple[str, ...]:
     return tuple(form for form in FORMS if form != BUNDLE or whole)
 
 
-def draw(row: RunRow, settings: Settings, tr: Translate) -> None:
+def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
     """The menu; nothing where there is nothing to take away."""
-    forms = offered(row)
+    forms = list_export_formats(row)
     if not forms:
         return
-    who = visitor.current()
+    acting_visitor = visitor.current_visitor()
     with st.popover(tr("submit.export"), icon=":material/download:"):
         for form in forms:
             st.download_button(
                 tr(f"submit.form.{form}"),
-                partial(export_client.export_run_file, row.run_id, form, who, settings),
-                file_name=f"{plain(row.run_id)}.{FORMS[form].ending}",
+                partial(export_client.export_run_file, row.run_id, form, acting_visitor, settings),
+                file_name=f"{to_plain_line(row.run_id)}.{FORMS[form].ending}",
                 mime=FORMS[form].mime,
                 icon=_ICONS[form],
                 key=f"runs.file.{form}.{row.run_id}",

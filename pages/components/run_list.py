@@ -12,8 +12,8 @@ from evalcore.plain_text import DASH
 from evalcore.queries import runs
 from evalcore.queries.runs import RunRow
 from pages.components import names, numbers, run_levels, url_state
-from pages.components.language import Translate, current
-from pages.components.text import plain
+from pages.components.language import Translate, current_language
+from pages.components.text import to_plain_line
 
 _TABLE, _SHOWN, _PAGER = "runs.table", "runs.shown", "runs.pager"
 _PAGE = 100  # runs
@@ -29,17 +29,17 @@ SIGNS: dict[str, str] = {
 }
 
 
-def draw(every: Sequence[RunRow], chosen: str, tr: Translate) -> None:
+def draw_run_list(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> None:
     """The table, newest first; where there are many runs, the page that holds the `chosen` one and
     a search."""
-    rows = every if len(every) <= _PAGE else _page(every, chosen, tr)
+    rows = all_rows if len(all_rows) <= _PAGE else _select_list_page(all_rows, chosen, tr)
     st.session_state[_SHOWN] = [row.run_id for row in rows]
     st.dataframe(
-        _table(rows, tr),
+        _build_run_list_table(rows, tr),
         key=_TABLE,
         hide_index=True,
         height=min(38 + 35 * len(rows), 320),
-        on_select=_choose,
+        on_select=_choose_run,
         selection_mode="single-row",
         placeholder=DASH,
         column_config={
@@ -60,62 +60,66 @@ def draw(every: Sequence[RunRow], chosen: str, tr: Translate) -> None:
     )
 
 
-def _page(every: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRow]:
+def _select_list_page(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRow]:
     """What the search finds, a page of it: first that of the chosen run, then wherever a person
     turns to, until they choose or search anew."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = url_state.search(
+        text = url_state.draw_search(
             tr("ranking.search"),
             page="runs",
             name="q",
             placeholder=tr("runs.search_hint"),
             width=260,
         )
-        found = runs.filter_run_rows(every, text)
-        st.caption(tr("runs.found", count=len(found), total=len(every)), width="content")
-        if len(found) <= _PAGE:
-            return found
+        matches = runs.filter_run_rows(all_rows, text)
+        st.caption(tr("runs.found", count=len(matches), total=len(all_rows)), width="content")
+        if len(matches) <= _PAGE:
+            return matches
         st.space("stretch")
-        place = next((n for n, row in enumerate(found) if row.run_id == chosen), 0)
+        position = next((n for n, row in enumerate(matches) if row.run_id == chosen), 0)
         number = st.pagination(
-            -(-len(found) // _PAGE), default=1 + place // _PAGE, key=f"{_PAGER}.{chosen}.{text}"
+            -(-len(matches) // _PAGE),
+            default=1 + position // _PAGE,
+            key=f"{_PAGER}.{chosen}.{text}",
         )
-    return found[(number - 1) * _PAGE : number * _PAGE]
+    return matches[(number - 1) * _PAGE : number * _PAGE]
 
 
-def _table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
-    asked = {row.benchmarks: row for row in rows}  # a few, each of many runs
-    titles = {benchmarks: benchmark_titles(row) for benchmarks, row in asked.items()}
-    named = names.among({row.target.identity: row.target.key for row in rows})
+def _build_run_list_table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
+    rows_by_benchmarks = {row.benchmarks: row for row in rows}  # a few, each of many runs
+    titles = {
+        benchmarks: format_benchmark_titles(row) for benchmarks, row in rows_by_benchmarks.items()
+    }
+    named = names.resolve_target_names({row.target.identity: row.target.key for row in rows})
     table = pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
-            "target": [plain(named[row.target.identity]) for row in rows],
+            "target": [to_plain_line(named[row.target.identity]) for row in rows],
             "benchmarks": [titles[row.benchmarks] for row in rows],
             "progress": [int(row.fraction * 100) for row in rows],
             "score": pd.Series([row.measured_score for row in rows], dtype="float64"),
-            "started": [numbers.moment(row.created_at) for row in rows],
+            "started": [numbers.format_timestamp(row.created_at) for row in rows],
             "run": [row.run_id for row in rows],
         }
     )
     if any(row.levels for row in rows):
         run_here = (run_levels.RUN_HERE,)
         named = [row.levels or run_here * (row.origin == "executed") for row in rows]
-        table["level"] = [run_levels.words(levels, tr) for levels in named]
+        table["level"] = [run_levels.format_levels(levels, tr) for levels in named]
     return table
 
 
-def benchmark_titles(row: RunRow) -> str:
+def format_benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
-    cards, language = benchmark_cards(), current()
+    cards, language = benchmark_cards(), current_language()
     titles = [
-        localize_text(cards[key].title, language) if key in cards else plain(key)
+        localize_text(cards[key].title, language) if key in cards else to_plain_line(key)
         for key in row.benchmarks
     ]
     return ", ".join(titles)
 
 
-def _choose() -> None:
+def _choose_run() -> None:
     """The row that was clicked, as the run of the page: by id, since rows move as runs come."""
     chosen = st.session_state[_TABLE]["selection"]["rows"]
     shown = st.session_state.get(_SHOWN, [])

@@ -14,30 +14,36 @@ _PAGE = "page"
 _PICTURED = ("", "target")
 
 
-def draw(page: str, tr: Translate) -> None:
+def draw_share_menu(page: str, tr: Translate) -> None:
     """A small menu of addresses; `page` is the path of the page, "" the ranking."""
     menu = st.popover(tr("share.button"), icon=":material/share:", type="tertiary")
     with menu, st.container(width=420):  # filled at once: a menu that grows at the foot is cut off
-        for name, address in addresses(st.context.url or "", page, _query()).items():
+        for name, address in build_share_addresses(
+            st.context.url or "", page, _read_query_pairs()
+        ).items():
             st.caption(tr(f"share.{name}"))
             st.code(address, language=None, wrap_lines=True)
 
 
-def addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
+def build_share_addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
     """direct, preview where there is one, and bare for a page with a path: the addresses of a page
     of the app that is open at `url`, with its query."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/").removesuffix(f"/{page}" if page else "")
     base = f"{parts.scheme}://{parts.netloc}{path}" if parts.netloc else ""
-    found = {"direct": f"{base}/{page}" + _asked(query)}
+    addresses = {"direct": f"{base}/{page}" + _format_query_string(query)}
     if page in _PICTURED:
-        found["preview"] = f"{base}/share" + (f"/{page}" if page else "") + _asked(query)
-    return found | ({"bare": f"{base}/" + _asked([(_PAGE, page), *query])} if page else {})
+        addresses["preview"] = (
+            f"{base}/share" + (f"/{page}" if page else "") + _format_query_string(query)
+        )
+    return addresses | (
+        {"bare": f"{base}/" + _format_query_string([(_PAGE, page), *query])} if page else {}
+    )
 
 
-def _query() -> list[tuple[str, str]]:
+def _read_query_pairs() -> list[tuple[str, str]]:
     return [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
 
 
-def _asked(query: list[tuple[str, str]]) -> str:
+def _format_query_string(query: list[tuple[str, str]]) -> str:
     return f"?{urlencode(query)}" if query else ""

@@ -41,40 +41,44 @@ class CaseLink(NamedTuple):
     q: str = ""
 
     @property
-    def params(self) -> dict[str, str]:
+    def query_params(self) -> dict[str, str]:
         """The query parameters, without those that hold their default."""
         values = self._asdict()
         return {name: str(value) for name, value in values.items() if value not in ("", 0)}
 
-    def filtered(self, where: CaseFilter) -> CaseLink:
+    def with_filter(self, case_filter: CaseFilter) -> CaseLink:
         """The same case within another filter."""
         return self._replace(
-            outcome=",".join(where.outcome),
-            metrics=",".join(where.metric),
-            difficulty=",".join(map(str, where.difficulty)),
-            cause=",".join(where.why),
-            q=where.text,
+            outcome=",".join(case_filter.outcome),
+            metrics=",".join(case_filter.metric),
+            difficulty=",".join(map(str, case_filter.difficulty)),
+            cause=",".join(case_filter.why),
+            q=case_filter.text,
         )
 
     @property
-    def where(self) -> CaseFilter:
+    def case_filter(self) -> CaseFilter:
         """The filter; a difficulty that is no number is none."""
-        levels = [int(level) for level in parts(self.difficulty) if re.fullmatch("[0-9]", level)]
+        levels = [
+            int(level)
+            for level in split_url_values(self.difficulty)
+            if re.fullmatch("[0-9]", level)
+        ]
         return CaseFilter(
-            metric=parts(self.metrics),
-            outcome=parts(self.outcome),
+            metric=split_url_values(self.metrics),
+            outcome=split_url_values(self.outcome),
             difficulty=tuple(levels),
-            why=parts(self.cause),
+            why=split_url_values(self.cause),
             text=self.q,
         )
 
     @property
-    def url(self) -> str:
+    def relative_url(self) -> str:
         """The address, relative to the app."""
-        return f"case?{urlencode(self.params)}"
+        return f"case?{urlencode(self.query_params)}"
 
 
-def case_link_of_url() -> CaseLink:
+def read_case_link() -> CaseLink:
     """The case that the URL names; missing parts are empty and a bad epoch is 0."""
     query = st.query_params
     epoch = query.get("epoch", "0")
@@ -82,30 +86,30 @@ def case_link_of_url() -> CaseLink:
     return CaseLink(epoch=int(epoch) if re.fullmatch("[0-9]{1,6}", epoch) else 0, **texts)
 
 
-def parts(text: str) -> tuple[str, ...]:
+def split_url_values(text: str) -> tuple[str, ...]:
     """The values of a parameter that may hold several."""
     return tuple(filter(None, text.split(",")))
 
 
 def go_to_case(link: CaseLink) -> None:
     """Make the Case page show another case, and the address bar say so."""
-    change({name: link.params.get(name) for name in CaseLink._fields})
+    set_query_params({name: link.query_params.get(name) for name in CaseLink._fields})
 
 
 def step_to_case(metric: str, case: str, epoch: int) -> None:
     """Make the Case page show another case of the run, within the filter that the address has by
     then."""
-    change({"metric": metric, "id": case, "epoch": str(epoch or "")})
+    set_query_params({"metric": metric, "id": case, "epoch": str(epoch or "")})
 
 
-def cases_link(identity: str, link: CaseLink) -> dict[str, str]:
+def build_cases_query(identity: str, link: CaseLink) -> dict[str, str]:
     """The query parameters of the list of a target's cases that a case was opened from."""
-    named = {"key": identity, "benchmark": link.benchmark, "metric": link.metrics}
-    kept = {name: getattr(link, name) for name in ("outcome", "difficulty", "cause", "q")}
-    return {name: value for name, value in (named | kept).items() if value}
+    query = {"key": identity, "benchmark": link.benchmark, "metric": link.metrics}
+    filters = {name: getattr(link, name) for name in ("outcome", "difficulty", "cause", "q")}
+    return {name: value for name, value in (query | filters).items() if value}
 
 
-def metric_link(identity: str, board: Board, benchmark: str, metric: str) -> dict[str, str]:
+def build_metric_query(identity: str, board: Board, benchmark: str, metric: str) -> dict[str, str]:
     """The query parameters of a target's cases of one metric on a board."""
     return {
         "suite": board.suite,
@@ -116,31 +120,31 @@ def metric_link(identity: str, board: Board, benchmark: str, metric: str) -> dic
     }
 
 
-def ranking_link(board: Board, by: str, identity: str) -> dict[str, str]:
+def build_ranking_query(board: Board, by: str, identity: str) -> dict[str, str]:
     """The query parameters of a ranking; of one too long to be seen at once, cut to a target."""
     ranking = {"suite": board.suite, "board": board.key, "by": by}
     return ranking | ({"q": identity[:_SEARCHED]} if identity else {})
 
 
-def compare_link(runs: Iterable[str]) -> dict[str, str]:
+def build_compare_query(runs: Iterable[str]) -> dict[str, str]:
     """The query parameters of a comparison of some runs, each once and no more than there is room
     for."""
     return {"runs": ",".join([*dict.fromkeys(runs)][:MAX_COMPARED])}
 
 
-def mask_links() -> None:
+def mask_target_link() -> None:
     """Write a target that a link names by a path under its masked name, which the pages know."""
     key = st.query_params.get("key", "")
     if mask_target(key) != key:
-        remember("key", mask_target(key))
+        set_query_param("key", mask_target(key))
 
 
-def remember(name: str, value: str | None) -> None:
+def set_query_param(name: str, value: str | None) -> None:
     """Write one query parameter, or remove it when the value is empty."""
-    change({name: value})
+    set_query_params({name: value})
 
 
-def change(values: Mapping[str, str | None]) -> None:
+def set_query_params(values: Mapping[str, str | None]) -> None:
     """Write query parameters, and remove those whose value is empty.
 
     All at once: every write is a place that Back leads to.

@@ -98,7 +98,7 @@ _CALM = """
 """
 
 
-def apply() -> None:
+def apply_style_sheet() -> None:
     """Add the style sheet to the page; takes no room on it."""
     dark = _PRINT_DARK if st.context.theme.type == "dark" else ""
     sheets = (_FOCUS, _CONTRAST, _FORMULAS, _ROOM, _PRINT, dark, _CALM)

@@ -18,7 +18,7 @@ from pages.components.language import Translate
 ROWS = 100  # of a page
 
 
-class Cut(NamedTuple):
+class TablePage(NamedTuple):
     """A page of a table: its rows, its number from 1, how many there are, and of how many rows."""
 
     rows: pd.DataFrame
@@ -27,28 +27,32 @@ class Cut(NamedTuple):
     total: int
 
     @property
-    def said(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """The places of its first and last row, from 1."""
         first = ROWS * (self.number - 1) + 1
         return first, first + len(self.rows) - 1
 
 
-def cut(frame: pd.DataFrame, page: str, name: str, *of: Any) -> Cut:
-    """The page that the URL asks for by `name`; another list, which `of` tells, begins anew."""
+def cut_table_page(frame: pd.DataFrame, page: str, name: str, *identity: Any) -> TablePage:
+    """The page that the URL asks for by `name`; another list, which `identity` tells, begins
+    anew."""
     pages = max(1, -(-len(frame) // ROWS))
     if pages == 1:
-        return Cut(frame, 1, 1, len(frame))
-    number = min(pages, url_state.page_number(page=page, name=name, of=content_hash(of)))
-    return Cut(frame.iloc[ROWS * (number - 1) : ROWS * number], number, pages, len(frame))
+        return TablePage(frame, 1, 1, len(frame))
+    number = min(
+        pages,
+        url_state.read_page_number(page=page, name=name, list_signature=content_hash(identity)),
+    )
+    return TablePage(frame.iloc[ROWS * (number - 1) : ROWS * number], number, pages, len(frame))
 
 
-def draw(found: Cut, page: str, name: str, tr: Translate) -> None:
+def draw_table_pager(table_page: TablePage, page: str, name: str, tr: Translate) -> None:
     """Which rows are shown and the way to the others; nothing where all are."""
-    if found.pages == 1:
-        url_state.clear(name)
+    if table_page.pages == 1:
+        url_state.clear_filters(name)
         return
-    first, last = found.said
+    first, last = table_page.row_range
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(tr("common.rows_shown", first=first, last=last, total=found.total))
+        st.caption(tr("common.rows_shown", first=first, last=last, total=table_page.total))
         st.space("stretch")
-        url_state.pages(found.number, found.pages, page=page, name=name)
+        url_state.draw_pagination(table_page.number, table_page.pages, page=page, name=name)

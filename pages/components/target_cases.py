@@ -20,9 +20,9 @@ from evalcore.settings import Settings
 from pages.components import state, url_state
 from pages.components.board import cost_format, metric_title
 from pages.components.case_badges import cause_title
-from pages.components.language import Translate, note
+from pages.components.language import Translate, localize_note
 from pages.components.state import CaseLink
-from pages.components.text import escape, plain
+from pages.components.text import escape_markdown, to_plain_line
 
 _PAGE = "target"
 _CASES, _PAGER = 25, "p"  # of a page, and the name of its number in the URL
@@ -31,28 +31,32 @@ _DIFFICULTIES = ("1", "2", "3")
 #: A sign beside the word, so that an outcome is not told by its colour alone.
 _SIGNS = {"passed": "✓", "failed": "✕"}
 #: Name, codes, their titles and the width of a filter.
-_Field = tuple[str, Sequence[str], Callable[[str], str], int]
+_FilterField = tuple[str, Sequence[str], Callable[[str], str], int]
 
 
-def draw(
+def draw_target_cases(
     settings: Settings, run: str, benchmark: str, tr: Translate, causes: Sequence[str] = ()
 ) -> None:
     """The cases of one benchmark of a run; with `causes` only those that failed, by these."""
     try:
-        whys = list(failures.count_failure_reasons(settings.run_roots, run, benchmark)["why"])
-        where = _filters(benchmark, causes or whys, tr, failed=bool(causes))
-        number = url_state.page_number(page=_PAGE, name=_PAGER, of=content_hash([run, where]))
-        cases, count = _page(settings, run, where, number)
+        reasons = list(failures.count_failure_reasons(settings.run_roots, run, benchmark)["why"])
+        case_filter = _draw_case_filters(benchmark, causes or reasons, tr, failed=bool(causes))
+        number = url_state.read_page_number(
+            page=_PAGE, name=_PAGER, list_signature=content_hash([run, case_filter])
+        )
+        cases, count = _load_case_page(settings, run, case_filter, number)
         if count and cases.empty:  # a link from when there were more
             number = -(-count // _CASES)
-            cases, count = _page(settings, run, where, number)
+            cases, count = _load_case_page(settings, run, case_filter, number)
     except EvalboardError as error:
-        st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
+        st.warning(
+            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
+        )
         return
     if not count:
         st.caption(tr("target.found_none"))
         return
-    _table(cases, run, benchmark, where, tr)
+    _draw_cases_table(cases, run, benchmark, case_filter, tr)
     first = _CASES * (number - 1) + 1
     with st.container(horizontal=True, vertical_alignment="center"):
         last = first + len(cases) - 1
@@ -61,42 +65,53 @@ def draw(
             state.CASE,
             label=tr("common.one_by_one"),
             icon=":material/arrow_forward:",
-            query_params=_link(cases.iloc[0], run, benchmark, where).params,
+            query_params=_build_case_link(cases.iloc[0], run, benchmark, case_filter).query_params,
         )
         st.space("stretch")
-        url_state.pages(number, -(-count // _CASES), page=_PAGE, name=_PAGER)
+        url_state.draw_pagination(number, -(-count // _CASES), page=_PAGE, name=_PAGER)
 
 
-def _page(settings: Settings, run: str, where: CaseFilter, number: int) -> tuple[pd.DataFrame, int]:
+def _load_case_page(
+    settings: Settings, run: str, case_filter: CaseFilter, number: int
+) -> tuple[pd.DataFrame, int]:
     return case_page(
         settings.run_roots,
         run,
-        where,
+        case_filter,
         offset=_CASES * (number - 1),
         limit=_CASES,
         show_gated=settings.show_gated,
     )
 
 
-def _fields(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool) -> list[_Field]:
+def _build_filter_fields(
+    benchmark: str, reasons: Sequence[str], tr: Translate, *, failed: bool
+) -> list[_FilterField]:
     """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
     card = benchmark_cards().get(benchmark)
-    known = [metric.key for metric in card.metrics] if card else []
-    ends = [*OUTCOMES, MISSING]
-    why: _Field = ("cause", whys, cause_title, 200)
-    ended: _Field = ("outcome", ends, lambda code: outcome_title(code, tr), 170)
-    metric: _Field = ("metric", known, lambda code: metric_title(benchmark, code), 200)
-    difficulty: _Field = ("difficulty", _DIFFICULTIES, str, 110)
+    metric_keys = [metric_field.key for metric_field in card.metrics] if card else []
+    outcomes = [*OUTCOMES, MISSING]
+    reason_field: _FilterField = ("cause", reasons, cause_title, 200)
+    outcome_field: _FilterField = ("outcome", outcomes, lambda code: outcome_title(code, tr), 170)
+    metric_field: _FilterField = (
+        "metric",
+        metric_keys,
+        lambda code: metric_title(benchmark, code),
+        200,
+    )
+    difficulty_field: _FilterField = ("difficulty", _DIFFICULTIES, str, 110)
     if failed:
-        return [why, metric, difficulty]
-    return [metric, ended, difficulty, *([why] if whys else [])]
+        return [reason_field, metric_field, difficulty_field]
+    return [metric_field, outcome_field, difficulty_field, *([reason_field] if reasons else [])]
 
 
-def _filters(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool) -> CaseFilter:
+def _draw_case_filters(
+    benchmark: str, reasons: Sequence[str], tr: Translate, *, failed: bool
+) -> CaseFilter:
     """The filters in one row, all of them in the URL."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = {
-            name: url_state.many(
+            name: url_state.draw_multiselect(
                 tr(f"common.{name}"),
                 options,
                 page=_PAGE,
@@ -105,9 +120,11 @@ def _filters(benchmark: str, whys: Sequence[str], tr: Translate, *, failed: bool
                 placeholder=tr("target.any"),
                 width=width,
             )
-            for name, options, title, width in _fields(benchmark, whys, tr, failed=failed)
+            for name, options, title, width in _build_filter_fields(
+                benchmark, reasons, tr, failed=failed
+            )
         }
-        text = url_state.search(
+        text = url_state.draw_search(
             tr("target.case_text"),
             page=_PAGE,
             name="q",
@@ -130,16 +147,18 @@ def outcome_title(outcome: str, tr: Translate) -> str:
     return tr("target.outcome_missing" if outcome == MISSING else f"common.outcome.{outcome}")
 
 
-def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr: Translate) -> None:
+def _draw_cases_table(
+    cases: pd.DataFrame, run: str, benchmark: str, case_filter: CaseFilter, tr: Translate
+) -> None:
     columns = {
-        "case": [plain(case, 40) for case in cases["id"]],
+        "case": [to_plain_line(case, 40) for case in cases["id"]],
         "outcome": [
             f"{_SIGNS.get(code, '·')} {outcome_title(code, tr)}" for code in cases["outcome"]
         ],
         "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
         "difficulty": cases["difficulty"],
         "dialect": cases["dialect"].replace(TITLES),
-        "note": [_note(row) for _, row in cases.iterrows()],
+        "note": [_format_case_note(row) for _, row in cases.iterrows()],
         "latency": cases["latency"],
         "cost": cases["cost"],
     }
@@ -152,32 +171,34 @@ def _table(cases: pd.DataFrame, run: str, benchmark: str, where: CaseFilter, tr:
         height=38 + 35 * len(cases),
         key=f"{_OPEN}.table",
         alt=tr("target.cases_alt"),
-        column_config=_config(cases, tr),
+        column_config=_build_cases_config(cases, tr),
     )
     click = st.session_state.get(_OPEN)
     if click is not None and click["row"] < len(cases):
-        link = _link(cases.iloc[click["row"]], run, benchmark, where)
-        st.switch_page(state.CASE, query_params=link.params)
+        link = _build_case_link(cases.iloc[click["row"]], run, benchmark, case_filter)
+        st.switch_page(state.CASE, query_params=link.query_params)
 
 
-def _link(case: pd.Series, run: str, benchmark: str, where: CaseFilter) -> CaseLink:
+def _build_case_link(
+    case: pd.Series, run: str, benchmark: str, case_filter: CaseFilter
+) -> CaseLink:
     """The way to a case, from which previous and next keep to the filter."""
     link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]))
-    return link.filtered(where)
+    return link.with_filter(case_filter)
 
 
-def _note(case: pd.Series) -> str:
+def _format_case_note(case: pd.Series) -> str:
     """Why a case ended as it did, in the words of the scorer."""
     parts = [case[name] for name in ("note", "reason", "error_type")]
-    said = next((part for part in parts if isinstance(part, str) and part), "")
-    told = note(said)
-    return plain(told if told != case["reason"] else cause_title(told), 120)
+    raw_note = next((part for part in parts if isinstance(part, str) and part), "")
+    localized = localize_note(raw_note)
+    return to_plain_line(localized if localized != case["reason"] else cause_title(localized), 120)
 
 
-def _config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
-    kinds = st.column_config
+def _build_cases_config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
     return {
-        "case": kinds.ButtonColumn(
+        "case": column_config.ButtonColumn(
             tr("target.open_case"),
             type="tertiary",
             alignment="left",
@@ -185,13 +206,13 @@ def _config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
             key=_OPEN,
             help=tr("target.open_case_help"),
         ),
-        "outcome": kinds.TextColumn(tr("common.outcome"), width="small"),
-        "metric": kinds.TextColumn(tr("common.metric"), width=150),
-        "difficulty": kinds.NumberColumn(tr("common.difficulty"), width="small"),
-        "dialect": kinds.TextColumn(tr("target.dialect"), width="small"),
-        "note": kinds.TextColumn(tr("target.note"), width=300),
-        "latency": kinds.NumberColumn(tr("common.latency"), format="%.2f s", width="small"),
-        "cost": kinds.NumberColumn(
+        "outcome": column_config.TextColumn(tr("common.outcome"), width="small"),
+        "metric": column_config.TextColumn(tr("common.metric"), width=150),
+        "difficulty": column_config.NumberColumn(tr("common.difficulty"), width="small"),
+        "dialect": column_config.TextColumn(tr("target.dialect"), width="small"),
+        "note": column_config.TextColumn(tr("target.note"), width=300),
+        "latency": column_config.NumberColumn(tr("common.latency"), format="%.2f s", width="small"),
+        "cost": column_config.NumberColumn(
             tr("common.cost"), format=cost_format(cases["cost"]), width="small"
         ),
     }

@@ -17,20 +17,20 @@ from evalcore.queries.stored_boards import Headers, memoize_on_headers
 from evalcore.radar import SERIES, build_radar_chart
 from pages.components import chart_frame
 from pages.components.board import benchmark_title, metric_title
-from pages.components.language import Translate, current
-from pages.components.text import escape, plain
+from pages.components.language import Translate, current_language
+from pages.components.text import escape_markdown, to_plain_line
 
-_FEWEST_AXES, _MOST_AXES = 3, 10
+_MIN_AXES, _MAX_AXES = 3, 10
 
 
-class _Bars(NamedTuple):
+class _MetricBars(NamedTuple):
     """The metrics of a benchmark with their names, and those of them that have a score."""
 
     frame: pd.DataFrame
-    known: pd.DataFrame
+    scored: pd.DataFrame
 
 
-def profile_of(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
+def load_target_profile(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
     """`targets.profile`, shared by all who look at the target."""
     key = ("profile", board.identity, identity)
     return memoize_on_headers(
@@ -41,67 +41,71 @@ def profile_of(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
 def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
     """Whether the parts of a profile give a shape, and are few enough to be read even where all of
     its `axes` have a score."""
-    return frame["axis"].nunique() >= _FEWEST_AXES and len(axes) <= _MOST_AXES
+    return frame["axis"].nunique() >= _MIN_AXES and len(axes) <= _MAX_AXES
 
 
-def profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:
+def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:
     """The radar of a target beside the best of the board and the floor: `frame` is its
     `targets.profile`, `axes` their order."""
     st.subheader(tr("target.profile"), anchor=False)
     present = set(frame["axis"])
-    titles = {axis: _title(axis) for axis in axes if axis in present}
+    titles = {axis: _format_axis_title(axis) for axis in axes if axis in present}
     frame = frame.assign(axis=frame["axis"].map(titles))
     own = frame[frame["series"] == "target"]
     summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
-    chart_frame.draw(
+    chart_frame.draw_chart_frame(
         build_radar_chart(
             frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}
         ),
         tr,
         name="profile",
         title=tr("target.profile"),
-        source=plain(name),
-        alt_text=tr("target.profile_alt", name=plain(name), summary=summary),
+        source=to_plain_line(name),
+        alt_text=tr("target.profile_alt", name=to_plain_line(name), summary=summary),
         data=lambda: frame,
         width="content",
     )
 
 
-def _title(axis: str) -> str:
+def _format_axis_title(axis: str) -> str:
     benchmark, _, metric = axis.partition("/")
     return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
 
 
-def metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
+def draw_metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
     """A bar chart per benchmark of the board that the target has a score in, each in a container of
     its own."""
     for benchmark in board.columns:
-        key = ("metric bars", board.identity, benchmark, identity, current())
+        key = ("metric bars", board.identity, benchmark, identity, current_language())
         bars = memoize_on_headers(
-            headers, key, partial(_bars_of, headers, board, benchmark, identity)
+            headers, key, partial(_build_benchmark_bars, headers, board, benchmark, identity)
         )
-        if len(bars.known):
+        if len(bars.scored):
             several = len(board.columns) > 1
             with st.container():
                 title = benchmark_title(benchmark) if several else tr("target.metrics")
-                st.subheader(escape(title), anchor=False)
-                _bars(bars, benchmark, identity, tr)
+                st.subheader(escape_markdown(title), anchor=False)
+                _draw_benchmark_bars(bars, benchmark, identity, tr)
 
 
-def _bars_of(headers: Headers, board: Board, benchmark: str, identity: str) -> _Bars:
+def _build_benchmark_bars(
+    headers: Headers, board: Board, benchmark: str, identity: str
+) -> _MetricBars:
     scores = metrics.metric_scores(headers, board, benchmark, identity)
     frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
-    return _Bars(mark_immutable(frame), frame.dropna(subset=["score"]))
+    return _MetricBars(mark_immutable(frame), frame.dropna(subset=["score"]))
 
 
-def about(tr: Translate) -> None:
+def draw_metric_bars_about(tr: Translate) -> None:
     """What the marks of the bar charts mean."""
     st.caption(tr("target.metrics_about"))
 
 
-def _bars(bars: _Bars, benchmark: str, identity: str, tr: Translate) -> None:
-    known = bars.known
-    summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(known["name"], known["score"], strict=True))
+def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str, tr: Translate) -> None:
+    scored = bars.scored
+    summary = ", ".join(
+        f"{n} {s:.1f}" for n, s in zip(scored["name"], scored["score"], strict=True)
+    )
     labels = {
         "name": tr("common.metric"),
         "score": tr("common.score"),
@@ -109,18 +113,18 @@ def _bars(bars: _Bars, benchmark: str, identity: str, tr: Translate) -> None:
         "best": tr("target.series.best"),
         "floor": tr("target.series.floor"),
     }
-    chart_frame.draw(
+    chart_frame.draw_chart_frame(
         charts.build_metric_bars(bars.frame, labels),
         tr,
         name=f"metrics-{benchmark}",
         title=benchmark_title(benchmark),
-        source=plain(identity),
+        source=to_plain_line(identity),
         alt_text=tr("target.metrics_alt", summary=summary),
-        data=lambda: known.drop(columns="name"),
+        data=lambda: scored.drop(columns="name"),
     )
 
 
-def trend(history: pd.DataFrame, tr: Translate) -> None:
+def draw_target_trend(history: pd.DataFrame, tr: Translate) -> None:
     """The scores of the target's complete runs on this board over time."""
     frame = history[history["on_board"] & history["complete"]]
     if frame["run_id"].nunique() < 2:
@@ -134,7 +138,7 @@ def trend(history: pd.DataFrame, tr: Translate) -> None:
     }
     series = [benchmark_title(benchmark) for benchmark in frame["benchmark"]]
     st.subheader(tr("target.trend"), anchor=False)
-    chart_frame.draw(
+    chart_frame.draw_chart_frame(
         charts.build_trend_chart(frame.assign(series=series), labels),
         tr,
         name="trend",

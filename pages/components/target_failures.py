@@ -12,55 +12,64 @@ from evalcore.settings import Settings
 from pages.components import chart_frame, target_cases
 from pages.components.case_badges import cause_title
 from pages.components.language import Translate
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
-_MOST_BARS = 16
+_MAX_BARS = 16
 
 
-def draw(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
+def draw_target_failures(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
     """The causes by count, what was done where nothing was to be called, and the failed cases."""
     try:
         causes = failures.count_failure_causes(settings.run_roots, run, benchmark)
         kinds = failures.count_answer_kinds(settings.run_roots, run, benchmark)
     except EvalboardError as error:
-        st.warning(tr("target.cases_broken", reason=escape(error, 400)), icon=":material/error:")
+        st.warning(
+            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
+        )
         return
     if len(kinds):
         left, right = st.columns([7, 5], gap="large")
         with left:
-            _causes(causes, tr)
+            _draw_cause_chart(causes, tr)
         with right:
-            _kinds(kinds, tr)
+            _draw_answer_kinds(kinds, tr)
     else:
-        _causes(causes, tr)
+        _draw_cause_chart(causes, tr)
     if len(causes):
-        target_cases.draw(settings, run, benchmark, tr, list(causes["cause"]))
+        target_cases.draw_target_cases(settings, run, benchmark, tr, list(causes["cause"]))
 
 
-def _causes(causes: pd.DataFrame, tr: Translate) -> None:
+def _draw_cause_chart(causes: pd.DataFrame, tr: Translate) -> None:
     st.subheader(tr("target.why"), anchor=False)
     if causes.empty:
         st.caption(tr("target.why_none"))
         return
-    shown = causes.head(_MOST_BARS)
-    _chart(charts.build_count_bars, shown.assign(name=_apart(shown["cause"])), "target.why_alt", tr)
-    told = tr("target.why_about", count=int(causes["count"].sum()))
-    st.caption(told if len(causes) == len(shown) else f"{told} {tr('target.why_more')}")
+    shown = causes.head(_MAX_BARS)
+    _draw_count_chart(
+        charts.build_count_bars,
+        shown.assign(name=_disambiguate_causes(shown["cause"])),
+        "target.why_alt",
+        tr,
+    )
+    caption = tr("target.why_about", count=int(causes["count"].sum()))
+    st.caption(caption if len(causes) == len(shown) else f"{caption} {tr('target.why_more')}")
 
 
-def _kinds(kinds: pd.DataFrame, tr: Translate) -> None:
+def _draw_answer_kinds(kinds: pd.DataFrame, tr: Translate) -> None:
     st.subheader(tr("target.kinds"), anchor=False)
     names = [tr(f"common.answer_kind.{kind}") for kind in kinds["kind"]]
-    places = [failures.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
-    frame = kinds.assign(name=names, place=places)
-    _chart(charts.build_split_bar, frame, "target.kinds_alt", tr)
+    positions = [failures.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
+    frame = kinds.assign(name=names, place=positions)
+    _draw_count_chart(charts.build_split_bar, frame, "target.kinds_alt", tr)
     st.caption(tr("target.kinds_about"))
 
 
-def _chart(make: charts.CountChartBuilder, frame: pd.DataFrame, alt: str, tr: Translate) -> None:
+def _draw_count_chart(
+    make: charts.CountChartBuilder, frame: pd.DataFrame, alt: str, tr: Translate
+) -> None:
     labels = {"name": tr("common.cause"), "count": tr("target.count")}
     summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
-    chart_frame.draw(
+    chart_frame.draw_chart_frame(
         make(frame, labels),
         tr,
         name=alt.partition(".")[2].removesuffix("_alt"),
@@ -72,7 +81,7 @@ def _chart(make: charts.CountChartBuilder, frame: pd.DataFrame, alt: str, tr: Tr
     )
 
 
-def _apart(causes: pd.Series[str]) -> list[str]:
+def _disambiguate_causes(causes: pd.Series[str]) -> list[str]:
     """Titles told apart: bars of one name would be drawn over each other."""
     titles = [cause_title(cause) for cause in causes]
     return [

@@ -12,39 +12,39 @@ from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.target_cards import NO_CARD, load_cards
 from pages.components import numbers, target_card, target_published
-from pages.components.board import kind_title, span
+from pages.components.board import format_number_range, kind_title
 from pages.components.language import Translate
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 _CARD = 140  # pixels, at least
 
 
-def title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+def draw_target_title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
     """The card and the kind, and the options that belong to the target's identity."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     card = NO_CARD
     try:
         card = load_cards(settings).get(row.target_key, NO_CARD)
     except EvalboardError as error:
-        st.warning(tr("card.broken", reason=escape(error, 400)), icon=":material/error:")
-    target_card.title(name, card)
-    target_card.facts(row.identity, name, card, tr)
+        st.warning(tr("card.broken", reason=escape_markdown(error, 400)), icon=":material/error:")
+    target_card.draw_card_title(name, card)
+    target_card.draw_card_facts(row.identity, name, card, tr)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(escape(kind_title(row.kind)), color="gray")
+        st.badge(escape_markdown(kind_title(row.kind)), color="gray")
         if card.type and card.type != row.kind:
             st.badge(tr(f"card.type.{card.type}"), color="gray")
         if any(run.benchmarks[key].self_judged for key, run in row.runs.items()):
             st.badge(tr("ranking.self_judged"), color="orange", icon=":material/gavel:")
         for name, value in newest.target_options.items():
             text = value if isinstance(value, str) else to_json(value, ordered=False).decode()
-            st.badge(f"{escape(name, 30)} = {escape(text, 50)}", color="blue")
+            st.badge(f"{escape_markdown(name, 30)} = {escape_markdown(text, 50)}", color="blue")
         if newest.origin == "imported":
-            target_published.marks(row, tr)
+            target_published.draw_published_badges(row, tr)
         else:
-            st.caption(f"{tr('target.date')}: {numbers.moment(newest.created_at)}")
+            st.caption(f"{tr('target.date')}: {numbers.format_timestamp(newest.created_at)}")
 
 
-def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
+def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
     """Rank, score, passed cases, cost, tokens and latency, each with what it is worth."""
     own = frame[frame["identity"] == identity].iloc[0]
     total = int((frame["status"] == "ranked").sum())
@@ -54,15 +54,17 @@ def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None
         (
             "target.rank",
             tr("target.rank_value", rank=own["rank"], total=total) if ranked else DASH,
-            span(own["rank_low"], own["rank_high"], "{:.0f}") if ranked else tr("target.rank_none"),
+            format_number_range(own["rank_low"], own["rank_high"], "{:.0f}")
+            if ranked
+            else tr("target.rank_none"),
         ),
         (
             "target.score",
-            numbers.score(_known(own["score"])),
-            _certainty(own, row, tr),
+            numbers.format_score(_float_or_none(own["score"])),
+            _format_certainty(own, row, tr),
         ),
-        *_passed(own, cases, tr),
-        *_spent(own, cases, row, tr),
+        *_build_passed_card(own, cases, tr),
+        *_build_spending_cards(own, cases, row, tr),
     ]
     with st.grid(min_column_width=_CARD):
         for label, value, note in cards:
@@ -76,14 +78,18 @@ def figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None
             )
 
 
-def _certainty(own: pd.Series, row: Row, tr: Translate) -> str:
+def _format_certainty(own: pd.Series, row: Row, tr: Translate) -> str:
     """The interval of a score, or what stands in its way."""
     if own["status"] == "claimed":
         return tr("target.evidence.0")
-    return span(own["low"], own["high"], "{:.1f}") if row.is_complete else tr("target.bound")
+    return (
+        format_number_range(own["low"], own["high"], "{:.1f}")
+        if row.is_complete
+        else tr("target.bound")
+    )
 
 
-def _passed(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, str]]:
+def _build_passed_card(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, str]]:
     """Passed cases; a claim has none to show."""
     if not cases and own["status"] == "claimed":
         return []
@@ -91,25 +97,35 @@ def _passed(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, s
     return [("target.passed", f"{own['passed']}/{cases}", share)]
 
 
-def _spent(own: pd.Series, cases: int, row: Row, tr: Translate) -> list[tuple[str, str, str]]:
+def _build_spending_cards(
+    own: pd.Series, cases: int, row: Row, tr: Translate
+) -> list[tuple[str, str, str]]:
     """Cost, tokens and latency; what is unknown is left out, since a card that says so is noise."""
-    found = []
-    cost, read, written = (_known(own[name]) for name in ("cost", "input_tokens", "output_tokens"))
+    cards = []
+    cost, tokens_in, tokens_out = (
+        _float_or_none(own[name]) for name in ("cost", "input_tokens", "output_tokens")
+    )
     if cost is not None:
-        each = tr("target.cost_case", cost=escape(numbers.money(cost / cases, tr))) if cases else ""
-        found.append(("target.cost", escape(numbers.money(cost, tr)), each))
-    if read is not None and written is not None:
-        split = tr(
-            "target.tokens_split", read=numbers.compact(read), written=numbers.compact(written)
+        each = (
+            tr("target.cost_case", cost=escape_markdown(numbers.format_money(cost / cases, tr)))
+            if cases
+            else ""
         )
-        found.append(("target.tokens", numbers.count(read + written, tr), split))
-    latency = _known(own["latency"])
+        cards.append(("target.cost", escape_markdown(numbers.format_money(cost, tr)), each))
+    if tokens_in is not None and tokens_out is not None:
+        split = tr(
+            "target.tokens_split",
+            read=numbers.format_compact_count(tokens_in),
+            written=numbers.format_compact_count(tokens_out),
+        )
+        cards.append(("target.tokens", numbers.format_count(tokens_in + tokens_out, tr), split))
+    latency = _float_or_none(own["latency"])
     if latency is not None:
         tail = next(iter(row.runs.values())).totals.latency_p95
-        note = tr("target.latency_tail", high=numbers.duration(tail, tr)) if tail else ""
-        found.append(("target.latency", numbers.duration(latency, tr), note))
-    return found
+        note = tr("target.latency_tail", high=numbers.format_duration(tail, tr)) if tail else ""
+        cards.append(("target.latency", numbers.format_duration(latency, tr), note))
+    return cards
 
 
-def _known(value: float) -> float | None:
+def _float_or_none(value: float) -> float | None:
     return None if pd.isna(value) else float(value)

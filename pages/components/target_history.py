@@ -14,35 +14,35 @@ from evalcore.queries import targets
 from evalcore.queries.boards import Board, Row
 from evalcore.queries.stored_boards import Headers
 from pages.components import numbers, state, target_charts
-from pages.components.board import benchmark_title, cost_format, describe
-from pages.components.language import Translate, current
+from pages.components.board import benchmark_title, cost_format, describe_score
+from pages.components.language import Translate, current_language
 from pages.components.target_cases import outcome_title
-from pages.components.text import plain
+from pages.components.text import to_plain_line
 
 _OPEN = "target.open_run"
 
 
-def draw(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
+def draw_target_history(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
     """Scores over time, then every run of the target on any board, newest first."""
     history = targets.build_run_history(targets.list_target_runs(headers, identity), board)
-    target_charts.trend(history, tr)
+    target_charts.draw_target_trend(history, tr)
     st.subheader(tr("target.runs"), anchor=False)
-    _table(history.iloc[::-1].reset_index(drop=True), tr)
+    _draw_history_table(history.iloc[::-1].reset_index(drop=True), tr)
 
 
-def _table(runs: pd.DataFrame, tr: Translate) -> None:
+def _draw_history_table(runs: pd.DataFrame, tr: Translate) -> None:
     """The runs as they are ordered; a click on an id opens the run."""
     table = pd.DataFrame(
         {
-            "run": [plain(run) for run in runs["run_id"]],
+            "run": [to_plain_line(run) for run in runs["run_id"]],
             "date": runs["date"],
-            "board": [describe(run) for run in runs.to_dict("records")],
+            "board": [describe_score(run) for run in runs.to_dict("records")],
             "on_board": ["✓" if own else "" for own in runs["on_board"]],
             "score": runs["score"],
             "coverage": runs["coverage"],
             "state": [tr(f"common.state.{name}") for name in runs["state"]],
             "cost": runs["cost"].astype(float),
-            "note": [plain(note) for note in runs["note"]],
+            "note": [to_plain_line(note) for note in runs["note"]],
         }
     )
     if (table["note"] == "").all():
@@ -53,35 +53,39 @@ def _table(runs: pd.DataFrame, tr: Translate) -> None:
         placeholder=DASH,
         key=f"{_OPEN}.table",
         alt=tr("target.runs_alt"),
-        column_config=_config(table, tr),
+        column_config=_build_history_config(table, tr),
     )
     click = st.session_state.get(_OPEN)
     if click is not None and click["row"] < len(runs):
         st.switch_page(state.RUNS, query_params={"run": runs["run_id"].iloc[click["row"]]})
 
 
-def _config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
-    kinds, money = st.column_config, cost_format(table["cost"])
+def _build_history_config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
+    column_config, money = st.column_config, cost_format(table["cost"])
     return {
-        "run": kinds.ButtonColumn(
+        "run": column_config.ButtonColumn(
             tr("target.run"),
             type="tertiary",
             alignment="left",
             key=_OPEN,
             help=tr("target.open_run_help"),
         ),
-        "date": kinds.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
-        "board": kinds.TextColumn(tr("target.board"), width=330),
-        "on_board": kinds.TextColumn(tr("target.on_board"), width="small", alignment="center"),
-        "score": kinds.NumberColumn(tr("common.score"), format="%.1f", width="small"),
-        "coverage": kinds.NumberColumn(tr("target.coverage"), format="percent", width="small"),
-        "state": kinds.TextColumn(tr("target.state"), width="small"),
-        "cost": kinds.NumberColumn(tr("common.cost"), format=money, width="small"),
-        "note": kinds.TextColumn(tr("target.note")),
+        "date": column_config.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
+        "board": column_config.TextColumn(tr("target.board"), width=330),
+        "on_board": column_config.TextColumn(
+            tr("target.on_board"), width="small", alignment="center"
+        ),
+        "score": column_config.NumberColumn(tr("common.score"), format="%.1f", width="small"),
+        "coverage": column_config.NumberColumn(
+            tr("target.coverage"), format="percent", width="small"
+        ),
+        "state": column_config.TextColumn(tr("target.state"), width="small"),
+        "cost": column_config.NumberColumn(tr("common.cost"), format=money, width="small"),
+        "note": column_config.TextColumn(tr("target.note")),
     }
 
 
-def outcomes(row: Row, board: Board, tr: Translate) -> None:
+def draw_target_outcomes(row: Row, board: Board, tr: Translate) -> None:
     """The outcomes of every benchmark with the score triple, and the errors by kind."""
     counts = targets.count_target_outcomes(row)
     for _, score in targets.benchmark_frame(row, board).iterrows():
@@ -98,16 +102,16 @@ def outcomes(row: Row, board: Board, tr: Translate) -> None:
                 "target.coverage_note",
                 measured=measured,
                 total=total,
-                strict=numbers.score(strict),
-                answered=numbers.score(answered),
+                strict=numbers.format_score(strict),
+                answered=numbers.format_score(answered),
             )
         )
         words = [outcome_title(outcome, tr) for outcome in own["outcome"]]
-        _counts(words, list(own["count"]), "common.outcome", "target.outcomes_alt", tr)
-    _errors(row, tr)
+        _draw_count_table(words, list(own["count"]), "common.outcome", "target.outcomes_alt", tr)
+    _draw_target_errors(row, tr)
 
 
-def _errors(row: Row, tr: Translate) -> None:
+def _draw_target_errors(row: Row, tr: Translate) -> None:
     errors: Counter[str] = Counter()
     for run in {run.run_id: run for run in row.runs.values()}.values():
         errors.update(run.errors)
@@ -115,13 +119,18 @@ def _errors(row: Row, tr: Translate) -> None:
     if not errors:
         st.caption(tr("target.no_errors"))
         return
-    words = [lookup_text(f"common.error.{kind}", current()) or plain(kind) for kind in errors]
-    _counts(words, list(errors.values()), "target.error", "target.errors_alt", tr)
+    words = [
+        lookup_text(f"common.error.{kind}", current_language()) or to_plain_line(kind)
+        for kind in errors
+    ]
+    _draw_count_table(words, list(errors.values()), "target.error", "target.errors_alt", tr)
 
 
-def _counts(words: list[str], counts: list[int], title: str, alt: str, tr: Translate) -> None:
+def _draw_count_table(
+    words: list[str], counts: list[int], title: str, alt: str, tr: Translate
+) -> None:
     """A small table of words, counts and their share."""
-    kinds = st.column_config
+    column_config = st.column_config
     st.dataframe(
         pd.DataFrame(
             {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)}
@@ -130,9 +139,9 @@ def _counts(words: list[str], counts: list[int], title: str, alt: str, tr: Trans
         width=460,
         alt=tr(alt),
         column_config={
-            "word": kinds.TextColumn(tr(title), width="medium"),
-            "count": kinds.NumberColumn(tr("target.count"), width="small"),
-            "share": kinds.ProgressColumn(
+            "word": column_config.TextColumn(tr(title), width="medium"),
+            "count": column_config.NumberColumn(tr("target.count"), width="small"),
+            "share": column_config.ProgressColumn(
                 tr("target.share"), min_value=0, max_value=100, format="%.0f %%", width="medium"
             ),
         },

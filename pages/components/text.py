@@ -19,12 +19,12 @@ _REPLACED = re.compile(r"(?i)(:)(?=[\w+-]+(?:/\w+)?:)|(:)(?=//)|(www)(?=\.)")
 _JOINER = "\u2060"
 
 
-def plain(text: object, limit: int = 80) -> str:
+def to_plain_line(text: object, limit: int = 80) -> str:
     """`text` on one line without invisible characters, cut to `limit` characters."""
     return to_single_line(text, limit)
 
 
-def escape(text: object, limit: int = 80) -> str:
+def escape_markdown(text: object, limit: int = 80) -> str:
     """`text` for a Markdown surface: it shows as it is written and does nothing else."""
-    apart = _REPLACED.sub(lambda match: match.group(0) + _JOINER, plain(text, limit))
-    return _SPECIAL.sub(r"\\\1", apart)
+    separated = _REPLACED.sub(lambda match: match.group(0) + _JOINER, to_plain_line(text, limit))
+    return _SPECIAL.sub(r"\\\1", separated)

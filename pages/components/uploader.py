@@ -18,25 +18,25 @@ from pages.components import visitor
 _PAGE = "uploader.page"
 
 
-def enter(page: str) -> None:
+def enter_upload_page(page: str) -> None:
     """Note the page that is drawn, and end the permit for another one or of another visitor."""
     st.session_state[_PAGE] = f"/{page}"
-    UPLOADS.restrict_session(_session(), f"/{page}" if _may_upload() else "")
+    UPLOADS.restrict_session(_get_session_id(), f"/{page}" if _may_upload() else "")
 
 
-def draw(
+def draw_uploader(
     label: str, *, types: Sequence[str], megabytes: int, key: str, explanation: str
 ) -> UploadedFile | None:
     """Draw the uploader for one file, and permit the session to use it if the visitor may."""
     if _may_upload():
-        UPLOADS.permit_session(_session(), st.session_state.get(_PAGE, "/"))
+        UPLOADS.permit_session(_get_session_id(), st.session_state.get(_PAGE, "/"))
     return st.file_uploader(label, type=types, max_upload_size=megabytes, key=key, help=explanation)
 
 
 def _may_upload() -> bool:
-    return visitor.may("upload") or visitor.may("edit")
+    return visitor.is_action_allowed("upload") or visitor.is_action_allowed("edit")
 
 
-def _session() -> str:
+def _get_session_id() -> str:
     context = get_script_run_ctx()
     return context.session_id if context is not None else ""

@@ -16,15 +16,15 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.language import translator
-from pages.components.state import change, parts, remember
-from pages.components.text import escape
+from pages.components.language import build_translator
+from pages.components.state import set_query_param, set_query_params, split_url_values
+from pages.components.text import escape_markdown
 
 _SEPARATOR = ","
 _ON, _NONE = "1", "-"  # a switch that is on, and nothing chosen where that is not the default
 
 
-def select(
+def draw_select(
     label: str,
     options: Sequence[str],
     *,
@@ -33,42 +33,50 @@ def select(
     title: Callable[[str], str],
     explicit: bool = False,
     drawn: bool = True,
-    **look: Any,
+    **widget_options: Any,
 ) -> str:
     """A select box over codes; the first is the default, and in the URL only if `explicit`."""
-    key = _one_of(options, page, name, label, title)
+    key = _sync_single_choice(options, page, name, label, title)
     if drawn:
-        st.selectbox(label, options, key=key, format_func=_titles(options, title), **look)
+        st.selectbox(
+            label,
+            options,
+            key=key,
+            format_func=_build_title_lookup(options, title),
+            **widget_options,
+        )
     chosen = str(st.session_state[key])
-    _publish(page, name, chosen if explicit or chosen != options[0] else "", drawn)
+    _write_widget_value(page, name, chosen if explicit or chosen != options[0] else "", drawn)
     return chosen
 
 
-def only(label: str, value: str, *, page: str, name: str, title: Callable[[str], str]) -> None:
+def pin_choice(
+    label: str, value: str, *, page: str, name: str, title: Callable[[str], str]
+) -> None:
     """There is one code alone and nothing to choose: a link that asks for another is told so."""
-    _one_of([value], page, name, label, title)
+    _sync_single_choice([value], page, name, label, title)
     st.session_state[f"{page}.{name}.url"] = st.query_params.get(name, "")
 
 
-def segments(
+def draw_segments(
     label: str, options: Sequence[str], *, page: str, name: str, title: Callable[[str], str]
 ) -> str:
     """A row of codes of which one is chosen, as tabs are; the first is the default."""
-    key = _one_of(options, page, name, label, title)
+    key = _sync_single_choice(options, page, name, label, title)
     st.segmented_control(
         label,
         options,
         key=key,
-        format_func=_titles(options, title),
+        format_func=_build_title_lookup(options, title),
         required=True,
         label_visibility="collapsed",
     )
     chosen = str(st.session_state[key])
-    _publish(page, name, "" if chosen == options[0] else chosen)
+    _write_widget_value(page, name, "" if chosen == options[0] else chosen)
     return chosen
 
 
-def many(
+def draw_multiselect(
     label: str,
     options: Sequence[str],
     *,
@@ -76,16 +84,22 @@ def many(
     name: str,
     title: Callable[[str], str],
     drawn: bool = True,
-    **look: Any,
+    **widget_options: Any,
 ) -> list[str]:
     """A multiple choice over codes (without commas); none chosen means all."""
-    key = _several_of(options, page, name, label, title)
+    key = _sync_multiple_choice(options, page, name, label, title)
     if drawn:
-        st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
-    return _published(page, name, drawn)
+        st.multiselect(
+            label,
+            options,
+            key=key,
+            format_func=_build_title_lookup(options, title),
+            **widget_options,
+        )
+    return _publish_selection(page, name, drawn)
 
 
-def pills(
+def draw_pills(
     label: str,
     options: Sequence[str],
     *,
@@ -93,130 +107,146 @@ def pills(
     name: str,
     title: Callable[[str], str],
     drawn: bool = True,
-    **look: Any,
+    **widget_options: Any,
 ) -> list[str]:
     """A multiple choice over a few codes that are all seen; none chosen means all."""
-    key = _several_of(options, page, name, label, title)
+    key = _sync_multiple_choice(options, page, name, label, title)
     if drawn:
-        titles = _titles(options, title)
-        st.pills(label, options, selection_mode="multi", key=key, format_func=titles, **look)
-    return _published(page, name, drawn)
+        titles = _build_title_lookup(options, title)
+        st.pills(
+            label, options, selection_mode="multi", key=key, format_func=titles, **widget_options
+        )
+    return _publish_selection(page, name, drawn)
 
 
-def codes(options: Sequence[str], *, page: str, name: str) -> list[str]:
-    """What is chosen of the options of a `many` or `pills`, before it is drawn."""
+def read_selected_codes(options: Sequence[str], *, page: str, name: str) -> list[str]:
+    """What is chosen of the options of a `draw_multiselect` or `draw_pills`, before it is drawn."""
 
-    def known(text: str) -> list[str]:
+    def parse_codes(text: str) -> list[str]:
         return [code for code in text.split(_SEPARATOR) if code in options]
 
-    linked = _is_new(page, name)
-    key = _adopt(page, name, known)
-    if linked:  # is told where the widget is drawn, which has a label
-        asked = parts(st.query_params.get(name, ""))
-        st.session_state[f"{key}.strange"] = [code for code in asked if code not in options]
+    is_new_link = _has_url_changed(page, name)
+    key = _sync_from_url(page, name, parse_codes)
+    if is_new_link:  # is told where the widget is drawn, which has a label
+        requested = split_url_values(st.query_params.get(name, ""))
+        st.session_state[f"{key}.strange"] = [code for code in requested if code not in options]
     st.session_state[key] = [code for code in st.session_state[key] if code in options]
     return list(st.session_state[key])
 
 
-def picked(
+def draw_default_multiselect(
     label: str,
     options: Sequence[str],
-    usual: Sequence[str],
+    defaults: Sequence[str],
     *,
     page: str,
     name: str,
     title: Callable[[str], str],
     drawn: bool = True,
-    **look: Any,
+    **widget_options: Any,
 ) -> list[str]:
-    """A multiple choice that begins with the `usual` codes, which the URL then leaves out; none
+    """A multiple choice that begins with the `defaults` codes, which the URL then leaves out; none
     chosen means none."""
 
-    def known(text: str) -> list[str]:
-        asked = text.split(_SEPARATOR) if text else usual
-        return [code for code in asked if code in options]
+    def parse_codes(text: str) -> list[str]:
+        requested = text.split(_SEPARATOR) if text else defaults
+        return [code for code in requested if code in options]
 
-    key, begun = _adopt(page, name, known), f"{page}.{name}.usual"
-    if st.session_state.get(begun) != list(usual) and not st.query_params.get(name):
-        st.session_state[key] = known("")  # what is usual has changed, with the board
-    st.session_state[begun] = list(usual)
+    key, defaults_key = _sync_from_url(page, name, parse_codes), f"{page}.{name}.usual"
+    if st.session_state.get(defaults_key) != list(defaults) and not st.query_params.get(name):
+        st.session_state[key] = parse_codes("")  # what is usual has changed, with the board
+    st.session_state[defaults_key] = list(defaults)
     st.session_state[key] = [code for code in st.session_state[key] if code in options]
     if drawn:
-        st.multiselect(label, options, key=key, format_func=_titles(options, title), **look)
+        st.multiselect(
+            label,
+            options,
+            key=key,
+            format_func=_build_title_lookup(options, title),
+            **widget_options,
+        )
     chosen = list(st.session_state[key])
-    same = set(chosen) == set(known(""))
-    _publish(page, name, "" if same else _SEPARATOR.join(chosen) or _NONE, drawn)
+    same = set(chosen) == set(parse_codes(""))
+    _write_widget_value(page, name, "" if same else _SEPARATOR.join(chosen) or _NONE, drawn)
     return chosen
 
 
-def toggle(label: str, *, page: str, name: str, drawn: bool = True, **look: Any) -> bool:
+def draw_toggle(
+    label: str, *, page: str, name: str, drawn: bool = True, **widget_options: Any
+) -> bool:
     """A switch that is off by default."""
-    key = _adopt(page, name, lambda text: text == _ON)
+    key = _sync_from_url(page, name, lambda text: text == _ON)
     if drawn:
-        st.toggle(label, key=key, **look)
+        st.toggle(label, key=key, **widget_options)
     chosen = bool(st.session_state[key])
-    _publish(page, name, _ON if chosen else "", drawn)
+    _write_widget_value(page, name, _ON if chosen else "", drawn)
     return chosen
 
 
-def is_on(*, page: str, name: str) -> bool:
-    """Whether a `toggle` is on, before it is drawn."""
-    return bool(st.session_state[_adopt(page, name, lambda text: text == _ON)])
+def is_toggle_on(*, page: str, name: str) -> bool:
+    """Whether a `draw_toggle` is on, before it is drawn."""
+    return bool(st.session_state[_sync_from_url(page, name, lambda text: text == _ON)])
 
 
-def one(options: Sequence[str], *, page: str, name: str) -> str:
-    """What is chosen in a `select`, before it is drawn."""
+def read_selected_code(options: Sequence[str], *, page: str, name: str) -> str:
+    """What is chosen in a `draw_select`, before it is drawn."""
     key = f"{page}.{name}"
-    held = st.query_params.get(name, "") if _is_new(page, name) else st.session_state[key]
-    return held if held in options else options[0]
+    selected = (
+        st.query_params.get(name, "") if _has_url_changed(page, name) else st.session_state[key]
+    )
+    return selected if selected in options else options[0]
 
 
-def clear(*names: str) -> None:
+def clear_filters(*names: str) -> None:
     """Take filters out of the URL; their widgets follow when they are drawn next."""
-    change(dict.fromkeys(names))
+    set_query_params(dict.fromkeys(names))
 
 
-def search(label: str, *, page: str, name: str, **look: Any) -> str:
+def draw_search(label: str, *, page: str, name: str, **widget_options: Any) -> str:
     """A search field that filters while one types."""
-    key = _adopt(page, name, lambda text: text)
-    st.text_input(label, key=key, type="search", live=True, max_chars=100, **look)
+    key = _sync_from_url(page, name, lambda text: text)
+    st.text_input(label, key=key, type="search", live=True, max_chars=100, **widget_options)
     text = str(st.session_state[key] or "").strip()
-    _publish(page, name, text)
+    _write_widget_value(page, name, text)
     return text
 
 
-def page_number(*, page: str, name: str, of: str) -> int:
-    """The page of a long list, from 1; a list that `of` tells from the last one starts anew."""
-    key, seen = f"{page}.{name}", f"{page}.{name}.of"
-    asked = st.query_params.get(name, "")
-    if key not in st.session_state or asked != st.session_state.get(f"{key}.url"):
-        number = int(asked) if re.fullmatch("[1-9][0-9]{0,5}", asked) else 1
+def read_page_number(*, page: str, name: str, list_signature: str) -> int:
+    """The page of a long list, from 1; a list that `list_signature` tells from the last one
+    starts anew."""
+    key, signature_key = f"{page}.{name}", f"{page}.{name}.of"
+    requested = st.query_params.get(name, "")
+    if key not in st.session_state or requested != st.session_state.get(f"{key}.url"):
+        number = int(requested) if re.fullmatch("[1-9][0-9]{0,5}", requested) else 1
     else:
-        same = st.session_state.get(seen, of) == of
+        same = st.session_state.get(signature_key, list_signature) == list_signature
         number = int(st.session_state[key]) if same else 1
-    st.session_state[seen] = of
-    _publish(page, name, "" if number == 1 else str(number))
+    st.session_state[signature_key] = list_signature
+    _write_widget_value(page, name, "" if number == 1 else str(number))
     return number
 
 
-def pages(number: int, count: int, *, page: str, name: str) -> None:
-    """The widget of `page_number`, where there is more than one page; `number` is the one shown."""
+def draw_pagination(number: int, count: int, *, page: str, name: str) -> None:
+    """The widget of `read_page_number`, where there is more than one page; `number` is the one
+    shown."""
     key = f"{page}.{name}"
     if st.session_state.get(key, 1) != number:
         st.session_state[key] = number
-    _publish(page, name, "" if number == 1 else str(number))
+    _write_widget_value(page, name, "" if number == 1 else str(number))
     if count > 1:
         st.pagination(count, key=key)
 
 
-def _titles(options: Sequence[str], title: Callable[[str], str]) -> Callable[[str], str]:
+def _build_title_lookup(
+    options: Sequence[str], title: Callable[[str], str]
+) -> Callable[[str], str]:
     """The titles as they are now: Streamlit may ask again outside the session, where there is no
     language."""
-    known = {code: title(code) for code in options}
-    return lambda code: known.get(code, code)
+    titles = {code: title(code) for code in options}
+    return lambda code: titles.get(code, code)
 
 
-def _one_of(
+def _sync_single_choice(
     options: Sequence[str], page: str, name: str, label: str, title: Callable[[str], str]
 ) -> str:
     """The widget's key, its state one of the options, which may have changed since it was set.
@@ -224,62 +254,62 @@ def _one_of(
     A link that asks for something else is told so; it is none of a person's doing where one choice
     takes the options of another away.
     """
-    linked = _is_new(page, name)
-    key = _adopt(page, name, lambda text: text)
-    asked = st.session_state[key]
-    if asked not in options:
+    is_new_link = _has_url_changed(page, name)
+    key = _sync_from_url(page, name, lambda text: text)
+    requested = st.session_state[key]
+    if requested not in options:
         st.session_state[key] = options[0]
-        if linked and asked:
-            tell_unknown(asked, label, title(options[0]))
+        if is_new_link and requested:
+            warn_unknown_choice(requested, label, title(options[0]))
     return key
 
 
-def _several_of(
+def _sync_multiple_choice(
     options: Sequence[str], page: str, name: str, label: str, title: Callable[[str], str]
 ) -> str:
     """The key of a widget that may hold several codes, its state some of the options; a link that
     asks for others is told so."""
-    codes(options, page=page, name=name)
+    read_selected_codes(options, page=page, name=name)
     key = f"{page}.{name}"
     strange = st.session_state.pop(f"{key}.strange", [])
     if strange:
-        shown = ", ".join(map(title, st.session_state[key])) or translator()("common.all")
-        tell_unknown(", ".join(strange), label, shown)
+        shown = ", ".join(map(title, st.session_state[key])) or build_translator()("common.all")
+        warn_unknown_choice(", ".join(strange), label, shown)
     return key
 
 
-def tell_unknown(asked: str, label: str, shown: str) -> None:
+def warn_unknown_choice(requested: str, label: str, shown: str) -> None:
     """A link asked for what is not here, and something else is shown instead."""
-    told = {"asked": escape(asked), "label": label, "shown": escape(shown)}
-    said = translator()("common.unknown_choice", **told)
-    st.toast(said, icon=":material/explore_off:", duration="long")
+    values = {"asked": escape_markdown(requested), "label": label, "shown": escape_markdown(shown)}
+    message = build_translator()("common.unknown_choice", **values)
+    st.toast(message, icon=":material/explore_off:", duration="long")
 
 
-def _adopt(page: str, name: str, value_of: Callable[[str], object]) -> str:
+def _sync_from_url(page: str, name: str, parse_value: Callable[[str], object]) -> str:
     """The widget's key, its state set anew where the URL was changed by anything else."""
     key = f"{page}.{name}"
-    if _is_new(page, name):
-        st.session_state[key] = value_of(st.query_params.get(name, ""))
+    if _has_url_changed(page, name):
+        st.session_state[key] = parse_value(st.query_params.get(name, ""))
     return key
 
 
-def _published(page: str, name: str, drawn: bool) -> list[str]:
+def _publish_selection(page: str, name: str, drawn: bool) -> list[str]:
     """The codes that a widget holds now, once they are in the URL."""
     chosen = list(st.session_state[f"{page}.{name}"])
-    _publish(page, name, _SEPARATOR.join(chosen), drawn)
+    _write_widget_value(page, name, _SEPARATOR.join(chosen), drawn)
     return chosen
 
 
-def _is_new(page: str, name: str) -> bool:
+def _has_url_changed(page: str, name: str) -> bool:
     """Whether the URL says something that the widget has not taken up yet."""
-    key, asked = f"{page}.{name}", st.query_params.get(name, "")
-    return key not in st.session_state or asked != st.session_state.get(f"{key}.url")
+    key, requested = f"{page}.{name}", st.query_params.get(name, "")
+    return key not in st.session_state or requested != st.session_state.get(f"{key}.url")
 
 
-def _publish(page: str, name: str, text: str, drawn: bool = True) -> None:
+def _write_widget_value(page: str, name: str, text: str, drawn: bool = True) -> None:
     """Write what a widget holds into the URL; the state of one that is not there would grow old."""
     key = f"{page}.{name}"
-    remember(name, text)
+    set_query_param(name, text)
     st.session_state[f"{key}.url"] = text
     if not drawn:
         del st.session_state[key]

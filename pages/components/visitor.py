@@ -16,8 +16,8 @@ from evalcore import access, addresses, login, settings
 from evalcore.access import AccessAction, Visitor
 from evalcore.passcode import GATE
 from evalcore.settings import Settings
-from pages.components.language import Translate, note
-from pages.components.text import escape
+from pages.components.language import Translate, localize_note
+from pages.components.text import escape_markdown
 
 _PROVED, _TRIES, _FAILED = "access.proved", "access.tries", "access.failed"
 #: Headers that only something between the visitor and this server adds.
@@ -26,39 +26,39 @@ _PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "
 _FRAMED = ".hf.space"
 
 
-def current() -> Visitor:
+def current_visitor() -> Visitor:
     """The visitor of this session."""
     configured = settings.load_settings()
     mode = configured.access
     if mode == "passcode":
-        return Visitor(proved=bool(st.session_state.get(_PROVED)), remote=_remote())
+        return Visitor(proved=bool(st.session_state.get(_PROVED)), remote=_is_remote())
     if mode == "oidc":
         claims = st.user.to_dict()
         name = login.build_account_id(claims)
-        return Visitor(name=name, proved=login.is_admitted(configured, claims), remote=_remote())
-    return Visitor(remote=_remote())
+        return Visitor(name=name, proved=login.is_admitted(configured, claims), remote=_is_remote())
+    return Visitor(remote=_is_remote())
 
 
-def seen() -> Settings:
+def load_visitor_settings() -> Settings:
     """The settings as they hold for this visitor: his mode, and whether he sees gated texts."""
-    return access.restrict_settings(settings.load_settings(), current())
+    return access.restrict_settings(settings.load_settings(), current_visitor())
 
 
-def refusal(act: AccessAction) -> str:
+def explain_refusal(action: AccessAction) -> str:
     """Why this visitor may not do that, in his language; "" where he may."""
-    return note(access.explain_denial(settings.load_settings(), current(), act))
+    return localize_note(access.explain_denial(settings.load_settings(), current_visitor(), action))
 
 
-def may(act: AccessAction) -> bool:
-    return not access.explain_denial(settings.load_settings(), current(), act)
+def is_action_allowed(action: AccessAction) -> bool:
+    return not access.explain_denial(settings.load_settings(), current_visitor(), action)
 
 
-def listed() -> bool:
+def is_launcher_listed() -> bool:
     """Whether the launcher stands in the navigation: not on a board that nobody can write to."""
-    return access.resolve_access_mode(settings.load_settings(), current()) != "read-only"
+    return access.resolve_access_mode(settings.load_settings(), current_visitor()) != "read-only"
 
 
-def _remote() -> bool:
+def _is_remote() -> bool:
     """Whether the request came from another machine, or by a name that is not this machine's."""
     headers = st.context.headers
     host = urlsplit(f"//{headers.get('Host') or 'localhost'}").hostname or ""
@@ -67,24 +67,24 @@ def _remote() -> bool:
     return not near or bool(address and not addresses.is_this_machine(address))
 
 
-def address() -> str:
+def find_visitor_network() -> str:
     """The network that this visitor's wrong passcodes are counted for, "" where it is hidden."""
     host = st.context.ip_address or "127.0.0.1"  # Streamlit names no loopback address
     return addresses.visitor_network(host, st.context.headers.get("X-Forwarded-For") or "")
 
 
-def sign_in(tr: Translate) -> None:
+def draw_sign_in(tr: Translate) -> None:
     """The passcode form or the button of the login, in the sidebar; the entry script calls it."""
-    mode = access.resolve_access_mode(settings.load_settings(), current())
+    mode = access.resolve_access_mode(settings.load_settings(), current_visitor())
     with st.sidebar:
         if mode == "passcode":
-            _passcode(tr)
+            _draw_passcode_form(tr)
         elif mode == "oidc":
-            _login(tr)
+            _draw_login(tr)
 
 
-def _passcode(tr: Translate) -> None:
-    if not access.explain_denial(settings.load_settings(), current(), "launch"):
+def _draw_passcode_form(tr: Translate) -> None:
+    if not access.explain_denial(settings.load_settings(), current_visitor(), "launch"):
         st.caption(f":material/lock_open: {tr('access.inside')}")
         if st.button(tr("access.leave"), key="access.leave", icon=":material/logout:"):
             st.session_state.pop(_PROVED, None)
@@ -93,30 +93,30 @@ def _passcode(tr: Translate) -> None:
     tries: list[float] = st.session_state.setdefault(_TRIES, [])
     with st.expander(tr("access.enter"), icon=":material/lock:"):
         if access.explain_denial(settings.load_settings(), Visitor(proved=True), "launch"):
-            st.caption(escape(refusal("launch"), 300))
+            st.caption(escape_markdown(explain_refusal("launch"), 300))
             return
         with st.form("access.form", clear_on_submit=True, border=False):
             typed = st.text_input(
                 tr("access.passcode"), type="password", max_chars=1024, autocomplete="off"
             )
-            asked = st.form_submit_button(tr("access.submit"), width="stretch")
-        if asked and typed and GATE.try_passcode(typed, tries, address()):
+            is_submitted = st.form_submit_button(tr("access.submit"), width="stretch")
+        if is_submitted and typed and GATE.try_passcode(typed, tries, find_visitor_network()):
             st.session_state[_PROVED] = True
             st.rerun()
-        minutes = math.ceil(GATE.compute_wait(tries, address()) / 60)
+        minutes = math.ceil(GATE.compute_wait(tries, find_visitor_network()) / 60)
         if minutes:
             st.error(tr("access.wait", minutes=minutes), icon=":material/hourglass_top:")
-        elif asked:
+        elif is_submitted:
             st.error(tr("access.wrong"), icon=":material/error:")
 
 
-def _login(tr: Translate) -> None:
-    claims, failed = st.user.to_dict(), _failed()
+def _draw_login(tr: Translate) -> None:
+    claims, failed = st.user.to_dict(), _has_login_failed()
     if login.build_account_id(claims):
         name = str(claims.get("name") or claims.get("email") or "")
-        st.caption(f":material/person: {escape(name, 60)}")
-        if not may("launch"):
-            st.caption(escape(refusal("launch"), 300))
+        st.caption(f":material/person: {escape_markdown(name, 60)}")
+        if not is_action_allowed("launch"):
+            st.caption(escape_markdown(explain_refusal("launch"), 300))
         if st.button(tr("access.logout"), key="access.logout", icon=":material/logout:"):
             st.logout()
     elif not _can_login():
@@ -127,7 +127,7 @@ def _login(tr: Translate) -> None:
         _offer_login(tr)
 
 
-def _failed() -> bool:
+def _has_login_failed() -> bool:
     """Whether this session began with a login that did not work; the address says so once."""
     if login.RESULT in st.query_params:
         st.session_state[_FAILED] = st.query_params[login.RESULT] == login.FAILED

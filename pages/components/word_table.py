@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from pages.components.text import escape
+from pages.components.text import escape_markdown
 
 
-def draw(columns: Mapping[str, Sequence[str]], alt: str) -> None:
+def draw_word_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
     """The columns by their titles; cells are Markdown there, hence escaped."""
-    frame = pd.DataFrame({name: [escape(text, 300) for text in v] for name, v in columns.items()})
+    frame = pd.DataFrame(
+        {name: [escape_markdown(text, 300) for text in v] for name, v in columns.items()}
+    )
     st.table(frame, border="horizontal", hide_index=True, alt=alt)

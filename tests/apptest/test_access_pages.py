@@ -74,8 +74,8 @@ def door() -> AppTest:
 
         from pages.components import language, visitor
 
-        visitor.sign_in(language.translator())
-        st.text(f"may launch: {visitor.may('launch')}")
+        visitor.draw_sign_in(language.build_translator())
+        st.text(f"may launch: {visitor.is_action_allowed('launch')}")
 
     return AppTest.from_function(script, default_timeout=60)
 
@@ -136,7 +136,7 @@ def test_the_launcher_is_offered_where_anybody_can_have_it(open_page, monkeypatc
 
 def test_a_visitor_of_another_machine_reads_only(open_page, runs_root, monkeypatch):
     evidence_run(runs_root)
-    monkeypatch.setattr(visitor, "_remote", lambda: True)
+    monkeypatch.setattr(visitor, "_is_remote", lambda: True)
     assert "Runs cannot be started here" in words(open_page("launch"))
     assert not {key for key in buttons(open_page("runs", run=RUN)) if "runs.do" in key}
 
@@ -163,7 +163,7 @@ def test_who_sits_at_this_machine(monkeypatch, headers, address, remote):
 
     Context.headers = headers
     monkeypatch.setattr(visitor.st, "context", Context)
-    assert visitor._remote() is remote
+    assert visitor._is_remote() is remote
 
 
 def test_an_unknown_mode_opens_nothing_and_names_the_known_ones(runs_root, monkeypatch):
@@ -320,7 +320,8 @@ def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypat
 def test_who_was_let_in_is_not_locked_out_by_the_wrong_tries_of_others(monkeypatch):
     """Not even by those from their own address, nor while all tries are slow."""
     monkeypatch.setattr(visitor, "GATE", PasscodeGate(sleep=lambda seconds: None))
-    monkeypatch.setattr(visitor, "address", lambda: "127.0.0.1")  # a test has no connection
+    # a test has no connection
+    monkeypatch.setattr(visitor, "find_visitor_network", lambda: "127.0.0.1")
     set_mode(monkeypatch, "passcode", passcode=CODE)
     app = unlock(door().run(), CODE)
     assert may_launch(app)

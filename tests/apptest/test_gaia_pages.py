@@ -164,7 +164,7 @@ def test_the_methodology_tells_the_rules(store, language, title, rules):
 
 
 def gaia_form(monkeypatch, language="en", means="bubblewrap"):
-    launch_sandbox._look.clear()
+    launch_sandbox._probe_sandbox.clear()
     found = SandboxAbility(means=means, problem="" if means else "No.", fix="" if means else "Do.")
     monkeypatch.setattr(client, "sandbox_ability", lambda settings: found)
     app = open_page("launch", language)

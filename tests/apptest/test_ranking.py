@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from evalcore.queries import boards, stored_boards
-from pages.components.csv_file import as_csv
+from pages.components.csv_file import to_csv_bytes
 from tests.support.boards import Plan, make_run
 from tests.support.pages import chart_rows, open_page, store, table, unfolded, words
 
@@ -146,7 +146,7 @@ def test_the_name_of_a_data_set_stays_text_too(store):
 def test_a_spreadsheet_reads_no_formula_from_the_csv(store):
     make_run(store, Plan(target="=HYPERLINK(1)", skill=0.5))
     board = boards.list_boards(stored_boards.load_run_headers(store), "sql")[0]
-    text = as_csv(stored_boards.board_ranking(store, board)).decode()
+    text = to_csv_bytes(stored_boards.board_ranking(store, board)).decode()
     assert "'=HYPERLINK(1)" in text
     assert "\n=HYPERLINK" not in text
     assert ",=HYPERLINK" not in text

@@ -147,8 +147,8 @@ def test_a_choice_that_takes_away_another_is_no_fault_of_a_link(store):
 
 
 def test_a_link_to_a_comparison_names_each_run_once_and_no_more_than_fit():
-    assert state.compare_link(["a", "b", "a"]) == {"runs": "a,b"}
-    assert state.compare_link(map(str, range(10)))["runs"].count(",") == 7
+    assert state.build_compare_query(["a", "b", "a"]) == {"runs": "a,b"}
+    assert state.build_compare_query(map(str, range(10)))["runs"].count(",") == 7
 
 
 def test_the_style_sheet_holds_nothing_from_outside(store):

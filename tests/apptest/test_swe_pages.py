@@ -229,9 +229,9 @@ class TestLaunch:
 
     @pytest.fixture(autouse=True)
     def fresh(self, store):
-        launch_sandbox._look.clear()
+        launch_sandbox._probe_sandbox.clear()
         yield
-        launch_sandbox._look.clear()
+        launch_sandbox._probe_sandbox.clear()
 
     def form(self, monkeypatch, found, language="en", benchmark="swe_bench", **options):
         looks = []

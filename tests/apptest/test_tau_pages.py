@@ -162,7 +162,7 @@ def test_several_calls_at_once_keep_their_results():
         actions=[{"name": "look", "kwargs": "{}"}, {"name": "act", "kwargs": "{}"}],
     )
     for one, last in ((native, "b"), (text, "b\nand more")):
-        user, made = case_chat.steps(one)
+        user, made = case_chat.iterate_chat_steps(one)
         assert user.kind == "user"
         assert (made.kind, made.tools, made.results) == ("calls", ("look", "act"), ("a", last))
 

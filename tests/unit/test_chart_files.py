@@ -13,7 +13,7 @@ from evalcore.cli import main
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.board_chart import add_display_names
 from evalcore.target_cards import TargetCard
-from pages.components.chart_frame import _csv
+from pages.components.chart_frame import _build_csv_bytes
 from tests.support.api import fill
 from tests.support.pages import store as store
 
@@ -80,7 +80,7 @@ def test_a_process_that_hangs_is_given_up(monkeypatch):
 
 
 def test_the_csv_of_a_chart_holds_no_formula():
-    text = _csv(pd.DataFrame({"name": ["=1+1", "a,b"], "score": [1.5, None]}))
+    text = _build_csv_bytes(pd.DataFrame({"name": ["=1+1", "a,b"], "score": [1.5, None]}))
     assert text.decode("utf-8-sig") == 'name,score\n\'=1+1,1.5\n"a,b",\n'
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from evalcore.runner.request import RunRequest
-from pages.components.launch_rules import problems
+from pages.components.launch_rules import find_request_problems
 
 GOOD = RunRequest(target="baseline:sqlglot", benchmarks=("sql_understanding",))
 METRICS = {"sql_understanding": ("execution_accuracy",)}
@@ -14,7 +14,7 @@ METRICS = {"sql_understanding": ("execution_accuracy",)}
 
 def keys_of(tmp_path, missing=(), metrics=METRICS, own_dataset=False, **changes) -> list[str]:
     request = msgspec.structs.replace(GOOD, **changes)
-    found = problems(request, missing, metrics, tmp_path, own_dataset=own_dataset)
+    found = find_request_problems(request, missing, metrics, tmp_path, own_dataset=own_dataset)
     return [problem.key.removeprefix("launch.problem.") for problem in found]
 
 
@@ -42,7 +42,7 @@ def test_an_address_must_be_one(tmp_path, address):
 
 def test_an_address_is_never_repeated_since_a_key_may_stand_in_it(tmp_path):
     request = msgspec.structs.replace(GOOD, target_options={"base_url": "sk-secret-key"})
-    [problem] = problems(request, (), METRICS, tmp_path)
+    [problem] = find_request_problems(request, (), METRICS, tmp_path)
     assert problem.values == {}
 
 
@@ -69,5 +69,5 @@ def test_own_cases_without_a_path_are_not_silently_the_bundled_ones(tmp_path):
 
 
 def test_each_missing_key_is_named(tmp_path):
-    found = problems(GOOD, ["A_KEY", "B_KEY"], METRICS, tmp_path)
+    found = find_request_problems(GOOD, ["A_KEY", "B_KEY"], METRICS, tmp_path)
     assert [problem.values["name"] for problem in found] == ["A_KEY", "B_KEY"]

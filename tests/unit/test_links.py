@@ -5,23 +5,23 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 from evalcore.queries.cases import EVERY_CASE, CaseFilter
-from pages.components.state import CaseLink, cases_link
+from pages.components.state import CaseLink, build_cases_query
 
 
 def test_defaults_stay_out_of_the_link():
     link = CaseLink(run="r", benchmark="", metric="m", id="1")
-    assert link.params == {"run": "r", "metric": "m", "id": "1"}
+    assert link.query_params == {"run": "r", "metric": "m", "id": "1"}
 
 
 def test_everything_else_is_in_it():
     link = CaseLink(run="r", benchmark="b", metric="m", id="1", epoch=2, outcome="failed")
-    assert link.params["epoch"] == "2"
-    assert link.params["outcome"] == "failed"
+    assert link.query_params["epoch"] == "2"
+    assert link.query_params["outcome"] == "failed"
 
 
 def test_a_hostile_name_stays_one_parameter():
     name = "a&run=other#x?y=/..%2F 你好"
-    query = parse_qs(urlsplit(CaseLink("r", "b", "m", name).url).query)
+    query = parse_qs(urlsplit(CaseLink("r", "b", "m", name).relative_url).query)
     assert query == {"run": ["r"], "benchmark": ["b"], "metric": ["m"], "id": [name]}
 
 
@@ -29,19 +29,19 @@ def test_a_filter_goes_into_the_link_and_comes_back():
     where = CaseFilter(
         metric=("m", "n"), outcome=("failed",), difficulty=(1, 3), why=("a:b",), text="a, b & c"
     )
-    link = CaseLink("r", "b", "m", "1").filtered(where)
-    assert link.where == where
-    assert link.params["metrics"] == "m,n"
-    assert link.filtered(EVERY_CASE).params == CaseLink("r", "b", "m", "1").params
+    link = CaseLink("r", "b", "m", "1").with_filter(where)
+    assert link.case_filter == where
+    assert link.query_params["metrics"] == "m,n"
+    assert link.with_filter(EVERY_CASE).query_params == CaseLink("r", "b", "m", "1").query_params
 
 
 def test_a_senseless_difficulty_is_none():
-    assert CaseLink("r", "b", "m", "1", difficulty="hard,,2,99").where.difficulty == (2,)
+    assert CaseLink("r", "b", "m", "1", difficulty="hard,,2,99").case_filter.difficulty == (2,)
 
 
 def test_the_way_back_to_the_list_has_the_filter_and_not_the_case():
     link = CaseLink("r", "b", "m", "1", outcome="failed", metrics="n", q="x")
-    assert cases_link("openai:a", link) == {
+    assert build_cases_query("openai:a", link) == {
         "key": "openai:a",
         "benchmark": "b",
         "metric": "n",

@@ -26,7 +26,7 @@ zh = partial(t, language="zh")
     ],
 )
 def test_durations(seconds, text):
-    assert numbers.duration(seconds, en) == text
+    assert numbers.format_duration(seconds, en) == text
 
 
 @pytest.mark.parametrize(
@@ -40,16 +40,16 @@ def test_durations(seconds, text):
     ],
 )
 def test_money(dollars, text):
-    assert numbers.money(dollars, en) == text
+    assert numbers.format_money(dollars, en) == text
 
 
 def test_counts_scores_and_moments():
-    assert numbers.count(1234567, en) == "1,234,567"
-    assert numbers.count(None, zh) == "未知"
-    assert numbers.score(66.666) == "66.7"
-    assert numbers.score(None) == "–"
-    assert numbers.moment("2026-01-31T17:05:09.123+00:00") == "2026-01-31 17:05 UTC"
-    assert numbers.moment("") == "–"
+    assert numbers.format_count(1234567, en) == "1,234,567"
+    assert numbers.format_count(None, zh) == "未知"
+    assert numbers.format_score(66.666) == "66.7"
+    assert numbers.format_score(None) == "–"
+    assert numbers.format_timestamp("2026-01-31T17:05:09.123+00:00") == "2026-01-31 17:05 UTC"
+    assert numbers.format_timestamp("") == "–"
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_counts_scores_and_moments():
     ],
 )
 def test_large_counts_and_sizes(amount, short, size):
-    assert numbers.compact(amount) == short
-    assert numbers.size(amount) == size
+    assert numbers.format_compact_count(amount) == short
+    assert numbers.format_byte_size(amount) == size

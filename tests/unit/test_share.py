@@ -11,7 +11,7 @@ from PIL import Image
 from evalcore.access import OPERATOR
 from evalcore.social_card import to_drawable_text
 from evalcore.target_cards import TargetCard, save_card
-from pages.components.share import addresses
+from pages.components.share import build_share_addresses
 from tests.support.api import HOSTILE, client, fill
 from tests.support.pages import store as store
 
@@ -124,12 +124,12 @@ def test_a_picture_holds_only_letters_that_its_font_has(text, fallback, shown):
 def test_the_addresses_of_a_page():
     query = [("key", "a b"), ("kind", "x"), ("kind", "y")]
     asked = "key=a+b&kind=x&kind=y"
-    assert addresses("https://h/app/target", "target", query) == {
+    assert build_share_addresses("https://h/app/target", "target", query) == {
         "preview": f"https://h/app/share/target?{asked}",
         "direct": f"https://h/app/target?{asked}",
         "bare": f"https://h/app/?page=target&{asked}",
     }
-    assert addresses("http://localhost:8501/", "", []) == {
+    assert build_share_addresses("http://localhost:8501/", "", []) == {
         "preview": "http://localhost:8501/share",
         "direct": "http://localhost:8501/",
     }

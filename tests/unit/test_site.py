@@ -20,7 +20,7 @@ from evalcore.exchange.site.paths import board_page, make_file_stem, target_page
 from evalcore.exchange.site.publish import SiteOptions, build_site_files, publish_site
 from evalcore.queries import boards, stored_boards
 from evalcore.target_cards import TargetCard, save_card
-from pages.components.csv_file import as_csv
+from pages.components.csv_file import to_csv_bytes
 from tests.support.api import HOSTILE, client, fill, items
 from tests.support.boards import Plan, make_run, settings_in
 from tests.support.pages import store as store
@@ -150,7 +150,7 @@ def test_the_data_files_are_those_of_the_api_and_of_the_page(site, stored, api):
         stored, boards.list_boards(stored_boards.load_run_headers(stored), "sql")[0]
     )
     ours = table(site["data/sql-default.csv"])
-    assert ours == table(as_csv(frame))
+    assert ours == table(to_csv_bytes(frame))
     assert len(ours) == len(told["items"]) + 1
     spec = json.loads(site["data/sql-default.vl.json"])
     scores = {row["score"] for rows in spec["datasets"].values() for row in rows if "low" in row}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pages.components.text import escape, plain
+from pages.components.text import escape_markdown, to_plain_line
 
 CANARIES = [
     "![x](http://evil.invalid/i.png)",
@@ -29,7 +29,7 @@ def shown(text: str) -> str:
 
 @pytest.mark.parametrize("text", CANARIES)
 def test_every_special_character_is_escaped_and_shows_as_written(text):
-    safe = escape(text)
+    safe = escape_markdown(text)
     bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", safe)
     assert not re.search(r"[\\`*_\[\]()<>#!|~$:]", bare)
     assert shown(safe).replace("\u2060", "") == text
@@ -39,24 +39,26 @@ def test_every_special_character_is_escaped_and_shows_as_written(text):
     "text", [":smile:", ":material/verified:", "http://evil.invalid", "www.a.b"]
 )
 def test_what_is_replaced_after_markdown_is_broken_up(text):
-    assert text not in shown(escape(text))
-    assert shown(escape(text)).replace("\u2060", "") == text
+    assert text not in shown(escape_markdown(text))
+    assert shown(escape_markdown(text)).replace("\u2060", "") == text
 
 
 def test_an_ordinary_name_has_nothing_invisible_in_it():
-    assert shown(escape("openai:qwen/qwen3-4b#1a2b3c4d")) == "openai:qwen/qwen3-4b#1a2b3c4d"
+    assert (
+        shown(escape_markdown("openai:qwen/qwen3-4b#1a2b3c4d")) == "openai:qwen/qwen3-4b#1a2b3c4d"
+    )
 
 
 def test_lines_and_invisible_characters_become_one_space():
-    assert plain("a\n\nb\u200b\u202ec\x00d\t e") == "a b c d e"
+    assert to_plain_line("a\n\nb\u200b\u202ec\x00d\t e") == "a b c d e"
 
 
 def test_text_is_cut_to_its_limit():
-    assert plain("x" * 100, 10) == "x" * 9 + "…"
-    assert escape("_" * 100, 3) == r"\_\_…"
-    assert plain("short", 5) == "short"
+    assert to_plain_line("x" * 100, 10) == "x" * 9 + "…"
+    assert escape_markdown("_" * 100, 3) == r"\_\_…"
+    assert to_plain_line("short", 5) == "short"
 
 
 def test_anything_can_be_named():
-    assert plain(None) == "None"
-    assert escape(12.5) == r"12\.5"
+    assert to_plain_line(None) == "None"
+    assert escape_markdown(12.5) == r"12\.5"
