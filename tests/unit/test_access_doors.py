@@ -25,18 +25,18 @@ def settings(tmp_path, monkeypatch) -> Settings:
 
 
 DOORS = {
-    "launch": lambda s, v: client.launch_run(NULL, {}, s, visitor=v),
+    "launch_run": lambda s, v: client.launch_run(NULL, {}, s, visitor=v),
     "launch_pair": lambda s, v: client.launch_pair(
         NULL, TargetSpec("control:noop"), {}, s, visitor=v
     ),
-    "resume": lambda s, v: client.resume_run(RUN, {}, s, visitor=v),
-    "rescore": lambda s, v: client.rescore_run(RUN, s, visitor=v),
-    "cancel": lambda s, v: client.cancel_run(RUN, s, visitor=v),
-    "delete": lambda s, v: client.delete_run(RUN, s, visitor=v),
-    "restore": lambda s, v: client.restore_run(RUN, s, visitor=v),
-    "estimate": lambda s, v: client.estimate_run(NULL, s, visitor=v),
+    "resume_run": lambda s, v: client.resume_run(RUN, {}, s, visitor=v),
+    "rescore_run": lambda s, v: client.rescore_run(RUN, s, visitor=v),
+    "cancel_run": lambda s, v: client.cancel_run(RUN, s, visitor=v),
+    "delete_run": lambda s, v: client.delete_run(RUN, s, visitor=v),
+    "restore_run": lambda s, v: client.restore_run(RUN, s, visitor=v),
+    "estimate_run": lambda s, v: client.estimate_run(NULL, s, visitor=v),
     "test_connection": lambda s, v: client.test_connection("control:null", {}, {}, s, visitor=v),
-    "look_at_model": lambda s, v: client.inspect_model("hf:/etc", {}, s, visitor=v),
+    "inspect_model": lambda s, v: client.inspect_model("hf:/etc", {}, s, visitor=v),
     "worker_log": lambda s, v: client.worker_log(RUN, s, visitor=v),
 }
 

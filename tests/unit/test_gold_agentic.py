@@ -380,12 +380,12 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
         "from evalcore.benchmarks.gaia.benchmark import Gaia\n"
         "Gaia.checked_at_once = 1\n"
         "service._QUICK = 0.0\n"
-        "confirm = Gaia.confirm\n"
+        "validate = Gaia.validate_references\n"
         "def slow(self, samples):\n"
         "    if any(one.id == 'own-3' for one in samples):\n"
         "        time.sleep(600)\n"
-        "    return confirm(self, samples)\n"
-        "Gaia.confirm = slow\n"
+        "    return validate(self, samples)\n"
+        "Gaia.validate_references = slow\n"
     )
     path = write(tmp_path / "validation.jsonl", QUESTION, WRONG, QUESTION | {"task_id": "own-3"})
     question = gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings, seconds=5.0)

@@ -177,7 +177,7 @@ def failing(monkeypatch, engine, when):
             raise torch.OutOfMemoryError("out of memory, as the test wants it")
         return forward(tokens, mask, *rest)
 
-    monkeypatch.setattr(engine, "_forward", limited)
+    monkeypatch.setattr(engine, "_run_forward", limited)
 
 
 def test_a_batch_that_does_not_fit_is_halved_and_done(qwen, monkeypatch):
