@@ -174,7 +174,7 @@ def test_every_description_that_comes_along_can_be_opened(name, monkeypatch):
     asyncio.run(made.open(lambda line: None))
     branch = described.branches[0]
     filled = values.fill_template(
-        branch.submit.form, values.build_template_values(made.example(), branch)
+        branch.submit.form, values.build_template_values(made.build_example_input(), branch)
     )
     assert "SELECT id" in json.dumps(filled)
 
