@@ -257,7 +257,7 @@ def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
     assert [one.category for one in before] == [one.category for one in today]
     assert {one.id.rpartition("_")[0] for one in before} >= {"simple", "java", "javascript"}
     for one, other in zip(before, today, strict=True):
-        assert structs.replace(one, id=other.id) == other
+        assert structs.replace(one, id=other.id, source=other.source) == other
     multi_turn = [one for one in before if one.category == "multi_turn_miss_func"]
     assert len(multi_turn) == 200
     assert all(one.extra["missed_function"] for one in multi_turn)

@@ -281,7 +281,7 @@ def test_a_kill_while_answers_are_confirmed_leaves_nothing(here: Settings, tmp_p
         f"    pathlib.Path({str(mark)!r}).touch()\n"
         "    time.sleep(600)\n"
         "imported_gold.confirm_gold = hang\n"
-        f"import_bundle(pathlib.Path({str(bundle)!r}), settings.load({here.data!r}))\n"
+        f"import_bundle(pathlib.Path({str(bundle)!r}), settings.load_settings({here.data!r}))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     while not mark.exists():

@@ -67,15 +67,15 @@ class AgentLoop:
             if reason == OVERFLOW:
                 return self._build_agent_result(reason, ended=OVERFLOW)
             if not turn.calls and not turn.problem:
-                return self._build_agent_result(reason, said=last_text)
+                return self._build_agent_result(reason, last_text=last_text)
             final = await self._execute_calls(turn.calls, turn.problem)
             if final is not None:
                 return self._build_agent_result(
-                    reason, said=replace_surrogates(answer.text), final=final
+                    reason, last_text=replace_surrogates(answer.text), final=final
                 )
             if self._unreadable >= _MAX_UNREADABLE:
                 return self._build_agent_result(reason, ended=MAX_PARSE_ERRORS)
-        return self._build_agent_result(reason, said=last_text, ended=MAX_STEPS)
+        return self._build_agent_result(reason, last_text=last_text, ended=MAX_STEPS)
 
     def _append_answer(self, answer: Completion, read_as: Sequence[AgentCall], step: int) -> None:
         calls = assign_call_ids(answer.tool_calls, step) if self._style == "native" else ()
