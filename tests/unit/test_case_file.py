@@ -71,21 +71,21 @@ def test_what_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "reader", "field"),
     [
-        ({}, "identity", "case_id"),
-        ({"case_id": True}, "identity", "case_id"),
-        ({"difficulty_level": "4"}, "difficulty", "difficulty_level"),
-        ({"sql": " "}, "text", "sql"),
-        ({"sql": 5}, "optional_text", "sql"),
-        ({"sql": [1]}, "texts", "sql"),
-        ({"sql": "x"}, "items", "sql"),
-        ({"sql": []}, "object", "sql"),
-        ({"sql": "yes"}, "truth", "sql"),
-        ({"sql": "klingon"}, "dialect", "sql"),
+        ({}, "parse_case_id", "case_id"),
+        ({"case_id": True}, "parse_case_id", "case_id"),
+        ({"difficulty_level": "4"}, "parse_difficulty", "difficulty_level"),
+        ({"sql": " "}, "parse_text", "sql"),
+        ({"sql": 5}, "parse_optional_text", "sql"),
+        ({"sql": [1]}, "parse_text_list", "sql"),
+        ({"sql": "x"}, "parse_list", "sql"),
+        ({"sql": []}, "parse_object", "sql"),
+        ({"sql": "yes"}, "parse_bool", "sql"),
+        ({"sql": "klingon"}, "parse_dialect", "sql"),
     ],
 )
 def test_a_wrong_field_is_named(row: dict[str, object], reader: str, field: str) -> None:
     line = CaseLine(Path("cases.jsonl"), 7, row)
-    arguments = () if reader in ("identity", "difficulty") else (field,)
+    arguments = () if reader in ("parse_case_id", "parse_difficulty") else (field,)
     with pytest.raises(DatasetError, match=rf"cases\.jsonl, line 7, field {field}"):
         getattr(line, reader)(*arguments)
 
