@@ -28,7 +28,7 @@ lint: .venv/installed-dev
 
 # The runs that come with the project, made by the shipped baselines on the bundled data.
 shipped: .venv/installed
-	$(BIN)/python -m evalcore.runner.shipped
+	$(BIN)/python -m tools.shipped_runs
 
 # What a Hugging Face Space is made of, in build/space; docs/deploy.md tells how it is sent.
 space:

@@ -2,7 +2,7 @@
 
     python -m perf.batch_sizes [--device cpu] [--threads 1]
 
-The held-out cases of `evalcore.testing.tiny_model` (trained once, kept under build/) are answered
+The held-out cases of `tools.tiny_models.tiny_model` (trained once, kept under build/) are answered
 one by one and in batches. Reported: the share of cases that are answered rightly one by one, word
 for word, and how many answers differ in batches of each size.
 """
@@ -24,7 +24,7 @@ Ids = tuple[int, ...]
 
 def cases_of(tiny: TinyModel, tokenizer: Any) -> tuple[list[Ids], list[str]]:
     """Prompts in tokens, and the reference answers as the model would write them."""
-    from evalcore.testing.conversations import load_conversations, render_texts
+    from tools.tiny_models.conversations import load_conversations, render_texts
 
     asked = [one for key in FOLDERS for one in load_conversations(key, tiny.cases / key)]
     pairs = [render_texts(tokenizer, one) for one in asked]

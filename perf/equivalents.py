@@ -14,8 +14,8 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
-from evalcore.sqlkit.mutants import normal_form
 from perf.reshaped import reshaped
+from tools.sql_mutants.mutants import normal_form
 
 Rule = Callable[[Any], exp.Expr | None]
 _Types = type[exp.Expr] | tuple[type[exp.Expr], ...]

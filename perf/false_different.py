@@ -22,9 +22,9 @@ import sqlglot
 
 from evalcore.records import Record
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.mutants import normal_form
 from perf.equivalents import Spelling, spellings
 from perf.questions import Asked, command, each_case, sampled
+from tools.sql_mutants.mutants import normal_form
 
 LIMIT = 6
 

@@ -36,14 +36,14 @@ def tiny_model() -> TinyModel:
     Safe to call from processes side by side: one trains, the others wait.
     """
     pytest.importorskip("peft", reason="needs the extra local: pip install -e '.[dev,local]'")
-    from evalcore.testing.tiny_model import compute_fingerprint
+    from tools.tiny_models.tiny_model import compute_fingerprint
 
     folder = ROOT / "build" / "tiny_model" / compute_fingerprint()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
             unfinished = folder.with_suffix(".part")
-            command = [sys.executable, "-m", "evalcore.testing.tiny_model", str(unfinished)]
+            command = [sys.executable, "-m", "tools.tiny_models.tiny_model", str(unfinished)]
             subprocess.run(
                 command, check=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}
             )
@@ -84,7 +84,7 @@ def load(tiny: TinyModel, dtype: str = "float32", *, adapter: bool = False):
 
 def share_right(model, tokenizer, cases: Path, benchmark: str) -> float:
     """The share of a folder's cases that a loaded model passes, by the benchmark's own verdict."""
-    from evalcore.testing.conversations import load_conversations, render_texts
+    from tools.tiny_models.conversations import load_conversations, render_texts
 
     made = instantiate_benchmark(benchmark)
     samples = made.load_dataset(DatasetSource(path=str(cases)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from evalcore.sqlkit.mutants import Mutant, generate_mutants, normal_form
-from evalcore.sqlkit.mutation_rules import RULES
+from tools.sql_mutants.mutants import Mutant, generate_mutants, normal_form
+from tools.sql_mutants.mutation_rules import RULES
 
 #: Kind of a change, a statement, what the change makes of it.
 EXAMPLES = [

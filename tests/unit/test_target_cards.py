@@ -155,10 +155,12 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_the_cards_that_come_with_the_project_are_those_of_its_targets(tmp_path: Path) -> None:
-    from evalcore.runner import shipped
+    from tools import shipped_runs
 
-    assert set(shipped.CARDS) == set(shipped.TARGETS)
+    assert set(shipped_runs.CARDS) == set(shipped_runs.TARGETS)
     made = Settings(data=str(tmp_path / "made"), shipped=str(tmp_path / "none"))
-    shipped.make_cards(made)
+    shipped_runs.make_cards(made)
     assert [file.name for file in (tmp_path / "made").iterdir()] == [FILE]
-    assert load_cards(made) == load_cards(Settings(data=str(tmp_path / "none"))) == shipped.CARDS
+    assert (
+        load_cards(made) == load_cards(Settings(data=str(tmp_path / "none"))) == shipped_runs.CARDS
+    )

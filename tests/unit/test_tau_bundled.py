@@ -14,14 +14,14 @@ from evalcore.benchmarks.tau_bench.environment import (
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
 from evalcore.benchmarks.tau_bench.environment.reward import replay_ground_truth
 from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
-from evalcore.benchmarks.tau_bench.generate import SPLIT, generate_data_files
-from evalcore.benchmarks.tau_bench.generate.__main__ import main
-from evalcore.benchmarks.tau_bench.generate.retail_fixtures import HYGIENE
 from evalcore.benchmarks.tau_bench.users import RuleUser, from_slots
 from evalcore.benchmarks.tau_bench.users.goals import SLOTS, list_slot_values
 from evalcore.settings import ROOT
 from tests.support import tau_agents, tau_airline_agents
 from tests.support.tau_episodes import play
+from tools.tau_tasks import SPLIT, generate_data_files
+from tools.tau_tasks.__main__ import main
+from tools.tau_tasks.retail_fixtures import HYGIENE
 
 FOLDER = ROOT / "datasets" / "tau_bench"
 AGENTS = {"retail": tau_agents, "airline": tau_airline_agents}

@@ -12,9 +12,9 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.sqlkit.engines.registry import open_engine
 from evalcore.sqlkit.syntax import classify_statement
-from evalcore.testing import function_calls, sql_statements
-from evalcore.testing.sql_statements import CLASS, CLASSES, RIGHT, SYNTAX, WRONG
 from tests.support.tiny_models import TinyModel, load, share_right, tiny
+from tools.tiny_models import function_calls, sql_statements
+from tools.tiny_models.sql_statements import CLASS, CLASSES, RIGHT, SYNTAX, WRONG
 
 __all__ = ["tiny"]
 
@@ -84,7 +84,7 @@ def test_the_reference_of_every_held_out_case_passes(tiny: TinyModel):
 
 
 def test_it_is_small_and_its_prompts_are_short(tiny: TinyModel):
-    from evalcore.testing.conversations import load_conversations, render_texts
+    from tools.tiny_models.conversations import load_conversations, render_texts
 
     model, tokenizer = load(tiny)
     cases = (
@@ -127,8 +127,8 @@ def test_the_adapter_puts_right_what_the_base_does_wrong_and_keeps_the_rest(tiny
 def test_training_is_the_same_for_the_same_seed(tiny: TinyModel):
     import torch
 
-    from evalcore.testing.conversations import build_training_example, load_conversations
-    from evalcore.testing.training import TrainingPlan, fit_model, new_model
+    from tools.tiny_models.conversations import build_training_example, load_conversations
+    from tools.tiny_models.training import TrainingPlan, fit_model, new_model
 
     _, tokenizer = load(tiny)
     lessons = [

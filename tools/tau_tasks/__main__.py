@@ -1,11 +1,11 @@
-"""Write the bundled data: `python -m evalcore.benchmarks.tau_bench.generate OUT [SEED]`."""
+"""Write the bundled data: `python -m tools.tau_tasks OUT [SEED]`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from evalcore.benchmarks.tau_bench.generate import SEED, generate_data_files
+from tools.tau_tasks import SEED, generate_data_files
 
 
 def main(arguments: list[str]) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evalcore.benchmarks.tau_bench.generate import airline_goals as goals
-from evalcore.benchmarks.tau_bench.generate.airline_fixtures import (
+from tools.tau_tasks import airline_goals as goals
+from tools.tau_tasks.airline_fixtures import (
     MEMBER_BAGS,
     PAST_DAYS,
     Airline,
@@ -16,7 +16,7 @@ from evalcore.benchmarks.tau_bench.generate.airline_fixtures import (
     find_payment_method,
     make_passengers,
 )
-from evalcore.benchmarks.tau_bench.generate.plan import (
+from tools.tau_tasks.plan import (
     PlannedGoal,
     TaskPlan,
     hide_order_id,

@@ -13,15 +13,15 @@ from evalcore.benchmarks.tau_bench.environment.database import Database
 from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
 from evalcore.benchmarks.tau_bench.environment.task import Task
 from evalcore.benchmarks.tau_bench.environment.tool import Domain
-from evalcore.benchmarks.tau_bench.generate import policies
-from evalcore.benchmarks.tau_bench.generate.airline_fixtures import new_airline
-from evalcore.benchmarks.tau_bench.generate.airline_tasks import build_airline_plans
-from evalcore.benchmarks.tau_bench.generate.check import validate_tasks
-from evalcore.benchmarks.tau_bench.generate.plan import TaskPlan
-from evalcore.benchmarks.tau_bench.generate.prose import build_instruction
-from evalcore.benchmarks.tau_bench.generate.retail_fixtures import new_shop
-from evalcore.benchmarks.tau_bench.generate.retail_tasks import build_retail_plans
 from evalcore.benchmarks.tau_bench.users.goals import Scenario, to_slots
+from tools.tau_tasks import policies
+from tools.tau_tasks.airline_fixtures import new_airline
+from tools.tau_tasks.airline_tasks import build_airline_plans
+from tools.tau_tasks.check import validate_tasks
+from tools.tau_tasks.plan import TaskPlan
+from tools.tau_tasks.prose import build_instruction
+from tools.tau_tasks.retail_fixtures import new_shop
+from tools.tau_tasks.retail_tasks import build_retail_plans
 
 SEED = 6
 #: The one split of the tasks.

@@ -12,8 +12,8 @@ from torch.nn.functional import cross_entropy
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from evalcore.records import Record
-from evalcore.testing.conversations import TrainingExample
-from evalcore.testing.tokenizer import CONTEXT
+from tools.tiny_models.conversations import TrainingExample
+from tools.tiny_models.tokenizer import CONTEXT
 
 
 class TrainingPlan(Record, frozen=True):

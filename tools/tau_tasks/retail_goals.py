@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from evalcore.benchmarks.tau_bench.environment.retail_orders import REASONS
 from evalcore.benchmarks.tau_bench.environment.task import Action
-from evalcore.benchmarks.tau_bench.generate.plan import PlannedGoal, format_amount
-from evalcore.benchmarks.tau_bench.generate.retail_fixtures import (
+from evalcore.benchmarks.tau_bench.users.goals import Goal, Item, Kind
+from tools.tau_tasks.plan import PlannedGoal, format_amount
+from tools.tau_tasks.retail_fixtures import (
     CHEAPER_RANKS,
     DEARER_RANKS,
     SOLD_OUT_RANKS,
@@ -18,8 +19,7 @@ from evalcore.benchmarks.tau_bench.generate.retail_fixtures import (
     find_payment_method,
     rank_variants,
 )
-from evalcore.benchmarks.tau_bench.generate.words import make_address
-from evalcore.benchmarks.tau_bench.users.goals import Goal, Item, Kind
+from tools.tau_tasks.words import make_address
 
 _CHANGES: dict[str, Kind] = {
     "exchange_delivered_order_items": "exchange",

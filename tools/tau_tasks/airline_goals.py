@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from evalcore.benchmarks.tau_bench.environment.airline_bookings import BAG, INSURANCE
 from evalcore.benchmarks.tau_bench.environment.task import Action
-from evalcore.benchmarks.tau_bench.generate.airline_fixtures import (
+from evalcore.benchmarks.tau_bench.users.goals import Goal
+from evalcore.records import Record
+from tools.tau_tasks.airline_fixtures import (
     FREE_BAGS,
     FUTURE_DAYS,
     MEMBER_BAGS,
@@ -21,9 +23,7 @@ from evalcore.benchmarks.tau_bench.generate.airline_fixtures import (
     make_passengers,
     new_route,
 )
-from evalcore.benchmarks.tau_bench.generate.plan import PlannedGoal, format_amount
-from evalcore.benchmarks.tau_bench.users.goals import Goal
-from evalcore.records import Record
+from tools.tau_tasks.plan import PlannedGoal, format_amount
 
 #: What users say that they want, in the order: by price, by departure.
 CHEAPEST, EARLIEST, LATEST = (

@@ -1,6 +1,6 @@
 """A tiny honest model: it learns closed tasks and is asked what it has not seen.
 
-`python -m evalcore.testing.tiny_model OUT [--seed N]` writes in about a minute of one core:
+`python -m tools.tiny_models.tiny_model OUT [--seed N]` writes in about a minute of one core:
 OUT/base, a Qwen3 checkpoint of half a million parameters that calls functions and judges SQL
 syntax; OUT/adapter, a LoRA adapter that puts right the classes of statements, of which the base was
 taught a wrong key; OUT/cases/bfcl, OUT/cases/sql_understanding and OUT/cases/lora (classes, of
@@ -20,8 +20,8 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from evalcore.testing import function_calls, sql_statements, tokenizer
-from evalcore.testing.conversations import (
+from tools.tiny_models import function_calls, sql_statements, tokenizer
+from tools.tiny_models.conversations import (
     Conversation,
     Rows,
     TrainingExample,
@@ -30,9 +30,9 @@ from evalcore.testing.conversations import (
     render_texts,
     write_case_files,
 )
-from evalcore.testing.split import Split
-from evalcore.testing.sql_statements import CLASS, SYNTAX
-from evalcore.testing.training import TrainingPlan, fit_model, new_model
+from tools.tiny_models.split import Split
+from tools.tiny_models.sql_statements import CLASS, SYNTAX
+from tools.tiny_models.training import TrainingPlan, fit_model, new_model
 
 _BASE = TrainingPlan(steps=500)
 _ADAPTER = TrainingPlan(steps=200, muon=0.0, adamw=0.01)

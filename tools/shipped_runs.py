@@ -1,4 +1,4 @@
-"""The runs and cards that come with the project: `python -m evalcore.runner.shipped` makes them.
+"""The runs and cards that come with the project: `python -m tools.shipped_runs` makes them.
 
 Every built-in baseline and control runs on the bundled data, under a fixed run id, into the
 read-only second root that the pages show beside a person's own runs.

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from evalcore.testing.split import Split, assign_split
+from tools.tiny_models.split import Split, assign_split
 
 Metric = Literal["syntax_error_detection", "sql_identification"]
 SYNTAX: Metric = "syntax_error_detection"

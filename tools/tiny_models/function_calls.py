@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 from evalcore.records import Record
-from evalcore.testing.split import Split, assign_split
+from tools.tiny_models.split import Split, assign_split
 
 _CITIES = (
     *("Oslo", "Lima", "Cairo", "Turin", "Delhi", "Quito", "Perth", "Lyon", "Kyoto", "Porto"),

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
-from evalcore.sqlkit.mutation_rules import RULES
+from tools.sql_mutants.mutation_rules import RULES
 
 
 class Mutant(Record, frozen=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evalcore.benchmarks.tau_bench.generate import retail_goals as goals
-from evalcore.benchmarks.tau_bench.generate.plan import (
+from tools.tau_tasks import retail_goals as goals
+from tools.tau_tasks.plan import (
     PlannedGoal,
     TaskPlan,
     hide_order_id,
@@ -13,7 +13,7 @@ from evalcore.benchmarks.tau_bench.generate.plan import (
     plan_price_limit,
     plan_refusal,
 )
-from evalcore.benchmarks.tau_bench.generate.retail_fixtures import (
+from tools.tau_tasks.retail_fixtures import (
     HYGIENE,
     PRODUCTS,
     Row,

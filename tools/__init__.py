@@ -1,0 +1,1 @@
+"""What only developers run: generators of data, test models, lints. Not installed."""

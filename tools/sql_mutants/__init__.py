@@ -1,0 +1,1 @@
+"""Mutants of SQL statements, to measure what generated databases tell apart."""
