@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from perf.reshaped import reshaped
-from tools.sql_mutants.mutants import normal_form
+from tools.sql_mutants import normal_form
 
 Rule = Callable[[Any], exp.Expr | None]
 _Types = type[exp.Expr] | tuple[type[exp.Expr], ...]

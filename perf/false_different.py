@@ -24,7 +24,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.equivalence.decide import Decider
 from perf.equivalents import Spelling, spellings
 from perf.questions import Asked, command, each_case, sampled
-from tools.sql_mutants.mutants import normal_form
+from tools.sql_mutants import normal_form
 
 LIMIT = 6
 

@@ -2,9 +2,9 @@
 
     python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--limit N] [--json]
 
-Each authored answer is changed in one place (`tools.sql_mutants.mutants`) and the change decided
-like an answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that
-no database lets run is *invalid* and no mutant. `perf/equivalent_mutants.jsonl` lists those that a
+Each authored answer is changed in one place (`tools.sql_mutants`) and the change decided like an
+answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that no
+database lets run is *invalid* and no mutant. `perf/equivalent_mutants.jsonl` lists those that a
 person read and holds equivalent to the reference, each with the reason; a mutant that survives and
 is not listed counts as alive. Printed are, by operator and by engine, the rate over all valid
 mutants and the rate over those not held equivalent, then every mutant alive. `--limit` takes a
@@ -24,7 +24,7 @@ import sqlglot
 from evalcore.records import Record
 from evalcore.sqlkit.equivalence.decide import Decider
 from perf.questions import Asked, command, each_case, sampled
-from tools.sql_mutants.mutants import Mutant, generate_mutants, normal_form
+from tools.sql_mutants import Mutant, generate_mutants, normal_form
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.jsonl")
 LIMIT = 12

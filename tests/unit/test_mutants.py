@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from tools.sql_mutants.mutants import Mutant, generate_mutants, normal_form
-from tools.sql_mutants.mutation_rules import RULES
+from tools.sql_mutants import RULES, Mutant, generate_mutants, normal_form
 
 #: Kind of a change, a statement, what the change makes of it.
 EXAMPLES = [

@@ -1,1 +1,0 @@
-"""Mutants of SQL statements, to measure what generated databases tell apart."""
