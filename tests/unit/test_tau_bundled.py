@@ -19,8 +19,7 @@ from evalcore.benchmarks.tau_bench.users.goals import SLOTS, list_slot_values
 from evalcore.settings import ROOT
 from tests.support import tau_agents, tau_airline_agents
 from tests.support.tau_episodes import play
-from tools.tau_tasks import SPLIT, generate_data_files
-from tools.tau_tasks.__main__ import main
+from tools.tau_tasks.generate import SPLIT, generate_data_files, main
 from tools.tau_tasks.retail_fixtures import HYGIENE
 
 FOLDER = ROOT / "datasets" / "tau_bench"
