@@ -2,7 +2,7 @@
 
     python -m perf.batch_sizes [--device cpu] [--threads 1]
 
-The held-out cases of `tools.tiny_models.tiny_model` (trained once, kept under build/) are answered
+The held-out cases of `tools.tiny_models.train` (trained once, kept under build/) are answered
 one by one and in batches. Reported: the share of cases that are answered rightly one by one, word
 for word, and how many answers differ in batches of each size.
 """

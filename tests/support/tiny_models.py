@@ -36,14 +36,14 @@ def tiny_model() -> TinyModel:
     Safe to call from processes side by side: one trains, the others wait.
     """
     pytest.importorskip("peft", reason="needs the extra local: pip install -e '.[dev,local]'")
-    from tools.tiny_models.tiny_model import compute_fingerprint
+    from tools.tiny_models.train import compute_fingerprint
 
     folder = ROOT / "build" / "tiny_model" / compute_fingerprint()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
             unfinished = folder.with_suffix(".part")
-            command = [sys.executable, "-m", "tools.tiny_models.tiny_model", str(unfinished)]
+            command = [sys.executable, "-m", "tools.tiny_models.train", str(unfinished)]
             subprocess.run(
                 command, check=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}
             )

@@ -13,19 +13,27 @@ from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.sqlkit.engines.registry import open_engine
 from evalcore.sqlkit.syntax import classify_statement
 from tests.support.tiny_models import TinyModel, load, share_right, tiny
-from tools.tiny_models import function_calls, sql_statements
-from tools.tiny_models.sql_statements import CLASS, CLASSES, RIGHT, SYNTAX, WRONG
+from tools.tiny_models.tasks import (
+    CLASS,
+    CLASSES,
+    RIGHT,
+    SYNTAX,
+    TOOLS,
+    WRONG,
+    build_call_rows,
+    build_statement_rows,
+)
 
 __all__ = ["tiny"]
 
 
 def requests(split, seed):
-    found = function_calls.build_call_rows(split, 400, seed)
+    found = build_call_rows(split, 400, seed)
     return {row["question"][0][0]["content"] for rows in found.values() for row in rows}
 
 
 def statements(metric, split, seed):
-    return {row["sql"] for row in sql_statements.build_statement_rows(metric, split, 200, seed)}
+    return {row["sql"] for row in build_statement_rows(metric, split, 200, seed)}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -37,14 +45,13 @@ def test_no_request_is_both_taught_and_held_out_whatever_the_seed(seed):
 
 
 def test_every_kind_of_request_is_held_out_too():
-    held_out = function_calls.build_call_rows("held_out", 200, 0)
+    held_out = build_call_rows("held_out", 200, 0)
     asked = json.dumps(held_out)
 
     assert set(held_out) == {"simple_python", "multiple"}
-    assert all(f'"{tool.name}": {{' in asked for tool in function_calls.TOOLS)
+    assert all(f'"{tool.name}": {{' in asked for tool in TOOLS)
     assert {
-        row["expected"]["sql_type"]
-        for row in sql_statements.build_statement_rows(CLASS, "held_out", 60, 0)
+        row["expected"]["sql_type"] for row in build_statement_rows(CLASS, "held_out", 60, 0)
     } == {
         "DML",
         "DDL",
@@ -128,7 +135,7 @@ def test_training_is_the_same_for_the_same_seed(tiny: TinyModel):
     import torch
 
     from tools.tiny_models.conversations import build_training_example, load_conversations
-    from tools.tiny_models.training import TrainingPlan, fit_model, new_model
+    from tools.tiny_models.train import TrainingPlan, fit_model, new_model
 
     _, tokenizer = load(tiny)
     lessons = [
