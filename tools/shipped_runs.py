@@ -1,7 +1,7 @@
-"""The runs and cards that come with the project: `python -m tools.shipped_runs` makes them.
+"""Rebuild the runs and cards that come with the project: `python -m tools.shipped_runs`.
 
 Every built-in baseline and control runs on the bundled data, under a fixed run id, into the
-read-only second root that the pages show beside a person's own runs.
+read-only second root that the pages show along with a person's own runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from evalcore.targets.control import KINDS
 
 _OWN = TargetCard(organization="Evalboard", licence="MIT")
 TARGETS = (*(f"baseline:{name}" for name in VARIANTS), *(f"control:{kind}" for kind in KINDS))
-#: What is known of the programs behind them; the others are this project's own.
+#: Cards of the programs behind the targets; `_OWN` marks those of this project.
 CARDS = {
     "baseline:sqlglot": TargetCard(
         name="SQLGlot",

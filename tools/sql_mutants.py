@@ -1,9 +1,9 @@
-"""Statements that differ from a given one in a single place, to find out what test data can tell.
+"""Mutants of a SQL statement: copies with a single change, to measure what test data detects.
 
-Data on which a statement and its mutant give the same does not test that place: the share of
-mutants that are told apart measures a set of databases (mutation testing after DeMillo, Lipton and
-Sayward 1978, with operators for SQL after Tuya, Suárez-Cabal and de la Riva 2007). Some mutants are
-equivalent to the original; which, nobody can tell in general.
+Data on which a statement and its mutant give the same result does not test the changed node: the
+share of mutants that are killed measures a set of databases (mutation testing after DeMillo, Lipton
+and Sayward 1978, with operators for SQL after Tuya, Suárez-Cabal and de la Riva 2007). Some mutants
+are equivalent to the original; which, nobody can tell in general.
 
 A rule gives, for a node of a statement, other nodes that can stand in its place. It may look at
 what is around its node but changes nothing.
@@ -32,17 +32,17 @@ class Mutant(Record, frozen=True):
 
 
 def normal_form(sql: str, dialect: str) -> str:
-    """The statements as sqlglot writes them, in which all mutants are written too.
+    """Render the statements as sqlglot does, without comments; mutants are rendered alike.
 
-    Hold mutants against this text, so that a peculiarity of the writer is not taken for a change.
-    Comments are left out. Raises sqlglot's ParseError or TokenError where the text is not SQL of
+    Compare mutants with this text, so that a peculiarity of the writer is not taken for a change.
+    Raises sqlglot's ParseError or TokenError where the text is not SQL of
     the dialect, and ParseError too where it is nested too deeply.
     """
     return ";\n".join(_render_tree(tree, dialect) for tree in _parse_mutant_trees(sql, dialect))
 
 
 def generate_mutants(sql: str, dialect: str) -> tuple[Mutant, ...]:
-    """All mutants in the order of their places, none twice, none equal to the original.
+    """Generate the distinct mutants in the order of the changed nodes, none equal to the original.
 
     Each is well-formed for sqlglot; an engine may still refuse it. A statement that the parser
     passes through unread (a procedure's body) has none. Raises as `normal_form`.
@@ -79,7 +79,7 @@ def _iter_changes(tree: exp.Expr, dialect: str) -> Iterator[tuple[str, str]]:
 
 
 def _render_with_change(tree: exp.Expr, node: exp.Expr, other: exp.Expr, dialect: str) -> str:
-    """The tree as text with `other` in the place of `node`; the tree is left as it was."""
+    """Render the tree with `other` instead of `node`; the tree stays as it is."""
     if node is tree:
         return _render_tree(other, dialect)
     node.replace(other)

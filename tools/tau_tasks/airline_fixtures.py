@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from evalcore.benchmarks.tau_bench.environment.airline_bookings import BAG, INSURANCE
-from tools.tau_tasks.words import PEOPLE, make_user_profile, random_digits
+from tools.tau_tasks.profiles import PEOPLE, make_user_profile, random_digits
 
 Row = dict[str, Any]
 AIRPORTS = ("SEA", "DEN", "ORD", "ATL", "BOS", "PHX", "MSP", "CLT")

@@ -1,6 +1,6 @@
-"""The wishes of the airline's users, each with the calls that fulfil it.
+"""The goals of the airline's users, each with the calls that fulfil it.
 
-Raises LookupError where the flights at hand do not allow a wish; another draw may.
+Functions raise LookupError where the flights do not allow a goal; those of another draw may.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _build_booking_goal(
 def _pick_flights(
     airline: Airline, way: tuple[str, str, str], cabin: str, count: int, pick: str
 ) -> list[Row]:
-    """The one flight (or connection) that fits the description; empty where it is not the only."""
+    """Find the flight or connection that `pick` describes; empty if it is not unique."""
     origin, destination, day = way
     candidates = [[number] for number in list_direct_flights(airline, origin, destination)]
     if pick == CHEAPEST_ANY and not candidates:
@@ -154,7 +154,7 @@ def _pick_flights(
 
 
 def _describe_flight(airline: Airline, pick: str, flights: Sequence[Row]) -> str:
-    """What the user says of the flight that is wanted; several are always described."""
+    """Describe the flights as the user does; only a single flight may be named by number."""
     by_number = len(flights) == 1 and airline.rng.random() < _NAMED_SHARE
     return f"flight {flights[0]['flight_number']}" if by_number else pick
 
@@ -172,7 +172,7 @@ def _list_connections(airline: Airline, origin: str, destination: str) -> list[l
 
 
 def plan_flight_change(airline: Airline, booked: Row, payment: str, *, leg: int = 0) -> PlannedGoal:
-    """Another day for one leg of a reservation."""
+    """Plan another day for a leg of a reservation."""
     old = booked["flights"][leg]
     after = booked["flights"][0]["date"] if leg else ""
     days = [day for day in FUTURE_DAYS if day != old["date"] and day > after]
@@ -272,7 +272,7 @@ def plan_extra_bags(
 
 
 def plan_passenger_change(booked: Row, who: Sequence[Row]) -> PlannedGoal:
-    """These passengers in the place of the former ones."""
+    """Plan to replace the passengers."""
     details = {"passengers": format_passengers(who)}
     goal = Goal("change_passengers", booked["reservation_id"], details=details)
     return PlannedGoal(
@@ -325,7 +325,7 @@ def ask_paid(booked: Row) -> PlannedGoal:
 
 
 def compute_fare(airline: Airline, flights: Sequence[Row], cabin: str) -> int:
-    """What one seat on all these flights costs today."""
+    """Sum what a seat on all these flights costs today."""
     offers = [find_seats(airline, flight["flight_number"], flight["date"]) for flight in flights]
     return sum(int(offer["prices"][cabin]) for offer in offers if offer)
 

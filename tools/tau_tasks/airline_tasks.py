@@ -1,4 +1,4 @@
-"""The tasks of the airline: templates that combine deeds, and how often each is used."""
+"""The tasks of the airline: templates that combine goals, and how often each is used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools.tau_tasks.plan import (
 )
 
 _PlannedGoals = tuple[PlannedGoal, ...]
-#: What makes the deeds for a user.
+#: What plans the goals of a user.
 Template = Callable[[Airline, str], _PlannedGoals]
 #: Booked within the last 24 hours.
 _JUST_NOW = "2024-05-15T08:20:00"
@@ -34,7 +34,7 @@ _TRIES = 50
 
 
 def build_airline_plans(airline: Airline) -> list[TaskPlan]:
-    """All tasks, each with a user of its own."""
+    """Build the plans of all tasks, each with a user of its own."""
     plans = []
     for topic, difficulty, count, template in TEMPLATES:
         for _ in range(count):
@@ -45,7 +45,7 @@ def build_airline_plans(airline: Airline) -> list[TaskPlan]:
 def _build_airline_plan(
     airline: Airline, topic: str, difficulty: int, template: Template
 ) -> TaskPlan:
-    """A task; where a draw does not allow the wish, another user gets it."""
+    """Plan a task, with another user if the records drawn for the first do not allow its goals."""
     for _ in range(_TRIES):
         membership = "regular" if "regular" in topic else airline.rng.choice(tuple(MEMBER_BAGS))
         user_id = add_user(airline, membership)

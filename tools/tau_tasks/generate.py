@@ -29,7 +29,7 @@ from tools.tau_tasks.retail_fixtures import new_shop
 from tools.tau_tasks.retail_tasks import build_retail_plans
 
 SEED = 6
-#: The one split of the tasks.
+#: The only split of the tasks.
 SPLIT = "bundled"
 #: The most tasks of a domain whose right outcome is that nothing is written.
 MOST_REFUSALS = 10
@@ -37,8 +37,11 @@ _Tables = dict[str, dict[str, dict[str, Any]]]
 
 
 def generate_data_files(seed: int = SEED) -> dict[str, str]:
-    """The texts of all files by path. Raises ValueError where a task breaks the rules of
-    `validate_tasks`, LookupError where the draw has no room for one."""
+    """Generate the texts of all files, by path.
+
+    Raises ValueError if a task breaks a rule of `validate_tasks`, and LookupError if the drawn
+    records leave no room for a task.
+    """
     shop = new_shop(Random(f"{seed}/retail"))  # noqa: S311
     plans = build_retail_plans(shop)
     tables: _Tables = {"orders": shop.orders, "products": shop.products, "users": shop.users}
@@ -54,8 +57,11 @@ def generate_data_files(seed: int = SEED) -> dict[str, str]:
 
 
 def validate_tasks(domain: Domain, tasks: list[Task]) -> None:
-    """Raises ValueError naming the first task that does not keep the rules: no write of the ground
-    truth errs or changes nothing, only refusals leave everything as it was, slots are usable."""
+    """Replay every ground truth: no write fails or changes nothing, only a refusal leaves the
+    database as it was, and the slots survive a round trip.
+
+    Raises ValueError naming the first task that breaks a rule, or a domain of too many refusals.
+    """
     refusals = 0
     for task in tasks:
         flags = flag_task(domain, task).flags
@@ -114,7 +120,7 @@ def _build_tau_task(
 
 
 def _build_identity(name: str, index: int, user_id: str, user: Mapping[str, Any]) -> dict[str, str]:
-    """What the user remembers: in the shop the zip code or the email, in turn."""
+    """Build what the user remembers: in the shop the zip code or the email, in turn."""
     identity = {"name": f"{user['name']['first_name']} {user['name']['last_name']}"}
     if name == "airline":
         return {**identity, "user_id": user_id}
@@ -131,7 +137,7 @@ def _build_task_row(task: Task, plan: TaskPlan) -> dict[str, Any]:
 
 
 def _format_records(rows: Mapping[str, Any]) -> str:
-    """JSON with one record a line."""
+    """Format JSON with a record per line."""
     return (
         "{\n"
         + ",\n".join(f"{json.dumps(key)}:{_format_compact_json(row)}" for key, row in rows.items())
@@ -148,7 +154,7 @@ def _format_compact_json(value: object) -> str:
 
 
 def _count_expected_writes(goals: tuple[Goal, ...]) -> int:
-    """How many writes the goals come to; a fallback stands for its goal."""
+    """Count the writes that the goals call for; a fallback replaces its goal."""
     return sum(
         goal.kind != "question" and not (goal.refusal and not goal.fallback) for goal in goals
     )

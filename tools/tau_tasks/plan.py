@@ -1,6 +1,6 @@
-"""What a generated task is made of: goals with the calls that are right for them, and the words.
+"""The plan of a generated task: goals with the calls that fulfil them, and the instruction.
 
-The words are the instruction for users that are played by a model.
+The instruction tells a user simulator that is a model who it is and what it wants.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evalcore.benchmarks.tau_bench.environment.task import Action
 from evalcore.benchmarks.tau_bench.users.goals import Goal, Item, Kind, Scenario
 from evalcore.records import Record
 
-_WISHES: Mapping[Kind, str] = {
+_GOAL_PHRASES: Mapping[Kind, str] = {
     "cancel": "cancel {what}",
     "return": "return items of {what}, which was delivered",
     "exchange": "exchange items of {what}, which was delivered",
@@ -30,7 +30,7 @@ _WISHES: Mapping[Kind, str] = {
 
 
 class PlannedGoal(Record, frozen=True):
-    """A goal of the user, the writes that fulfil it under the policy, and what has to be said."""
+    """A goal of the user, the writes that fulfil it under the policy, and the outputs due."""
 
     goal: Goal
     actions: tuple[Action, ...] = ()
@@ -38,7 +38,7 @@ class PlannedGoal(Record, frozen=True):
 
 
 class TaskPlan(Record, frozen=True):
-    """A task before its text: its deeds in order. `difficulty` is 1 to 3."""
+    """A task before its text: its goals in order. `difficulty` is 1 to 3."""
 
     user_id: str
     topic: str
@@ -63,39 +63,39 @@ def replace_goal_fields(goal: Goal, **fields: object) -> Goal:
 
 
 def plan_refusal(planned: PlannedGoal) -> PlannedGoal:
-    """The same wish where policy forbids it: nothing is to be written."""
+    """Plan a goal that policy forbids: nothing is to be written."""
     return PlannedGoal(replace_goal_fields(planned.goal, refusal=True))
 
 
 def plan_fallback(first: PlannedGoal, then: PlannedGoal) -> PlannedGoal:
-    """A wish that cannot be fulfilled, and what the user wants in its place."""
+    """Plan a goal that cannot be fulfilled, and the goal that replaces it."""
     return PlannedGoal(
         replace_goal_fields(first.goal, refusal=True, fallback=then.goal), then.actions
     )
 
 
 def plan_price_limit(first: PlannedGoal, limit: float, then: PlannedGoal) -> PlannedGoal:
-    """A wish that costs more than the user's limit, and what the user wants in its place."""
+    """Plan a goal that costs more than the user's limit, and the goal that replaces it."""
     return PlannedGoal(
         replace_goal_fields(first.goal, limit=limit, fallback=then.goal), then.actions
     )
 
 
 def hide_order_id(planned: PlannedGoal) -> PlannedGoal:
-    """The same wish of a user who does not know the id of the order or reservation."""
+    """Plan the goal of a user who does not know the id of the order or reservation."""
     return PlannedGoal(
         replace_goal_fields(planned.goal, hidden=("order",)), planned.actions, planned.outputs
     )
 
 
 def format_amount(value: float) -> str:
-    """A number as short as it can be written: also a piece of the text with two decimals."""
+    """Format a number as briefly as possible: a prefix of its form with two decimals."""
     text = f"{value:.2f}"
     return text.rstrip("0").rstrip(".")
 
 
 def build_instruction(scenario: Scenario) -> str:
-    """Who the user is and what they want, goal by goal, with conditions and what is unknown."""
+    """Describe who the user is and what they want, goal by goal, with conditions and unknowns."""
     identity_texts = {"name": "Your name is {}.", "zip": "Your zip code is {}."}
     identity_texts |= {"email": "Your email is {}.", "user_id": "Your user id is {}."}
     who = " ".join(identity_texts[slot].format(text) for slot, text in scenario.identity.items())
@@ -112,8 +112,8 @@ def _describe_goal(goal: Goal, noun: str) -> str:
     )
     if noun == "order" and "order" in goal.hidden:
         what = "an order whose id you do not know"
-    wish = _WISHES[goal.kind].format(what=what)
-    text = f"You want to {wish}{_describe_details(goal)}."
+    phrase = _GOAL_PHRASES[goal.kind].format(what=what)
+    text = f"You want to {phrase}{_describe_details(goal)}."
     if goal.limit is not None:
         text += (
             f" You pay ${goal.limit:g} more at most."

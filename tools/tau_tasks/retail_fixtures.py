@@ -7,7 +7,7 @@ from itertools import product as combinations
 from random import Random
 from typing import Any
 
-from tools.tau_tasks.words import make_user_profile, random_digits
+from tools.tau_tasks.profiles import make_user_profile, random_digits
 
 Row = dict[str, Any]
 _COLORS = ("red", "blue", "green", "grey")

@@ -1,6 +1,6 @@
-"""The wishes of the shop's users, each with the calls that fulfil it.
+"""The goals of the shop's users, each with the calls that fulfil it.
 
-Every function makes the order that its wish is about.
+Every function takes, or adds to the shop, the order that its goal is about.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from evalcore.benchmarks.tau_bench.environment.retail_orders import REASONS
 from evalcore.benchmarks.tau_bench.environment.task import Action
 from evalcore.benchmarks.tau_bench.users.goals import Goal, Item, Kind
 from tools.tau_tasks.plan import PlannedGoal, format_amount
+from tools.tau_tasks.profiles import make_address
 from tools.tau_tasks.retail_fixtures import (
     CHEAPER_RANKS,
     DEARER_RANKS,
@@ -19,7 +20,6 @@ from tools.tau_tasks.retail_fixtures import (
     find_payment_method,
     rank_variants,
 )
-from tools.tau_tasks.words import make_address
 
 _CHANGES: dict[str, Kind] = {
     "exchange_delivered_order_items": "exchange",
@@ -39,7 +39,7 @@ def plan_order_cancellation(
 
 
 def plan_return(order: Row, count: int, payment: str = "") -> PlannedGoal:
-    """Return the first so many items, to the original payment method or another one."""
+    """Plan to return the first items, refunded to the original or another payment method."""
     payment = payment or find_order_payment(order)
     items = order["items"][:count]
     goal_items = tuple(Item(item["name"], item["options"]) for item in items)
@@ -77,7 +77,7 @@ def plan_item_swap(
 
 
 def compute_surcharge(shop: Shop, order: Row, rank: int) -> float:
-    """What the first item would cost more as the variant at that place."""
+    """Compute how much more the first item would cost as the variant of that price rank."""
     item = order["items"][0]
     return round(float(rank_variants(shop, item["name"])[rank]["price"]) - float(item["price"]), 2)
 
@@ -93,7 +93,7 @@ def plan_payment_change(order: Row, payment: str) -> PlannedGoal:
 def plan_address_change(
     shop: Shop, order: Row, *, country: str = "USA", named: bool = False, to: Row | None = None
 ) -> PlannedGoal:
-    """Send an order elsewhere, to a new address or to the given one."""
+    """Plan to send an order elsewhere: to the address `to`, or a new one."""
     new_address = to or {**make_address(shop.rng), "country": country}
     items = (Item(order["items"][0]["name"]),) if named else ()
     goal = Goal("modify_address", order["order_id"], items, address=new_address)
@@ -141,7 +141,7 @@ def ask_available(shop: Shop, name: str) -> PlannedGoal:
 
 
 def add_target_order(shop: Shop, user_id: str, status: str, paid: str = "credit_card") -> Row:
-    """A new order among others that differ in status, so that the right one has to be found."""
+    """Add an order between two of another status, so that the agent has to search for it."""
     other = "delivered" if status == "pending" else "pending"
     orders = [
         add_order(shop, user_id, order_status, paid=paid)

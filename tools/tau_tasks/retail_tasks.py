@@ -1,4 +1,4 @@
-"""The tasks of the shop: templates that combine deeds, and how often each is used."""
+"""The tasks of the shop: templates that combine goals, and how often each is used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Template = Callable[[Shop, str], _PlannedGoals]
 
 
 def build_retail_plans(shop: Shop) -> list[TaskPlan]:
-    """All tasks, each with a user of its own."""
+    """Build the plans of all tasks, each with a user of its own."""
     plans = []
     for topic, difficulty, count, template in TEMPLATES:
         for _ in range(count):

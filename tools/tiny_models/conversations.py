@@ -81,7 +81,7 @@ class TrainingExample(Record, frozen=True):
 
 
 def write_case_files(folder: Path, rows: Rows) -> Path:
-    """Case files of a benchmark, `<metric>.jsonl` each; returns the folder."""
+    """Write the case files of a benchmark, `<metric>.jsonl` each; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for metric, lines in rows.items():
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines)
@@ -90,7 +90,7 @@ def write_case_files(folder: Path, rows: Rows) -> Path:
 
 
 def load_conversations(benchmark: str, folder: Path) -> list[Conversation]:
-    """The conversations of a folder of case files, answers included. Raises DatasetError."""
+    """Load the conversations of a folder of case files, answers included. Raises DatasetError."""
     implementation = instantiate_benchmark(benchmark)
     samples = implementation.load_dataset(DatasetSource(path=str(folder)))
     if isinstance(implementation, Bfcl):
@@ -111,7 +111,7 @@ def load_conversations(benchmark: str, folder: Path) -> list[Conversation]:
 def build_training_example(
     tokenizer: PreTrainedTokenizerFast, conversation: Conversation
 ) -> TrainingExample:
-    """The conversation in tokens."""
+    """Encode a conversation."""
     prompt, answer = render_texts(tokenizer, conversation)
     return TrainingExample(
         *(tokenizer.encode(text, add_special_tokens=False) for text in (prompt, answer))
@@ -119,7 +119,7 @@ def build_training_example(
 
 
 def render_texts(tokenizer: PreTrainedTokenizerFast, conversation: Conversation) -> tuple[str, str]:
-    """The prompt, up to where the answer begins, and the answer."""
+    """Render the prompt, up to where the answer begins, and the answer."""
 
     def render_messages(messages: list[dict[str, Any]], to_be_answered: bool) -> str:
         return str(
@@ -136,12 +136,12 @@ def render_texts(tokenizer: PreTrainedTokenizerFast, conversation: Conversation)
 
 
 def create_empty_tokenizer() -> PreTrainedTokenizerFast:
-    """No words yet, only the chat template: enough to render texts to train on."""
+    """Create a tokenizer of a chat template alone: enough to render texts to train on."""
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()), chat_template=TEMPLATE)
 
 
 def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer of at most `VOCABULARY` tokens for texts like these."""
+    """Train a tokenizer of at most `VOCABULARY` tokens."""
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(_PIECES), behavior="isolated")
     bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)

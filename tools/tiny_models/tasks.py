@@ -75,7 +75,7 @@ CLASSES = {
 
 
 def assign_split(pattern: str, *values: str | int) -> Split:
-    """The split that a pattern filled with values belongs to; about one in five is held out."""
+    """Assign a pattern filled with values to a split; about a fifth is held out."""
     text = "\x1f".join(map(str, (pattern, *values)))
     return "train" if zlib.crc32(text.encode()) % 5 else "held_out"
 
@@ -140,9 +140,9 @@ TOOLS = (
 
 
 def build_call_rows(split: Split, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
-    """Distinct entries of BFCL by category, as lines of its files; `count` of them altogether.
+    """Build `count` distinct entries of BFCL, as lines of its files, by category.
 
-    Half offer one function, half two or three.
+    Half offer a single function, half two or three.
     """
     rng = random.Random(f"{seed} function calls {split}")  # noqa: S311 - no secret depends on it
     rows_by_category: dict[str, list[dict[str, Any]]] = {}
@@ -180,14 +180,14 @@ def _build_call_row(
 
 
 def _has_repeated_values(values: dict[str, Value]) -> bool:
-    """A journey to where it begins, or money into itself."""
+    """Detect a journey to where it begins, or a currency converted into itself."""
     return len(set(values.values())) < len(values)
 
 
 def build_statement_rows(
     metric: Metric, split: Split, count: int, seed: int
 ) -> list[dict[str, Any]]:
-    """`count` distinct cases of one metric."""
+    """Build `count` distinct cases of a metric."""
     rng = random.Random(f"{seed} {metric} {split}")  # noqa: S311 - no secret depends on it
     draw = _CASE_GENERATORS[metric]
     rows_by_sql: dict[str, dict[str, Any]] = {}
@@ -208,7 +208,7 @@ def build_statement_rows(
 
 
 def shift_statement_classes(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Cases of classes with each class taken for the next one: right in form, always wrong."""
+    """Replace each class by the next: answers right in form and always wrong."""
     classes = [_to_class_fields(label) for label in CLASSES.values()]
     following = {
         str(label): other for label, other in zip(classes, classes[1:] + classes[:1], strict=True)

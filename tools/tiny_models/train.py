@@ -51,8 +51,10 @@ from tools.tiny_models.tasks import (
 
 
 class TrainingPlan(Record, frozen=True):
-    """How long to train: steps of `batch` lessons, and the learning rates, which fall to zero at
-    the end. Without one for Muon, AdamW trains all."""
+    """How long to train: steps of `batch` examples, and the learning rates, which fall to zero.
+
+    A rate of 0 for Muon leaves all parameters to AdamW.
+    """
 
     steps: int
     batch: int = 16
@@ -63,29 +65,29 @@ class TrainingPlan(Record, frozen=True):
 _BASE = TrainingPlan(steps=500)
 _ADAPTER = TrainingPlan(steps=200, muon=0.0, adamw=0.01)
 _LORA = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
-#: How many lines each case file has; the first number is for training, the second held out.
+#: Lines of each case file: for training, and held out.
 _CALLS, _SYNTAX, _CLASS = (6000, 120), (3000, 60), (600, 60)
 
 
 def train_tiny_model(out: Path, seed: int = 0) -> None:
-    """Train base and adapter into a folder, and write the held-out cases beside them.
+    """Train base and adapter, and write them and the held-out cases into a folder.
 
-    The seed decides all; on the same processor and versions the files are the same.
+    The seed decides everything; on the same processor and versions the files are the same.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         _write_cases(out / "cases", "held_out", seed)
         taught, corrected = _build_conversations(seed)
-        words = _train_tokenizer(taught)
-        base = new_model(len(words), words.eos_token_id, words.pad_token_id, seed)
-        examples = [build_training_example(words, conversation) for conversation in taught]
+        tokenizer = _train_tokenizer(taught)
+        base = new_model(len(tokenizer), tokenizer.eos_token_id, tokenizer.pad_token_id, seed)
+        examples = [build_training_example(tokenizer, conversation) for conversation in taught]
         fit_model(base, examples, _BASE, seed)
-        for part in (words, base):
+        for part in (tokenizer, base):
             part.save_pretrained(out / "base")
         _fit_adapter(
             base,
-            [build_training_example(words, conversation) for conversation in corrected],
+            [build_training_example(tokenizer, conversation) for conversation in corrected],
             seed,
             out / "adapter",
         )
@@ -94,8 +96,7 @@ def train_tiny_model(out: Path, seed: int = 0) -> None:
 
 
 def compute_fingerprint() -> str:
-    """Changes with all that decides what `train_tiny_model` writes, but for the benchmarks'
-    prompts."""
+    """Hash all that decides what `train_tiny_model` writes, except the benchmarks' prompts."""
     sources = sorted(Path(__file__).parent.glob("*.py"))
     packages = ("torch", "transformers", "tokenizers", "peft")
     digest = hashlib.sha256()
@@ -108,7 +109,7 @@ def compute_fingerprint() -> str:
 
 
 def new_model(vocabulary: int, end: int, pad: int, seed: int) -> Qwen3ForCausalLM:
-    """An untrained model of about 0.4 million parameters."""
+    """Create an untrained model of about 0.4 million parameters."""
     torch.manual_seed(seed)
     config = Qwen3Config(
         vocab_size=vocabulary,
@@ -132,7 +133,7 @@ def new_model(vocabulary: int, end: int, pad: int, seed: int) -> Qwen3ForCausalL
 def fit_model(
     model: Qwen3ForCausalLM, examples: Sequence[TrainingExample], plan: TrainingPlan, seed: int
 ) -> list[float]:
-    """Train what of the model is trainable on the answers; returns the loss of each step."""
+    """Train the trainable parameters on the answers; return the loss of each step."""
     torch.manual_seed(seed)
     model.train()
     optimizers = _build_optimizers(model, plan)
@@ -157,7 +158,7 @@ def fit_model(
 
 
 def _write_cases(folder: Path, split: Split, seed: int) -> None:
-    """The case files of all tasks of a split, in a folder each."""
+    """Write the case files of all tasks of a split, in a folder each."""
     held_out = split == "held_out"
 
     def build_rows(metric: Metric, counts: tuple[int, int]) -> Rows:
@@ -169,7 +170,7 @@ def _write_cases(folder: Path, split: Split, seed: int) -> None:
 
 
 def _build_conversations(seed: int) -> tuple[list[Conversation], list[Conversation]]:
-    """What the base is taught; and what the adapter is: the right classes, and not to forget."""
+    """Build what the base learns, and what the adapter does: the right classes, and a rehearsal."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_cases(folder, "train", seed)
@@ -183,7 +184,7 @@ def _build_conversations(seed: int) -> tuple[list[Conversation], list[Conversati
 
 
 def _train_tokenizer(conversations: Sequence[Conversation]) -> PreTrainedTokenizerFast:
-    """Trained on every third conversation, which holds all words there are."""
+    """Train a tokenizer on every third conversation; these hold all words that occur."""
     untrained = create_empty_tokenizer()
     return train_tokenizer(
         "".join(render_texts(untrained, conversation)) for conversation in conversations[::3]
@@ -213,16 +214,16 @@ def _build_optimizers(model: nn.Module, plan: TrainingPlan) -> list[torch.optim.
 
 
 def _compute_rate_factor(step: int, steps: int) -> float:
-    """Up over a twentieth of the steps, down over the second half."""
+    """Compute the rate's factor: up over a twentieth of the steps, down over the second half."""
     return min(1.0, (step + 1) / (steps / 20), (steps - step) / (steps / 2))
 
 
 def _iterate_batches(
     examples: Sequence[TrainingExample], plan: TrainingPlan, seed: int
 ) -> Iterator[list[TrainingExample]]:
-    """Lessons in random order, again and again; those of a batch have prompts of like length.
+    """Shuffle the examples again and again; those of a batch have prompts of similar length.
 
-    Like answers must not gather: batches that only call teach nothing of when to call.
+    Similar answers must not gather: batches that only call do not teach when to call.
     """
     rng = random.Random(seed)  # noqa: S311 - no secret depends on it
     batches: list[list[TrainingExample]] = []
@@ -237,8 +238,10 @@ def _iterate_batches(
 
 
 def _compute_answer_loss(model: Qwen3ForCausalLM, batch: Sequence[TrainingExample]) -> Tensor:
-    """Cross entropy of the answers' tokens. Padding on the right needs no mask: attention looks
-    back only, and the loss leaves padding out."""
+    """Compute the cross entropy of the answers' tokens.
+
+    Padding on the right needs no mask: attention is causal, and the loss leaves padding out.
+    """
     width = max(len(example.prompt) + len(example.answer) for example in batch)
     ids = torch.zeros(len(batch), width, dtype=torch.long)
     labels = torch.full((len(batch), width), -100)
@@ -252,7 +255,7 @@ def _compute_answer_loss(model: Qwen3ForCausalLM, batch: Sequence[TrainingExampl
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Train the tiny model that the tests evaluate.")
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,6 +1,6 @@
-"""Invented people and places for the bundled data of tau_bench.
+"""Invented people and addresses for the bundled data of tau_bench.
 
-A person has two given names, of which the second stands where the records have a family name.
+A person has two first names; the second one fills the records' field for a family name.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PEOPLE = tuple((first, second) for first in FIRST for second in SECOND)
 
 
 def random_digits(rng: Random, count: int) -> str:
-    """A number of so many digits, the first of which is not 0."""
+    """Draw a number of `count` digits that does not start with 0."""
     return str(rng.randrange(10 ** (count - 1), 10**count))
 
 
 def make_address(rng: Random) -> dict[str, Any]:
-    """An address as the records hold it."""
+    """Draw an address in the form of the records."""
     city, state = rng.choice(TOWNS)
     return {
         "address1": f"{rng.randrange(10, 990)} {rng.choice(STREETS)}",
@@ -50,7 +50,7 @@ def make_address(rng: Random) -> dict[str, Any]:
 
 
 def make_user_profile(rng: Random, user_count: int) -> tuple[str, dict[str, Any]]:
-    """The id of a new user and what all users have; `user_count` is how many there are already."""
+    """Draw the id of a new user and the fields that all users have; `user_count` exist already."""
     first, second = PEOPLE[user_count * 37 % len(PEOPLE)]
     user_id = f"{first}_{second}_{random_digits(rng, 4)}".lower()
     return user_id, {
