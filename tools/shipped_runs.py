@@ -6,8 +6,10 @@ read-only second root that the pages show along with a person's own runs.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -98,7 +100,9 @@ def _list_target_benchmarks(target: str) -> tuple[str, ...]:
     return tuple(key for key, card in catalog.benchmark_cards().items() if name in card.controls)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line: rebuild the runs and print their scores."""
+    argparse.ArgumentParser(description="Replace the shipped runs.").parse_args(arguments)
     summaries = rebuild_shipped_runs(configuration.load_settings())
     for summary in summaries:
         scores = {

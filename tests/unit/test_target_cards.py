@@ -164,3 +164,12 @@ def test_the_cards_that_come_with_the_project_are_those_of_its_targets(tmp_path:
     assert (
         load_cards(made) == load_cards(Settings(data=str(tmp_path / "none"))) == shipped_runs.CARDS
     )
+
+
+@pytest.mark.parametrize("argument", ["--help", "--data=elsewhere"])
+def test_help_and_unknown_arguments_rebuild_no_shipped_run(monkeypatch, argument: str) -> None:
+    from tools import shipped_runs
+
+    monkeypatch.setattr(shipped_runs, "rebuild_shipped_runs", lambda settings: pytest.fail("ran"))
+    with pytest.raises(SystemExit):
+        shipped_runs.main([argument])

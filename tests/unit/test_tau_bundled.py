@@ -81,9 +81,16 @@ def test_another_seed_gives_other_data_that_keeps_the_rules(seed):
     assert files["retail/policy.md"] == (FOLDER / "retail/policy.md").read_text("utf-8")
 
 
-def test_wrong_arguments_of_the_script_are_refused(capsys):
-    assert main([]) == 2
-    assert "OUT" in capsys.readouterr().err
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["out", "six"], ["out", "1", "2"], ["-x"]])
+def test_help_and_wrong_arguments_of_the_script_write_nothing(
+    capsys, monkeypatch, tmp_path, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == (0 if "--help" in arguments else 2)
+    assert "OUT" in "".join(capsys.readouterr())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_there_are_many_tasks_of_all_kinds(domain, tasks, rows):

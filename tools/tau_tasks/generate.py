@@ -6,6 +6,7 @@ do just what the task says.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -165,17 +166,18 @@ def _require_rule(holds: bool, task: Task, problem: str) -> None:
         raise ValueError(f"{task.id}: {problem}")
 
 
-def main(arguments: list[str]) -> int:
-    """Writes all files below the folder; 2 where the arguments are wrong."""
-    if len(arguments) not in (1, 2):
-        print(__doc__, file=sys.stderr)
-        return 2
-    for path, text in generate_data_files(int(arguments[1]) if arguments[1:] else SEED).items():
-        destination = Path(arguments[0]) / path
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line: write all files into a folder."""
+    parser = argparse.ArgumentParser(description="Write the bundled data of tau_bench.")
+    parser.add_argument("out", type=Path, metavar="OUT", help="folder to write")
+    parser.add_argument("seed", type=int, nargs="?", default=SEED, metavar="SEED")
+    args = parser.parse_args(arguments)
+    for path, text in generate_data_files(args.seed).items():
+        destination = args.out / path
         destination.parent.mkdir(parents=True, exist_ok=True)
         destination.write_text(text, encoding="utf-8", newline="\n")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
