@@ -25,6 +25,7 @@ lint: .venv/installed-dev
 	$(BIN)/mypy --strict evalcore tools
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_names.py
+	$(BIN)/python tools/draw_architecture.py --check
 
 # The runs that come with the project, made by the shipped baselines on the bundled data.
 shipped: .venv/installed
