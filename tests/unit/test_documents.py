@@ -1,0 +1,245 @@
+"""README, CONTRIBUTING and docs: their commands, names, files and links exist, and the cheap
+commands do what they say."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalcore import catalog, cli
+from tests.support.documents import (
+    FOREIGN,
+    ROOT,
+    Command,
+    list_commands,
+    list_documents,
+    split_commands,
+)
+
+TEXTS = list_documents()
+COMMANDS = sorted({c for name, text in TEXTS.items() for c in list_commands(name, text)})
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def check_command(words: tuple[str, ...]) -> str:
+    """What is wrong with a command; "" where it exists with its verbs and flags."""
+    program = Path(words[0]).name
+    if program == "evalcore":
+        return check_evalcore(words[1:])
+    if program == "make":
+        missing = [
+            word
+            for word in words[1:]
+            if (f"$({word.partition('=')[0]})" if "=" in word else f"\n{word}:") not in MAKEFILE
+        ]
+        return f"not in the Makefile: {', '.join(missing)}" if missing else ""
+    if program in ("python", "python3"):
+        if words[1] == "-m":
+            return "" if importlib.util.find_spec(words[2]) else f"no module {words[2]}"
+        return "" if (ROOT / words[1]).is_file() else f"no file {words[1]}"
+    if program == "streamlit":
+        return "" if (ROOT / words[2]).is_file() else f"no file {words[2]}"
+    return "" if program in FOREIGN else f"unknown program {program}"
+
+
+def check_evalcore(words: tuple[str, ...]) -> str:
+    if any(word in ("...", "VERB") for word in words):
+        return ""
+    parser: argparse.ArgumentParser = cli._build_parser()
+    try:
+        args = parser.parse_args(words)
+    except SystemExit as end:
+        return "" if end.code == 0 else "the parser refuses it"
+    flags = {word.partition("=")[0] for word in words if word.startswith("--")}
+    if abbreviated := flags - list_flags(parser):
+        return f"no flag {', '.join(sorted(abbreviated))}"
+    keys = set(catalog.benchmark_cards()) | {"KEY", "BENCHMARK"}
+    named = {*(getattr(args, "benchmarks", None) or ()), getattr(args, "benchmark", "KEY") or "KEY"}
+    return f"no benchmark {', '.join(sorted(named - keys))}" if named - keys else ""
+
+
+def list_flags(parser: argparse.ArgumentParser) -> set[str]:
+    """The flags of a parser and of all parsers below it."""
+    flags = set()
+    for action in parser._actions:
+        flags |= set(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                flags |= list_flags(below)
+    return flags
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_every_command_exists(command):
+    assert check_command(command.words) == ""
+
+
+def test_commands_stand_in_every_guide():
+    by_document = {command.document for command in COMMANDS}
+    assert by_document >= {"README.md", "CONTRIBUTING.md", "docs/deploy.md", "docs/targets.md"}
+    assert by_document >= {"docs/access.md", "docs/architecture.md", "docs/benchmarks.md"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evalcor list runs",
+        "evalcore lists runs",
+        "evalcore list run",
+        "evalcore run --targets x",
+        "evalcore run --bench bfcl --target x",
+        "evalcore run --target x --benchmarks bfcll",
+        "evalcore export RUN --format pdf",
+        "make tests",
+        "make app PORTS=1",
+        "python -m tests.support.gold",
+        ".venv/bin/python tools/draw.py",
+        "streamlit run main.py",
+    ],
+)
+def test_a_command_that_is_not_there_is_named(line):
+    assert check_command(tuple(line.split()))
+
+
+def test_commands_are_read_as_a_shell_reads_them():
+    text = (
+        "```sh\nA=1 B='x y' make app  # comment\nevalcore list \\\n  runs && git pull; make lint\n"
+        "```\n```toml\nmake nothing\n```\n`evalcore doctor` and `evalboard` and `make\ntest`\n"
+    )
+    assert [command.words for command in list_commands("d", text)] == [
+        ("make", "app"),
+        ("evalcore", "list", "runs"),
+        ("git", "pull"),
+        ("make", "lint"),
+        ("evalcore", "doctor"),
+        ("make", "test"),
+    ]
+    assert split_commands("d", "\n# nothing\nX=1\n") == []
+
+
+NAMES = sorted(
+    {
+        (document, name)
+        for document, text in TEXTS.items()
+        for name in re.findall(r"(?<![\w/.-])(?:evalcore|pages|tests)(?:\.[A-Za-z_]\w*)+", text)
+        if not re.fullmatch(r"evalcore\.(benchmarks|suites|targets|target_factories)", name)
+    }
+)
+
+
+def defines(dotted: str, root: Path = ROOT) -> bool:
+    """Whether a module or a name in one is there, classes with their methods; imports nothing."""
+    path, parts = root, dotted.split(".")
+    while parts and (path / parts[0]).is_dir():
+        path /= parts.pop(0)
+    if not parts:
+        return True
+    module = path / f"{parts[0]}.py"
+    if not module.is_file():
+        return False
+    body = ast.parse(module.read_text("utf-8")).body
+    for part in parts[1:]:
+        node = next((n for n in body if getattr(n, "name", None) == part), None)
+        if node is None:
+            return False
+        body = getattr(node, "body", [])
+    return True
+
+
+@pytest.mark.parametrize(("document", "name"), NAMES)
+def test_every_dotted_name_exists(document, name):
+    assert defines(name)
+
+
+def test_dotted_names_that_are_not_there():
+    assert defines("evalcore.runner.plan.plan_run")
+    assert defines("evalcore.store.journal.Journal.append")
+    assert not defines("evalcore.runner.plan.plan_runs")
+    assert not defines("evalcore.store.journal.Journal.appends")
+    assert not defines("evalcore.nothing")
+
+
+FOLDERS = "docs|evalcore|examples|hosting|pages|perf|tests|tools"
+
+
+@pytest.mark.parametrize("document", TEXTS)
+def test_every_file_and_link_exists(document):
+    text, folder = TEXTS[document], (ROOT / document).parent
+    files = re.findall(rf"`((?:{FOLDERS})/[\w./-]*)`", text)
+    assert [name for name in files if not (ROOT / name).exists()] == []
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        file = folder / path if path else ROOT / document
+        assert file.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+            assert anchor in slugs, target
+
+
+#: Commands of the README that no test can run, and why; all others are run in their order.
+NOT_RUN = {
+    "--target openai:": "a key",
+    "datasets fetch": "a network",
+    "datasets check": "minutes; CI runs it",
+    "datasets add": "a file of the reader",
+    "evalcore score": "a file of the reader",
+    "verify scale": "published data",
+    "import scale": "published data",
+    "import bundle": "another installation",
+    "hub push": "a token",
+}
+
+
+def list_cheap_commands() -> list[Command]:
+    blocks = re.findall(r"```sh\n(evalcore .*?)```", TEXTS["README.md"], re.DOTALL)
+    assert len(blocks) == 1
+    commands = split_commands("README.md", blocks[0])
+    lines = [" ".join(command.words) for command in commands]
+    assert [part for part in NOT_RUN if not any(part in line for line in lines)] == []
+    return [
+        command
+        for command, line in zip(commands, lines, strict=True)
+        if not any(part in line for part in NOT_RUN)
+    ]
+
+
+def test_the_cheap_commands_of_the_readme_work(tmp_path):
+    """They run in their order on a data folder of their own, as a reader would type them."""
+    command_line = Path(sys.executable).with_name("evalcore")
+    program = [str(command_line)] if command_line.exists() else [sys.executable, "-m", "evalcore"]
+    environ = {name: text for name, text in os.environ.items() if not name.startswith("EVALBOARD_")}
+    environ |= {"EVALBOARD_DATA": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)}
+    shipped = shutil.copytree(ROOT / "data" / "shipped", tmp_path / "shipped")
+    environ["EVALBOARD_SHIPPED"] = str(shipped)
+    run_id, verbs = "", set()
+    for command in list_cheap_commands():
+        words = [{"KEY": "baseline:sqlglot"}.get(word, word) for word in command.words[1:]]
+        words = [word.replace("RUN", run_id) for word in words]
+        if words[0] == "compare":
+            other = next(path.name for path in (shipped / "runs").iterdir() if path.is_dir())
+            words[-1] = other
+        if words[0] == "run":
+            words += ["--max-samples", "2", "--json"]
+        done = subprocess.run(
+            [*program, *words], cwd=tmp_path, env=environ, capture_output=True, text=True
+        )
+        allowed = (0, 3) if words[0] == "doctor" else (0,)
+        assert done.returncode in allowed, f"{command}\n{done.stdout}{done.stderr}"
+        if words[0] == "run":
+            run_id = json.loads(done.stdout)["run_id"]
+        verbs.add(words[0])
+    assert verbs >= {"run", "list", "show", "resume", "rescore", "export", "compare", "board"}
+    assert verbs >= {"site", "card", "doctor", "index"}
+    written = {"report.md", f"{run_id}.zip", "FOLDER", "public"}
+    assert written <= {path.name for path in tmp_path.iterdir()}
