@@ -47,7 +47,7 @@ LIMITS: dict[str, float] = {
     "function length, p95": 30,
 }
 #: What each figure may be at most: that of the day the check was introduced and 2 % for work under
-#: way then. Lower an entry when the code allows it; never raise one. (Lines and their share of
+#: way then. Lower an entry when the code allows it; never raise one. (The length of
 #: functions rose once, when names of two and three words wrapped lines that had fitted.)
 CEILINGS: dict[str, float] = {
     "word told": 3,
@@ -63,8 +63,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 3,
     "long modules": 1,
-    "modules": 827,
-    "lines": 99_500,
+    "modules": 791,
+    "lines": 96_000,
     "function length, p95": 26,
 }
 
