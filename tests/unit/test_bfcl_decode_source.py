@@ -131,7 +131,8 @@ def test_values_as_javascript_and_texts_stay():
 def test_the_grammars_are_loaded_only_when_java_or_javascript_is_read():
     program = (
         "import sys; import evalcore.benchmarks.bfcl.reference;"
-        " from evalcore.benchmarks.bfcl.decode import decode_calls; decode_calls('f(a=1)', 'prompt_python');"
+        " from evalcore.benchmarks.bfcl.decode import decode_calls;"
+        " decode_calls('f(a=1)', 'prompt_python');"
         " print([name for name in sys.modules if name.startswith('tree_sitter')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
