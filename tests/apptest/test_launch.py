@@ -147,7 +147,7 @@ def test_an_error_of_the_request_is_shown_beside_the_form(open_page, monkeypatch
     def fails(*given, visitor):
         raise UsageError("cases.jsonl, line 3, field sql: ![x](http://evil.invalid)")
 
-    for name in ("launch", "estimate", "test_connection"):
+    for name in ("launch_run", "estimate_run", "test_connection"):
         monkeypatch.setattr(client, name, fails)
     app = open_page("launch")
     button(app, what).click().run()
