@@ -35,9 +35,9 @@ def tree():
 
 
 def reports(tree):
-    for model in tree.models(MONTH):
+    for model in tree.read_models(MONTH):
         for capability, claimed in model.scores.items():
-            report = tree.report(MONTH, capability, model.id)
+            report = tree.find_report(MONTH, capability, model.id)
             if report is not None:
                 indicators = read_report(report).indicators
                 yield model.id, capability, claimed, [sum_indicator(one) for one in indicators]
@@ -74,7 +74,7 @@ def test_the_claim_put_together_by_hand_is_named_with_both_numbers(tree):
 
 def test_the_folder_has_all_rows_of_the_month(tree):
     assert tree.months == [MONTH]
-    assert len(tree.models(MONTH)) == 37
+    assert len(tree.read_models(MONTH)) == 37
 
 
 def plain(report):
@@ -97,7 +97,7 @@ def test_a_published_report_comes_back_from_an_import_and_an_export(tree, tmp_pa
         for path in reports:
             ours, theirs = (json.loads((root / path).read_text()) for root in (out, tree.root))
             assert plain(ours) == plain(theirs)
-        [row] = [m for m in tree.models(MONTH) if m.id == name]
+        [row] = [m for m in tree.read_models(MONTH) if m.id == name]
         [back] = [m for m in ScaleDataFolder(out).read_models(MONTH) if m.id == name]
         assert back.organization == row.organization
         for capability, told in back.scores.items():  # what was put together by hand is put right

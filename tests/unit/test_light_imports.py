@@ -30,7 +30,7 @@ IMPORT = """
 import json, sys
 import app
 from evalcore.web.lifespan import warm_up
-warm_up(app.prepare)
+warm_up(app.warm_up_first_page)
 print(json.dumps(sorted(name for name in {heavy!r} if name in sys.modules)))
 """
 DRAW = """
