@@ -82,9 +82,9 @@ def test_a_typed_address_of_a_service_is_a_visitors_address(bound, monkeypatch):
     """The variable of a description's address may be typed; then it counts as named by him."""
     monkeypatch.delenv("SQLFLASH_URL", raising=False)
     with counter() as server:
-        described = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets({})).described
-        [variable] = described.address_variables
-        keys = dict.fromkeys(described.key_variables, KEY)
+        service = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets({}))
+        [variable] = service.description.address_variables
+        keys = dict.fromkeys(service.description.key_variables, KEY)
         typed = keys | {variable: f"http://127.0.0.1:{server.port}"}
         target = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets(typed))
         with pytest.raises(UsageError, match="allow_endpoints"):
@@ -94,7 +94,7 @@ def test_a_typed_address_of_a_service_is_a_visitors_address(bound, monkeypatch):
         assert server.reached == 0
     monkeypatch.setenv(variable, "http://10.0.0.9")
     own = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets(keys))
-    assert own.reach() == EgressPolicy(Origin("http", "10.0.0.9", 80), public=False)
+    assert own.egress_policy() == EgressPolicy(Origin("http", "10.0.0.9", 80), public=False)
 
 
 def test_only_a_server_of_the_operators_own_may_be_in_his_network(bound):
