@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalcore.exchange.board_export import BoardSelection
 
 Verb = Callable[[argparse.Namespace], int]
-FORMATS = ("text", "csv", "json", "md", "latex")
+BOARD_FORMATS = ("text", "csv", "json", "md", "latex")
 _DONE = 0
 
 
@@ -22,7 +22,9 @@ def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
     about = "print the ranking of a board, as the app shows it"
     sub = verbs.add_parser("board", help=about, description=about)
-    sub.add_argument("--format", choices=FORMATS, help="default: text; --json is the same as json")
+    sub.add_argument(
+        "--format", choices=BOARD_FORMATS, help="default: text; --json is the same as json"
+    )
     sub.add_argument(
         "--suite",
         default="",

@@ -10,7 +10,7 @@ from typing import Any
 from evalcore.errors import UsageError
 
 Verb = Callable[[argparse.Namespace], int]
-FORMATS = ("text", "md", "csv")
+COMPARISON_FORMATS = ("text", "md", "csv")
 CASES = 20  # shown per benchmark unless asked otherwise
 _DONE = 0
 
@@ -25,7 +25,7 @@ def add_compare_verb(
     sub.add_argument("--base", default="", metavar="RUN", help="one of them (default: the first)")
     sub.add_argument("--benchmark", default="", metavar="B", help="only this one")
     sub.add_argument("--metric", default="", metavar="M", help="only the cases of this metric")
-    sub.add_argument("--format", choices=FORMATS, default="text")
+    sub.add_argument("--format", choices=COMPARISON_FORMATS, default="text")
     sub.add_argument(
         "--cases", type=int, default=CASES, metavar="N", help="cases that differ to be listed"
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalcore.exchange.hub_store.push import PushResult
 
 Verb = Callable[[argparse.Namespace], int]
-_DONE, _INCOMPLETE = 0, 3
+_INCOMPLETE = 3
 
 
 def add_hub_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -51,7 +51,7 @@ def _push_results(args: argparse.Namespace) -> int:
 
     pushed = push_results(settings.load_settings(args.data), args.repo, args.runs, _print_stderr)
     _print_sync_result(args, pushed, _format_pushed_runs(pushed))
-    return _INCOMPLETE if pushed.held else _DONE
+    return _INCOMPLETE if pushed.held else 0
 
 
 def _pull_results(args: argparse.Namespace) -> int:
@@ -62,7 +62,7 @@ def _pull_results(args: argparse.Namespace) -> int:
         settings.load_settings(args.data), args.repo, foreign=args.foreign, progress=_print_stderr
     )
     _print_sync_result(args, pulled, _format_pulled_runs(pulled))
-    return _INCOMPLETE if pulled.refused else _DONE
+    return _INCOMPLETE if pulled.refused else 0
 
 
 def _format_pushed_runs(pushed: PushResult) -> list[str]:

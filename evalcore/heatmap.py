@@ -13,7 +13,7 @@ from evalcore.charts import MUTED, layer_charts
 _LOW, _HIGH, _NONE = (0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), "#73808322"
 _DARK, _LIGHT = "#000406", "#ffffff"
 _TURN = 77  # above this value light text is read better than dark
-_ROW, _AXIS = 28, 44  # pixels
+_HEATMAP_ROW, _HEATMAP_AXIS = 28, 44  # pixels
 _NAME = 130  # pixels of a row's name: at a phone's width most of the room is left for the cells
 
 
@@ -55,7 +55,7 @@ def build_heatmap(
     return layer_charts(
         base.mark_rect(cornerRadius=3).encode(color=alt.Color("fill:N", scale=None)),
         base.mark_text(fontSize=12).encode(text="said:N", color=alt.Color("ink:N", scale=None)),
-        height=len(rows) * _ROW + _AXIS,
+        height=len(rows) * _HEATMAP_ROW + _HEATMAP_AXIS,
     )
 
 

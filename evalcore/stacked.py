@@ -10,7 +10,7 @@ import pandas as pd
 from evalcore.chart_cache import cache_chart
 from evalcore.charts import layer_charts
 
-_ROW, _AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
+_STACKED_ROW, _STACKED_AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 
 
 @cache_chart
@@ -52,4 +52,4 @@ def build_stacked_bars(
     bars = alt.Chart(rows).mark_bar(height={"band": 0.66})
     bars = bars.encode(x=whole, y=names, color=colour, order=alt.Order("place:Q"), tooltip=tip)
     legend = _LEGEND + _LEGEND_ROW * len(parts)
-    return layer_charts(bars, height=_ROW * rows["name"].nunique() + _AXIS + legend)
+    return layer_charts(bars, height=_STACKED_ROW * rows["name"].nunique() + _STACKED_AXIS + legend)

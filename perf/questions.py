@@ -27,7 +27,7 @@ from evalcore.records import Record, Sample
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 
 Found = TypeVar("Found")
 DATASETS = ("dialect_conversion", "sql_optimization")
@@ -37,7 +37,7 @@ class Asked(Record, frozen=True):
     """A case's question with its authored answer and others known to be equivalent to it."""
 
     case: str
-    question: Question
+    question: EquivalenceQuestion
     answer: str
     variants: tuple[str, ...] = ()
 

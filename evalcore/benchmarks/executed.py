@@ -15,7 +15,7 @@ from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import MEASURED, Sample, Verdict
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.products import missing_feature, replace_minus
 from evalcore.sqlkit.rewrite import transpile_within
 
@@ -43,7 +43,7 @@ class ExecutedBenchmark(Benchmark):
         return bool(self.options.get("mode") == "scale")
 
     async def decide_equivalence(
-        self, question: Question, answer: str, title: str = ""
+        self, question: EquivalenceQuestion, answer: str, title: str = ""
     ) -> Equivalence:
         """The decision, made beside the event loop; `undecided` where the engine is missing, or
         lacks what the product `title` has. Where the answer can be said without that and then gives
@@ -64,7 +64,7 @@ class ExecutedBenchmark(Benchmark):
             return retried
         return _build_undecided_feature(feature, question, title)
 
-    async def _run_decider(self, question: Question, answer: str) -> Equivalence:
+    async def _run_decider(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
         if not question.engine:
             return Equivalence(status="undecided", cause="no_engine", message=_NO_ENGINE)
         try:
@@ -79,13 +79,17 @@ class ExecutedBenchmark(Benchmark):
         return [], self.engines.collect_versions()
 
 
-def _attribute_to_product(decision: Equivalence, question: Question, title: str) -> Equivalence:
+def _attribute_to_product(
+    decision: Equivalence, question: EquivalenceQuestion, title: str
+) -> Equivalence:
     """A reference that fails, unless only the stand-in of the product `title` refuses it."""
     feature = missing_feature(question.reference, title, decision.message)
     return _build_undecided_feature(feature, question, title) if feature else decision
 
 
-def _build_undecided_feature(feature: str, question: Question, title: str) -> Equivalence:
+def _build_undecided_feature(
+    feature: str, question: EquivalenceQuestion, title: str
+) -> Equivalence:
     return Equivalence(
         status="undecided",
         cause="product_feature",

@@ -15,7 +15,7 @@ from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 
 _REASONS: dict[Outcome, str] = {"failed": "wrong_answer", "judge_error": "judge_error"}
 _NO_PANEL = "Only a panel can decide this, and no panel was asked."
-_NOTES: dict[Outcome, str] = {
+_PANEL_NOTES: dict[Outcome, str] = {
     "passed": "The panel says yes: {yes} yes, {no} no.",
     "failed": "The panel does not say yes: {yes} yes, {no} no.",
     "judge_error": "Too few judges voted: {cast} of {panel}.",
@@ -41,7 +41,7 @@ async def score_by_panel(
         )
     tally = await panel.ask_panel(context, question)
     outcome = _decide_as_published(tally, question) if published else tally.outcome
-    note = (_PUBLISHED if published else _NOTES)[outcome]
+    note = (_PUBLISHED if published else _PANEL_NOTES)[outcome]
     cast = tally.yes + tally.no
     return ScoringResult(
         outcome=outcome,

@@ -10,7 +10,7 @@ from evalcore.sqlkit.table import ResultTable
 
 _MAX_ROWS = 60  # of a table shown; a counterexample is shrunk and rarely has more
 
-_NOTES = {
+_DECISION_NOTES = {
     "equivalent": "No difference on {databases} databases; {nonempty} of them had rows to compare.",
     "different": "On a generated database the outcome differs.",
     "error": "The engine refuses the statement: {message}",
@@ -31,7 +31,7 @@ def describe_decision(decision: Equivalence) -> str:
     example = decision.counterexample
     if decision.status == "different" and example is not None:
         return _DIFFERENT[example.reason].format(message=example.message)
-    return _NOTES[decision.status].format(
+    return _DECISION_NOTES[decision.status].format(
         databases=decision.databases, nonempty=decision.nonempty, message=decision.message
     )
 

@@ -22,7 +22,7 @@ from evalcore.store.run_folder import RunFolder
 _PART = r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,95}"
 _HUB_TASK = re.compile(rf"({_PART}/{_PART}):([A-Za-z0-9_.:\-]{{1,96}})(?:@([0-9a-f]{{7,64}}))?")
 _SOURCE = re.compile(r"https://[^\s\x00-\x1f]{1,500}")
-FORM = "OWNER/DATASET:TASK[@REVISION]"
+HUB_TASK_FORM = "OWNER/DATASET:TASK[@REVISION]"
 
 
 class HubTask(Record, frozen=True):
@@ -37,7 +37,9 @@ def parse_hub_task(text: str) -> HubTask:
     """Reads FORM; raises UsageError for anything else."""
     match = _HUB_TASK.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} must have the form {FORM}, for example org/gaia-mine:level_1")
+        raise UsageError(
+            f"{text!r} must have the form {HUB_TASK_FORM}, for example org/gaia-mine:level_1"
+        )
     return HubTask(match[1], match[2], match[3] or "")
 
 
@@ -59,7 +61,7 @@ def render_eval_results(
         raise UsageError(f"--source {source!r} must be an address that begins with https://")
     held = ", ".join(summary.benchmarks)
     if not hub_tasks:
-        raise UsageError(f"--hub BENCHMARK={FORM} is missing; the run holds: {held}")
+        raise UsageError(f"--hub BENCHMARK={HUB_TASK_FORM} is missing; the run holds: {held}")
     entries = []
     for benchmark, hub_task in hub_tasks.items():
         score = summary.benchmarks.get(benchmark)

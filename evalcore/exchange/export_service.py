@@ -19,7 +19,7 @@ from evalcore.errors import EvalboardError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
 from evalcore.queries.path_redaction import redact_paths
-from evalcore.runner.export_client import BUNDLE, REFUSED
+from evalcore.runner.export_client import BUNDLE_FORM, EXPORT_REFUSED
 from evalcore.settings import Settings
 from evalcore.store import run_folder
 
@@ -30,7 +30,7 @@ _MOST_SECONDS = 110
 def build_export_file(run: str, form: str, settings: Settings) -> bytes:
     """A report or the bundle of a run. Raises what `reports.render` and `exporter.export` do."""
     folder = run_folder.find_run(run, settings.run_roots)
-    if form == BUNDLE:
+    if form == BUNDLE_FORM:
         with tempfile.TemporaryDirectory(prefix="evalcore-export-") as scratch:
             bundle_path = Path(scratch) / "bundle.zip"
             exporter.export_bundle(folder, bundle_path, settings)
@@ -49,7 +49,7 @@ def main() -> int:
         data, status = build_export_file(request["run"], request["form"], settings), 0
     except (EvalboardError, OSError, MemoryError) as error:
         reason = redact_paths(str(error)) or "there is not enough memory for this"
-        data, status = reason.encode(), REFUSED
+        data, status = reason.encode(), EXPORT_REFUSED
     sys.stdout.buffer.write(data)
     return status
 

@@ -11,7 +11,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.runner import job_process
 from evalcore.runner.job_process import ProgressCallback
-from evalcore.runner.official import OFFICIAL, VARIABLE
+from evalcore.runner.official import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS
 from evalcore.settings import Settings
 
 
@@ -19,7 +19,7 @@ def fetch_official_dataset(
     request: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
 ) -> dict[str, Any]:
     """Fetch the official set of a name into its place below the data folder."""
-    official = OFFICIAL.get(str(request["name"]))
+    official = OFFICIAL_DATASETS.get(str(request["name"]))
     if official is None:
         raise UsageError(f"{request['name']!r} is no official data set")
     folder = settings.data_dir / "datasets" / official.folder
@@ -28,7 +28,7 @@ def fetch_official_dataset(
         from evalcore.exchange.bfcl import fetch as bfcl
 
         return _summarize_fetched(bfcl.fetch_bfcl(folder, official.part, say))
-    token = keys.get(VARIABLE) or None
+    token = keys.get(HUB_TOKEN_VARIABLE) or None
     if official.benchmark == "gaia":
         from evalcore.exchange.gaia import fetch as gaia
 

@@ -15,7 +15,7 @@ from evalcore.errors import UsageError
 from evalcore.records import R, Record, from_json, to_json
 
 #: What is in the folder and where it is from. Its presence says that the folder is complete.
-NOTE = "source.json"
+NOTE_FILE = "source.json"
 
 
 class FetchedDataset(Record, frozen=True):
@@ -60,7 +60,7 @@ def read_fetch_note(folder: Path, kind: type[R]) -> R | None:
     if not folder.is_dir() or not any(folder.iterdir()):
         return None
     try:
-        return from_json(kind, (folder / NOTE).read_bytes())
+        return from_json(kind, (folder / NOTE_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         raise UsageError(f"{folder} holds something else; give another folder") from None
 
@@ -90,7 +90,7 @@ def open_scratch_folder(folder: Path) -> Iterator[Path]:
 
 def install_folder(ready: Path, folder: Path, note: R) -> R:
     """Put what is ready in its place, with its note; returns the note with the `folder`."""
-    (ready / NOTE).write_bytes(to_json(note))
+    (ready / NOTE_FILE).write_bytes(to_json(note))
     try:
         os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)
     except OSError:

@@ -18,7 +18,7 @@ from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
 from evalcore.privacy import mask_target
 from evalcore.queries.path_redaction import redact_paths
 from evalcore.runner import job_process
-from evalcore.runner.job_process import ProgressCallback, Stopped
+from evalcore.runner.job_process import JobStopped, ProgressCallback
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 
@@ -27,7 +27,7 @@ _MOST_SECONDS = 3600
 _BETWEEN = 0.3  # seconds between two words on how far it is
 
 
-class _TookTooLong(Stopped):
+class _TookTooLong(JobStopped):
     """The time of a visitor's bundle is up."""
 
 

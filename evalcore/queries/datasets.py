@@ -19,7 +19,7 @@ from evalcore.settings import Settings
 from evalcore.store import dataset_index
 from evalcore.store.dataset_index import CaseRow
 from evalcore.store.dataset_index import DatasetSummary as DatasetSummary
-from evalcore.store.own_datasets import SOURCE, OwnCard, load_own_cards, own_folder
+from evalcore.store.own_datasets import SOURCE_FILE, OwnCard, load_own_cards, own_folder
 from evalcore.store.own_datasets import list_trashed_versions as list_trashed_versions
 
 Origin = Literal["bundled", "fetched", "own"]
@@ -151,7 +151,7 @@ def _build_own_entry(card: OwnCard, settings: Settings) -> DatasetEntry:
 def _list_fetched_entries(settings: Settings) -> list[DatasetEntry]:
     """The folders with a note of where they are from; their names begin with their benchmark."""
     entries = []
-    for path in sorted((settings.data_dir / "datasets").glob(f"*/{SOURCE}")):
+    for path in sorted((settings.data_dir / "datasets").glob(f"*/{SOURCE_FILE}")):
         name = path.parent.name
         benchmark = next((key for key in benchmark_cards() if name.split("-")[0] == key), "")
         try:

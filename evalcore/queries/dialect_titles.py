@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from evalcore.sqlkit import dialects
 
-TITLES: dict[str, str] = dialects.TITLES
+DIALECT_TITLES: dict[str, str] = dialects.TITLES

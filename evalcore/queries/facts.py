@@ -21,7 +21,16 @@ from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.targets import pricing
 from evalcore.targets.endpoints import resolve_route
 
-COLUMNS = ("name", "organization", "logo", "type", "parameters", "weights", "released", "price")
+FACT_COLUMNS = (
+    "name",
+    "organization",
+    "logo",
+    "type",
+    "parameters",
+    "weights",
+    "released",
+    "price",
+)
 OPEN, CLOSED = "open", "closed"
 #: A million tokens as prices are usually averaged: three of the question to one of the answer.
 _MILLION = Usage(input_tokens=750_000, output_tokens=250_000)
@@ -42,7 +51,7 @@ def build_target_facts(
         for row in board_rows
     ]
     index = pd.Index([row.identity for row in board_rows], name="identity", dtype=str)
-    return pd.DataFrame(records, columns=list(COLUMNS), index=index).astype(
+    return pd.DataFrame(records, columns=list(FACT_COLUMNS), index=index).astype(
         {"parameters": float, "price": float}
     )
 

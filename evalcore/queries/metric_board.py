@@ -25,7 +25,7 @@ from evalcore.store.headers import RunHeader
 #: The causes that `summarize_failures` tells apart; the rest goes together under OTHER.
 MAX_CAUSES, OTHER = 7, ""
 #: What a target is measured against: a control's answers by name.
-LINES = (*FLOOR_CONTROLS, "reference")
+CONTROL_LINES = (*FLOOR_CONTROLS, "reference")
 _COLUMNS = (
     *("identity", "target_key", "kind", "status", "rank", "rank_low", "rank_high", "group"),
     *("leader", "score", "low", "high", "passed", "cases", "cost", "latency", "date", "run_id"),
@@ -168,7 +168,7 @@ def find_control_lines(
             _find_metric_line(row, benchmark, metric),
         )
         score = row.score(benchmark)
-        if not is_control(row.target_key) or name not in LINES or value is None:
+        if not is_control(row.target_key) or name not in CONTROL_LINES or value is None:
             continue
         if score is not None and score.complete:
             line_scores[name] = value

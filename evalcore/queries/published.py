@@ -11,8 +11,17 @@ from evalcore.store import published as published_file
 from evalcore.store.published import Published
 from evalcore.store.run_folder import find_run
 
-SCORES = ["benchmark", "level", "claimed", "recomputed", "own", "reading", "judges", "graded_at"]
-FLAGS = ["benchmark", "metric", "kind", "detail"]
+PUBLISHED_SCORE_COLUMNS = [
+    "benchmark",
+    "level",
+    "claimed",
+    "recomputed",
+    "own",
+    "reading",
+    "judges",
+    "graded_at",
+]
+PUBLISHED_FLAG_COLUMNS = ["benchmark", "metric", "kind", "detail"]
 
 
 def load_published(roots: Iterable[Path], run: str) -> Published | None:
@@ -39,7 +48,7 @@ def build_published_scores(publication: Published) -> pd.DataFrame:
             }
             for benchmark, score in publication.scores.items()
         ],
-        columns=SCORES,
+        columns=PUBLISHED_SCORE_COLUMNS,
     )
 
 
@@ -56,5 +65,5 @@ def build_published_flags(publication: Published) -> pd.DataFrame:
             for benchmark, score in publication.scores.items()
             for flag in score.flags
         ],
-        columns=FLAGS,
+        columns=PUBLISHED_FLAG_COLUMNS,
     )

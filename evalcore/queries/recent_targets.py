@@ -10,13 +10,13 @@ from evalcore.queries.board_periods import select_board_runs
 from evalcore.queries.boards import Board, is_control
 from evalcore.store.headers import RunHeader
 
-DAYS = 30
+RECENT_DAYS = 30
 
 
 def find_recent_targets(
     headers: Iterable[RunHeader], board: Board, released: Mapping[str, str]
 ) -> frozenset[str]:
-    """The identities first run, or released, within `DAYS` days before the board's newest run.
+    """The identities first run or released within `RECENT_DAYS` days before the newest run.
 
     Controls are never news. `released` holds dates by identity; a year alone is too coarse to
     count. On a board that is itself no older than that, no first run is news.
@@ -28,7 +28,7 @@ def find_recent_targets(
     for run in runs:
         first[run.identity] = min(run.created_at, first.get(run.identity, run.created_at))
     newest = max(run.created_at for run in runs)
-    edge = (pd.Timestamp(newest) - pd.Timedelta(days=DAYS)).isoformat()
+    edge = (pd.Timestamp(newest) - pd.Timedelta(days=RECENT_DAYS)).isoformat()
     old = min(first.values()) < edge
     return frozenset(
         identity

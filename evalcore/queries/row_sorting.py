@@ -7,7 +7,7 @@ import pandas as pd
 from evalcore.queries.boards import Board
 from evalcore.queries.ranking_views import list_board_parts
 
-RANK = "rank"
+RANK_ORDER = "rank"
 #: Code of an order -> whether it begins with the smallest.
 _ASCENDING = {"name": True, "cost": True, "latency": True, "price": True, "parameters": True}
 
@@ -16,7 +16,7 @@ def list_sort_keys(board: Board) -> list[str]:
     """The codes of the orders a board's rows can stand in: by rank first, then what costs, when it
     was run, and the score in each part."""
     return [
-        RANK,
+        RANK_ORDER,
         "name",
         "cost",
         "latency",
@@ -35,7 +35,7 @@ def is_ascending(sort: str) -> bool:
 
 def sort_board_rows(frame: pd.DataFrame, sort: str) -> pd.DataFrame:
     """The rows in an order of `list_sort_keys`, what is unknown last and equals as they stood."""
-    if sort == RANK:
+    if sort == RANK_ORDER:
         return frame
     values = frame[sort]
     if sort == "name":

@@ -12,7 +12,7 @@ from evalcore.queries.boards import Board, Row
 from evalcore.queries.ranking import SUITE, compute_row_score, find_row_status
 from evalcore.store.headers import RunHeader
 
-COLUMNS = ("identity", "date", "score", "low", "high", "run_id")
+TREND_COLUMNS = ("identity", "date", "score", "low", "high", "run_id")
 
 
 def build_score_trend(
@@ -36,7 +36,7 @@ def build_score_trend(
         ):
             record = _build_trend_record(run, dict(own), board, order)
             records += [record] if record else []
-    frame = pd.DataFrame(records, columns=list(COLUMNS))
+    frame = pd.DataFrame(records, columns=list(TREND_COLUMNS))
     frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
     return frame
 
@@ -58,4 +58,4 @@ def _build_trend_record(
         return None
     score, low, high = compute_row_score(row, board, order)
     values = (run.identity, run.created_at, score, low, high, run.run_id)
-    return dict(zip(COLUMNS, values, strict=True))
+    return dict(zip(TREND_COLUMNS, values, strict=True))

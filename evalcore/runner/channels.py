@@ -46,7 +46,7 @@ T = TypeVar("T")
 TARGET = "target"
 
 CallKey = tuple[str, int, str, int]
-_WORKER = "main.jsonl"
+_CALLS_JOURNAL = "main.jsonl"
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Channels:
             self._journaled = {
                 (c.key, c.epoch, c.role, c.turn): c for c in self._folder.read_calls()
             }
-            self._calls = self._folder.open_journal("calls", _WORKER)
+            self._calls = self._folder.open_journal("calls", _CALLS_JOURNAL)
         caches = self.run.use_cache and target.info.cacheable
         if caches and self._cache is None:
             self._cache = CompletionCache(Path(self._settings.data_dir) / "cache.sqlite")

@@ -24,7 +24,7 @@ from evalcore.runner.request import RunRequest
 _SLM_EVALS = ("bfcl", "tau_bench", "gaia", "swe_bench")
 
 
-class Config(Record, frozen=True, forbid_unknown_fields=True):
+class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
     """The file, typed. `benchmarks` empty means all; `max_samples` null means all."""
 
     target: str = ""
@@ -42,21 +42,21 @@ class Config(Record, frozen=True, forbid_unknown_fields=True):
     judges: list[str] = []
 
 
-def read_run_config(path: Path) -> tuple[Config, frozenset[str]]:
+def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
     """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
     values = read_document(path)
-    field_names = [field.name for field in msgspec.structs.fields(Config)]
+    field_names = [field.name for field in msgspec.structs.fields(RunConfig)]
     for name in values:
         if name not in field_names:
             raise UsageError(f"{path}: unknown field {name!r}; known: {', '.join(field_names)}")
     try:
-        return msgspec.convert(values, Config), frozenset(values)
+        return msgspec.convert(values, RunConfig), frozenset(values)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from None
 
 
 def apply_flags(
-    config: Config, file_fields: frozenset[str], flags: Mapping[str, Any]
+    config: RunConfig, file_fields: frozenset[str], flags: Mapping[str, Any]
 ) -> tuple[RunRequest, list[str]]:
     """The request of a file and of flags, which win, and what they override, in words.
 
@@ -135,7 +135,7 @@ def _format_typed(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def find_output_folder(config: Config, file_fields: frozenset[str]) -> Path | None:
+def find_output_folder(config: RunConfig, file_fields: frozenset[str]) -> Path | None:
     """Where slm-evals' three files go: `output_dir`/`experiment_name`, the latter a time stamp if
     omitted; None for a file that is not of its kind."""
     if not config.model_path and not file_fields & {"experiment_name", "output_dir"}:
@@ -144,7 +144,7 @@ def find_output_folder(config: Config, file_fields: frozenset[str]) -> Path | No
     return Path(config.output_dir or "results") / (config.experiment_name or stamp)
 
 
-def _select_overrides(config: Config, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def _select_overrides(config: RunConfig, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """Those of the benchmarks that are run; raises UsageError for a name that nobody knows."""
     available = list(dict.fromkeys([*catalog.benchmark_cards(), *_SLM_EVALS, *chosen]))
     for key in config.benchmark_overrides:
@@ -154,7 +154,7 @@ def _select_overrides(config: Config, chosen: tuple[str, ...]) -> dict[str, dict
 
 
 def _model_options(
-    config: Config, file_fields: frozenset[str], kind: str
+    config: RunConfig, file_fields: frozenset[str], kind: str
 ) -> tuple[dict[str, Any], list[str]]:
     """device, dtype, max_new_tokens and temperature as options of the kind of target, and the names
     of those that it does not take."""

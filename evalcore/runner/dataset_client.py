@@ -24,20 +24,20 @@ from evalcore.errors import UsageError
 from evalcore.runner import jobs, processes
 from evalcore.runner.gold import MAX_PROBLEMS, GoldProblem, confirm_gold
 from evalcore.runner.jobs import Job
-from evalcore.runner.official import OFFICIAL, VARIABLE
+from evalcore.runner.official import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS
 from evalcore.runner.upload_forms import MAX_FILE_BYTES
 from evalcore.runner.upload_records import DatasetLocation as DatasetLocation
 from evalcore.runner.upload_records import LineError
 from evalcore.runner.upload_records import Upload as Upload
 from evalcore.runner.upload_records import Validation as Validation
-from evalcore.runner.upload_template import Part as Part
+from evalcore.runner.upload_template import UploadPart as UploadPart
 from evalcore.settings import Settings
 from evalcore.store import own_datasets
 from evalcore.store.dataset_index import DatasetSummary
 from evalcore.store.own_datasets import OwnCard as OwnCard
 from evalcore.store.own_datasets import own_folder
 
-_TIMEOUT = 170.0
+_DATASET_TIMEOUT = 170.0
 
 
 def ensure_indexes(locations: Sequence[DatasetLocation], settings: Settings) -> None:
@@ -45,10 +45,10 @@ def ensure_indexes(locations: Sequence[DatasetLocation], settings: Settings) -> 
     _call_dataset_service("index", {"sets": locations}, settings)
 
 
-def load_upload_template(benchmark: str, part: str, settings: Settings) -> Part | None:
+def load_upload_template(benchmark: str, part: str, settings: Settings) -> UploadPart | None:
     """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
     answer = _call_dataset_service("template", {"benchmark": benchmark, "part": part}, settings)
-    return None if answer is None else msgspec.convert(answer, Part)
+    return None if answer is None else msgspec.convert(answer, UploadPart)
 
 
 def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
@@ -121,11 +121,13 @@ def restore_dataset(
 def start_fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
     """Start to fetch an official set. Raises AccessDenied, and UsageError where it is fetched."""
     access.require_access(settings, visitor, "fetch")
-    official = OFFICIAL.get(name)
+    official = OFFICIAL_DATASETS.get(name)
     if official is None:
-        raise UsageError(f"{name!r} is no official data set; known: {', '.join(OFFICIAL)}")
+        raise UsageError(f"{name!r} is no official data set; known: {', '.join(OFFICIAL_DATASETS)}")
     token = (
-        {VARIABLE: keys[VARIABLE]} if keys.get(VARIABLE) and official.benchmark != "bfcl" else {}
+        {HUB_TOKEN_VARIABLE: keys[HUB_TOKEN_VARIABLE]}
+        if keys.get(HUB_TOKEN_VARIABLE) and official.benchmark != "bfcl"
+        else {}
     )
     jobs.start_job(settings, "fetch", name, {"name": name}, token)
 
@@ -193,7 +195,7 @@ def _call_dataset_service(verb: str, payload: Mapping[str, Any], settings: Setti
             [sys.executable, "-m", "evalcore.runner.dataset_service", verb],
             input=msgspec.json.encode({**payload, "settings": settings}),
             capture_output=True,
-            timeout=_TIMEOUT,
+            timeout=_DATASET_TIMEOUT,
             env=processes.build_import_environment(),
             check=False,
         )

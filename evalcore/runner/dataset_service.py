@@ -85,7 +85,9 @@ def handle_save(payload: Mapping[str, Any], settings: Settings) -> dict[str, Any
     return {"validation": validation, "card": saved_card}
 
 
-def handle_template(payload: Mapping[str, Any], settings: Settings) -> upload_template.Part | None:
+def handle_template(
+    payload: Mapping[str, Any], settings: Settings
+) -> upload_template.UploadPart | None:
     """What the cases of one part of a benchmark look like."""
     with upload_check.open_row_loader(payload["benchmark"], settings) as can_load:
         return upload_template.describe_part(

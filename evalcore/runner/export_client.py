@@ -20,9 +20,9 @@ from evalcore.records import Record
 from evalcore.runner import processes
 from evalcore.settings import Settings
 
-BUNDLE = "bundle"
+BUNDLE_FORM = "bundle"
 #: How the service ends where it says a reason instead of giving a file.
-REFUSED = 3
+EXPORT_REFUSED = 3
 
 
 class ExportForm(Record, frozen=True):
@@ -32,39 +32,39 @@ class ExportForm(Record, frozen=True):
     mime: str
 
 
-FORMS: Mapping[str, ExportForm] = {
+EXPORT_FORMS: Mapping[str, ExportForm] = {
     "md": ExportForm("md", "text/markdown"),
     "json": ExportForm("json", "application/json"),
     "csv": ExportForm("csv", "text/csv"),
-    BUNDLE: ExportForm("bundle.zip", "application/zip"),
+    BUNDLE_FORM: ExportForm("bundle.zip", "application/zip"),
 }
-_TIMEOUT = 120.0  # seconds
-_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
-_AT_ONCE = BoundedSemaphore(2)
+_EXPORT_TIMEOUT = 120.0  # seconds
+_EXPORT_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
+_EXPORT_SLOTS = BoundedSemaphore(2)
 
 
 def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
     """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
     may see them. Raises UsageError with the reason where there is none to give."""
-    if form not in FORMS:
-        raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(FORMS)}")
+    if form not in EXPORT_FORMS:
+        raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(EXPORT_FORMS)}")
     payload = {"run": run, "form": form, "settings": access.restrict_settings(settings, visitor)}
-    if not _AT_ONCE.acquire(timeout=_QUEUE_TIMEOUT):
+    if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
         raise UsageError("others are being given files just now; try again in a minute")
     try:
         done = subprocess.run(
             [sys.executable, "-m", "evalcore.exchange.export_service"],
             input=msgspec.json.encode(payload),
             capture_output=True,
-            timeout=_TIMEOUT,
+            timeout=_EXPORT_TIMEOUT,
             env=processes.build_environment(settings, visitor),
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise UsageError("this took too long and was stopped; use `evalcore export`") from None
     finally:
-        _AT_ONCE.release()
-    if done.returncode == REFUSED:
+        _EXPORT_SLOTS.release()
+    if done.returncode == EXPORT_REFUSED:
         raise UsageError(done.stdout.decode(errors="replace"))
     if done.returncode:
         raise UsageError("the file could not be made; use `evalcore export`")

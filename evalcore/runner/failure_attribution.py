@@ -14,7 +14,9 @@ from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure
 
 _BROKEN = 500
-_TRIES = 3  # a server that broke may close connections, on which further requests are lost
+_ATTRIBUTION_TRIES = (
+    3  # a server that broke may close connections, on which further requests are lost
+)
 
 Attempt = Callable[[], Awaitable[Completion]]
 
@@ -31,7 +33,7 @@ async def attribute_failure(
     words = {failure.message for failure in failures if failure.status == _BROKEN}
     if len(words) != 1 or not await _is_server_up(control):
         return None
-    for tried in range(1, _TRIES + 1):
+    for tried in range(1, _ATTRIBUTION_TRIES + 1):
         try:
             return await again()
         except TargetFailure as error:
@@ -42,7 +44,7 @@ async def attribute_failure(
 
 
 async def _is_server_up(control: Attempt) -> bool:
-    for _ in range(_TRIES):
+    for _ in range(_ATTRIBUTION_TRIES):
         try:
             await control()
         except TargetFailure:

@@ -14,11 +14,11 @@ from evalcore.runner import processes
 from evalcore.settings import Settings
 from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 #: Seconds that a start waits for what is fetched; it goes on in the background after that.
 PULL_TIMEOUT = 60.0
-_LOG = "hub.log"
-_LONGEST_LOG = 1 << 20
+_HUB_LOG = "hub.log"
+_MAX_HUB_LOG_BYTES = 1 << 20
 
 
 def pull_from_hub(settings: Settings, timeout: float = PULL_TIMEOUT) -> None:
@@ -26,16 +26,18 @@ def pull_from_hub(settings: Settings, timeout: float = PULL_TIMEOUT) -> None:
     if not settings.hub_repo:
         return
     if not is_hub_sync_enabled(settings):
-        _log.error("hub_repo is %s, but %s is not set: nothing is kept", settings.hub_repo, TOKEN)
+        _logger.error(
+            "hub_repo is %s, but %s is not set: nothing is kept", settings.hub_repo, TOKEN
+        )
         return
     process = _start_hub_sync(settings, "pull")
     try:
         status = process.wait(timeout)
     except subprocess.TimeoutExpired:
-        _log.warning("fetching from %s goes on in the background", settings.hub_repo)
+        _logger.warning("fetching from %s goes on in the background", settings.hub_repo)
         return
     if status:
-        _log.error("fetching from %s failed; see %s", settings.hub_repo, _LOG)
+        _logger.error("fetching from %s failed; see %s", settings.hub_repo, _HUB_LOG)
 
 
 def schedule_push(settings: Settings) -> None:
@@ -46,8 +48,8 @@ def schedule_push(settings: Settings) -> None:
 
 def _start_hub_sync(settings: Settings, action: str) -> subprocess.Popen[bytes]:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    path = settings.data_dir / _LOG
-    mode = "ab" if path.exists() and path.stat().st_size < _LONGEST_LOG else "wb"
+    path = settings.data_dir / _HUB_LOG
+    mode = "ab" if path.exists() and path.stat().st_size < _MAX_HUB_LOG_BYTES else "wb"
     sync_args = ["--repo", settings.hub_repo, "--data", settings.data]
     with path.open(mode) as log:
         return processes.start_detached(["evalcore", "hub", action, *sync_args], log)

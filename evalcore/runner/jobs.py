@@ -25,16 +25,16 @@ from evalcore.runner import processes
 from evalcore.settings import Settings
 from evalcore.store.locks import is_locked
 
-Kind = Literal["fetch", "confirm", "import"]
-State = Literal["running", "done", "failed", "cancelled", "interrupted"]
-STATUS, LOCK, LOG = "status.json", "lock", "log.txt"
+JobKind = Literal["fetch", "confirm", "import"]
+JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
+STATUS_FILE, LOCK_FILE, LOG_FILE = "status.json", "lock", "log.txt"
 #: The modules that do the work; those above the runner are named, not imported.
-_MODULES: dict[Kind, str] = {
+_JOB_MODULES: dict[JobKind, str] = {
     "fetch": "evalcore.exchange.fetch_job",
     "confirm": "evalcore.runner.confirm_job",
     "import": "evalcore.exchange.import_job",
 }
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+_JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _START_UP = 20.0  # seconds that a process may take before it holds its lock
 
 
@@ -43,9 +43,9 @@ class Job(Record, frozen=True):
     it failed, `result` what it found, `title` what people call it where its name is none of theirs;
     `started` and `at` are ISO 8601 in UTC, `pid` its process."""
 
-    kind: Kind
+    kind: JobKind
     name: str
-    state: State = "running"
+    state: JobState = "running"
     done: int = 0
     total: int = 0
     line: str = ""
@@ -62,14 +62,14 @@ def utc_timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def resolve_job_folder(settings: Settings, kind: Kind, name: str) -> Path:
+def resolve_job_folder(settings: Settings, kind: JobKind, name: str) -> Path:
     """The folder of a job; raises UsageError for a name that is no file name."""
-    if not _NAME.fullmatch(name):
+    if not _JOB_NAME.fullmatch(name):
         raise UsageError(f"{name[:60]!r} is no name of a job")
     return settings.data_dir / "jobs" / f"{kind}-{name}"
 
 
-def find_job(settings: Settings, kind: Kind, name: str) -> Job | None:
+def find_job(settings: Settings, kind: JobKind, name: str) -> Job | None:
     """The job as it stands, None where there never was one. One whose process is gone without a
     word is `interrupted`."""
     folder = resolve_job_folder(settings, kind, name)
@@ -85,20 +85,20 @@ def find_job(settings: Settings, kind: Kind, name: str) -> Job | None:
 
 def is_job_alive(folder: Path) -> bool:
     """Whether a process holds the lock of a job."""
-    return is_locked(folder / LOCK)
+    return is_locked(folder / LOCK_FILE)
 
 
-def list_jobs(settings: Settings, kind: Kind) -> list[Job]:
+def list_jobs(settings: Settings, kind: JobKind) -> list[Job]:
     """All jobs of a kind that are still known, the newest first."""
     folders = (settings.data_dir / "jobs").glob(f"{kind}-*")
     names = [folder.name.removeprefix(f"{kind}-") for folder in folders]
-    jobs = [find_job(settings, kind, name) for name in names if _NAME.fullmatch(name)]
+    jobs = [find_job(settings, kind, name) for name in names if _JOB_NAME.fullmatch(name)]
     return sorted(filter(None, jobs), key=lambda job: job.started, reverse=True)
 
 
 def start_job(
     settings: Settings,
-    kind: Kind,
+    kind: JobKind,
     name: str,
     job_args: Mapping[str, Any],
     keys: Mapping[str, str],
@@ -113,12 +113,12 @@ def start_job(
     job = Job(kind=kind, name=name, started=utc_timestamp(), at=utc_timestamp(), title=title)
     write_job_status(folder, job)
     payload = {"folder": str(folder), "settings": settings, "given": job_args, "keys": dict(keys)}
-    with (folder / LOG).open("wb") as log:
-        processes.start_detached([_MODULES[kind]], log, to_json(payload))
+    with (folder / LOG_FILE).open("wb") as log:
+        processes.start_detached([_JOB_MODULES[kind]], log, to_json(payload))
     return job
 
 
-def cancel_job(settings: Settings, kind: Kind, name: str) -> None:
+def cancel_job(settings: Settings, kind: JobKind, name: str) -> None:
     """End a job and what it started; raises UsageError where none is under way."""
     folder = resolve_job_folder(settings, kind, name)
     job = find_job(settings, kind, name)
@@ -127,7 +127,7 @@ def cancel_job(settings: Settings, kind: Kind, name: str) -> None:
     os.killpg(job.pid, signal.SIGTERM)  # its lock is held: the number still means that process
 
 
-def wait_for_job(settings: Settings, kind: Kind, name: str, seconds: float) -> Job | None:
+def wait_for_job(settings: Settings, kind: JobKind, name: str, seconds: float) -> Job | None:
     """The job once it has ended, or as it stands when the time is up."""
     deadline = time.monotonic() + seconds
     while (job := find_job(settings, kind, name)) and job.state == "running":
@@ -139,14 +139,14 @@ def wait_for_job(settings: Settings, kind: Kind, name: str, seconds: float) -> J
 
 def write_job_status(folder: Path, job: Job) -> None:
     """Replace the status as a whole."""
-    fresh = folder / f".{STATUS}.{os.getpid()}"
+    fresh = folder / f".{STATUS_FILE}.{os.getpid()}"
     fresh.write_bytes(to_json(job))
-    fresh.replace(folder / STATUS)
+    fresh.replace(folder / STATUS_FILE)
 
 
 def _read_job_status(folder: Path) -> Job | None:
     try:
-        return from_json(Job, (folder / STATUS).read_bytes())
+        return from_json(Job, (folder / STATUS_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 

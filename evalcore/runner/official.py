@@ -8,10 +8,10 @@ from types import MappingProxyType
 from evalcore.records import Record
 
 #: The environment variable with the token of the Hub.
-VARIABLE = "HF_TOKEN"
+HUB_TOKEN_VARIABLE = "HF_TOKEN"
 
 
-class Official(Record, frozen=True):
+class OfficialDataset(Record, frozen=True):
     """`part` is what the fetcher of the benchmark calls it, `folder` where it goes below
     `<data>/datasets`, `page` where its terms stand, `cases` how many it is
     published with, where that is known."""
@@ -31,9 +31,9 @@ _GAIA = "https://huggingface.co/datasets/gaia-benchmark/GAIA"
 _BFCL = "https://github.com/ShishirPatil/gorilla/tree/main/berkeley-function-call-leaderboard"
 
 _OFFICIAL_SETS = (
-    Official("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _BFCL),
-    Official("bfcl-v3", "bfcl", "hub", "bfcl-v3", "BFCL v3", _BFCL),
-    Official(
+    OfficialDataset("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _BFCL),
+    OfficialDataset("bfcl-v3", "bfcl", "hub", "bfcl-v3", "BFCL v3", _BFCL),
+    OfficialDataset(
         "gaia-validation",
         "gaia",
         "validation",
@@ -43,8 +43,8 @@ _OFFICIAL_SETS = (
         165,
         True,
     ),
-    Official("gaia-test", "gaia", "test", "gaia-test", "GAIA test", _GAIA, 301, True),
-    Official(
+    OfficialDataset("gaia-test", "gaia", "test", "gaia-test", "GAIA test", _GAIA, 301, True),
+    OfficialDataset(
         "swe_bench-swe-bench_verified",
         "swe_bench",
         "verified",
@@ -53,7 +53,7 @@ _OFFICIAL_SETS = (
         f"{_SWE}_Verified",
         500,
     ),
-    Official(
+    OfficialDataset(
         "swe_bench-swe-bench_lite",
         "swe_bench",
         "lite",
@@ -62,7 +62,7 @@ _OFFICIAL_SETS = (
         f"{_SWE}_Lite",
         300,
     ),
-    Official(
+    OfficialDataset(
         "swe_bench-swe-bench",
         "swe_bench",
         "full",
@@ -71,7 +71,7 @@ _OFFICIAL_SETS = (
         _SWE,
         2294,
     ),
-    Official(
+    OfficialDataset(
         "swe_bench-swe-bench_multilingual",
         "swe_bench",
         "multilingual",
@@ -82,6 +82,6 @@ _OFFICIAL_SETS = (
     ),
 )
 #: By name; a test holds the folders against those of the fetchers.
-OFFICIAL: Mapping[str, Official] = MappingProxyType(
+OFFICIAL_DATASETS: Mapping[str, OfficialDataset] = MappingProxyType(
     {official.name: official for official in _OFFICIAL_SETS}
 )

@@ -30,7 +30,7 @@ from evalcore.store.run_folder import RunFolder, new_run_id
 
 #: An option of every benchmark: where its cases are, before the dataset of the whole run.
 _DATA_PATH = "data_path"
-_FETCHED = own_datasets.SOURCE
+_FETCHED = own_datasets.SOURCE_FILE
 _RECORDED = ("openai", "sqlglot", "duckdb", "streamlit", "transformers", "torch")
 
 

@@ -25,7 +25,7 @@ from evalcore.store.run_folder import RunFolder
 
 _SERVICE_TIMEOUT = 120.0  # seconds
 #: What belongs to the server alone and never enters the environment of a worker.
-_OF_THE_SERVER = frozenset({passcode.VARIABLE, login.SECRET, login.COOKIE})
+_SERVER_ONLY_VARIABLES = frozenset({passcode.VARIABLE, login.SECRET, login.COOKIE})
 
 
 def call_service(
@@ -106,5 +106,7 @@ def build_environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
 def build_import_environment() -> dict[str, str]:
     """This environment, with the project importable and without what only the server may know."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_SERVER}
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in _SERVER_ONLY_VARIABLES
+    }
     return inherited | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

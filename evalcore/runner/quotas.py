@@ -17,7 +17,7 @@ from evalcore.settings import Settings
 from evalcore.store import run_folder
 from evalcore.store.run_folder import RunFolder
 
-_DAY = 86_400.0
+_DAY_SECONDS = 86_400.0
 #: Seconds that a planned run is thought to be about to start, or waits for another.
 _ABOUT_TO_START = 3600.0
 
@@ -63,7 +63,9 @@ def compute_quota_usage(
     """What was taken within a day; a run at work, or of unknown cost, counts with its budget."""
     visitor_id, runs, spent, at_work = access.compute_visitor_id(settings, visitor), 0, 0.0, 0
     for folder, spec, age in _iterate_visitor_runs(settings):
-        runs += spec.started_by == visitor_id and age < _DAY and folder.run_id != excluded_run
+        runs += (
+            spec.started_by == visitor_id and age < _DAY_SECONDS and folder.run_id != excluded_run
+        )
         state = folder.current_state()
         moving = state == "running" or (state == "planned" and age < _ABOUT_TO_START)
         at_work += moving and folder.run_id != excluded_run
@@ -78,7 +80,7 @@ def _iterate_visitor_runs(settings: Settings) -> Iterator[tuple[RunFolder, RunSp
     """The runs of visitors that were started, or worked on, within a day; with their age."""
     for folder in run_folder.list_run_folders([settings.runs_dir, settings.data_dir / "trash"]):
         age = time.time() - _parse_start_time(folder)
-        if age > _DAY and not _has_recent_progress(folder) and not folder.has_live_worker():
+        if age > _DAY_SECONDS and not _has_recent_progress(folder) and not folder.has_live_worker():
             continue
         try:
             spec = folder.read_spec()
@@ -98,7 +100,7 @@ def _parse_start_time(folder: RunFolder) -> float:
 
 def _has_recent_progress(folder: RunFolder) -> bool:
     try:
-        return time.time() - (folder.path / "progress.json").stat().st_mtime < _DAY
+        return time.time() - (folder.path / "progress.json").stat().st_mtime < _DAY_SECONDS
     except OSError:
         return False
 

@@ -24,7 +24,7 @@ from evalcore.targets.egress import EgressPolicy
 #: An option of every benchmark that names its cases.
 _DATA_PATH = "data_path"
 #: An option that names a model which plays a part.
-_MODEL = "user_model"
+_USER_MODEL_OPTION = "user_model"
 
 
 def check_request(request: RunRequest, settings: Settings, secrets: Secrets) -> None:
@@ -59,9 +59,9 @@ def check_run(spec: RunSpec, settings: Settings, secrets: Secrets) -> None:
         target_options=spec.target.options,
         judges=panel.list_judge_specs(spec),
         options={
-            benchmark_spec.key: {_MODEL: benchmark_spec.options[_MODEL]}
+            benchmark_spec.key: {_USER_MODEL_OPTION: benchmark_spec.options[_USER_MODEL_OPTION]}
             for benchmark_spec in spec.benchmarks
-            if benchmark_spec.options.get(_MODEL)
+            if benchmark_spec.options.get(_USER_MODEL_OPTION)
         },
     )
     check_request(request, settings, secrets)
@@ -120,8 +120,8 @@ def _iterate_targets(request: RunRequest) -> Iterator[TargetSpec]:
     yield TargetSpec(request.target, request.target_options)
     yield from map(panel.parse_model_spec, request.judges)
     for options in request.options.values():
-        if options.get(_MODEL):
-            yield panel.parse_model_spec(str(options[_MODEL]), "user")
+        if options.get(_USER_MODEL_OPTION):
+            yield panel.parse_model_spec(str(options[_USER_MODEL_OPTION]), "user")
 
 
 def _build_egress_policy(

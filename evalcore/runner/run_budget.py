@@ -8,7 +8,7 @@ from evalcore.settings import Settings
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.pricing import build_target_pricer
 
-_CHARACTERS = 4  # that a token stands for, where a server counts none
+_CHARACTERS_PER_TOKEN = 4  # that a token stands for, where a server counts none
 
 
 class RunBudget:
@@ -46,7 +46,7 @@ def estimate_usage(request: GenerationRequest, completion: Completion) -> Usage:
     prompt_length = sum(len(message.content) for message in request.messages)
     answer_length = len(completion.text) + len(completion.reasoning)
     return Usage(
-        input_tokens=usage.input_tokens or prompt_length // _CHARACTERS,
-        output_tokens=usage.output_tokens or answer_length // _CHARACTERS,
+        input_tokens=usage.input_tokens or prompt_length // _CHARACTERS_PER_TOKEN,
+        output_tokens=usage.output_tokens or answer_length // _CHARACTERS_PER_TOKEN,
         cost=usage.cost,
     )

@@ -21,11 +21,11 @@ from evalcore.settings import Settings
 
 #: Bytes of a zip; its files may have four times as many together.
 MAX_BUNDLE_BYTES = 64 << 20
-_UPLOAD = "upload.zip"
-_ZIP = b"PK\x03\x04"
+_UPLOAD_FILE = "upload.zip"
+_ZIP_MAGIC = b"PK\x03\x04"
 _MAX_ENDED_JOBS = 20  # ended jobs that are kept, beside those of the last day
 _DAY = timedelta(days=1)
-_LONGEST_NAME = 100
+_MAX_TITLE_LENGTH = 100
 
 
 def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Settings) -> str:
@@ -38,7 +38,7 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     access.require_access(settings, visitor, "upload")
     if len(content) > MAX_BUNDLE_BYTES:
         raise UsageError(f"the file has more than {MAX_BUNDLE_BYTES >> 20} MB")
-    if not content.startswith(_ZIP):
+    if not content.startswith(_ZIP_MAGIC):
         raise UsageError("the file is no zip archive; hand in a bundle that was exported")
     submissions = _sweep_submissions(settings)
     if any(job.state == "running" for job in submissions):
@@ -48,10 +48,10 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     folder = jobs.resolve_job_folder(settings, "import", name)
     folder.mkdir(parents=True)
     try:
-        (folder / _UPLOAD).write_bytes(content)
-        job_args = {"file": str(folder / _UPLOAD)}
+        (folder / _UPLOAD_FILE).write_bytes(content)
+        job_args = {"file": str(folder / _UPLOAD_FILE)}
         restricted = access.restrict_settings(settings, visitor)
-        jobs.start_job(restricted, "import", name, job_args, {}, title=file[:_LONGEST_NAME])
+        jobs.start_job(restricted, "import", name, job_args, {}, title=file[:_MAX_TITLE_LENGTH])
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -109,7 +109,7 @@ def _sweep_submissions(settings: Settings) -> list[Job]:
 
 
 def _remove_upload(folder: Path) -> None:
-    (folder / _UPLOAD).unlink(missing_ok=True)
+    (folder / _UPLOAD_FILE).unlink(missing_ok=True)
 
 
 def _compute_job_age(job: Job) -> timedelta:

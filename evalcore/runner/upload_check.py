@@ -25,7 +25,7 @@ from evalcore.runner.column import dataset_hash
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.upload_forms import MAX_ERRORS, UploadForm, find_upload_form
 from evalcore.runner.upload_records import CasePreview, LineError, Upload, Validation
-from evalcore.runner.upload_text import Row, read_upload
+from evalcore.runner.upload_text import UploadRow, read_upload
 from evalcore.settings import Settings
 from evalcore.store import dataset_index
 from evalcore.store.dataset_index import DatasetSummary
@@ -86,7 +86,7 @@ def open_row_loader(
         )
 
 
-def _find_misplaced_rows(rows: Sequence[Row], form: UploadForm, part: str) -> list[LineError]:
+def _find_misplaced_rows(rows: Sequence[UploadRow], form: UploadForm, part: str) -> list[LineError]:
     names = ", ".join(form.parts)
     return [
         LineError(line, "metric", f"{row_part[:60]!r} is none of: {names}")
@@ -96,7 +96,7 @@ def _find_misplaced_rows(rows: Sequence[Row], form: UploadForm, part: str) -> li
 
 
 def _load_upload(
-    upload: Upload, rows: Sequence[Row], settings: Settings, ready: Path
+    upload: Upload, rows: Sequence[UploadRow], settings: Settings, ready: Path
 ) -> list[Sample] | LineError:
     """All rows at once, as a data set in a folder."""
     form = find_upload_form(upload.benchmark)
@@ -108,7 +108,7 @@ def _load_upload(
 
 
 def _check_rows_alone(
-    upload: Upload, rows: Sequence[Row], settings: Settings, error_count: int
+    upload: Upload, rows: Sequence[UploadRow], settings: Settings, error_count: int
 ) -> tuple[list[LineError], bool]:
     """The problems of every row, and whether there was time for all of them."""
     form, benchmark = find_upload_form(upload.benchmark), create_benchmark(upload.benchmark, {})
@@ -137,7 +137,12 @@ def _find_row_identity(form: UploadForm, row: dict[str, Any], part: str) -> str:
 
 
 def _iterate_row_problems(
-    benchmark: Benchmark, form: UploadForm, folder: Path, row: Row, part: str, settings: Settings
+    benchmark: Benchmark,
+    form: UploadForm,
+    folder: Path,
+    row: UploadRow,
+    part: str,
+    settings: Settings,
 ) -> Iterator[LineError]:
     """Every problem of a row: what is wrong is mended by an example, then it is asked again."""
     line, content = row
@@ -161,7 +166,7 @@ def _find_example(benchmark: str, part: str, settings: Settings) -> dict[str, An
 
 
 def _load_rows(
-    benchmark: Benchmark, form: UploadForm, folder: Path, rows: Sequence[Row], part: str
+    benchmark: Benchmark, form: UploadForm, folder: Path, rows: Sequence[UploadRow], part: str
 ) -> list[Sample] | LineError:
     """The samples of rows, or the first problem by its line in the upload."""
     lines = _write_part_files(folder, form, rows, part)
@@ -185,12 +190,12 @@ def _strip_folder(problem: str, folder: Path) -> str:
 
 
 def _write_part_files(
-    folder: Path, form: UploadForm, rows: Sequence[Row], part: str
+    folder: Path, form: UploadForm, rows: Sequence[UploadRow], part: str
 ) -> dict[str, list[int]]:
     """Rows in the files of their parts; the lines of the upload by the name of the file."""
     for part_name in form.parts:
         (folder / form.file.format(part=part_name)).unlink(missing_ok=True)
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[UploadRow]] = {}
     for row in rows:
         groups.setdefault(form.part_of(row[1], part), []).append(row)
     lines: dict[str, list[int]] = {}

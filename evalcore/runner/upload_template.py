@@ -27,7 +27,7 @@ _KINDS = {str: "text", bool: "truth", int: "number", float: "number", list: "lis
 RowPredicate = Callable[[str, dict[str, Any]], bool]
 
 
-class Field(Record, frozen=True):
+class UploadField(Record, frozen=True):
     """A field of a case: the kinds of values that it has in the bundled cases, whether it may be
     left out, how many bundled cases have it (share 0..1), and a value as one writes it in a CSV."""
 
@@ -38,11 +38,11 @@ class Field(Record, frozen=True):
     example: str
 
 
-class Part(Record, frozen=True):
+class UploadPart(Record, frozen=True):
     """The cases of one part of a benchmark, with a template of each form."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[UploadField, ...]
     jsonl: str
     csv: str
 
@@ -77,7 +77,7 @@ def list_csv_columns(benchmark: str, settings: Settings) -> dict[str, bool]:
 
 def describe_part(
     benchmark: str, part: str, settings: Settings, can_load: RowPredicate
-) -> Part | None:
+) -> UploadPart | None:
     """The description of a part, None where no bundled case shows what it looks like."""
     rows = bundled_rows(benchmark, part, settings)
     examples = [row for row in rows[:20] if can_load(part, row)][:_EXAMPLES]
@@ -91,7 +91,7 @@ def describe_part(
         )
         for name in names
     ]
-    return Part(
+    return UploadPart(
         name=part,
         fields=tuple(sorted(fields, key=lambda field: not field.required)),
         jsonl="".join(json.dumps(row, ensure_ascii=False) + "\n" for row in examples),
@@ -105,14 +105,14 @@ def _describe_field(
     example: dict[str, Any],
     can_load: Callable[[dict[str, Any]], bool],
     form: UploadForm,
-) -> Field:
+) -> UploadField:
     values = [row[name] for row in rows if row.get(name) is not None]
     kinds = dict.fromkeys(_KINDS[type(value)] for value in values)
     without = {key: value for key, value in example.items() if key != name}
     example_value = next(
         (v for v in [example.get(name), *values] if v not in (None, "", [], {})), ""
     )
-    return Field(
+    return UploadField(
         name=name,
         kinds=tuple(kinds) or ("text",),
         required=name in example and (name == form.identity or not can_load(without)),

@@ -18,8 +18,8 @@ from evalcore.runner.upload_forms import MAX_CASES, MAX_FILE_BYTES, MAX_LINE_LEN
 from evalcore.runner.upload_records import LineError
 
 #: Columns of a CSV by name: whether its cells are JSON (True) or text as it stands.
-Columns = Mapping[str, bool]
-Row = tuple[int, dict[str, Any]]
+UploadColumns = Mapping[str, bool]
+UploadRow = tuple[int, dict[str, Any]]
 
 _DELIMITERS = ",;\t"
 
@@ -33,8 +33,8 @@ class _UnreadableFile(Exception):
 
 
 def read_upload(
-    content: bytes, file_name: str, columns: Columns
-) -> tuple[list[Row], list[LineError]]:
+    content: bytes, file_name: str, columns: UploadColumns
+) -> tuple[list[UploadRow], list[LineError]]:
     """The rows with their lines, and what is wrong with the other lines."""
     try:
         text = _decode_upload(content)
@@ -71,7 +71,7 @@ def _decode_upload(content: bytes) -> str:
     return text
 
 
-def _iterate_jsonl(text: str, columns: Columns) -> Iterator[Row | LineError]:
+def _iterate_jsonl(text: str, columns: UploadColumns) -> Iterator[UploadRow | LineError]:
     if text.lstrip()[:1] == "[":
         raise _UnreadableFile(
             1, "begins a JSON list; write one JSON object a line, without a list around"
@@ -81,7 +81,7 @@ def _iterate_jsonl(text: str, columns: Columns) -> Iterator[Row | LineError]:
             yield _parse_json_row(number, line.strip())
 
 
-def _parse_json_row(number: int, line: str) -> Row | LineError:
+def _parse_json_row(number: int, line: str) -> UploadRow | LineError:
     if len(line) > MAX_LINE_LENGTH:
         return LineError(number, "", f"is longer than {MAX_LINE_LENGTH >> 10} KB")
     try:
@@ -93,7 +93,7 @@ def _parse_json_row(number: int, line: str) -> Row | LineError:
     return number, row
 
 
-def _iterate_csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
+def _iterate_csv(text: str, columns: UploadColumns) -> Iterator[UploadRow | LineError]:
     if not text.strip():
         return
     first = text.partition("\n")[0]
@@ -115,7 +115,7 @@ def _iterate_csv(text: str, columns: Columns) -> Iterator[Row | LineError]:
         raise _UnreadableFile(begin, f"is not CSV from here on: {error}") from None
 
 
-def _parse_header(cells: Sequence[str], columns: Columns) -> list[str]:
+def _parse_header(cells: Sequence[str], columns: UploadColumns) -> list[str]:
     names = [cell.strip() for cell in cells]
     for name in names:
         if name not in columns:
@@ -129,8 +129,8 @@ def _parse_header(cells: Sequence[str], columns: Columns) -> list[str]:
 
 
 def _parse_cells(
-    number: int, header: Sequence[str], cells: Sequence[str], columns: Columns
-) -> Iterator[Row | LineError]:
+    number: int, header: Sequence[str], cells: Sequence[str], columns: UploadColumns
+) -> Iterator[UploadRow | LineError]:
     """The row of a line, or an error for each cell that is wrong."""
     if len(cells) != len(header):
         yield LineError(number, "", f"has {len(cells)} cells, the header has {len(header)}")

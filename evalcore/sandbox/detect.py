@@ -16,7 +16,7 @@ from evalcore.records import Record
 from evalcore.sandbox.diagnostics import diagnose_failure
 from evalcore.sandbox.program_types import MEANS, Limits, Means, Program, ProgramResult
 
-_LIMITS = Limits(seconds=60.0, output_bytes=1 << 16)
+_PROBE_LIMITS = Limits(seconds=60.0, output_bytes=1 << 16)
 #: What may be missing: the filter knows two kinds of processor, and where the kernel does not count
 #: processes the parent does.
 _SECOND_LINES = frozenset(("system_calls", "process_count"))
@@ -76,7 +76,7 @@ def _run_probe(means: Means) -> ProgramResult:
     source = Path(probe.__file__).read_text(encoding="utf-8")
     with tempfile.NamedTemporaryFile() as hidden, socket.create_server(("127.0.0.1", 0)) as host:
         words = ("python", "-c", source, hidden.name, str(host.getsockname()[1]))
-        return supervise_program(means, Program(argv=words), _LIMITS)
+        return supervise_program(means, Program(argv=words), _PROBE_LIMITS)
 
 
 def _evaluate_probe(means: Means, seen: dict[str, bool]) -> SandboxSupport:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-_SETTINGS = Path("/proc/sys")
+_KERNEL_SETTINGS = Path("/proc/sys")
 
 
 class Diagnosis(NamedTuple):
@@ -29,7 +29,7 @@ class _DiagnosisRow(NamedTuple):
 
 
 _DENIED = ("not permitted", "Permission denied", "EPERM", "No permissions", "ENOSPC", "No space")
-_ROWS = (
+_DIAGNOSES = (
     _DiagnosisRow(
         ("mount proc",),
         "",
@@ -100,7 +100,7 @@ _ROWS = (
 
 def diagnose_failure(complaint: str) -> Diagnosis:
     """The reason for a builder's `complaint`, which is quoted where no row fits."""
-    for row in _ROWS:
+    for row in _DIAGNOSES:
         if any(words in complaint for words in row.phrases) and _is_set(row.setting, row.value):
             return row.reason
     quoted = complaint.strip() or "no reason was given"
@@ -110,5 +110,5 @@ def diagnose_failure(complaint: str) -> Diagnosis:
 def _is_set(setting: str, value: str) -> bool:
     if not setting:
         return True
-    path = _SETTINGS / setting
+    path = _KERNEL_SETTINGS / setting
     return path.is_file() and path.read_text().strip() == value

@@ -35,11 +35,11 @@ from evalcore.sandbox.program_types import (
 
 __all__ = ["MEANS", "Bind", "Ending", "Limits", "Means", "Program", "ProgramResult", "run_program"]
 
-_DEFAULT = Limits()
+_DEFAULT_LIMITS = Limits()
 
 
 def run_program(
-    program: Program, limits: Limits = _DEFAULT, *, means: Means | None = None
+    program: Program, limits: Limits = _DEFAULT_LIMITS, *, means: Means | None = None
 ) -> ProgramResult:
     """Run `program` to its end, by the best means of this machine or by `means`.
 

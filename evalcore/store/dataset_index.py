@@ -22,13 +22,13 @@ import msgspec
 from evalcore.records import Record, Sample, from_json, to_json
 from evalcore.settings import Settings
 
-_FORM = "1"  # of the files below; a change makes every index anew
+_INDEX_VERSION = "1"  # of the files below; a change makes every index anew
 _SUMMARY, _ROWS, _SAMPLES = "summary.json", "rows.jsonl", "samples.jsonl"
 _DIALECTS = ("dialect", "source_dialect", "target_dialect")
 _LONGEST_TEXT = 1_500  # characters of a case that can be searched
 _MOST_FILES = 20_000
 #: Fields that say most of a case, where there are any; else all of its texts.
-_TELLING = ("question", "problem_statement", "instruction", "sql")
+_GIST_FIELDS = ("question", "problem_statement", "instruction", "sql")
 
 
 class DatasetSummary(Record, frozen=True):
@@ -63,7 +63,7 @@ def dataset_signature(dataset_path: Path, options: Mapping[str, Any]) -> str:
     paths = [dataset_path] if dataset_path.is_file() else sorted(_list_dataset_files(dataset_path))
     if not paths:
         return ""
-    parts = [_FORM, str(dataset_path), repr(sorted(options.items()))]
+    parts = [_INDEX_VERSION, str(dataset_path), repr(sorted(options.items()))]
     for path in paths:
         status = path.stat()
         parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
@@ -157,7 +157,7 @@ def format_dialect(sample: Sample) -> str:
 def build_case_gist(sample: Sample) -> str:
     """The words of a case that say what it is about."""
     source = sample.input | {k: v for k, v in sample.reference.items() if k == "instruction"}
-    telling = [source[name] for name in _TELLING if source.get(name)]
+    telling = [source[name] for name in _GIST_FIELDS if source.get(name)]
     words = _collect_text_values(telling or list(source.values()))
     return " ".join(" ".join(words).split())[:_LONGEST_TEXT]
 

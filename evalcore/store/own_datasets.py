@@ -22,10 +22,10 @@ from evalcore.errors import UsageError
 from evalcore.records import Record, from_json, to_json
 from evalcore.settings import Settings
 
-CARD, SOURCE = "card.json", "source.json"
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_ADDED = re.compile(r"[a-z0-9][a-z0-9._-]{0,120}")
-_LONGEST = {"who": 80, "licence": 80, "note": 1_000}
+CARD_FILE, SOURCE_FILE = "card.json", "source.json"
+_DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_ADDED_DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,120}")
+_CARD_TEXT_LIMITS = {"who": 80, "licence": 80, "note": 1_000}
 _MAX_VERSIONS = 5  # former versions of one set
 
 
@@ -52,16 +52,16 @@ def own_folder(settings: Settings, benchmark: str, name: str) -> Path:
 
 def list_dataset_paths(settings: Settings, benchmark: str, name: str) -> list[Path]:
     """Where a data set of a name would lie that was added here: an own one, then a fetched one."""
-    if not _ADDED.fullmatch(name):
+    if not _ADDED_DATASET_NAME.fullmatch(name):
         return []
     home = settings.data_dir / "datasets"
-    fetched = [home / name] if (home / name / SOURCE).is_file() else []
+    fetched = [home / name] if (home / name / SOURCE_FILE).is_file() else []
     return [home / "own" / benchmark / name, *fetched]
 
 
 def check_dataset_name(name: str) -> str:
     """The name; raises UsageError for one that could not be a folder everywhere."""
-    if not _NAME.fullmatch(name):
+    if not _DATASET_NAME.fullmatch(name):
         raise UsageError(
             f"{name[:60]!r} is no name of a data set: use up to 40 small letters, digits, - and _, "
             "beginning with a letter or digit"
@@ -76,7 +76,7 @@ def check_card(settings: Settings, card: OwnCard) -> None:
         raise UsageError(f"{card.name!r} is the name of a bundled data set; choose another")
     if (settings.data_dir / "datasets" / card.name).exists():
         raise UsageError(f"{card.name!r} is the name of another data set; choose another")
-    for field, longest in _LONGEST.items():
+    for field, longest in _CARD_TEXT_LIMITS.items():
         if len(getattr(card, field)) > longest:
             raise UsageError(f"{field}: at most {longest} characters")
 
@@ -85,7 +85,7 @@ def load_own_cards(settings: Settings) -> list[OwnCard]:
     """The card of every own set, by benchmark and name; a folder without a readable one is left
     out, since nothing but `install_own_dataset` makes them."""
     cards = []
-    for path in sorted((settings.data_dir / "datasets" / "own").glob(f"*/*/{CARD}")):
+    for path in sorted((settings.data_dir / "datasets" / "own").glob(f"*/*/{CARD_FILE}")):
         try:
             card = from_json(OwnCard, path.read_bytes())
         except (OSError, msgspec.MsgspecError):
@@ -112,7 +112,7 @@ def install_own_dataset(
     stored_card = msgspec.structs.replace(
         card, added=datetime.now(UTC).isoformat(timespec="seconds")
     )
-    (staging_folder / CARD).write_bytes(to_json(stored_card))
+    (staging_folder / CARD_FILE).write_bytes(to_json(stored_card))
     folder.parent.mkdir(parents=True, exist_ok=True)
     former = _move_to_trash(settings, folder) if folder.exists() else ""
     try:
@@ -148,7 +148,7 @@ def restore_own_dataset(
     if version not in list_trashed_versions(settings, benchmark, name):
         raise UsageError(f"there is no former version {version!r} of {name!r}")
     version_folder = _get_trash_folder(settings, benchmark, name) / version
-    card = from_json(OwnCard, (version_folder / CARD).read_bytes())
+    card = from_json(OwnCard, (version_folder / CARD_FILE).read_bytes())
     aside = folder.with_name(f".{name}.{secrets.token_hex(6)}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     version_folder.rename(aside)

@@ -9,7 +9,7 @@ from typing import Literal
 from evalcore.records import Record
 
 Side = Literal["first", "second"]
-_NOTE = re.compile(r"comparison ([0-9a-f]{8}): (first|second) of two")
+_COMPARISON_NOTE = re.compile(r"comparison ([0-9a-f]{8}): (first|second) of two")
 
 
 class ComparisonSide(Record, frozen=True):
@@ -32,7 +32,7 @@ def format_comparison_note(pair: ComparisonSide) -> str:
 
 def parse_comparison_note(note: str) -> ComparisonSide | None:
     """What a note says, None for any other note."""
-    match = _NOTE.fullmatch(note)
+    match = _COMPARISON_NOTE.fullmatch(note)
     if match is None:
         return None
     return ComparisonSide(match[1], "first" if match[2] == "first" else "second")

@@ -18,9 +18,9 @@ from evalcore.store.run_folder import write_atomic
 if TYPE_CHECKING:
     import numpy as np
 
-_VERSION = b"2"
-_CASES, _MAXIMA = b"evalboard.cases", b"evalboard.maxima"
-_MADE_BY = b"evalboard.version"
+_POINTS_VERSION = b"2"
+_POINTS_CASES, _POINTS_MAXIMA = b"evalboard.cases", b"evalboard.maxima"
+_POINTS_VERSION_FIELD = b"evalboard.version"
 
 
 class PointTable(NamedTuple):
@@ -44,10 +44,10 @@ def load_point_table(path: Path) -> PointTable | None:
     try:
         table = parquet.read_table(path, use_threads=False)
         metadata = table.schema.metadata or {}
-        if metadata.get(_MADE_BY) != _VERSION:
+        if metadata.get(_POINTS_VERSION_FIELD) != _POINTS_VERSION:
             return None
-        cases = msgspec.json.decode(metadata[_CASES], type=list[tuple[str, str]])
-        maxima = np.array(msgspec.json.decode(metadata[_MAXIMA], type=list[float]))
+        cases = msgspec.json.decode(metadata[_POINTS_CASES], type=list[tuple[str, str]])
+        maxima = np.array(msgspec.json.decode(metadata[_POINTS_MAXIMA], type=list[float]))
         names, signatures = (table[name].to_pylist() for name in ("run", "signature"))
         flat = table["points"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         points = flat.reshape(len(names), len(cases))
@@ -67,9 +67,9 @@ def save_point_table(path: Path, table: PointTable) -> None:
     if not table.cases:
         return
     metadata = {
-        _CASES: msgspec.json.encode(table.cases),
-        _MAXIMA: msgspec.json.encode(table.maxima.tolist()),
-        _MADE_BY: _VERSION,
+        _POINTS_CASES: msgspec.json.encode(table.cases),
+        _POINTS_MAXIMA: msgspec.json.encode(table.maxima.tolist()),
+        _POINTS_VERSION_FIELD: _POINTS_VERSION,
     }
     kinds = [("run", pa.string()), ("signature", pa.string())]
     schema = pa.schema(

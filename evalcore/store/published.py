@@ -10,7 +10,7 @@ from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
 from evalcore.store.run_folder import RunFolder, write_atomic
 
-FILE = "published.json"
+PUBLISHED_FILE = "published.json"
 
 
 class Flag(Record, frozen=True):
@@ -54,12 +54,12 @@ class Published(Record, frozen=True):
 
 
 def write_published(folder: RunFolder, published: Published) -> None:
-    write_atomic(folder.path / FILE, to_json(published))
+    write_atomic(folder.path / PUBLISHED_FILE, to_json(published))
 
 
 def read_published(folder: RunFolder) -> Published | None:
     """None for a run that nobody published; raises RunFolderError for a broken file."""
-    path = folder.path / FILE
+    path = folder.path / PUBLISHED_FILE
     if not path.exists():
         return None
     try:

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Part of the signature, so that a table made by other code is made anew.
-_VERSION = "4"
+_SAMPLES_VERSION = "4"
 _SIGNATURE = b"evalboard.signature"
-_COUNT, _CASES = "SELECT count(*) FROM samples", "SELECT * EXCLUDE (words) FROM samples"
+_SELECT_COUNT, _SELECT_CASES = (
+    "SELECT count(*) FROM samples",
+    "SELECT * EXCLUDE (words) FROM samples",
+)
 _PLACES = "SELECT position, epoch, metric, id, outcome, {fits} AS fits FROM samples{among}"
 _AFTER = " AND (position > ? OR (position = ? AND epoch > ?))"
 _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
@@ -141,9 +144,11 @@ def query_case_page(
 
     def run_query() -> tuple[pd.DataFrame, int]:
         with _open_samples_view([path]) as connection:
-            connection.execute(_COUNT + condition, params)
+            connection.execute(_SELECT_COUNT + condition, params)
             total = connection.fetchall()[0][0]
-            result = connection.execute(_CASES + condition + _AFTER + _PAGE, [*params, *more])
+            result = connection.execute(
+                _SELECT_CASES + condition + _AFTER + _PAGE, [*params, *more]
+            )
             return result.df(), total
 
     key = (_read_file_state(path), condition, repr(params), *more)
@@ -264,7 +269,7 @@ def _hash_source_files(folder: RunFolder, scoring: str) -> bytes:
     sources = [folder.path / "spec.json", folder.path / "samples.jsonl"]
     sources += _list_journal_files(folder.path / "generations")
     sources += _list_journal_files(folder.verdicts_dir(scoring)) if scoring else []
-    parts = [_VERSION, scoring]
+    parts = [_SAMPLES_VERSION, scoring]
     for path in sources:
         try:
             status = path.stat()

@@ -13,7 +13,7 @@ from evalcore.store.cache import SingleFlightCache
 from evalcore.store.headers import RunHeader
 
 V = TypeVar("V")
-_MOST = 256
+_SNAPSHOT_CACHE_SIZE = 256
 
 
 class HeaderSnapshot(list[RunHeader]):
@@ -21,7 +21,7 @@ class HeaderSnapshot(list[RunHeader]):
 
     def __init__(self, headers: Iterable[RunHeader] = ()) -> None:
         super().__init__(headers)
-        self.cache: SingleFlightCache[Any] = SingleFlightCache(_MOST)
+        self.cache: SingleFlightCache[Any] = SingleFlightCache(_SNAPSHOT_CACHE_SIZE)
 
 
 def memoize_on_snapshot(headers: Iterable[RunHeader], key: Hashable, compute: Callable[[], V]) -> V:

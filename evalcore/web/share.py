@@ -32,7 +32,7 @@ from evalcore.web.preview import (
 )
 
 #: The page of the app, besides the ranking, that has a preview of its own.
-TARGET = "target"
+TARGET_PAGE = "target"
 _PASSED_ON = 2000  # characters of a query; what is longer is cut off at a parameter
 _PAGE = Template("""\
 <!doctype html>
@@ -75,7 +75,7 @@ def answer_share_link(
     `if_none_match` the If-None-Match header. Blocking. Raises EvalboardError for an unreadable
     store."""
     language = query.get("lang", "") if query.get("lang", "") in LANGUAGES else DEFAULT
-    about_target = TARGET in (page, query.get("page", ""))
+    about_target = TARGET_PAGE in (page, query.get("page", ""))
     link_params = {"target": mask_target(query.get("key", "")) if about_target else ""}
     link_params |= {name: query.get(name, "") for name in ("suite", "board", "by")}
     tag_parts = [version("evalboard"), str(own), compute_preview_signature(settings, link_params)]
@@ -94,7 +94,7 @@ def answer_share_link(
         "about": about,
         "own": str(own),
         "picture": f"{base}/api/v1/preview.png" + (f"?{picture}" if picture else ""),
-        "onward": f"{base}/{page if page == TARGET else ''}" + _truncate_query(query),
+        "onward": f"{base}/{page if page == TARGET_PAGE else ''}" + _truncate_query(query),
         "open": t("share.open", language),
     }
     body = _PAGE.substitute({name: escape(value) for name, value in values.items()})

@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.queries.cases import CaseView
-from evalcore.queries.dialect_titles import TITLES
+from evalcore.queries.dialect_titles import DIALECT_TITLES
 from evalcore.records import MEASURED, Episode
 from pages.components import case_badges, case_question, case_shield, evidence, numbers
 from pages.components.language import Translate, current_language, localize_note
@@ -114,7 +114,7 @@ def draw_sample_input(sample_input: Mapping[str, Any], tr: Translate) -> None:
             continue
         title = escape_markdown(lookup_text(f"case.input.{name}", current_language()) or name)
         if name not in _SQL | _PROSE and _is_short(value):
-            display_value = TITLES.get(str(value), value) if name == "dialect" else value
+            display_value = DIALECT_TITLES.get(str(value), value) if name == "dialect" else value
             st.caption(f"{title}: {escape_markdown(display_value, 100)}")
             continue
         if name not in _UNTITLED:

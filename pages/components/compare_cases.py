@@ -18,7 +18,7 @@ from pages.components.state import CaseLink
 from pages.components.text import to_plain_line
 
 _PICTURED, _LISTED = 24, 200
-_OPEN = "compare.open"
+_OPENED_CASE_KEY = "compare.open"
 
 
 def draw_differing_cases(
@@ -80,7 +80,7 @@ def _draw_case_list(
             type="tertiary",
             alignment="left",
             width=64,
-            key=f"{_OPEN}.{run.letter}",
+            key=f"{_OPENED_CASE_KEY}.{run.letter}",
             help=compare_scores.format_run_label(run),
         )
     columns["metric"] = [metric_title(case.benchmark, case.metric) for case in cases]
@@ -94,14 +94,14 @@ def _draw_case_list(
         pd.DataFrame(columns),
         hide_index=True,
         height=min(38 + 35 * len(cases), 388),
-        key=f"{_OPEN}.table",
+        key=f"{_OPENED_CASE_KEY}.table",
         column_config=config,
         alt=tr("compare.list_alt"),
     )
     if total > len(cases):
         st.caption(tr("runs.differing_more", count=total - len(cases)))
     for run in shown:
-        click = st.session_state.get(f"{_OPEN}.{run.letter}")
+        click = st.session_state.get(f"{_OPENED_CASE_KEY}.{run.letter}")
         if click is not None and click["row"] < len(cases):
             case = cases[click["row"]]
             link = CaseLink(run.run_id, case.benchmark, case.metric, case.id)

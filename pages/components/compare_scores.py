@@ -18,7 +18,7 @@ from pages.components.board import benchmark_title, metric_title
 from pages.components.language import Translate
 from pages.components.text import to_plain_line
 
-_OPEN = "compare.open_target"
+_OPENED_TARGET_KEY = "compare.open_target"
 _MIN_AXES, _MAX_AXES = 3, 10  # of a radar that can be read
 _LEGEND = 24  # characters of a letter and a name
 _MAX_DECIMAL_RUNS = 4  # runs; with more of them there is no room for a decimal in a cell
@@ -64,14 +64,14 @@ def draw_score_table(comparison: Lineup, tr: Translate) -> None:
         pd.DataFrame(columns),
         hide_index=True,
         height=38 + 35 * len(comparison.compared),
-        key=f"{_OPEN}.table",
+        key=f"{_OPENED_TARGET_KEY}.table",
         column_config=config,
         alt=tr("compare.table_alt"),
     )
     st.caption(tr("compare.table_about"))
     if len({group.benchmark for group in groups}) < len(groups):
         st.caption(tr("compare.apart"))
-    click = st.session_state.get(_OPEN)
+    click = st.session_state.get(_OPENED_TARGET_KEY)
     if click is not None and click["row"] < len(comparison.compared):
         key = comparison.compared[click["row"]].identity
         st.switch_page(state.TARGET, query_params={"key": key})
@@ -182,7 +182,7 @@ def _build_run_columns(tr: Translate) -> dict[str, Any]:
             tr("common.target"),
             type="tertiary",
             alignment="left",
-            key=_OPEN,
+            key=_OPENED_TARGET_KEY,
             help=tr("compare.open_target"),
         ),
         "cost": column_config.TextColumn(tr("common.cost"), width="small"),

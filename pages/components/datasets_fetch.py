@@ -14,7 +14,7 @@ from evalcore.queries import datasets
 from evalcore.queries.datasets import DatasetEntry
 from evalcore.runner import dataset_client
 from evalcore.runner.jobs import Job
-from evalcore.runner.official import OFFICIAL, VARIABLE, Official
+from evalcore.runner.official import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS, OfficialDataset
 from evalcore.settings import Settings
 from pages.components import datasets_confirm, keys, state, visitor
 from pages.components import datasets_words as words
@@ -33,11 +33,11 @@ def draw_official_sets(settings: Settings, tr: Translate) -> None:
             tr("datasets.refused", reason=escape_markdown(localize_note(denial), 300)),
             icon=":material/lock:",
         )
-    elif not os.environ.get(VARIABLE):
+    elif not os.environ.get(HUB_TOKEN_VARIABLE):
         with st.container(border=True):
             st.caption(tr("datasets.token_about"))
-            keys.ask_for_keys([VARIABLE], tr)
-    running = [name for name in OFFICIAL if _is_fetch_running(name, settings)]
+            keys.ask_for_keys([HUB_TOKEN_VARIABLE], tr)
+    running = [name for name in OFFICIAL_DATASETS if _is_fetch_running(name, settings)]
     every = _EVERY if running else None
     st.fragment(_draw_official_rows, run_every=every)(tuple(running), bool(denial), settings, tr)
 
@@ -50,14 +50,14 @@ def _is_fetch_running(name: str, settings: Settings) -> bool:
 def _draw_official_rows(
     running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate
 ) -> None:
-    if running != tuple(name for name in OFFICIAL if _is_fetch_running(name, settings)):
+    if running != tuple(name for name in OFFICIAL_DATASETS if _is_fetch_running(name, settings)):
         st.rerun()  # one began or ended: the page decides anew how often this is drawn
     installed = {
         entry.name: entry
         for entry in datasets.list_dataset_entries(settings)
         if entry.origin == "fetched"
     }
-    for official in OFFICIAL.values():
+    for official in OFFICIAL_DATASETS.values():
         with st.container(border=True):
             job = dataset_client.find_fetch_job(official.name, settings)
             _draw_official_row(
@@ -66,7 +66,7 @@ def _draw_official_rows(
 
 
 def _draw_official_row(
-    official: Official,
+    official: OfficialDataset,
     entry: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
@@ -94,7 +94,7 @@ def _draw_official_row(
 
 
 def _draw_official_buttons(
-    official: Official,
+    official: OfficialDataset,
     entry: DatasetEntry | None,
     job: Job | None,
     settings: Settings,

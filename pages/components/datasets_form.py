@@ -9,7 +9,7 @@ from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.runner import dataset_client
-from evalcore.runner.dataset_client import Part
+from evalcore.runner.dataset_client import UploadPart
 from evalcore.settings import Settings
 from pages.components import datasets_words as words
 from pages.components.language import Translate, current_language
@@ -57,11 +57,13 @@ def draw_case_form(benchmark: str, part: str, settings: Settings, tr: Translate)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _load_case_template(benchmark: str, part: str, folder: str, _settings: Settings) -> Part | None:
+def _load_case_template(
+    benchmark: str, part: str, folder: str, _settings: Settings
+) -> UploadPart | None:
     return dataset_client.load_upload_template(benchmark, part, _settings)
 
 
-def _draw_form_fields(form: Part, tr: Translate) -> None:
+def _draw_form_fields(form: UploadPart, tr: Translate) -> None:
     rows = [
         (
             field.name,

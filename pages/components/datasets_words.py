@@ -8,8 +8,8 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.queries.datasets import DatasetEntry, DatasetSummary
-from evalcore.queries.dialect_titles import TITLES
-from evalcore.runner.official import OFFICIAL
+from evalcore.queries.dialect_titles import DIALECT_TITLES
+from evalcore.runner.official import OFFICIAL_DATASETS
 from pages.components.language import Translate, current_language
 from pages.components.text import escape_markdown, to_plain_line
 
@@ -46,7 +46,7 @@ def dataset_title(entry: DatasetEntry) -> str:
     """The name of a set: that of its benchmark for the bundled one. Plain text, not escaped."""
     if entry.origin == "bundled":
         return benchmark_title(entry.benchmark)
-    official = OFFICIAL.get(entry.name)
+    official = OFFICIAL_DATASETS.get(entry.name)
     return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
 
 
@@ -77,7 +77,9 @@ def format_evidence_kinds(entry: DatasetEntry, tr: Translate) -> str:
 def format_value_counts(counts: Mapping[str, int], tr: Translate) -> str:
     """The most frequent values with their numbers, the others counted."""
     shown = list(counts.items())[:_SPLIT_LIMIT]
-    parts = [f"{escape_markdown(TITLES.get(name, name), 40)} {count}" for name, count in shown]
+    parts = [
+        f"{escape_markdown(DIALECT_TITLES.get(name, name), 40)} {count}" for name, count in shown
+    ]
     more = len(counts) - len(shown)
     return " · ".join([*parts, *([tr("datasets.and_more", count=more)] if more else [])])
 

@@ -17,7 +17,7 @@ from pages.components.case_badges import cause_title
 from pages.components.language import Translate
 from pages.components.text import to_plain_line
 
-_NAME_LENGTH = 40
+_BAR_NAME_LENGTH = 40
 _MAX_BARS = 40
 _FLOORS, _CEILING = FLOOR_CONTROLS, ("reference",)
 
@@ -30,7 +30,7 @@ def draw_score_chart(
     shown = ranked.head(_MAX_BARS)
     if shown.empty:
         return
-    bars = [to_plain_line(name, _NAME_LENGTH) for name in shown["name"]]
+    bars = [to_plain_line(name, _BAR_NAME_LENGTH) for name in shown["name"]]
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars, shown["score"], strict=True))
     chart_frame.draw_chart_frame(
         charts.build_score_bars(
@@ -75,7 +75,8 @@ def draw_failure_chart(
     names = dict(zip(shown["identity"], shown["name"], strict=True))
     rows = shown_causes.assign(
         name=[
-            to_plain_line(names[identity], _NAME_LENGTH) for identity in shown_causes["identity"]
+            to_plain_line(names[identity], _BAR_NAME_LENGTH)
+            for identity in shown_causes["identity"]
         ],
         part=[titles[cause] for cause in shown_causes["cause"]],
     )

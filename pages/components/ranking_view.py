@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.queries.boards import Board
-from evalcore.queries.row_sorting import RANK, is_ascending, list_sort_keys
+from evalcore.queries.row_sorting import RANK_ORDER, is_ascending, list_sort_keys
 from pages.components import board as shared
 from pages.components import url_state
 from pages.components.language import Translate
@@ -84,7 +84,7 @@ def select_sort_key(board: Board, tr: Translate) -> str:
 
 def _sort_title(code: str, tr: Translate) -> str:
     """Says with which end the order begins."""
-    if code in (RANK, "name", "date"):
+    if code in (RANK_ORDER, "name", "date"):
         return tr(f"board.sort.{code}")
     way = "board.sort.low_first" if is_ascending(code) else "board.sort.high_first"
     return tr(way, name=ranking_column_title(code, tr))

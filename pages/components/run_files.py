@@ -8,7 +8,7 @@ import streamlit as st
 
 from evalcore.queries.runs import RunRow
 from evalcore.runner import export_client
-from evalcore.runner.export_client import BUNDLE, FORMS
+from evalcore.runner.export_client import BUNDLE_FORM, EXPORT_FORMS
 from evalcore.settings import Settings
 from pages.components import visitor
 from pages.components.language import Translate
@@ -18,7 +18,7 @@ _ICONS = {
     "md": ":material/markdown:",
     "json": ":material/data_object:",
     "csv": ":material/csv:",
-    BUNDLE: ":material/folder_zip:",
+    BUNDLE_FORM: ":material/folder_zip:",
 }
 
 
@@ -27,7 +27,7 @@ def list_export_formats(row: RunRow) -> tuple[str, ...]:
     if row.is_active or not row.scores:
         return ()
     whole = row.origin == "executed" and row.state == "done"
-    return tuple(form for form in FORMS if form != BUNDLE or whole)
+    return tuple(form for form in EXPORT_FORMS if form != BUNDLE_FORM or whole)
 
 
 def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
@@ -41,13 +41,13 @@ def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
             st.download_button(
                 tr(f"submit.form.{form}"),
                 partial(export_client.export_run_file, row.run_id, form, acting_visitor, settings),
-                file_name=f"{to_plain_line(row.run_id)}.{FORMS[form].ending}",
-                mime=FORMS[form].mime,
+                file_name=f"{to_plain_line(row.run_id)}.{EXPORT_FORMS[form].ending}",
+                mime=EXPORT_FORMS[form].mime,
                 icon=_ICONS[form],
                 key=f"runs.file.{form}.{row.run_id}",
                 on_click="ignore",
                 type="tertiary",
             )
         st.caption(tr("submit.export_about"))
-        if BUNDLE in forms:
+        if BUNDLE_FORM in forms:
             st.caption(tr("submit.bundle_about"))

@@ -13,7 +13,7 @@ from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.queries import failures
 from evalcore.queries.cases import MISSING, CaseFilter, case_page
-from evalcore.queries.dialect_titles import TITLES
+from evalcore.queries.dialect_titles import DIALECT_TITLES
 from evalcore.queries.targets import OUTCOMES
 from evalcore.records import content_hash
 from evalcore.settings import Settings
@@ -26,7 +26,7 @@ from pages.components.text import escape_markdown, to_plain_line
 
 _PAGE = "target"
 _CASES, _PAGER = 25, "p"  # of a page, and the name of its number in the URL
-_OPEN = "target.open_case"
+_OPENED_CASE_KEY = "target.open_case"
 _DIFFICULTIES = ("1", "2", "3")
 #: A sign beside the word, so that an outcome is not told by its colour alone.
 _SIGNS = {"passed": "✓", "failed": "✕"}
@@ -157,7 +157,7 @@ def _draw_cases_table(
         ],
         "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
         "difficulty": cases["difficulty"],
-        "dialect": cases["dialect"].replace(TITLES),
+        "dialect": cases["dialect"].replace(DIALECT_TITLES),
         "note": [_format_case_note(row) for _, row in cases.iterrows()],
         "latency": cases["latency"],
         "cost": cases["cost"],
@@ -169,11 +169,11 @@ def _draw_cases_table(
         hide_index=True,
         placeholder=DASH,
         height=38 + 35 * len(cases),
-        key=f"{_OPEN}.table",
+        key=f"{_OPENED_CASE_KEY}.table",
         alt=tr("target.cases_alt"),
         column_config=_build_cases_config(cases, tr),
     )
-    click = st.session_state.get(_OPEN)
+    click = st.session_state.get(_OPENED_CASE_KEY)
     if click is not None and click["row"] < len(cases):
         link = _build_case_link(cases.iloc[click["row"]], run, benchmark, case_filter)
         st.switch_page(state.CASE, query_params=link.query_params)
@@ -203,7 +203,7 @@ def _build_cases_config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
             type="tertiary",
             alignment="left",
             pinned=True,
-            key=_OPEN,
+            key=_OPENED_CASE_KEY,
             help=tr("target.open_case_help"),
         ),
         "outcome": column_config.TextColumn(tr("common.outcome"), width="small"),

@@ -19,7 +19,7 @@ from pages.components.language import Translate, current_language
 from pages.components.target_cases import outcome_title
 from pages.components.text import to_plain_line
 
-_OPEN = "target.open_run"
+_OPENED_RUN_KEY = "target.open_run"
 
 
 def draw_target_history(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
@@ -51,11 +51,11 @@ def _draw_history_table(runs: pd.DataFrame, tr: Translate) -> None:
         table,
         hide_index=True,
         placeholder=DASH,
-        key=f"{_OPEN}.table",
+        key=f"{_OPENED_RUN_KEY}.table",
         alt=tr("target.runs_alt"),
         column_config=_build_history_config(table, tr),
     )
-    click = st.session_state.get(_OPEN)
+    click = st.session_state.get(_OPENED_RUN_KEY)
     if click is not None and click["row"] < len(runs):
         st.switch_page(state.RUNS, query_params={"run": runs["run_id"].iloc[click["row"]]})
 
@@ -67,7 +67,7 @@ def _build_history_config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
             tr("target.run"),
             type="tertiary",
             alignment="left",
-            key=_OPEN,
+            key=_OPENED_RUN_KEY,
             help=tr("target.open_run_help"),
         ),
         "date": column_config.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),

@@ -7,7 +7,7 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
-from evalcore.sandbox.diagnostics import _ROWS
+from evalcore.sandbox.diagnostics import _DIAGNOSES
 from pages.components import launch_sandbox
 from tests.support import agentic_runs
 from tests.support.agentic_runs import SWE_CASES, SWE_RUN, TARGET
@@ -271,7 +271,7 @@ class TestLaunch:
         ("language", "said"), [("en", "User namespaces are switched off"), ("zh", "命名空间已关闭")]
     )
     def test_why_not_and_what_helps_is_said(self, monkeypatch, language, said):
-        found = SandboxAbility(problem=_ROWS[1].reason.problem, fix=_ROWS[1].reason.fix)
+        found = SandboxAbility(problem=_DIAGNOSES[1].reason.problem, fix=_DIAGNOSES[1].reason.fix)
         app = self.form(monkeypatch, found, language)
         text = "".join(one.value for one in app.main.warning).replace("\\", "")
         assert said in text

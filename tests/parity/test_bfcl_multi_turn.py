@@ -14,7 +14,7 @@ import pytest
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode_calls
 from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder
-from evalcore.benchmarks.bfcl.multi_turn.apis import OFFICIAL, VARIABLE
+from evalcore.benchmarks.bfcl.multi_turn.apis import OFFICIAL_APIS, VARIABLE
 from evalcore.benchmarks.bfcl.multi_turn.calls import calls_to_text
 from evalcore.benchmarks.bfcl.multi_turn.loop import run_conversation
 from evalcore.benchmarks.bfcl.multi_turn.replay import check_prediction
@@ -239,5 +239,5 @@ async def test_conversations_that_follow_the_ground_truth_are_valid(entries, sim
 
 def test_every_official_class_has_documents(simulators, entries):
     named = {name for entry in entries for name in entry.extra["involved_classes"]}
-    assert named == set(OFFICIAL)
+    assert named == set(OFFICIAL_APIS)
     assert sum(map(len, map(simulators.list_documents, entries))) > 10_000

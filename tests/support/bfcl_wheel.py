@@ -9,16 +9,18 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from evalcore.exchange.bfcl import files
-from evalcore.exchange.bfcl.wheel import OFFICIAL, BfclRelease
+from evalcore.exchange.bfcl.wheel import OFFICIAL_RELEASE, BfclRelease
 
-NAME = f"bfcl_eval-{OFFICIAL.version}-py3-none-any.whl"
-INFO = f"bfcl_eval-{OFFICIAL.version}.dist-info"
+NAME = f"bfcl_eval-{OFFICIAL_RELEASE.version}-py3-none-any.whl"
+INFO = f"bfcl_eval-{OFFICIAL_RELEASE.version}.dist-info"
 #: What the wheel holds beside its data; none of it may come out.
 OTHERS = {
     "bfcl_eval/data/../../../evil.json": "{}",
     "bfcl_eval/data/unused_datasets/BFCL_v4_sql.json": "{}",
     "bfcl_eval/model.py": "raise SystemExit",
-    f"{INFO}/METADATA": f"Metadata-Version: 2.1\nName: bfcl_eval\nVersion: {OFFICIAL.version}\n",
+    f"{INFO}/METADATA": (
+        f"Metadata-Version: 2.1\nName: bfcl_eval\nVersion: {OFFICIAL_RELEASE.version}\n"
+    ),
     f"{INFO}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     f"{INFO}/RECORD": "",
 }
@@ -42,4 +44,4 @@ def make_wheel(
         for name, content in {**OTHERS, **(more or {})}.items():
             archive.writestr(name, content)
     digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
-    return BfclRelease(OFFICIAL.version, digest)
+    return BfclRelease(OFFICIAL_RELEASE.version, digest)

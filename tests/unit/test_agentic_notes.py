@@ -40,7 +40,7 @@ UNUSABLE = [
 ]
 OPEN = detect._evaluate_probe("bubblewrap", {"network": False, "files": True})
 SENTENCES = [
-    *(note.format(part="17 km", found=3, index=2) for note in score.NOTES.values()),
+    *(note.format(part="17 km", found=3, index=2) for note in score.COMPARISON_NOTES.values()),
     gaia_verdict._HIDDEN_NOTE,
     gaia_verdict._BUDGET_NOTE,
     swe_verdict._REPOSITORY_NOTE,
@@ -56,7 +56,7 @@ SENTENCES = [
     f"{swe_verdict._UNUSABLE_NOTE} its tests pass without a patch",
     "The official harness has no result: the harness left no report; the harness ended with: x",
     *PROBLEMS.values(),
-    *(f"{row.reason.problem} {row.reason.fix}" for row in diagnostics._ROWS),
+    *(f"{row.reason.problem} {row.reason.fix}" for row in diagnostics._DIAGNOSES),
     " ".join(diagnostics.diagnose_failure("an unheard-of complaint")),
     f"{detect._LINUX_ONLY} Use Linux, a virtual machine or a container.",
     f"{OPEN.problem} {OPEN.fix}",

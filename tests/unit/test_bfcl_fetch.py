@@ -18,7 +18,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange.bfcl import fetch, files, wheel
 from evalcore.exchange.bfcl.fetch import fetch_bfcl
 from evalcore.exchange.bfcl.hub import DATASET
-from evalcore.exchange.bfcl.wheel import OFFICIAL, BfclRelease
+from evalcore.exchange.bfcl.wheel import OFFICIAL_RELEASE, BfclRelease
 from evalcore.settings import Settings
 from tests.support import quiet_server
 from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
@@ -38,7 +38,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     said: list[str] = []
     folder = tmp_path / "deep" / "data"
     told = fetch_bfcl(folder, tmp_path / "w" / NAME, said.append, release)
-    assert everything(folder) == {*files.wheel_members(), fetch.NOTE}
+    assert everything(folder) == {*files.wheel_members(), fetch.NOTE_FILE}
     assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
     assert (told.version, told.licence, told.already) == ("v4", "Apache-2.0", False)
@@ -134,10 +134,10 @@ def test_a_wheel_without_a_file_or_beyond_a_limit(tmp_path, monkeypatch, without
 
 def test_another_hash_is_refused(tmp_path):
     make_wheel(tmp_path)
-    with pytest.raises(UsageError, match=f"sha256 must be {OFFICIAL.sha256}"):
+    with pytest.raises(UsageError, match=f"sha256 must be {OFFICIAL_RELEASE.sha256}"):
         fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent)
     (tmp_path / "no.whl").write_bytes(b"no zip")
-    release = BfclRelease(OFFICIAL.version, hashlib.sha256(b"no zip").hexdigest())
+    release = BfclRelease(OFFICIAL_RELEASE.version, hashlib.sha256(b"no zip").hexdigest())
     with pytest.raises(UsageError, match="no readable wheel"):
         fetch_bfcl(tmp_path / "data", tmp_path / "no.whl", silent, release)
     with pytest.raises(UsageError, match="No such file"):
@@ -149,7 +149,7 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     told = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
-    assert everything(tmp_path / "data") == {*files.wheel_members(), fetch.NOTE}
+    assert everything(tmp_path / "data") == {*files.wheel_members(), fetch.NOTE_FILE}
     assert len(told.files) == len(files.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
         fetch_bfcl(tmp_path / "other", "wheel", silent, BfclRelease("0.0.1", ""))
@@ -208,7 +208,7 @@ def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
     with hub(replies) as address:
         monkeypatch.setenv("HF_ENDPOINT", f"{address}/")
         told = fetch_bfcl(tmp_path / "data", "hub", said.append)
-    assert everything(tmp_path / "data") == {*files.list_official_files("v3"), fetch.NOTE}
+    assert everything(tmp_path / "data") == {*files.list_official_files("v3"), fetch.NOTE_FILE}
     assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(told.files)
     assert (told.version, told.source) == ("v3", "hub")
     assert DATASET in told.origin

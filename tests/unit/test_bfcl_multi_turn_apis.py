@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.bfcl.multi_turn.apis import (
-    OFFICIAL,
-    OWN,
+    OFFICIAL_APIS,
+    OWN_APIS,
     VARIABLE,
     Installation,
     find_api,
@@ -42,14 +42,16 @@ def test_a_named_folder_is_where_the_official_package_is(tmp_path, monkeypatch):
 
 def test_documents_come_from_the_first_folder_that_has_them(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
-    write_documents(second, OFFICIAL["MathAPI"], '{"name": "add"}', "", '{"name": "mean"}')
+    write_documents(second, OFFICIAL_APIS["MathAPI"], '{"name": "add"}', "", '{"name": "mean"}')
     official = Installation(str(tmp_path))
     api = find_api("MathAPI", [first, second], official)
     assert api.tools == ("add", "mean")
     assert api.import_path.endswith("func_source_code.math_api:MathAPI")
-    write_documents(first, OFFICIAL["MathAPI"], '{"name": "sum"}')
+    write_documents(first, OFFICIAL_APIS["MathAPI"], '{"name": "sum"}')
     assert find_api("MathAPI", [first, second], official).tools == ("sum",)
-    write_documents(tmp_path / "bfcl_eval" / "data", OFFICIAL["TicketAPI"], '{"name": "close"}')
+    write_documents(
+        tmp_path / "bfcl_eval" / "data", OFFICIAL_APIS["TicketAPI"], '{"name": "close"}'
+    )
     assert find_api("TicketAPI", [first], official).tools == ("close",)
 
 
@@ -61,7 +63,7 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
         find_api("MathAPI", [tmp_path], Installation(str(tmp_path)))
     with pytest.raises(DatasetError, match="Unheard"):
         find_api("Unheard", [tmp_path], None)
-    entry = shelf_entry([["f()"]], involved_classes=[next(iter(OWN))])
+    entry = shelf_entry([["f()"]], involved_classes=[next(iter(OWN_APIS))])
     with (
         open_simulators([tmp_path]) as simulators,
         pytest.raises(EnvironmentFailure, match="multi_turn_func_doc"),

@@ -11,9 +11,10 @@ from evalcore.benchmarks.bfcl.aggregate import Tally
 from evalcore.benchmarks.bfcl.multi_turn import simulators
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.bfcl import exporter
-from evalcore.exchange.bfcl.fetch import NOTE, default_folder
+from evalcore.exchange.bfcl.fetch import default_folder
 from evalcore.exchange.bfcl.importer import BfclImportSource, import_bfcl_results
 from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.intake import json_text
 from evalcore.store import published as published_file
 from evalcore.store.index import open_index
@@ -288,7 +289,7 @@ def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
     with pytest.raises(UsageError, match="datasets fetch bfcl"):
         import_bfcl_results(BfclImportSource(path=str(official)), settings, silent)
     folder = data_folder(default_folder(settings), {"simple_python": 3, "irrelevance": 2})
-    (folder / NOTE).write_text("{}")
+    (folder / NOTE_FILE).write_text("{}")
     assert (
         len(import_bfcl_results(BfclImportSource(path=str(official)), settings, silent).created)
         == 1

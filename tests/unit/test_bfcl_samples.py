@@ -14,7 +14,7 @@ from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
 from evalcore.benchmarks.bfcl.dataset import sample_to_entry
 from evalcore.benchmarks.bfcl.entry import load_folder
-from evalcore.benchmarks.bfcl.weights import per_entry
+from evalcore.benchmarks.bfcl.weights import compute_entry_weights
 from evalcore.errors import UsageError
 from evalcore.records import Episode, Sample, Verdict, from_json, to_json
 from tests.support.bfcl_results import data_folder
@@ -99,7 +99,9 @@ def test_the_weighted_score_is_the_official_mean():
 
 
 def test_what_is_missing_is_left_out_and_not_nought():
-    weights = per_entry(samples_of({"simple_python": 4, "irrelevance": 2}), CARD.weights)
+    weights = compute_entry_weights(
+        samples_of({"simple_python": 4, "irrelevance": 2}), CARD.weights
+    )
     assert set(weights) == {"simple_python", "irrelevance"}
     assert weights["irrelevance"] * 2 == pytest.approx(5)
 

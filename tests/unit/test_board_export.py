@@ -10,7 +10,7 @@ import re
 import pytest
 
 from evalcore.cli import main
-from evalcore.cli_board import FORMATS
+from evalcore.cli_board import BOARD_FORMATS
 from evalcore.exchange import board_export
 from evalcore.queries import boards, stored_boards
 from tests.support.api import HOSTILE, client, fill
@@ -116,11 +116,11 @@ def test_another_board_and_order_can_be_chosen(capsys, full):
 
 
 def test_every_form_goes_to_a_file(capsys, full, tmp_path):
-    for form in FORMATS:
+    for form in BOARD_FORMATS:
         out = tmp_path / form
         assert listed(capsys, "--format", form, "--out", str(out)) == ""
         assert out.read_text(encoding="utf-8") == listed(capsys, "--format", form)
-    assert set(FORMATS) == {*board_export.FORMATS, "csv"}
+    assert set(BOARD_FORMATS) == {*board_export.FORMATS, "csv"}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalcore.cli import main
-from evalcore.exchange.fetched import NOTE
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.exchange.gaia.fetch import DATASET, REVISION
 from evalcore.exchange.swe_bench.fetch import TASKS, VERIFIED
 from evalcore.sandbox.detect import detect_sandbox
@@ -78,7 +78,7 @@ def swe_hub(monkeypatch: pytest.MonkeyPatch):
 def test_fetched_questions_can_be_run_as_the_last_line_says(capsys, tmp_path, data, gaia_hub):
     status, out, err = call(capsys, "datasets", "fetch", "gaia", "--data", data)
     place = tmp_path / "store" / "datasets" / "gaia-validation"
-    assert (status, (place / NOTE).is_file()) == (0, True)
+    assert (status, (place / NOTE_FILE).is_file()) == (0, True)
     assert err.startswith("1 of 1: 2023/validation/metadata.jsonl\n")
     assert "not to be shared" in err
     said = out.splitlines()[-1]

@@ -127,7 +127,7 @@ def test_overrides_of_what_is_not_run_are_left_alone(tmp_path: Path) -> None:
 
 def test_the_files_of_slm_evals_have_its_place() -> None:
     def placed(**fields: str) -> Path | None:
-        return config.find_output_folder(config.Config(**fields), frozenset(fields))
+        return config.find_output_folder(config.RunConfig(**fields), frozenset(fields))
 
     assert placed(target="openai:a") is None
     assert placed(target="openai:a", experiment_name="one") == Path("results/one")

@@ -13,7 +13,7 @@ from evalcore.exchange.swe_bench import fetch as swe_bench
 from evalcore.queries import datasets
 from evalcore.runner import dataset_client, jobs
 from evalcore.runner.dataset_client import DatasetLocation
-from evalcore.runner.official import OFFICIAL
+from evalcore.runner.official import OFFICIAL_DATASETS
 from evalcore.settings import ROOT, Settings
 
 SECONDS = 60.0
@@ -90,7 +90,7 @@ def test_a_process_that_died_without_a_word_is_told(settings):
         folder, jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp())
     )
     assert dataset_client.find_fetch_job("bfcl-v4", settings).state == "running"  # not up yet
-    (folder / jobs.STATUS).write_text("{torn")
+    (folder / jobs.STATUS_FILE).write_text("{torn")
     assert dataset_client.find_fetch_job("bfcl-v4", settings) is None
 
 
@@ -116,11 +116,11 @@ def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
 
 
 def test_every_official_set_goes_where_its_fetcher_puts_it(settings):
-    for known in OFFICIAL.values():
+    for known in OFFICIAL_DATASETS.values():
         folder = {
             "bfcl": lambda part: bfcl.default_folder(settings, part),
             "gaia": lambda part: gaia.default_folder(settings, part),
             "swe_bench": lambda part: swe_bench.default_folder(settings, part),
         }[known.benchmark](known.part)
         assert folder.name == known.folder == known.name
-    assert os.sep not in "".join(OFFICIAL)
+    assert os.sep not in "".join(OFFICIAL_DATASETS)

@@ -10,7 +10,7 @@ from evalcore.errors import UsageError
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
 from evalcore.sqlkit.equivalence.effort import WorkMeter
-from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
 
 DDL = (
     "CREATE TABLE members (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, city VARCHAR(20), "
@@ -32,7 +32,7 @@ def decider(engines: EnginePool) -> Decider:
 
 
 def ask(decider: Decider, engine: str, reference: str, answer: str, **more: object) -> Equivalence:
-    question = Question(engine=engine, schema=DDL, reference=reference, **more)  # type: ignore[arg-type]
+    question = EquivalenceQuestion(engine=engine, schema=DDL, reference=reference, **more)  # type: ignore[arg-type]
     return decider.decide(question, answer)
 
 
@@ -213,7 +213,7 @@ def test_effort_tells_a_rewrite_that_reads_less(engines: EnginePool, engine: str
     slow = (
         "SELECT id FROM members m WHERE (SELECT COUNT(*) FROM loans l WHERE l.member_id = m.id) > 0"
     )
-    question = Question(engine=engine, schema=DDL, reference=slow)
+    question = EquivalenceQuestion(engine=engine, schema=DDL, reference=slow)
     meter = WorkMeter(engines.get)
     before = meter.measure_reference(question)
     after = meter.measure_work(
@@ -229,14 +229,16 @@ def test_an_unknown_engine_is_said() -> None:
         raise UsageError(f"unknown SQL engine {name!r}")
 
     with pytest.raises(UsageError, match="unknown SQL engine"):
-        Decider(none).decide(Question(engine="x", schema=(), reference="SELECT 1"), "SELECT 1")  # type: ignore[arg-type]
+        Decider(none).decide(
+            EquivalenceQuestion(engine="x", schema=(), reference="SELECT 1"), "SELECT 1"
+        )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "limit", ["LIMIT 40", "LIMIT 1000", "LIMIT 10 * 100", "LIMIT 1000 OFFSET 0"]
 )
 def test_a_limit_that_the_reference_lacks_cuts_something_off(limit: str) -> None:
-    question = Question(
+    question = EquivalenceQuestion(
         engine="sqlite",
         schema=("CREATE TABLE t (id INTEGER PRIMARY KEY, city TEXT)",),
         reference="SELECT id, city FROM t WHERE city = 'x'",

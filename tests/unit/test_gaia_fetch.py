@@ -10,7 +10,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples
 from evalcore.errors import UsageError
 from evalcore.exchange import hub as hub_module
-from evalcore.exchange.fetched import NOTE
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.exchange.gaia.fetch import (
     DATASET,
     REVISION,
@@ -72,7 +72,7 @@ def test_a_split_comes_with_its_files_and_loads(tmp_path, hub):
     told = fetch_gaia(tmp_path / "deep" / "gaia", said.append)
     folder = tmp_path / "deep" / "gaia"
     rows = "2023/validation/metadata.parquet"
-    assert everything(folder) == {rows, f"2023/validation/{ID}.csv", NOTE, ".gitignore"}
+    assert everything(folder) == {rows, f"2023/validation/{ID}.csv", NOTE_FILE, ".gitignore"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
     assert (told.commit, told.part, told.already) == (REVISION, "validation", False)
     assert set(told.files) == {rows, f"2023/validation/{ID}.csv"}

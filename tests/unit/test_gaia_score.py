@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.gaia.score import NOTES, ScoredAnswer, question_scorer, select_branch
+from evalcore.benchmarks.gaia.score import (
+    COMPARISON_NOTES,
+    ScoredAnswer,
+    question_scorer,
+    select_branch,
+)
 from tests.support.hangs import stop_hang
 
 RIGHT = [
@@ -144,7 +149,7 @@ def test_complaints_are_the_official_ones():
     )
     assert question_scorer("x", "inf").printed  # right, and complained of
     assert question_scorer("a", "b") == ScoredAnswer(
-        False, "string", NOTES["other_text"].format(part="a")
+        False, "string", COMPARISON_NOTES["other_text"].format(part="a")
     )
 
 

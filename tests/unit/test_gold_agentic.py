@@ -336,7 +336,7 @@ def test_a_run_that_a_page_starts_is_refused(settings: Settings, tmp_path: Path)
 def test_a_fetched_set_is_right_as_it_was_published(settings: Settings, tmp_path: Path) -> None:
     place = settings.data_dir / "datasets" / "gaia-validation"
     write(place / "validation.jsonl", WRONG)
-    (place / own_datasets.SOURCE).write_text("{}")
+    (place / own_datasets.SOURCE_FILE).write_text("{}")
     request = RunRequest(
         target="control:null", benchmarks=("gaia",), dataset="gaia-validation", max_samples=1
     )

@@ -29,7 +29,7 @@ from evalcore.queries import boards, stored_boards
 from evalcore.queries.names import display_name
 from evalcore.queries.runs import load_run_target
 from evalcore.records import from_json, to_json
-from evalcore.runner.export_client import BUNDLE
+from evalcore.runner.export_client import BUNDLE_FORM
 from evalcore.settings import ROOT, Settings
 from evalcore.store.headers import RunHeader, intern_header_texts, mask_header
 from evalcore.store.run_folder import RunFolder
@@ -260,9 +260,9 @@ def test_no_file_of_the_site_names_a_place(here, tmp_path):
 
 def test_no_export_names_a_place(here, capsys, tmp_path):
     for run in runs_of(here):
-        for form in ("json", "csv", "md", "html", BUNDLE):
+        for form in ("json", "csv", "md", "html", BUNDLE_FORM):
             content = build_export_file(run, form, here)
-            if form == BUNDLE:
+            if form == BUNDLE_FORM:
                 (tmp_path / f"{run}.zip").write_bytes(content)
                 content = b"".join(files_of(tmp_path / f"{run}.zip").values())
             assert places(content) == [], form

@@ -10,7 +10,7 @@ import pytest
 
 from evalcore.access import OPERATOR
 from evalcore.errors import UsageError
-from evalcore.exchange.fetched import NOTE
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.exchange.hub_store import push as pushing
 from evalcore.exchange.hub_store.pull import pull_results
 from evalcore.exchange.hub_store.push import push_results
@@ -218,7 +218,7 @@ def test_fetched_data_sets_stay_here_and_own_ones_out_of_public_sight(hub, here)
     for name in ("fetched", "mine"):
         (here.data_dir / "datasets" / name).mkdir(parents=True)
         (here.data_dir / "datasets" / name / "cases.jsonl").write_text(name, encoding="utf-8")
-    (here.data_dir / "datasets" / "fetched" / NOTE).write_text("{}", encoding="utf-8")
+    (here.data_dir / "datasets" / "fetched" / NOTE_FILE).write_text("{}", encoding="utf-8")
     hub.exists, hub.private = True, False
     assert not push_results(here).extras
     hub.private = True

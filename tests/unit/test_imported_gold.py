@@ -349,7 +349,7 @@ def own_set(settings: Settings, name: str, *rows: dict[str, Any]) -> Path:
     folder = settings.data_dir / "datasets" / "own" / KEY / name
     write(folder, *rows)
     card = own_datasets.OwnCard(KEY, name, samples=len(rows))
-    (folder / own_datasets.CARD).write_text(json.dumps({"benchmark": KEY, "name": card.name}))
+    (folder / own_datasets.CARD_FILE).write_text(json.dumps({"benchmark": KEY, "name": card.name}))
     return folder
 
 

@@ -30,7 +30,7 @@ from evalcore.exchange.bfcl.results import read_claims, read_results
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle import reader as bundle_reader
 from evalcore.exchange.eval_results import parse_hub_task as hub_place_of
-from evalcore.exchange.fetched import NOTE, FetchedDataset, read_fetch_note
+from evalcore.exchange.fetched import NOTE_FILE, FetchedDataset, read_fetch_note
 from evalcore.exchange.scale.tree import ScaleDataFolder, board_path, read_report
 from evalcore.intake import COUNT_LIMIT, add_counts, read_cost, read_count, read_seconds
 from evalcore.intake.documents import read_document
@@ -503,7 +503,7 @@ def test_files_of_the_data_folder(hub: bytes, own: bytes, cards: bytes, note: by
     file("data/hub.json", hub)
     file("data/datasets/own/bfcl/mine/card.json", own)
     file("data/target_cards.json", cards)
-    folder = file(f"fetched/{NOTE}", note).parent
+    folder = file(f"fetched/{NOTE_FILE}", note).parent
     written(hub_state.read_hub_state(data))
     written(own_datasets.load_own_cards(data))
     for read in (partial(load_cards, data), partial(read_fetch_note, folder, FetchedDataset)):

@@ -69,7 +69,7 @@ def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
 def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
     """Whoever looks whether a job lives holds its lock for a moment."""
     folder = prepared(settings, monkeypatch)
-    look = FileLock(folder / jobs.LOCK, thread_local=False)  # let go by another thread
+    look = FileLock(folder / jobs.LOCK_FILE, thread_local=False)  # let go by another thread
     look.acquire()
     threading.Timer(0.5, look.release).start()
     assert job_process.run_job(lambda *_: {"found": 1}) == 0

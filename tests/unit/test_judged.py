@@ -151,7 +151,7 @@ async def test_judges_alone_without_votes_and_panel_decide_nothing():
 
 
 NUMBERS = {"yes": 2, "no": 1, "cast": 1, "panel": 3}
-SAID = [judged._NO_PANEL, *judged._NOTES.values(), *judged._PUBLISHED.values()]
+SAID = [judged._NO_PANEL, *judged._PANEL_NOTES.values(), *judged._PUBLISHED.values()]
 
 
 @pytest.mark.parametrize("template", SAID)

@@ -219,7 +219,7 @@ def test_no_benchmark_can_be_called_like_a_column_of_a_ranking() -> None:
     column = Column("x", "k", "l", "d", 1, True, True, 1, "")
     board = Board("default", "sql", {"x": column}, ("x",))
     ours = set(ranking._list_ranking_columns(board)) - {"x"}
-    assert ours | set(facts.COLUMNS) | {ranking.SUITE} <= catalog.RESERVED
+    assert ours | set(facts.FACT_COLUMNS) | {ranking.SUITE} <= catalog.RESERVED
 
 
 def test_a_process_that_starts_with_them_lists_and_ranks(tmp_path: Path) -> None:

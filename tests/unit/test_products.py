@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion
 from evalcore.sqlkit.engines.base import Limits
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 from tests.support.engines import server_engine
 
 SCHEMA = ("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)",)
@@ -98,7 +98,7 @@ def test_what_the_product_has_is_undecided_and_what_nobody_has_invalid(
     benchmark: DialectConversion, engine: str, title: str, answer: str, status: str
 ) -> None:
     server_engine(engine, Limits()).close()
-    question = Question(engine=engine, schema=SCHEMA, reference=REFERENCE)
+    question = EquivalenceQuestion(engine=engine, schema=SCHEMA, reference=REFERENCE)
     found = asyncio.run(benchmark.decide_equivalence(question, answer, title))
     assert found.status == status, found.message
     if status == "undecided":

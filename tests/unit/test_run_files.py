@@ -14,7 +14,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.records import Failure, to_json
 from evalcore.runner import export_client
-from evalcore.runner.export_client import FORMS
+from evalcore.runner.export_client import EXPORT_FORMS
 from evalcore.settings import ROOT, Settings
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredSample, write_atomic
@@ -31,13 +31,13 @@ def store(tmp_path: Path) -> Settings:
 
 
 def readable(data: bytes, form: str, place: Path) -> str:
-    if form != export_client.BUNDLE:
+    if form != export_client.BUNDLE_FORM:
         return data.decode()
     place.write_bytes(data)
     return b"\n".join(files_of(place).values()).decode()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", EXPORT_FORMS)
 def test_no_place_and_no_key_is_in_a_file(
     store: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:

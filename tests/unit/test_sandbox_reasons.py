@@ -44,7 +44,7 @@ OLD = "namespaces: [Errno 38] mount_setattr /tmp/usr: Function not implemented"
 def test_reasons(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, complaint: str, setting: str, expected: str
 ) -> None:
-    monkeypatch.setattr(diagnostics, "_SETTINGS", tmp_path)
+    monkeypatch.setattr(diagnostics, "_KERNEL_SETTINGS", tmp_path)
     if setting:
         name, _, value = setting.partition("=")
         (tmp_path / name).parent.mkdir()

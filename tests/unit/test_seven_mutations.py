@@ -13,7 +13,7 @@ import pytest
 
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
 
 DDL = (
     "CREATE TABLE berths (berth_id INTEGER PRIMARY KEY, pier VARCHAR(10) NOT NULL, "
@@ -86,7 +86,9 @@ def decider() -> Iterator[Decider]:
 
 
 def decided(decider: Decider, engine: str, reference: str, answer: str) -> Equivalence:
-    return decider.decide(Question(engine=engine, schema=DDL, reference=reference), answer)
+    return decider.decide(
+        EquivalenceQuestion(engine=engine, schema=DDL, reference=reference), answer
+    )
 
 
 def test_there_are_seven() -> None:

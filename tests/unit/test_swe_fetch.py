@@ -10,7 +10,7 @@ import json
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.exchange.fetched import NOTE
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.exchange.swe_bench.fetch import (
     NAMES,
     TASKS,
@@ -78,7 +78,7 @@ def test_the_rows_of_a_split_become_one_file(tmp_path, stand):
     told = fetch_swe_bench(tmp_path / "data", progress=said.append)
     assert [row["instance_id"] for row in lines(tmp_path / "data")] == ["o__r-1", "o__r-2"]
     assert lines(tmp_path / "data")[0] == {**ROW, "created_at": "2024-05-01 12:30:00"}
-    assert {path.name for path in (tmp_path / "data").iterdir()} == {TASKS, NOTE}
+    assert {path.name for path in (tmp_path / "data").iterdir()} == {TASKS, NOTE_FILE}
     digest = hashlib.sha256((tmp_path / "data" / TASKS).read_bytes()).hexdigest()
     assert (told.dataset, told.commit, told.files) == (VERIFIED, COMMIT, {TASKS: digest})
     assert "2 tasks" in said[-1]

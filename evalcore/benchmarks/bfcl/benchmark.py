@@ -16,7 +16,7 @@ from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, to_v4_category
 from evalcore.benchmarks.bfcl.irrelevance import classify_abstention as abstention
 from evalcore.benchmarks.bfcl.multi_turn import conversations, replay
-from evalcore.benchmarks.bfcl.multi_turn.apis import OWN
+from evalcore.benchmarks.bfcl.multi_turn.apis import OWN_APIS
 from evalcore.benchmarks.bfcl.multi_turn.service import FAILED_CALL
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     Overrun,
@@ -193,7 +193,7 @@ class Bfcl(Benchmark):
     def compute_point_weights(
         self, samples: Sequence[Sample], weights_: Mapping[str, float]
     ) -> dict[str, float]:
-        return weights.per_entry(samples, weights_)
+        return weights.compute_entry_weights(samples, weights_)
 
     def aggregate(
         self,
@@ -273,7 +273,7 @@ class Bfcl(Benchmark):
         for call, result in zip(calls, results, strict=True):
             if result.startswith(FAILED_CALL):
                 problem = f"{call[:100]} does not run: {result.removeprefix(FAILED_CALL)[:200]}"
-                own = set(list_involved_classes(entry)) <= set(OWN)
+                own = set(list_involved_classes(entry)) <= set(OWN_APIS)
                 kind: Literal["contradicted", "unconfirmed"]
                 kind = "contradicted" if own else "unconfirmed"
                 return DatasetIssue(sample.key, problem, "ground_truth", kind=kind)

@@ -16,7 +16,9 @@ from evalcore.records import Sample
 _POOLED = GROUPS["live"].members
 
 
-def per_entry(samples: Sequence[Sample], points: Mapping[str, float]) -> dict[str, float]:
+def compute_entry_weights(
+    samples: Sequence[Sample], points: Mapping[str, float]
+) -> dict[str, float]:
     """The weight of an entry by category, from the points of each category.
 
     Where a category has no entries its points are left out: what is missing is not 0.

@@ -29,7 +29,7 @@ from evalcore.records import (
     content_hash,
 )
 from evalcore.sqlkit import features, syntax
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 
 
 class DialectConversion(ExecutedBenchmark):
@@ -107,10 +107,10 @@ class DialectConversion(ExecutedBenchmark):
         return await judged.score_by_panel(context, judging.build_judge_question(sample, sql))
 
 
-def build_conversion_question(sample: Sample) -> Question:
+def build_conversion_question(sample: Sample) -> EquivalenceQuestion:
     """What is held against an answer to a case with a reference."""
     reference = sample.reference
-    return Question(
+    return EquivalenceQuestion(
         engine=reference["engine"],
         schema=tuple(sample.input["schema"]),
         reference=reference["reference"],

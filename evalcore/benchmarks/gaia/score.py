@@ -19,7 +19,7 @@ from evalcore.records import Record
 Branch = Literal["number", "list", "string"]
 
 #: Why an answer is wrong, in sentences; of the answer only `{part}` is told, of the truth nothing.
-NOTES = {
+COMPARISON_NOTES = {
     "not_a_number": "The answer is not a number: {part}.",
     "other_number": "The answer is another number: {part}.",
     "other_length": "The list has another number of elements: {found}.",
@@ -67,21 +67,21 @@ def select_branch(truth: str) -> Branch:
 
 def _score_number(answer: str, truth: str) -> ScoredAnswer:
     right, printed = _compare_number(answer, truth)
-    note = NOTES["not_a_number" if printed else "other_number"]
+    note = COMPARISON_NOTES["not_a_number" if printed else "other_number"]
     return ScoredAnswer(right, "number", _format_score_note(right, note, answer), printed=printed)
 
 
 def _score_list(answer: str, truth: str) -> ScoredAnswer:
     elements, expected = _SEPARATORS.split(answer), _SEPARATORS.split(truth)
     if len(elements) != len(expected):
-        note = NOTES["other_length"].format(found=len(elements))
+        note = COMPARISON_NOTES["other_length"].format(found=len(elements))
         return ScoredAnswer(False, "list", note, warnings=(_OTHER_LENGTH,))
     note, printed = "", list[str]()
     for index, (element, other) in enumerate(zip(elements, expected, strict=True), 1):
         right, complaints = _compare_element(element, other)
         printed += complaints
         if not right and not note:
-            wrong = NOTES["element_not_a_number" if complaints else "other_element"]
+            wrong = COMPARISON_NOTES["element_not_a_number" if complaints else "other_element"]
             note = _format_score_note(right, wrong, element, index)
     return ScoredAnswer(not note, "list", note, printed=tuple(printed))
 
@@ -90,7 +90,9 @@ def _score_text(answer: str, truth: str) -> ScoredAnswer:
     right = _normalize_answer_text(answer).translate(_PUNCTUATION) == _normalize_answer_text(
         truth
     ).translate(_PUNCTUATION)
-    return ScoredAnswer(right, "string", _format_score_note(right, NOTES["other_text"], answer))
+    return ScoredAnswer(
+        right, "string", _format_score_note(right, COMPARISON_NOTES["other_text"], answer)
+    )
 
 
 _RULES: dict[Branch, Callable[[str, str], ScoredAnswer]] = {

@@ -19,7 +19,7 @@ from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 from evalcore.sqlkit import index_advice as indexing
 from evalcore.sqlkit.engines.base import Work
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 from evalcore.sqlkit.index_advice import Advice, Effect, Expectation
 from evalcore.sqlkit.index_advice.check import MAX_INDEXES
 from evalcore.sqlkit.schema import read_schema
@@ -136,9 +136,9 @@ async def evaluate_advice(
     return to_verdict(sample, episode, "strict" if is_strict else "lenient", result)
 
 
-def build_index_question(sample: Sample) -> Question:
+def build_index_question(sample: Sample) -> EquivalenceQuestion:
     """The statement on its tables; nothing of the expectation is in it."""
-    return Question(
+    return EquivalenceQuestion(
         engine=sample.reference["engine"],
         schema=tuple(sample.input["schema"]),
         reference=sample.input["sql"],

@@ -8,7 +8,7 @@ from evalcore.benchmarks.executed import ExecutedBenchmark
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.engines.base import Work
 from evalcore.sqlkit.equivalence.effort import WorkMeter
-from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.rewrite_rules import is_same_statement
 
 #: A rewrite may read this much more and is still not worse; counters jump by a page or a step.
@@ -56,11 +56,11 @@ def has_less_work(before: Work | None, after: Work | None) -> bool | None:
     return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
 
 
-def build_rewrite_question(sample: Sample) -> Question:
+def build_rewrite_question(sample: Sample) -> EquivalenceQuestion:
     """The original is what answers are held against; the authored rewrite only helps to mine."""
     reference = sample.reference
     related = ((reference["reference"], reference["dialect"]),) if reference["reference"] else ()
-    return Question(
+    return EquivalenceQuestion(
         engine=reference["engine"],
         schema=tuple(sample.input["schema"]),
         reference=sample.input["sql"],
@@ -71,7 +71,11 @@ def build_rewrite_question(sample: Sample) -> Question:
 
 
 async def assess_rewrite(
-    benchmark: ExecutedBenchmark, meter: WorkMeter, question: Question, sql: str, dialect: str
+    benchmark: ExecutedBenchmark,
+    meter: WorkMeter,
+    question: EquivalenceQuestion,
+    sql: str,
+    dialect: str,
 ) -> Assessment:
     """Compare with the original, then count the work of both where they are equivalent."""
     unchanged = is_same_statement(question.reference, sql, dialect, question.schema)

@@ -23,7 +23,7 @@ from evalcore.catalog import COSMETIC_CONTROLS
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, content_hash
 from evalcore.sqlkit.cosmetics import disguise_query
 from evalcore.sqlkit.equivalence.effort import WorkMeter
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 
 _MAX_ASSESSMENTS = 64
 
@@ -36,7 +36,7 @@ class SqlOptimization(ExecutedBenchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         self.meter = WorkMeter(self.engines.get)
-        self._assessments: OrderedDict[tuple[Question, str], Assessment] = OrderedDict()
+        self._assessments: OrderedDict[tuple[EquivalenceQuestion, str], Assessment] = OrderedDict()
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load_optimization_samples(source)

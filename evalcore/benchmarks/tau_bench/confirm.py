@@ -14,9 +14,9 @@ from evalcore.benchmarks.tau_bench.environment.task import TAU2_OFFLINE
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Sample, content_hash
 
-#: Tasks of tau-bench's retail that upstream published with a refused write, by `_content`: the
-#: official reward follows that ground truth, so that they are named and not refused.
-_PUBLISHED = frozenset(
+#: Tasks of tau-bench's retail that upstream published with a refused write, by
+#: `_hash_task_content`: the official reward follows that ground truth, so they are not refused.
+_PUBLISHED_FAULTY_TASKS = frozenset(
     [
         "6e5937abd963",
         "b0aade9084ce",
@@ -57,12 +57,12 @@ def confirm_actions(sample: Sample) -> Iterator[DatasetIssue]:
     if not problems:
         return
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    if _content(task) in _PUBLISHED or domain.label == TAU2_OFFLINE:
+    if _hash_task_content(task) in _PUBLISHED_FAULTY_TASKS or domain.label == TAU2_OFFLINE:
         problem = f"the published ground truth does not run: {problems[0]}{more}"
         yield DatasetIssue(sample.key, problem, "actions", kind="unconfirmed")
         return
     yield DatasetIssue(sample.key, f"the ground truth does not run: {problems[0]}{more}", "actions")
 
 
-def _content(task: Task) -> str:
+def _hash_task_content(task: Task) -> str:
     return content_hash([task.instruction, msgspec.to_builtins(task.actions), task.outputs], 12)

@@ -28,7 +28,7 @@ from evalcore.settings import ROOT
 
 BOTH = "both"
 #: tau2's split of all tasks: its other splits are parts of it.
-_WHOLE = "base"
+_ALL_TASKS_SPLIT = "base"
 #: Where the data of a task lies that does not say where.
 _BUNDLED = "datasets/tau_bench"
 _MAX_CACHED_DOMAINS = 8
@@ -114,8 +114,8 @@ def _load_domain_samples(folder: Path, name: str, split: str, *, others: bool) -
     domain = load_domain(folder, name)
     available_splits = list_splits(folder, name)
     chosen = (
-        (_WHOLE,)
-        if domain.label == TAU2_OFFLINE and _WHOLE in available_splits
+        (_ALL_TASKS_SPLIT,)
+        if domain.label == TAU2_OFFLINE and _ALL_TASKS_SPLIT in available_splits
         else available_splits
     )
     if split:

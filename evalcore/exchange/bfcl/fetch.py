@@ -23,8 +23,12 @@ from evalcore.benchmarks.bfcl.multi_turn.apis import (
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bfcl import files
 from evalcore.exchange.bfcl.hub import download_bfcl_files
-from evalcore.exchange.bfcl.wheel import OFFICIAL, BfclRelease, download_wheel, read_wheel_files
-from evalcore.exchange.fetched import NOTE as NOTE
+from evalcore.exchange.bfcl.wheel import (
+    OFFICIAL_RELEASE,
+    BfclRelease,
+    download_wheel,
+    read_wheel_files,
+)
 from evalcore.exchange.fetched import (
     check_files_present,
     install_folder,
@@ -62,7 +66,7 @@ def fetch_bfcl(
     folder: Path,
     source: str | Path = WHEEL,
     progress: ProgressCallback = print,
-    release: BfclRelease = OFFICIAL,
+    release: BfclRelease = OFFICIAL_RELEASE,
 ) -> FetchedBfcl:
     """Fetch v4 (`wheel`), v3 (`hub`), or v4 from a wheel that somebody downloaded (a path).
 

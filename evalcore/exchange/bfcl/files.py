@@ -8,7 +8,7 @@ from evalcore.benchmarks.bfcl.categories import (
     SINGLE_TURN,
     V3_ALIASES,
 )
-from evalcore.benchmarks.bfcl.multi_turn.apis import DOCUMENTS, OFFICIAL, OFFICIAL_SOURCES
+from evalcore.benchmarks.bfcl.multi_turn.apis import DOCUMENTS, OFFICIAL_APIS, OFFICIAL_SOURCES
 
 _V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
 
@@ -21,7 +21,7 @@ def list_official_files(version: str) -> tuple[str, ...]:
         question_files.append(f"BFCL_{version}_{name}.json")
         if category not in DECODE_ONLY:
             answer_files.append(f"possible_answer/BFCL_{version}_{name}.json")
-    docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL.values()]
+    docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL_APIS.values()]
     return (*question_files, *answer_files, *docs)
 
 

@@ -17,7 +17,7 @@ from evalcore import catalog
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.aggregate import Tally
 from evalcore.errors import UsageError
-from evalcore.exchange.bfcl.fetch import NOTE, default_folder
+from evalcore.exchange.bfcl.fetch import default_folder
 from evalcore.exchange.bfcl.imported_run import build_bfcl_run
 from evalcore.exchange.bfcl.rescored import CategoryCount, ModelResults, rescore_predictions
 from evalcore.exchange.bfcl.results import (
@@ -27,6 +27,7 @@ from evalcore.exchange.bfcl.results import (
     read_claims,
     read_results,
 )
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.exchange.scale.importer import ImportedScore, ImportResult
 from evalcore.exchange.scale.staging import open_import_stage
 from evalcore.records import Record
@@ -88,7 +89,7 @@ def _find_official_dataset(source: BfclImportSource, settings: Settings) -> Path
     if source.dataset:
         return find_dataset(source.dataset, catalog.benchmark_card(BENCHMARK), settings)
     path = default_folder(settings)
-    if not (path / NOTE).is_file():
+    if not (path / NOTE_FILE).is_file():
         raise UsageError(
             f"the official entries are not in {path}: fetch them with `evalcore datasets fetch "
             "bfcl`, or give their folder with --dataset"

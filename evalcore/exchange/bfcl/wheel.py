@@ -36,7 +36,7 @@ class BfclRelease(Record, frozen=True):
         return f"bfcl-eval=={self.version}"
 
 
-OFFICIAL = BfclRelease(
+OFFICIAL_RELEASE = BfclRelease(
     "2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
 )
 

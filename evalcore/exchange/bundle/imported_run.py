@@ -40,7 +40,7 @@ from evalcore.store.run_folder import StoredSample, StoredVerdict
 PUBLISHER = "bundle"
 SCORING = "bundle"
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9_.-]+")
-_EXACT = 1e-6
+_SCORE_TOLERANCE = 1e-6
 _CASES_NAMED = 3
 
 
@@ -65,7 +65,7 @@ class ScoredBenchmark(Record, frozen=True):
     def differs_from_claim(self, score: float | None) -> bool:
         if score is None or self.claimed.score is None:
             return score != self.claimed.score
-        return abs(self.claimed.score - score) > _EXACT
+        return abs(self.claimed.score - score) > _SCORE_TOLERANCE
 
 
 def run_id_of(contents: BundleContents) -> str:

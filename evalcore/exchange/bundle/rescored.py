@@ -31,7 +31,7 @@ DATA_ALONE = frozenset(
 #: What decides a verdict beside the scorer, as runs record it.
 _DECIDING = ("evalboard", "sqlglot", "duckdb")
 _AT_ONCE = 16
-_EXACT = 1e-9
+_VERDICT_TOLERANCE = 1e-9
 _ADDED_UP = ("judge_requests", "judge_cost")
 _NO_PANEL = "no_panel"
 _LEFT_OUT = "its text was left out"
@@ -136,8 +136,8 @@ def _is_equal_verdict(claim: Verdict, verdict: Verdict) -> bool:
     both = set(claim.views) & set(verdict.views)
     return (
         claim.outcome == verdict.outcome
-        and abs((claim.score or 0.0) - (verdict.score or 0.0)) <= _EXACT
-        and all(abs(claim.views[name] - verdict.views[name]) <= _EXACT for name in both)
+        and abs((claim.score or 0.0) - (verdict.score or 0.0)) <= _VERDICT_TOLERANCE
+        and all(abs(claim.views[name] - verdict.views[name]) <= _VERDICT_TOLERANCE for name in both)
     )
 
 

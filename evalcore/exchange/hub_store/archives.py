@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from evalcore.errors import UsageError
-from evalcore.exchange.fetched import NOTE
+from evalcore.exchange.fetched import NOTE_FILE
 from evalcore.exchange.hub_store import versions
 from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.settings import Settings
@@ -44,7 +44,7 @@ def list_extra_files(settings: Settings, *, public: bool) -> dict[str, Path]:
     cards = {CARDS: data / CARDS} if (data / CARDS).is_file() else {}
     if public:
         return cards
-    fetched = {note.parent for note in (data / "datasets").glob(f"*/{NOTE}")}
+    fetched = {note.parent for note in (data / "datasets").glob(f"*/{NOTE_FILE}")}
     candidates = (entry for name in _FOLDERS for entry in _walk_plain_files(data / name, data))
     return cards | {
         name: path

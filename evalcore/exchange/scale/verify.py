@@ -26,7 +26,7 @@ from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.sqlkit.engines.pool import EnginePool
 from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import Equivalence, Question
+from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.rewrite import find_changed_table, transpile_sql
 
 INDICATOR = "logical_equivalence"
@@ -38,7 +38,7 @@ class Twin(Record, frozen=True):
     """What an answer is held against: the questions (tried in turn where names do not resolve)
     and the dialect that answers are written in, if it is not the engine's."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[EquivalenceQuestion, ...]
     answer_dialect: str = ""
 
 
@@ -130,7 +130,7 @@ def _decide_answer(decider: Decider, blind_answer: BlindAnswer) -> Equivalence:
     return decision
 
 
-def _transpile_answer(sql: str, twin: Twin, question: Question) -> str:
+def _transpile_answer(sql: str, twin: Twin, question: EquivalenceQuestion) -> str:
     """An answer for a server that nobody can start here, in the dialect of the engine."""
     return transpile_sql(sql, twin.answer_dialect or question.engine, question.engine)
 
@@ -176,7 +176,7 @@ def read_twins(path: Path) -> dict[str, Twin]:
     """Twins by the hash of the source statement; raises DatasetError for a bad line."""
     twins = {}
     for _, row in read_rows(path):
-        question = Question(
+        question = EquivalenceQuestion(
             engine=row["engine"],
             schema=tuple(row["schema"]),
             reference=row["reference"],
@@ -203,17 +203,19 @@ def hash_sql(sql: str) -> str:
     return hashlib.sha256(sql.encode()).hexdigest()[:16]
 
 
-def _mysql_question(case: Mapping[str, Any]) -> Question:
+def _mysql_question(case: Mapping[str, Any]) -> EquivalenceQuestion:
     """The original statement is what answers are held against, on the tables of the case."""
     schema = case.get("create_table_statements", [])
-    return Question(
+    return EquivalenceQuestion(
         engine="mysql",
         schema=tuple([schema] if isinstance(schema, str) else schema),
         reference=str(case.get("sql", "")).strip().rstrip(";"),
     )
 
 
-def _quote_question_names(question: Question, names: Mapping[str, str]) -> Question:
+def _quote_question_names(
+    question: EquivalenceQuestion, names: Mapping[str, str]
+) -> EquivalenceQuestion:
     """The same world with quoted names, written as the source writes them: some answers quote."""
 
     def quote_names(sql: str) -> str:

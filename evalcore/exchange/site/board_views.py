@@ -62,12 +62,16 @@ def build_board_view(
             for item in ranking.leaders
         ],
         "files": [(w.t(f"site.{kind}"), top + data_file(ranking.stem, end)) for kind, end in FILES]
-        + ([(w.t("site.cost_chart"), top + data_file(ranking.stem, COST))] if priced else []),
+        + (
+            [(w.t("site.cost_chart"), top + data_file(ranking.stem, COST_CHART_FILE))]
+            if priced
+            else []
+        ),
     }
 
 
 FILES = (("csv", "csv"), ("json", "json"), ("chart", "vl.json"))
-COST = "cost.vl.json"
+COST_CHART_FILE = "cost.vl.json"
 
 
 def format_ranking_title(ranking: BoardRanking, w: Words) -> str:

@@ -7,7 +7,7 @@ from evalcore.exchange.site.board_views import format_tab_title
 from evalcore.exchange.site.facts import Data, SiteFacts, WorkedExample
 from evalcore.exchange.site.words import Words
 from evalcore.queries.boards import Column
-from evalcore.queries.metric_board import LINES
+from evalcore.queries.metric_board import CONTROL_LINES
 from evalcore.queries.targets import OUTCOMES
 
 EVIDENCE = ("executed", "checked", "parsed", "judged")
@@ -18,9 +18,12 @@ def build_method_view(facts: SiteFacts, examples: list[WorkedExample], w: Words)
         "worked": [_build_example_view(item, w) for item in examples],
         "outcomes": OUTCOMES,
         "evidence": EVIDENCE,
-        "controls": [f"control:{name}" for name in LINES],
+        "controls": [f"control:{name}" for name in CONTROL_LINES],
         "floors": [
-            (format_tab_title(item, w), [item.data["floors"][item.by].get(name) for name in LINES])
+            (
+                format_tab_title(item, w),
+                [item.data["floors"][item.by].get(name) for name in CONTROL_LINES],
+            )
             for item in facts.rankings
             if item.first
         ],

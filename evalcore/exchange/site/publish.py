@@ -21,7 +21,7 @@ from evalcore.exchange.board_export import ranking_to_csv
 from evalcore.exchange.site import facts as store
 from evalcore.exchange.site import writer
 from evalcore.exchange.site.board_views import (
-    COST,
+    COST_CHART_FILE,
     build_board_view,
     build_boards_view,
     format_ranking_title,
@@ -159,7 +159,7 @@ def _build_data_files(facts: SiteFacts, ranking: BoardRanking) -> Iterator[SiteF
     priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
     if len(priced):
         chart = charts.build_score_cost_chart(priced, LABELS | _COST_LABELS)
-        yield data_file(ranking.stem, COST), _encode_chart(chart)
+        yield data_file(ranking.stem, COST_CHART_FILE), _encode_chart(chart)
 
 
 def _encode_chart(chart: Any) -> bytes:

@@ -16,9 +16,9 @@ from evalcore.sqlkit.engines.process import ProcessEngine
 from evalcore.sqlkit.engines.served.dsn import open_served
 
 #: By the engine's name, which is also its module here: the library that its process needs.
-_LIBRARIES = {"sqlite": "sqlite3", "duckdb": "duckdb"}
+_PROCESS_LIBRARIES = {"sqlite": "sqlite3", "duckdb": "duckdb"}
 _SERVED = ("postgres", "mysql")
-NAMES = (*_LIBRARIES, *_SERVED)
+NAMES = (*_PROCESS_LIBRARIES, *_SERVED)
 
 
 def open_engine(
@@ -35,11 +35,12 @@ def open_engine(
         config = settings.load_settings()
         dsn = {"postgres": config.postgres_dsn, "mysql": config.mysql_dsn}[name]
         return open_served(name, limits, folder or config.data_dir / "engines" / name, dsn)
-    if name not in _LIBRARIES:
+    if name not in _PROCESS_LIBRARIES:
         raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(NAMES)}")
-    if find_spec(_LIBRARIES[name]) is None:
+    library = _PROCESS_LIBRARIES[name]
+    if find_spec(library) is None:
         raise MissingDependency(
-            f"SQL engine {name} needs the Python module {_LIBRARIES[name]}, which is not installed"
+            f"SQL engine {name} needs the Python module {library}, which is not installed"
         )
     return ProcessEngine(name, limits)
 

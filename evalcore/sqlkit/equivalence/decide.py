@@ -14,7 +14,7 @@ from evalcore.sqlkit.equivalence.observe import (
     find_difference,
     observe_statement,
 )
-from evalcore.sqlkit.equivalence.records import Counterexample, Equivalence, Question
+from evalcore.sqlkit.equivalence.records import Counterexample, Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.trial import Trial, Trials
 from evalcore.sqlkit.generate import Database, shrink_database
 from evalcore.sqlkit.table import ResultTable
@@ -26,7 +26,7 @@ _MAX_UNSTABLE_RATIO = 3
 _ANSWER_DATABASES = 4  # databases made for an answer's own constants
 _MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
-_prepared: OrderedDict[Question, Trials] = OrderedDict()
+_prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
 _preparing = threading.Lock()
 #: Statuses that are the answer's own fault on a database where the reference ran within limits.
 _FAILURES: frozenset[Status] = frozenset(
@@ -43,7 +43,7 @@ class Decider:
     def __init__(self, open_engine: Callable[[str], Engine]) -> None:
         self._open = open_engine
 
-    def decide(self, question: Question, answer: str) -> Equivalence:
+    def decide(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
         """Whether `answer` does what the reference does; the same for the same text, always."""
         engine = self._open(question.engine)
         prepared = self.load_trials(question)
@@ -59,7 +59,7 @@ class Decider:
         added += trials.prepare_limit_trials(engine, question, prepared.schema, answer)
         return _compare_answer(engine, question, prepared, added, answer, verdict)
 
-    def load_trials(self, question: Question) -> Trials:
+    def load_trials(self, question: EquivalenceQuestion) -> Trials:
         """The databases of a question, remembered for the next answer."""
         with _preparing:
             question_trials = _prepared.get(question)
@@ -86,7 +86,7 @@ def _build_undecided(prepared: Trials) -> Equivalence:
 
 def _compare_answer(
     engine: Engine,
-    question: Question,
+    question: EquivalenceQuestion,
     prepared: Trials,
     usable: Sequence[Trial],
     answer: str,
@@ -123,7 +123,7 @@ def _is_statement_at_fault(seen: Observation, always: bool, failures: int) -> bo
 
 
 def _build_counterexample(
-    engine: Engine, question: Question, prepared: Trials, trial: Trial, answer: str
+    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial, answer: str
 ) -> Counterexample:
     """The difference on the smallest database found that still shows it."""
     rows = trial.rows
@@ -150,7 +150,7 @@ def _build_counterexample(
 
 def _has_difference(
     engine: Engine,
-    question: Question,
+    question: EquivalenceQuestion,
     prepared: Trials,
     rows: Database,
     answer: str,
@@ -169,7 +169,7 @@ def _has_difference(
 
 
 def _describe_counterexample(
-    engine: Engine, question: Question, prepared: Trials, trial: Trial, answer: str
+    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial, answer: str
 ) -> Counterexample | None:
     seen = observe_statement(engine, trial.setup, question, answer)
     tables = _read_database_contents(engine, question, prepared, trial)
@@ -197,7 +197,7 @@ def _describe_counterexample(
 
 
 def _read_database_contents(
-    engine: Engine, question: Question, prepared: Trials, trial: Trial
+    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial
 ) -> dict[str, ResultTable]:
     """What the database holds, read from the engine itself."""
     names = [table.name for table in prepared.schema.tables]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from evalcore.sqlkit.engines.base import Engine, Work
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 from evalcore.sqlkit.generate import generate_scaled_database, render_inserts
 from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.table import ResultTable
@@ -17,7 +17,7 @@ _REMEMBERED = 32
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def build_large_setup(question: Question) -> tuple[str, ...]:
+def build_large_setup(question: EquivalenceQuestion) -> tuple[str, ...]:
     """DDL and rows of the database on which work is counted; the same for every answer."""
     schema = read_schema(question.schema, question.engine)
     mined = ((question.reference, question.engine), *question.related)
@@ -30,18 +30,22 @@ class WorkMeter:
 
     def __init__(self, open_engine: Callable[[str], Engine]) -> None:
         self._open = open_engine
-        self._cache: dict[tuple[Question, str, tuple[str, ...]], Work] = {}
+        self._cache: dict[tuple[EquivalenceQuestion, str, tuple[str, ...]], Work] = {}
 
-    def measure_work(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
+    def measure_work(
+        self, question: EquivalenceQuestion, sql: str, indexes: tuple[str, ...] = ()
+    ) -> Work:
         """The work of `sql` once the statements `indexes` have run too."""
         engine = self._open(question.engine)
         return engine.measure((*build_large_setup(question), *indexes), sql)
 
-    def measure_reference(self, question: Question) -> Work:
+    def measure_reference(self, question: EquivalenceQuestion) -> Work:
         """The work of the statement that answers are held against."""
         return self.measure_cached(question, question.reference)
 
-    def measure_cached(self, question: Question, sql: str, indexes: tuple[str, ...] = ()) -> Work:
+    def measure_cached(
+        self, question: EquivalenceQuestion, sql: str, indexes: tuple[str, ...] = ()
+    ) -> Work:
         """As `measure_work`, remembered: for statements of the case itself."""
         key = (question, sql, indexes)
         if key in self._cache:
@@ -53,7 +57,7 @@ class WorkMeter:
             self._cache[key] = work
         return work
 
-    def has_same_plan(self, question: Question, sql: str) -> bool:
+    def has_same_plan(self, question: EquivalenceQuestion, sql: str) -> bool:
         """Whether the engine would run `sql` as it runs the reference, but for names and costs."""
         engine = self._open(question.engine)
         plans = [engine.explain(question.schema, text) for text in (question.reference, sql)]

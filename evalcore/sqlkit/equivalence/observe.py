@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evalcore.records import Record
 from evalcore.sqlkit.compare import TableDiff, compare_tables
 from evalcore.sqlkit.engines.base import Engine, Execution
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 from evalcore.sqlkit.table import ResultTable
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -39,7 +39,7 @@ class Difference(Record, frozen=True):
 
 
 def observe_statement(
-    engine: Engine, setup: Sequence[str], question: Question, sql: str
+    engine: Engine, setup: Sequence[str], question: EquivalenceQuestion, sql: str
 ) -> Observation:
     """Run `sql` after `setup`, then the calls and the queries for the tables of the question."""
     looks = bool(question.calls or question.state_of)

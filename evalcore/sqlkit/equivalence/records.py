@@ -11,7 +11,7 @@ from evalcore.sqlkit.table import ResultTable
 Status = Literal["equivalent", "different", "error", "undecided"]
 
 
-class Question(Record, frozen=True):
+class EquivalenceQuestion(Record, frozen=True):
     """A reference statement and the world in which answers are held against it.
 
     `engine` runs both and is also the dialect of `reference` and `schema` (DDL, run as it is).

@@ -20,7 +20,7 @@ from evalcore.sqlkit.equivalence.observe import (
     find_difference,
     observe_statement,
 )
-from evalcore.sqlkit.equivalence.records import Question
+from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
 from evalcore.sqlkit.generate import (
     Database,
     generate_crowded_database,
@@ -58,7 +58,7 @@ class Trials(Record, frozen=True):
     message: str = ""
 
 
-def prepare_trials(engine: Engine, question: Question) -> Trials:
+def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     """Generate the databases and run the reference on each and on its twin."""
     schema = read_schema(question.schema, question.engine)
     mined = ((question.reference, question.engine), *question.related)
@@ -85,7 +85,7 @@ def prepare_trials(engine: Engine, question: Question) -> Trials:
 
 
 def prepare_answer_trials(
-    engine: Engine, question: Question, schema: Schema, answer: str, count: int
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str, count: int
 ) -> tuple[Trial, ...]:
     """Databases that also reach the constants of an answer, so that a wrong one shows."""
     mined = ((answer, question.engine), (question.reference, question.engine))
@@ -101,7 +101,7 @@ _CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 5_000
 
 
 def prepare_limit_trials(
-    engine: Engine, question: Question, schema: Schema, answer: str
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str
 ) -> tuple[Trial, ...]:
     """Databases on which the reference shows more rows than the answer's own limits let through.
 
@@ -133,11 +133,13 @@ def prepare_limit_trials(
     return tuple(usable)
 
 
-def build_setup(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:
+def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
     return (*question.schema, *render_inserts(schema, rows, question.engine))
 
 
-def build_twin_setup(question: Question, schema: Schema, rows: Database) -> tuple[str, ...]:
+def build_twin_setup(
+    question: EquivalenceQuestion, schema: Schema, rows: Database
+) -> tuple[str, ...]:
     """The same rows, lying in another order even where the engine would keep them by their key."""
     setup = build_setup(question, schema, permute_rows(rows))
     if question.state_of or question.calls:
@@ -163,7 +165,7 @@ def _source_from_database(database: Database) -> _Source:
 
 
 def _collect_trials(
-    engine: Engine, question: Question, schema: Schema, sources: Iterable[_Source]
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, sources: Iterable[_Source]
 ) -> Trials:
     usable: list[Trial] = []
     failed, unstable, message = 0, 0, ""
@@ -184,7 +186,11 @@ def _collect_trials(
 
 
 def is_ordered(
-    engine: Engine, question: Question, schema: Schema, rows: Database | None, seen: Observation
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    rows: Database | None,
+    seen: Observation,
 ) -> bool | None:
     """Whether the order of rows is the reference's own on this database; None if even the rows
     depend on ties or on how they happen to lie."""
@@ -213,7 +219,7 @@ def is_ordered(
 
 
 def _has_visible_result(
-    engine: Engine, question: Question, setup: Sequence[str], seen: Observation
+    engine: Engine, question: EquivalenceQuestion, setup: Sequence[str], seen: Observation
 ) -> bool:
     """A query shows a row; a change makes a table other than it was."""
     if not question.state_of or question.calls:

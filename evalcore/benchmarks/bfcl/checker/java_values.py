@@ -14,7 +14,7 @@ from typing import Any
 LONGEST = 20_000
 
 _WHOLE = re.compile(r"^-?\d+$")
-_FLOAT = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$")
+_JAVA_FLOAT = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$")
 _DOUBLE = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$")
 _LONG = re.compile(r"^-?\d+[lL]$")
 _AS_LIST = re.compile(r"new\s+ArrayList<\w*>\(Arrays\.asList\(")
@@ -33,15 +33,15 @@ def java_value(text: str, kind: str, nested: str | None = None) -> Any:
 
     Raises KeyError for a type without a conversion, ValueError for a number of too many digits.
     """
-    return _CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
+    return _JAVA_CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
 
 
 def _convert_integer(text: str, nested: str | None) -> Any:
     return int(text) if _WHOLE.match(text) else text
 
 
-def _convert_float(text: str, nested: str | None) -> Any:
-    return float(re.sub(r"[fF]$", "", text)) if _FLOAT.match(text) else text
+def _convert_java_float(text: str, nested: str | None) -> Any:
+    return float(re.sub(r"[fF]$", "", text)) if _JAVA_FLOAT.match(text) else text
 
 
 def _convert_double(text: str, nested: str | None) -> Any:
@@ -95,15 +95,15 @@ def _find_added_items(text: str) -> list[str] | None:
 def _convert_list_element(text: str, nested: str | None) -> Any:
     if nested in ("char", "String"):
         return text[1:-1]
-    return java_value(text, nested) if nested else _convert_untyped(text)
+    return java_value(text, nested) if nested else _convert_untyped_java(text)
 
 
-def _convert_array(text: str, nested: str | None) -> Any:
+def _convert_java_array(text: str, nested: str | None) -> Any:
     inside = _array_items(text)
     if inside is None:
         return text
     items = [item.strip() for item in inside.split(",") if item.strip()]
-    return [java_value(item, nested) if nested else _convert_untyped(item) for item in items]
+    return [java_value(item, nested) if nested else _convert_untyped_java(item) for item in items]
 
 
 def _array_items(text: str) -> str | None:
@@ -124,7 +124,7 @@ def _convert_hash_map(text: str, nested: str | None) -> Any:
         end = text.find("}", begin)
         if end != -1:
             return {
-                key: _convert_untyped(value.strip())
+                key: _convert_untyped_java(value.strip())
                 for key, value in _find_map_puts(text[begin:end].rstrip())
             }
     return {} if _is_empty_map(text) else text
@@ -156,7 +156,7 @@ def _find_map_puts(text: str) -> Iterator[tuple[str, str]]:
         start = text.find('put("', after)
 
 
-def _convert_untyped(text: str) -> Any:
+def _convert_untyped_java(text: str) -> Any:
     """A literal whose type is not declared: boolean, string, long, float, else a number or text."""
     if text in ("true", "false"):
         return text == "true"
@@ -164,7 +164,7 @@ def _convert_untyped(text: str) -> Any:
         return text[1:-1]
     if _LONG.match(text):
         return int(text[:-1])
-    if _FLOAT.match(text):
+    if _JAVA_FLOAT.match(text):
         return float(re.sub(r"[fF]$", "", text))
     return number_or_text(text)
 
@@ -189,18 +189,18 @@ def _after_blanks(text: str, start: int) -> int:
     return blanks.end() if blanks else start
 
 
-_CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
+_JAVA_CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
     "byte": _convert_integer,
     "short": _convert_integer,
     "integer": _convert_integer,
-    "float": _convert_float,
+    "float": _convert_java_float,
     "double": _convert_double,
     "long": _convert_long,
     "boolean": _convert_boolean,
     "char": _pass_through,
     "String": _pass_through,
     "any": _pass_through,
-    "Array": _convert_array,
+    "Array": _convert_java_array,
     "ArrayList": _convert_array_list,
     "HashMap": _convert_hash_map,
 }

@@ -9,7 +9,7 @@ from typing import Any
 from evalcore.benchmarks.bfcl.checker.java_values import LONGEST, number_or_text
 
 _WHOLE = re.compile(r"^-?\d+$")
-_FLOAT = re.compile(r"^-?\d+(\.\d+)?$")
+_JAVASCRIPT_FLOAT = re.compile(r"^-?\d+(\.\d+)?$")
 _BIG = re.compile(r"^-?\d+n$")
 _TABLE = re.compile(r"\[\s*\[")
 _NEW_TABLE = re.compile(r"new\s+Array\(\s*\[")
@@ -26,7 +26,7 @@ def javascript_value(text: str, kind: str, nested: str | None = None) -> Any:
 
     Raises KeyError for a type without a conversion, ValueError for a number of too many digits.
     """
-    return _CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
+    return _JAVASCRIPT_CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
 
 
 def _convert_string(text: str, nested: str | None) -> Any:
@@ -38,8 +38,8 @@ def _convert_integer(text: str, nested: str | None) -> Any:
     return int(text) if _WHOLE.match(text) else text
 
 
-def _convert_float(text: str, nested: str | None) -> Any:
-    return float(text) if _FLOAT.match(text) else text
+def _convert_javascript_float(text: str, nested: str | None) -> Any:
+    return float(text) if _JAVASCRIPT_FLOAT.match(text) else text
 
 
 def _convert_bigint(text: str, nested: str | None) -> Any:
@@ -54,7 +54,7 @@ def _pass_through(text: str, nested: str | None) -> Any:
     return text
 
 
-def _convert_array(text: str, nested: str | None) -> Any:
+def _convert_javascript_array(text: str, nested: str | None) -> Any:
     code = text.strip()
     table = _parse_nested_lists(code)
     if table is not None:
@@ -66,7 +66,8 @@ def _convert_array(text: str, nested: str | None) -> Any:
     items = [item.strip() for item in inside.strip().split(",")] if inside.strip() else []
     try:
         return [
-            javascript_value(item, nested) if nested else _convert_untyped(item) for item in items
+            javascript_value(item, nested) if nested else _convert_untyped_javascript(item)
+            for item in items
         ]
     except (KeyError, ValueError):
         return code
@@ -79,7 +80,7 @@ def _parse_nested_lists(code: str) -> list[list[Any]] | None:
         return None
     rows = [row.strip() for row in _ROW.findall(code[:end])]
     rows[0] = rows[0].removeprefix("[")
-    return [[_convert_untyped(item) for item in row.split(",")] for row in rows]
+    return [[_convert_untyped_javascript(item) for item in row.split(",")] for row in rows]
 
 
 def _table_end(code: str, opening: re.Pattern[str], closing: str) -> int:
@@ -118,11 +119,11 @@ def _convert_object(text: str, nested: str | None) -> Any:
 
 def _convert_member(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
-        return _convert_array(text, None)
-    return _convert_untyped(text.strip("'\""))
+        return _convert_javascript_array(text, None)
+    return _convert_untyped_javascript(text.strip("'\""))
 
 
-def _convert_untyped(text: str) -> Any:
+def _convert_untyped_javascript(text: str) -> Any:
     """A literal whose type is not declared: boolean, quoted string, else a number or text."""
     text = text.strip()
     if text in ("true", "false"):
@@ -131,13 +132,13 @@ def _convert_untyped(text: str) -> Any:
     return text[1:-1] if quoted else number_or_text(text)
 
 
-_CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
+_JAVASCRIPT_CONVERSIONS: dict[str, Callable[[str, str | None], Any]] = {
     "String": _convert_string,
     "integer": _convert_integer,
-    "float": _convert_float,
+    "float": _convert_javascript_float,
     "Bigint": _convert_bigint,
     "Boolean": _convert_boolean,
     "any": _pass_through,
-    "array": _convert_array,
+    "array": _convert_javascript_array,
     "dict": _convert_object,
 }

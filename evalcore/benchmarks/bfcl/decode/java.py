@@ -23,34 +23,37 @@ def java_calls(text: str, *, whole: bool = False) -> Any:
     """
     source = text[1:-1]
     try:
-        return _first_call(parse_syntax_tree(source, "java"), None if whole else source) or {}
+        return (
+            _find_first_java_call(parse_syntax_tree(source, "java"), None if whole else source)
+            or {}
+        )
     except (*PARSING_ERRORS, AttributeError) as error:
         raise to_decode_error(f"{type(error).__name__}: {error}") from None
 
 
-def _first_call(node: Any, source: str | None) -> Any:
+def _find_first_java_call(node: Any, source: str | None) -> Any:
     if node.type != "method_invocation":
         for child in node.children:
-            if call := _first_call(child, source):
+            if call := _find_first_java_call(child, source):
                 return call
         return None
-    name = _get_node_text(node.child_by_field_name("name"), source)
+    name = _get_java_text(node.child_by_field_name("name"), source)
     owner = node.child_by_field_name("object")
     arguments = node.child_by_field_name("arguments")
     if arguments is None:
         return None
-    full = f"{_get_node_text(owner, source)}.{name}" if owner else name
-    return [{full: _parse_call_arguments(arguments, source)}]
+    full = f"{_get_java_text(owner, source)}.{name}" if owner else name
+    return [{full: _parse_java_arguments(arguments, source)}]
 
 
-def _parse_call_arguments(node: Any, source: str | None) -> dict[str, str]:
+def _parse_java_arguments(node: Any, source: str | None) -> dict[str, str]:
     arguments: dict[str, str] = {}
     for child in node.children:
         if child.type == "assignment_expression":
-            name = _get_node_text(child.children[0], source)
-            value = _extract_value(child.children[2], source)
+            name = _get_java_text(child.children[0], source)
+            value = _extract_java_value(child.children[2], source)
         elif child.type in ("identifier", "class_literal"):
-            name, value = POSITIONAL, _get_node_text(child, source)
+            name, value = POSITIONAL, _get_java_text(child, source)
         else:
             continue
         if name in arguments:
@@ -59,14 +62,14 @@ def _parse_call_arguments(node: Any, source: str | None) -> dict[str, str]:
     return arguments
 
 
-def _extract_value(node: Any, source: str | None) -> str:
+def _extract_java_value(node: Any, source: str | None) -> str:
     if source is not None:
         return _rebuild_source(node, source)
-    text = _get_node_text(node, None)
+    text = _get_java_text(node, None)
     return text[1:-1] if node.type in _QUOTED else text
 
 
-def _get_node_text(node: Any, source: str | None) -> str:
+def _get_java_text(node: Any, source: str | None) -> str:
     """A node's text. Upstream cuts the characters of the source at offsets that count bytes; only
     text beyond ASCII shows the difference. Without a source, the text is cut rightly."""
     if source is not None:
@@ -78,9 +81,9 @@ def _get_node_text(node: Any, source: str | None) -> str:
 def _rebuild_source(node: Any, source: str, nested: bool = False) -> str:
     """The source of a value, put together again from its parts, without blanks between them."""
     if node.type in _QUOTED:
-        return _get_node_text(node, source) if nested else _get_node_text(node, source)[1:-1]
+        return _get_java_text(node, source) if nested else _get_java_text(node, source)[1:-1]
     if node.type in _VERBATIM_NODES or not node.child_count:
-        return _get_node_text(node, source)
+        return _get_java_text(node, source)
     if node.type == "array_creation_expression":
         kind = _rebuild_source(node.child_by_field_name("type"), source, nested=True)
         return (

@@ -18,27 +18,33 @@ def javascript_calls(text: str) -> Any:
         statements = [node for node in root.children if node.type == "expression_statement"]
         for node in (part for statement in statements for part in statement.children):
             if node.type == "call_expression":
-                return [{_get_node_text(node.children[0]): _parse_call_arguments(node.children[1])}]
+                return [
+                    {
+                        _get_javascript_text(node.children[0]): _parse_javascript_arguments(
+                            node.children[1]
+                        )
+                    }
+                ]
     except (*PARSING_ERRORS, AttributeError, IndexError) as error:
         raise to_decode_error(f"{type(error).__name__}: {error}") from None
     return None
 
 
-def _get_node_text(node: Any) -> str:
+def _get_javascript_text(node: Any) -> str:
     text: bytes = node.text
     return text.decode()
 
 
-def _parse_call_arguments(node: Any) -> dict[str, str]:
+def _parse_javascript_arguments(node: Any) -> dict[str, str]:
     arguments: dict[str, str] = {}
     for child in node.children:
         if child.type == "assignment_expression":
             name, value = (
-                _get_node_text(child.children[0]),
-                _strip_quotes(_get_node_text(child.children[2])),
+                _get_javascript_text(child.children[0]),
+                _strip_quotes(_get_javascript_text(child.children[2])),
             )
         elif child.type in ("identifier", "true"):
-            name, value = POSITIONAL, _get_node_text(child)
+            name, value = POSITIONAL, _get_javascript_text(child)
         else:
             continue
         if name in arguments:

@@ -19,7 +19,7 @@ def parse_syntax_tree(source: str, language: Literal["java", "javascript"]) -> A
     except UnicodeEncodeError as error:
         raise to_decode_error(error) from None
     root = _load_parser(language).parse(encoded).root_node
-    if root.has_error and _holds_error(root):
+    if root.has_error and _holds_syntax_error(root):
         raise to_decode_error(f"no {language} syntax")
     return root
 
@@ -32,7 +32,7 @@ def _load_parser(language: str) -> Any:
     return tree_sitter.Parser(tree_sitter.Language(grammar.language()))
 
 
-def _holds_error(root: Any) -> bool:
+def _holds_syntax_error(root: Any) -> bool:
     """Walked by a cursor: hostile nesting would exhaust the stack of a recursion."""
     cursor = root.walk()
     while True:

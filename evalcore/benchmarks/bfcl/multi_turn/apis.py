@@ -31,7 +31,7 @@ _OFFICIAL_DATA = Path("bfcl_eval", "data")
 _OWN_PACKAGE = "evalcore.benchmarks.bfcl.simulated"
 
 #: The module of every class and, of the same name, the file with its documents.
-OFFICIAL = MappingProxyType(
+OFFICIAL_APIS = MappingProxyType(
     {
         "GorillaFileSystem": "gorilla_file_system",
         "MathAPI": "math_api",
@@ -48,11 +48,11 @@ OFFICIAL_SOURCES = (
     *("/".join([*_OFFICIAL_PACKAGE.split(".")[:depth], "__init__.py"]) for depth in range(1, 5)),
     *(
         f"{_OFFICIAL_PACKAGE.replace('.', '/')}/{module}.py"
-        for module in (*OFFICIAL.values(), "long_context")
+        for module in (*OFFICIAL_APIS.values(), "long_context")
     ),
 )
-OWN = MappingProxyType({"Greenhouse": "greenhouse", "LibraryDesk": "library_desk"})
-_STEMS = {**OFFICIAL, **OWN}
+OWN_APIS = MappingProxyType({"Greenhouse": "greenhouse", "LibraryDesk": "library_desk"})
+_STEMS = {**OFFICIAL_APIS, **OWN_APIS}
 
 
 class Api(Record, frozen=True):
@@ -122,12 +122,12 @@ def find_api(name: str, folders: Sequence[Path], official: Installation | None) 
     and what `load_documents` raises.
     """
     documents = load_documents(name, folders, official)
-    if name in OFFICIAL and official is None:
+    if name in OFFICIAL_APIS and official is None:
         raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
     if not documents:
         path = f"{DOCUMENTS}/{_STEMS[name]}.json"
         raise EnvironmentFailure(f"no folder holds {path}, the tools of {name}")
-    package = _OWN_PACKAGE if name in OWN else _OFFICIAL_PACKAGE
+    package = _OWN_PACKAGE if name in OWN_APIS else _OFFICIAL_PACKAGE
     return Api(name, f"{package}.{_STEMS[name]}:{name}", documents)
 
 

@@ -18,8 +18,8 @@ import msgspec
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.apis import (
     INSTALL,
-    OFFICIAL,
-    OWN,
+    OFFICIAL_APIS,
+    OWN_APIS,
     Api,
     find_api,
     find_installation,
@@ -162,7 +162,7 @@ def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simul
     official = find_installation()
     apis: dict[str, Api] = {}
     missing: dict[str, str] = {}
-    for name in sorted({*OWN, *OFFICIAL}):
+    for name in sorted({*OWN_APIS, *OFFICIAL_APIS}):
         try:
             apis[name] = find_api(name, folders, official)
         except EnvironmentFailure as problem:

@@ -185,7 +185,7 @@ _NODES: Mapping[type[ast.expr], Callable[..., Number]] = {
     ast.Call: _evaluate_call,
 }
 
-TOOL = text_tool(
+CALCULATOR_TOOL = text_tool(
     "calculator",
     "Computes an arithmetic expression. Operators: + - * / // % **, parentheses. Functions: "
     f"{', '.join(_FUNCTIONS)} (angles in radians, log is natural). Constants: pi, e. "

@@ -26,7 +26,7 @@ _END_REASONS = {
     "disk": "it wrote too much",
 }
 
-TOOL = text_tool(
+PYTHON_TOOL = text_tool(
     "python",
     "Runs a Python program and returns what it prints. Its working folder holds copies of the "
     "attached files (archives are not unpacked). pandas, openpyxl and the standard library are "

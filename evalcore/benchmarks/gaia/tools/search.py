@@ -31,7 +31,7 @@ _LONGEST_SNIPPET = 600
 _ATTEMPTS = 3
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
 
-TOOL = text_tool(
+WEB_SEARCH_TOOL = text_tool(
     "web_search",
     "Searches the web and returns titles, addresses and excerpts of the first results.",
     {"query": f"the words to search for, at most {_LONGEST_QUERY} characters"},

@@ -57,10 +57,10 @@ class Toolset(Closing):
             (file_tools.LIST, lambda _: file_tools.list_files(self._files)),
             (file_tools.READ, self._read_attachment),
             (
-                calculator.TOOL,
+                calculator.CALCULATOR_TOOL,
                 lambda arguments: calculator.evaluate_expression(arguments["expression"]),
             ),
-            (python_tool.TOOL, self._run_python_tool),
+            (python_tool.PYTHON_TOOL, self._run_python_tool),
         ]
         if browser is not None:
             handlers += [

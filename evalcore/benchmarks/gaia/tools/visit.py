@@ -35,7 +35,7 @@ _ENDINGS = {
     "text/plain": ".txt",
 }
 
-TOOL = text_tool(
+VISIT_PAGE_TOOL = text_tool(
     "visit_page",
     "Fetches a public page of the web and returns its text with tables and links; also PDF and "
     "other files that can be read. A long text is cut, with a note of how to read on.",

@@ -10,7 +10,7 @@ from evalcore.benchmarks.gaia.tools.addresses import Address, is_public
 from evalcore.errors import UsageError
 from evalcore.secrets import Secrets
 
-SEARCH, VISIT = search.TOOL, visit.TOOL
+SEARCH, VISIT = search.WEB_SEARCH_TOOL, visit.VISIT_PAGE_TOOL
 
 
 def find_provider_name(provider_name: str = "") -> str:

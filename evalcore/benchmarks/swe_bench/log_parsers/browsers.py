@@ -27,7 +27,7 @@ _LINUX_64 = re.compile(r"(?=\s\(Linux\sx86_64\)\s)")
 _LINUX_64_LENGTH = len(" (Linux x86_64) ")
 
 _CHROME_HEADLESS = re.compile(r"Chrome\sHeadless\s[\d.]+\s\(Linux\s\S+\)\s")
-_CHROME = re.compile(r"Chrome\s[\d.]+\s\(Linux\s\S+\)\s")
+_CHROME_LINUX = re.compile(r"Chrome\s[\d.]+\s\(Linux\s\S+\)\s")
 _NUMBER = re.compile(r"^\s{2}\d+\)", re.MULTILINE)
 _ERROR = "Error:"
 _MISMATCH = re.compile(r"^case\s(.*):\smismatch", re.MULTILINE)
@@ -48,7 +48,7 @@ def parse_openlayers(log: str) -> StatusMap:
     """Karma's lines, Mocha's numbered failures up to their error, and renderings that differ."""
     names = [
         *(match.tail[1] for match in iter_prefix_matches(log, _CHROME_HEADLESS, _FAILED_APART)),
-        *(match.tail[1] for match in iter_prefix_matches(log, _CHROME, _FAILED)),
+        *(match.tail[1] for match in iter_prefix_matches(log, _CHROME_LINUX, _FAILED)),
         *_iter_numbered_failures(log),
         *_MISMATCH.findall(log),
     ]

@@ -24,7 +24,7 @@ _VERSION_TEST = "--version is equivalent to version"
 #: A migration's message stands on one line with the test that it belongs to.
 _MIGRATION = "Applying sites.0002_alter_domain_unique...test_no_migrations"
 #: (end of the line, state) and (start of the line, state).
-_ENDS = ((" ... FAIL", FAILED), (" ... ERROR", ERROR))
+_FAILED_ENDS = ((" ... FAIL", FAILED), (" ... ERROR", ERROR))
 _STARTS = (("FAIL:", FAILED), ("ERROR:", ERROR))
 
 #: A line that neither begins so nor holds the dots says nothing of a test.
@@ -74,7 +74,7 @@ def _parse_django_line(line: str) -> Iterator[tuple[str, str]]:
             break
     if " ... skipped" in line:
         yield line.split(" ... skipped", 1)[0], SKIPPED
-    for (end, state), (start, _) in zip(_ENDS, _STARTS, strict=True):
+    for (end, state), (start, _) in zip(_FAILED_ENDS, _STARTS, strict=True):
         if line.endswith(end):
             yield line.split(end, 1)[0], state
         words = line.split(maxsplit=2) if line.startswith(start) else []

@@ -18,7 +18,7 @@ _PREFIX = re.compile(r"^[abciwo]/")
 _ROOT = re.compile(r"^(?:/(?:testbed|workspace|repo|app)/|testbed/)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 #: A text without file names is looked for in this many characters of files at most.
-_MAX_SEARCHED_CHARS = 128_000_000
+_MAX_UNNAMED_SEARCH_CHARS = 128_000_000
 _MIN_LINES = 2
 _MIN_CHARACTERS = 20
 
@@ -77,7 +77,7 @@ def find_file_with_hunks(hunks: Sequence[ParsedHunk], tree: Tree) -> str:
     for path in tree.paths():
         text = tree.read(path) or ""
         searched += len(text)
-        if searched > _MAX_SEARCHED_CHARS:
+        if searched > _MAX_UNNAMED_SEARCH_CHARS:
             raise PatchRefused("large")
         if longest in text:
             source = SourceFile(text)

@@ -13,10 +13,10 @@ from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
 _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (
     (re.compile(r"^\*\*\* (?:Begin Patch|Update File: |Add File: )", re.MULTILINE), v4a.parse_v4a),
     (
-        re.compile(rf"^{search_replace.START.pattern}", re.MULTILINE),
+        re.compile(rf"^{search_replace.SEARCH_START.pattern}", re.MULTILINE),
         search_replace.parse_search_replace,
     ),
-    (re.compile(rf"^{full_file.START.pattern}$", re.MULTILINE), full_file.parse_full_files),
+    (re.compile(rf"^{full_file.FILE_START.pattern}$", re.MULTILINE), full_file.parse_full_files),
     (re.compile(r"^(?:diff --git |--- .*\n\+\+\+ )", re.MULTILINE), unified.parse_unified),
 )
 

@@ -13,7 +13,7 @@ from evalcore.benchmarks.swe_bench.patches.parsed_patch import ParsedFile, Parse
 from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
 from evalcore.benchmarks.swe_bench.patches.text import is_fence, split_patch_lines
 
-START = re.compile(r"\[start of ([^\]\n]+)\]\s*")
+FILE_START = re.compile(r"\[start of ([^\]\n]+)\]\s*")
 _NUMBERED = re.compile(r"[ \t]{0,5}(\d{1,6})(?:[ \t|:](.*))?")
 
 
@@ -23,7 +23,7 @@ def parse_full_files(text: str) -> ParsedPatch:
     files: list[ParsedFile] = []
     at = 0
     while at < len(lines):
-        start_match = START.fullmatch(lines[at])
+        start_match = FILE_START.fullmatch(lines[at])
         at += 1
         if not start_match:
             continue

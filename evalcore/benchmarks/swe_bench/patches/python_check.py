@@ -15,8 +15,8 @@ import msgspec
 
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 
-_SECONDS = 10.0
-_MEMORY_BYTES = 512 << 20
+_COMPILE_SECONDS = 10.0
+_COMPILE_MEMORY_BYTES = 512 << 20
 _SERVICE = f"{__name__}:service"
 
 
@@ -51,6 +51,6 @@ def compiles_as_python(source: str) -> bool:
 
 
 _WORKER = WorkerProcess(
-    _SERVICE, {}, seconds=_SECONDS, memory_bytes=_MEMORY_BYTES, max_reply=1 << 16
+    _SERVICE, {}, seconds=_COMPILE_SECONDS, memory_bytes=_COMPILE_MEMORY_BYTES, max_reply=1 << 16
 )
 atexit.register(_WORKER.close)

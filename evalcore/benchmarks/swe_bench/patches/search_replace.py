@@ -16,7 +16,7 @@ from evalcore.benchmarks.swe_bench.patches.problems import PatchRefused
 from evalcore.benchmarks.swe_bench.patches.text import is_fence, is_patch_edge, split_patch_lines
 from evalcore.benchmarks.swe_bench.patches.unified import MAX_HUNKS
 
-START = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b")
+SEARCH_START = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b")
 _DIVIDER = re.compile(r"={5,9}\s*")
 _END = re.compile(r">{5,9} ?(?:REPLACE|UPDATED|\w)")
 _NAME = re.compile(
@@ -32,7 +32,7 @@ def parse_search_replace(text: str) -> ParsedPatch:
     at = passed = 0
     name = ""
     while at < len(lines):
-        if not START.match(lines[at]):
+        if not SEARCH_START.match(lines[at]):
             at += 1
             continue
         divider, end = _find_block_bounds(lines, at)
@@ -54,7 +54,7 @@ def _find_block_bounds(lines: Sequence[str], start: int) -> tuple[int, int]:
             if len(dividers) > 1:  # a line of the file looks like the divider
                 raise PatchRefused("ambiguous")
             return dividers[0], at
-        elif START.match(lines[at]):
+        elif SEARCH_START.match(lines[at]):
             break
     raise PatchRefused("cut")
 

@@ -18,7 +18,7 @@ from evalcore.sqlkit.engines.served.server_lease import acquire_server_lease
 
 _RETRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.2
 #: The client's library of each kind of server, which is also in an extra of its name.
-_LIBRARIES = {"postgres": "psycopg", "mysql": "pymysql"}
+_CLIENT_LIBRARIES = {"postgres": "psycopg", "mysql": "pymysql"}
 _SCHEMES = {"postgres": ("postgres", "postgresql"), "mysql": ("mysql", "mariadb")}
 
 
@@ -28,7 +28,7 @@ def open_served(name: str, limits: Limits, folder: Path, dsn: str = "") -> Serve
     Raises MissingDependency, with the remedy, where a library or the server's programs are missing
     and no DSN names a server, and UsageError for a DSN that cannot be read.
     """
-    if find_spec(_LIBRARIES[name]) is None:
+    if find_spec(_CLIENT_LIBRARIES[name]) is None:
         raise MissingDependency(
             f"SQL engine {name} needs the extra {name} (pip install 'evalboard[{name}]')"
         )
